@@ -1,0 +1,9 @@
+"""Privacy attacks, defenses and leakage estimators as scikit-learn estimators."""
+
+from ._outputs import Outputs
+from ._records import Records
+from .shadow import ShadowPool
+
+__version__ = "0.1.0"
+
+__all__ = ["Outputs", "Records", "ShadowPool", "__version__"]

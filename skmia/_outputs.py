@@ -1,0 +1,259 @@
+"""What a victim answers to records, in the one form that signals read."""
+
+import numpy as np
+
+from .utils._containers import read_only
+
+# Probabilities known only as floats are cut here before a single logarithm is taken of them.
+PROBABILITY_FLOOR = 1e-12
+
+KINDS = ("proba", "logits", "decision", "label", "value")
+
+
+def log_sum_exp(z):
+    """Logarithm of the sum of exponentials over the last axis; -inf for an empty sum."""
+    top = z.max(axis=-1, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.log(np.exp(z - top).sum(axis=-1)) + top[..., 0]
+
+
+class Outputs:
+    """Answers of a victim to n records.
+
+    Parameters
+    ----------
+    values : array-like of shape (n, n_classes) or (n,)
+        Probabilities, logits or decision values with one column per class, or one predicted label
+        or value per record.
+    classes : array-like of shape (n_classes,), default=None
+        Labels of the columns, in order; needed for every kind but ``"value"``.
+    kind : {"proba", "logits", "decision", "label", "value"}, default="proba"
+        ``"logits"`` have probabilities as their softmax; ``"decision"`` values only rank the
+        classes; ``"value"`` is the answer of a regressor.
+
+    Raises
+    ------
+    ValueError
+        When the shape does not fit the classes, a value is NaN, or a probability is outside [0, 1].
+
+    Examples
+    --------
+    >>> from skmia import Outputs
+    >>> answers = Outputs([[0.9, 0.1], [0.2, 0.8]], classes=["no", "yes"])
+    >>> answers.label_index(["no", "no"])
+    array([0, 0])
+    >>> answers.scaled_logit(["no", "no"]).round(3)
+    array([ 2.197, -1.386])
+    """
+
+    def __init__(self, values, classes=None, kind="proba"):
+        if kind not in KINDS:
+            raise ValueError(f"kind must be one of {', '.join(KINDS)}; got {kind!r}.")
+        values = np.asarray(values)
+        if kind == "value":
+            values, classes = values.reshape(len(values), -1), None
+            if values.shape[1] != 1:
+                raise ValueError(
+                    f"A regressor must answer one value per record; got {values.shape[1]}."
+                )
+            values = values[:, 0].astype(np.float64, copy=False)
+        else:
+            if classes is None:
+                raise ValueError(f"Outputs of kind {kind!r} need the classes of their columns.")
+            classes = np.asarray(classes)
+        if kind in ("proba", "logits", "decision"):
+            values = self._check_columns(values, classes, kind)
+        self.values, self.classes, self.kind = read_only(values), classes, kind
+
+    @staticmethod
+    def _check_columns(values, classes, kind):
+        if values.ndim != 2 or values.shape[1] != len(classes):
+            raise ValueError(
+                f"The victim must answer one number for each of its {len(classes)} classes; "
+                f"got an array of shape {values.shape}."
+            )
+        bad = np.isnan(values).any(axis=1)
+        if bad.any():
+            raise ValueError(
+                f"The victim answered NaN for {bad.sum()} of {len(values)} records, "
+                f"first at position {bad.argmax()}."
+            )
+        if kind == "proba" and values.size and not (values.min() >= 0 and values.max() <= 1 + 1e-6):
+            raise ValueError(
+                "The victim's probabilities must lie in [0, 1]; "
+                f"got values from {values.min():g} to {values.max():g}."
+            )
+        return values
+
+    @classmethod
+    def concat(cls, parts):
+        """Put the answers to several sets of records one after the other."""
+        first = parts[0]
+        return cls(np.concatenate([part.values for part in parts]), first.classes, first.kind)
+
+    def label_index(self, y):
+        """Column of the label of each record.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            Task labels.
+
+        Returns
+        -------
+        index : ndarray of shape (n,)
+
+        Raises
+        ------
+        ValueError
+            When a label is none of the classes.
+        """
+        y = np.asarray(y)
+        order = np.argsort(self.classes)
+        try:
+            position = np.searchsorted(self.classes, y, sorter=order)
+            index = order[np.minimum(position, len(order) - 1)]
+            unknown = np.asarray(self.classes[index] != y)
+        except TypeError:
+            unknown = np.ones(len(y), dtype=bool)
+        if unknown.any():
+            first = unknown.argmax()
+            raise ValueError(
+                f"{unknown.sum()} of {len(y)} records have a label that the victim does not know, "
+                f"first at position {first}: {y[first]!r} is none of {self._show_classes()}."
+            )
+        return index
+
+    def aligned_to(self, classes):
+        """The same answers with one column for each of ``classes``, which must contain all own
+        ones.
+
+        A class that the model never saw gets probability 0.
+        """
+        if self.kind == "value" or np.array_equal(self.classes, classes):
+            return self
+        if self.kind == "label":
+            return Outputs(self.values, classes, "label")
+        dtype = np.result_type(self.values, np.float32)
+        values = np.full((len(self), len(classes)), 0 if self.kind == "proba" else -np.inf, dtype)
+        values[:, np.searchsorted(classes, self.classes)] = self.values
+        return Outputs(values, classes, self.kind)
+
+    def log_proba(self, temperature=1.0):
+        """Logarithms of the class probabilities, in nats.
+
+        Parameters
+        ----------
+        temperature : float, default=1.0
+            Divides the logits; above 1 the probabilities become more equal.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n, n_classes)
+        """
+        if self.kind == "logits":
+            z = self.values.astype(np.float64) / temperature
+        else:
+            z = np.log(np.clip(self.values.astype(np.float64), PROBABILITY_FLOOR, 1)) / temperature
+            if temperature == 1:
+                return z  # rounded or truncated answers are read as they were given
+        return z - log_sum_exp(z)[:, None]
+
+    def find_resolution(self):
+        """Smallest positive p or 1 - p among the probabilities; 0 where none is 0 or 1.
+
+        It is no finer than the spacing of floats next to 1: below it 1 - p cannot be told from 0.
+        """
+        if self.kind != "proba" or not ((self.values == 0) | (self.values == 1)).any():
+            return 0.0
+        step = min(
+            self.values.min(where=self.values > 0, initial=1),
+            (1 - self.values).min(where=self.values < 1, initial=1),
+        )
+        dtype = self.values.dtype if self.values.dtype.kind == "f" else np.dtype(float)
+        return float(max(step, np.finfo(dtype).eps))
+
+    def scaled_logit(self, y, temperature=1.0, resolution=0.0):
+        """Log odds of the label against all other classes, log p_y - log(1 - p_y), in nats.
+
+        The other classes are summed, so that nothing is lost where p_y rounds to 1. Without a
+        resolution a probability of exactly 0 or 1 gives an infinite value.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            Task labels.
+        temperature : float, default=1.0
+            Divides the logits.
+        resolution : float, default=0.0
+            Finest step r of the probabilities: p_y becomes (p_y + r / 2) / (1 + r) and the other
+            classes share the same addition, before the temperature is applied.
+
+        Returns
+        -------
+        scaled_logit : ndarray of shape (n,)
+        """
+        rows, label = np.arange(len(self)), self.label_index(y)
+        values = self.values.astype(np.float64)
+        if self.kind == "logits":
+            values /= temperature
+            own = values[rows, label]
+            values[rows, label] = -np.inf
+            return own - log_sum_exp(values)
+        if resolution:
+            values += resolution / 2 / max(1, values.shape[1] - 1)
+            values[rows, label] = self.values[rows, label] + resolution / 2
+        if temperature != 1:
+            values = values ** (1 / temperature)
+        own = values[rows, label]
+        values[rows, label] = 0
+        with np.errstate(divide="ignore"):
+            return np.log(own) - np.log(values.sum(axis=1))
+
+    def margin(self, y):
+        """Value of the label minus the largest value of another class.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            Task labels.
+
+        Returns
+        -------
+        margin : ndarray of shape (n,)
+            In logits (nats) where the victim gives them or its probabilities, else in the unit of
+            its decision values.
+        """
+        rows, label = np.arange(len(self)), self.label_index(y)
+        values = self.log_proba() if self.kind in ("proba", "logits") else self.values.astype(float)
+        own = values[rows, label]
+        values[rows, label] = -np.inf
+        return own - values.max(axis=1)
+
+    def is_correct(self, y):
+        """Whether the predicted class is the label; the first class wins a tie."""
+        label = self.label_index(y)
+        if self.kind == "label":
+            return self.values == np.asarray(y)
+        return self.values.argmax(axis=1) == label
+
+    def _show_classes(self):
+        shown = [str(label) for label in self.classes[:10]]
+        return f"[{', '.join(shown)}{', ...' if len(self.classes) > 10 else ''}]"
+
+    @property
+    def shape(self):
+        return self.values.shape
+
+    def __len__(self):
+        return len(self.values)
+
+    def __getitem__(self, key):
+        outputs = object.__new__(Outputs)
+        outputs.values, outputs.classes, outputs.kind = self.values[key], self.classes, self.kind
+        return outputs
+
+    def __repr__(self):
+        classes = "" if self.classes is None else f", classes={self._show_classes()}"
+        return f"Outputs({len(self)} answers, kind={self.kind!r}{classes})"

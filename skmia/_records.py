@@ -1,0 +1,338 @@
+"""The container of labelled records that every attack takes as its X."""
+
+import numbers
+from types import MappingProxyType
+
+import numpy as np
+import pandas as pd
+
+from ._outputs import Outputs
+from .utils._containers import as_rows, concat_rows, describe_rows, is_tensor, read_only, take_rows
+from .utils._hashing import hash_records
+
+_RESERVED = frozenset({"X", "y", "fields"})
+
+
+def _as_labels(y, n_records):
+    if is_tensor(y):
+        y = y.detach().cpu().numpy()
+    y = np.asarray(y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y.ravel()
+    if y.ndim != 1:
+        raise ValueError(f"y must hold one task label per record; got an array of shape {y.shape}.")
+    if len(y) != n_records:
+        raise ValueError(f"X has {n_records} records and y has {len(y)} labels.")
+    missing = pd.isna(y)
+    if missing.any():
+        raise ValueError(
+            f"y has no label for {missing.sum()} of {n_records} records, "
+            f"first at position {missing.argmax()}."
+        )
+    return read_only(y)
+
+
+def _as_field(name, values, n_records):
+    if not name.isidentifier() or name in _RESERVED:
+        raise ValueError(
+            f"A field needs a name that is an identifier other than X and y; got {name!r}."
+        )
+    if values is None:
+        raise ValueError(f"Field {name!r} is None; leave it out instead.")
+    if not (isinstance(values, Outputs) or is_tensor(values)):
+        values = read_only(np.asarray(values))
+    if getattr(values, "ndim", 1) == 0 or len(values) != n_records:
+        size = "is a scalar" if getattr(values, "ndim", 1) == 0 else f"has {len(values)} values"
+        raise ValueError(f"X has {n_records} records and field {name!r} {size}.")
+    return values
+
+
+def _as_key(key, n_records):
+    """Turn any row selection into a slice or an index array."""
+    if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
+        key = key[0]
+    if isinstance(key, slice):
+        return key
+    if isinstance(key, numbers.Integral) and not isinstance(key, bool | np.bool_):
+        if not -n_records <= key < n_records:
+            raise IndexError(f"Record {key} was asked for; there are {n_records} records.")
+        return np.array([key])
+    key = np.asarray(key)
+    if key.ndim == 1 and key.dtype == bool:
+        if len(key) != n_records:
+            raise IndexError(f"The mask has {len(key)} entries; there are {n_records} records.")
+        return np.flatnonzero(key)
+    if key.ndim == 1 and (key.dtype.kind in "iu" or key.size == 0):
+        return key.astype(np.intp)
+    raise IndexError(
+        "Records are selected by an integer, a slice, an array of integers or a boolean mask; "
+        f"got {key!r}."
+    )
+
+
+class Records:
+    """Labelled records: the samples of a membership attack.
+
+    A record is a row of features with its task label and, where known, further facts about it
+    (the group a person belongs to, an identifier, the victim's answer). An attack is fitted on
+    records and predicts the *membership* of each, so a record as a whole takes the place that a
+    row of X has elsewhere in scikit-learn: records are split, sliced and cross-validated together.
+
+    The container is one-dimensional (``shape == (n,)``) and cannot be changed after it was made.
+    It takes no copy of ``X``: the arrays behind it must not be changed either.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, ...), DataFrame, sparse matrix or torch tensor
+        Features, one row per record, in the form in which the victim takes them.
+    y : array-like of shape (n,), default=None
+        Task labels: classes (numbers or strings) or real values.
+    **fields : array-like of length n
+        Further facts per record, for example ``group``, ``record_id``, ``group_by`` (rows of one
+        person, kept together by :class:`~skmia.ShadowPool`) or ``outputs`` (the victim's
+        answers, see :meth:`with_outputs`).
+
+    Attributes
+    ----------
+    X : ndarray, DataFrame, sparse matrix or torch tensor
+        The features.
+    y : ndarray of shape (n,) or None
+        The task labels.
+    fields : mapping of str to array
+        The further facts; ``records["group"]`` is short for ``records.fields["group"]``.
+    fingerprint : ndarray of shape (n,), dtype uint64
+        Hash of the content of each (x, y); equal records have equal fingerprints.
+
+    Raises
+    ------
+    ValueError
+        When the lengths differ, a label is missing or a field has no usable name.
+    TypeError
+        When X is no container of rows.
+
+    See Also
+    --------
+    ShadowPool : Trains shadow models on halves of the records.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmia import Records
+    >>> records = Records(np.eye(3), y=["a", "b", "a"], group=["f", "m", "f"])
+    >>> records
+    Records(3 records, X=ndarray(3, 3), float64, y=<U1, fields=group)
+    >>> records[[0, 2]]["group"]
+    array(['f', 'f'], dtype='<U1')
+    """
+
+    __slots__ = ("X", "_fields", "_fingerprint", "y")
+
+    # Without it Python would iterate through __getitem__, and numpy would build an array of
+    # records.
+    __iter__ = None
+
+    def __init__(self, X, y=None, **fields):
+        X = as_rows(X)
+        n_records = X.shape[0]
+        checked = {name: _as_field(name, values, n_records) for name, values in fields.items()}
+        self._assign(X, None if y is None else _as_labels(y, n_records), checked, None)
+
+    def _assign(self, X, y, fields, fingerprint):
+        for name, value in zip(
+            ("X", "y", "_fields", "_fingerprint"), (X, y, fields, fingerprint), strict=True
+        ):
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def _from_checked(cls, X, y, fields, fingerprint=None):
+        records = cls.__new__(cls)
+        records._assign(X, y, fields, fingerprint)
+        return records
+
+    @classmethod
+    def from_frame(cls, frame, target=None, *, drop=(), **fields):
+        """Make records from the columns of a table.
+
+        Parameters
+        ----------
+        frame : DataFrame of shape (n, k)
+            The table.
+        target : str, default=None
+            Column of the task label; it leaves X.
+        drop : str or sequence of str, default=()
+            Columns that are no features of the model (an identifier, a split marker); they leave X.
+        **fields : str
+            Name of the column that becomes each field, as in ``group="race"``. The column stays
+            in X unless it is dropped, because the model may use it.
+
+        Returns
+        -------
+        records : Records
+
+        Raises
+        ------
+        TypeError
+            When ``frame`` is not a pandas DataFrame.
+        ValueError
+            When a column does not exist.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from skmia import Records
+        >>> frame = pd.DataFrame({"age": [30, 41], "race": ["x", "y"], "income": [0, 1]})
+        >>> Records.from_frame(frame, target="income", group="race").X.columns.tolist()
+        ['age', 'race']
+        """
+        if not isinstance(frame, pd.DataFrame):
+            raise TypeError(f"from_frame takes a pandas DataFrame; got {type(frame).__name__}.")
+        drop = [drop] if isinstance(drop, str) else list(drop)
+        for column in [*([] if target is None else [target]), *drop, *fields.values()]:
+            if column not in frame.columns:
+                known = ", ".join(map(str, frame.columns))
+                raise ValueError(f"There is no column {column!r}; the columns are {known}.")
+        leaving = drop if target is None else [target, *drop]
+        labels = None if target is None else frame[target]
+        columns = {name: frame[column] for name, column in fields.items()}
+        return cls(frame.drop(columns=leaving), labels, **columns)
+
+    @classmethod
+    def concat(cls, parts):
+        """Put several sets of records one after the other.
+
+        Parameters
+        ----------
+        parts : sequence of Records
+            Sets with the same kind of X and the same fields.
+
+        Returns
+        -------
+        records : Records
+
+        Raises
+        ------
+        ValueError
+            When there is nothing to concatenate, or the sets differ in kind of X, in fields or in
+            whether they carry labels.
+        """
+        parts = list(parts)
+        if not parts:
+            raise ValueError("concat needs at least one set of records.")
+        first = parts[0]
+        for other in parts[1:]:
+            if type(other.X) is not type(first.X):
+                kinds = f"{type(first.X).__name__} and {type(other.X).__name__}"
+                raise ValueError(f"Records with different kinds of X cannot be joined: {kinds}.")
+            if (other.y is None) != (first.y is None) or set(other.fields) != set(first.fields):
+                raise ValueError(
+                    "Records can be joined when all have labels or none has, and all have the same "
+                    f"fields; got {first!r} and {other!r}."
+                )
+        X = concat_rows([part.X for part in parts])
+        y = concat_rows([part.y for part in parts])
+        return cls(
+            X, y, **{name: concat_rows([part[name] for part in parts]) for name in first.fields}
+        )
+
+    @property
+    def fields(self):
+        return MappingProxyType(self._fields)
+
+    @property
+    def fingerprint(self):
+        if self._fingerprint is None:
+            object.__setattr__(self, "_fingerprint", read_only(hash_records(self.X, self.y)))
+        return self._fingerprint
+
+    @property
+    def shape(self):
+        return (len(self),)
+
+    def with_fields(self, **fields):
+        """Return the same records with fields added or replaced.
+
+        Parameters
+        ----------
+        **fields : array-like of length n
+            The new fields.
+
+        Returns
+        -------
+        records : Records
+        """
+        checked = {name: _as_field(name, values, len(self)) for name, values in fields.items()}
+        return self._from_checked(self.X, self.y, {**self._fields, **checked}, self._fingerprint)
+
+    def with_outputs(self, victim):
+        """Ask the victim once and keep its answers as the field ``outputs``.
+
+        An attack with ``victim=None`` reads this field, so that a grid search over attack settings
+        queries the victim once instead of once per setting and fold.
+
+        Parameters
+        ----------
+        victim : fitted estimator
+            Classifier or regressor.
+
+        Returns
+        -------
+        records : Records
+            The same records with the field ``outputs``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from skmia import Records
+        >>> X, y = load_iris(return_X_y=True)
+        >>> victim = LogisticRegression(max_iter=500).fit(X[::2], y[::2])
+        >>> Records(X, y).with_outputs(victim)["outputs"]
+        Outputs(150 answers, kind='proba', classes=[0, 1, 2])
+        """
+        from .victims._query import query_victim  # victims know nothing of records: no cycle
+
+        return self.with_fields(outputs=query_victim(victim, self.X))
+
+    def __len__(self):
+        return self.X.shape[0]
+
+    def __getitem__(self, key):
+        if isinstance(key, str):
+            if key not in self._fields:
+                have = ", ".join(self._fields) or "none"
+                raise KeyError(f"The records have no field {key!r}; their fields: {have}.")
+            return self._fields[key]
+        key = _as_key(key, len(self))
+        fields = {name: read_only(take_rows(values, key)) for name, values in self._fields.items()}
+        X, y = read_only(take_rows(self.X, key)), read_only(take_rows(self.y, key))
+        return self._from_checked(X, y, fields, self.fingerprint[key])
+
+    def __setattr__(self, name, value):
+        raise AttributeError(
+            "Records cannot be changed; with_fields() returns records with more fields."
+        )
+
+    def __array__(self, *args, **kwargs):
+        raise TypeError(
+            "Records are not a matrix. Pass records to estimators that take them (attacks, "
+            "Signals, ShadowPool); for the plain features of a classifier use records.X."
+        )
+
+    def __deepcopy__(self, memo):
+        # Nothing in it changes, and clone() deep-copies parameters: a population must not be
+        # copied.
+        return self
+
+    def __reduce__(self):
+        # The fingerprint travels along, so that equal records always pickle to equal bytes.
+        return self._from_checked_args, (self.X, self.y, self._fields, np.asarray(self.fingerprint))
+
+    @classmethod
+    def _from_checked_args(cls, X, y, fields, fingerprint):
+        fields = {name: read_only(values) for name, values in fields.items()}
+        return cls._from_checked(read_only(X), read_only(y), fields, read_only(fingerprint))
+
+    def __repr__(self):
+        y = "" if self.y is None else f", y={self.y.dtype}"
+        fields = f", fields={','.join(self._fields)}" if self._fields else ""
+        return f"Records({len(self)} records, X={describe_rows(self.X)}{y}{fields})"

@@ -1,0 +1,158 @@
+"""Attacks that compare the victim's evidence with one reference number per record."""
+
+import numpy as np
+
+from .._records import Records
+from ..utils._sklearn import StrOptions
+from ..utils._validation import check_records
+from ._moments import find_moments
+from ._pool_attack import PoolAttack
+
+
+class CalibratedAttack(PoolAttack):
+    r"""Difficulty calibration: the victim's evidence relative to what is usual for the record.
+
+    Parameters
+    ----------
+    victim : fitted estimator, default=None
+        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. With None the answers
+        stored by :meth:`skmia.Records.with_outputs` are read.
+    shadows : ShadowPool
+        A fitted pool in a :class:`~sklearn.frozen.FrozenEstimator`; an unfitted one is fitted on
+        the records given to ``fit``.
+    reference : {"out", "midpoint", "rank", "population"}, default="out"
+        - ``"out"``: evidence minus the mean over OUT models (Watson et al.);
+        - ``"midpoint"``: evidence minus the middle between the means over IN and over OUT models
+          (Sablayrolles et al.);
+        - ``"rank"``: share of OUT models whose evidence is at most the victim's (attack R of Ye
+          et al.); it takes as many values as there are OUT models;
+        - ``"population"``: share of the population whose evidence is at most the record's (attack P
+          of Ye et al.); the shadow models play no part.
+    signal : {"logit", "loss"}, default="logit"
+        Evidence to compare: the scaled logit, or minus the loss, both in nats. For a model without
+        probabilities ``"logit"`` is its margin, for a regressor minus the log residual.
+    population : Records, default=None
+        Records for ``reference="population"``, best known non-members.
+    target_fpr : float, default=None
+        Without ``membership`` the threshold is set so that this share of non-members is flagged, as
+        measured with shadow models in the victim's place.
+
+    Attributes
+    ----------
+    offset_ : float
+        Threshold of the score; by default 0, and 0.5 for the two shares.
+    pool_ : ShadowPool
+        The fitted pool.
+    classes_ : ndarray of shape (2,)
+        ``[0, 1]``.
+
+    Raises
+    ------
+    ValueError
+        When a record lacks the shadow models that the reference needs, or the population is
+        missing.
+
+    See Also
+    --------
+    LiRA : Also takes the spread of the evidence into account.
+
+    References
+    ----------
+    Watson, L., Guo, C., Cormode, G. and Sablayrolles, A. (2022). On the importance of difficulty
+    calibration in membership inference attacks. ICLR.
+
+    Sablayrolles, A., Douze, M., Schmid, C., Ollivier, Y. and Jegou, H. (2019). White-box vs
+    black-box: Bayes optimal strategies for membership inference. ICML.
+
+    Ye, J., Maddi, A., Murakonda, S. K., Bindschaedler, V. and Shokri, R. (2022). Enhanced
+    membership inference attacks against machine learning models. CCS.
+
+    Examples
+    --------
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from skmia import ShadowPool
+    >>> from skmia.attacks import CalibratedAttack
+    >>> from skmia.datasets import make_membership_problem
+    >>> records, membership = make_membership_problem(random_state=0)
+    >>> members = records[membership == 1]
+    >>> model = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
+    >>> pool = FrozenEstimator(ShadowPool(model, n_estimators=16, random_state=0).fit(records))
+    >>> attack = CalibratedAttack(FrozenEstimator(model), shadows=pool).fit(records)
+    >>> bool(attack.score(records, membership) > 0.3)
+    True
+    """
+
+    _parameter_constraints = {
+        **PoolAttack._parameter_constraints,
+        "reference": [StrOptions({"out", "midpoint", "rank", "population"})],
+        "signal": [StrOptions({"logit", "loss"})],
+        "population": [Records, None],
+    }
+
+    def __init__(
+        self,
+        victim=None,
+        shadows=None,
+        *,
+        reference="out",
+        signal="logit",
+        population=None,
+        target_fpr=None,
+    ):
+        self.victim = victim
+        self.shadows = shadows
+        self.reference = reference
+        self.signal = signal
+        self.population = population
+        self.target_fpr = target_fpr
+
+    def _fit_pool(self, records):
+        if (self.population is None) == (self.reference == "population"):
+            raise ValueError(
+                'population is needed for reference="population" and for no other; '
+                f"got reference={self.reference!r} and population={self.population!r}."
+            )
+        if self.population is not None:
+            check_records(self.population)
+            evidence = self.pool_.victim_evidence(self.victim, self.population)
+            self._sorted_population = np.sort(self._as_signal(evidence), axis=1)
+
+    def _as_signal(self, evidence):
+        return self.pool_.log_likelihood(evidence) if self.signal == "loss" else evidence
+
+    def _score(self, target, shadows, inside, outside):
+        target = self._as_signal(target)
+        if self.reference == "population":
+            rows = zip(self._sorted_population, target, strict=True)
+            return np.mean(
+                [np.searchsorted(known, row, side="right") / len(known) for known, row in rows],
+                axis=0,
+            )
+        shadows = self._as_signal(shadows)
+        if self.reference == "rank":
+            below = ((shadows <= target[:, None]) & outside).sum(axis=1)
+            return (below / outside.sum(axis=0)).mean(axis=0)
+        centre = find_moments(shadows, outside).mean
+        if self.reference == "midpoint":
+            centre = (centre + find_moments(shadows, inside).mean) / 2
+        return (target - centre).mean(axis=0)
+
+    def _check_enough(self, inside, outside):
+        needed = {
+            "out": [outside],
+            "rank": [outside],
+            "midpoint": [outside, inside],
+            "population": [],
+        }
+        for chosen in needed[self.reference]:
+            missing = ~chosen.any(axis=0)
+            if missing.any():
+                name = "IN" if chosen is inside else "OUT"
+                raise ValueError(
+                    f"{missing.sum()} records have no {name} shadow model, which "
+                    f"reference={self.reference!r} needs."
+                )
+
+    def _default_offset(self):
+        return 0.5 if self.reference in ("rank", "population") else 0.0

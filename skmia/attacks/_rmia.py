@@ -1,0 +1,191 @@
+"""The relative attack."""
+
+from numbers import Real
+
+import numpy as np
+
+from .._records import Records
+from ..utils._sklearn import Interval
+from ..utils._validation import check_records
+from ._pool_attack import PoolAttack
+
+
+def _log_mean_exp(values, chosen):
+    """Log of the mean of exp(values) over the chosen models; axis 1 runs over models."""
+    values = np.where(chosen, values, -np.inf)
+    top = values.max(axis=1, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0)
+    total = np.exp(values - top).sum(axis=1, dtype=np.float64)
+    return np.log(total) - np.log(chosen.sum(axis=0)) + top[:, 0]
+
+
+class RMIA(PoolAttack):
+    r"""Relative membership inference attack.
+
+    The score of a record is how much better the victim does on it than models in general do,
+    :math:`\log r(x) = \log p_\theta(x) - \log p(x)`. Online :math:`p(x)` is the mean
+    probability over all shadow models, IN and OUT; offline it is estimated from the OUT models as
+    :math:`\frac12((1 + a)\,\bar p_{out}(x) + 1 - a)`. With a population the score says how many of
+    its records :math:`z` the record beats, :math:`\Pr_z[r(x)/r(z) \ge \gamma]`, which makes scores
+    comparable between victims but does not change their order within one.
+
+    Parameters
+    ----------
+    victim : fitted estimator, default=None
+        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. With None the answers
+        stored by :meth:`skmia.Records.with_outputs` are read.
+    shadows : ShadowPool
+        A fitted pool in a :class:`~sklearn.frozen.FrozenEstimator`; an unfitted one is fitted on
+        the records given to ``fit``.
+    online : bool, default=True
+        Whether to use the IN models. They exist only for records of the pool.
+    temperature : float, default=2.0
+        Divides the logits before the softmax; the pool must have stored it.
+    a : float, default=0.3
+        Offline: how closely the probability under IN models follows that under OUT models, in
+        [0, 1].
+    population : Records, default=None
+        Records to compare with, of the pool or new to it (``store="models"``); best non-members.
+    gamma : float, default=1.0
+        With a population: the ratio by which a record must win, at least 1.
+    target_fpr : float, default=None
+        Without ``membership`` the threshold is set so that this share of non-members is flagged, as
+        measured with shadow models in the victim's place.
+
+    Attributes
+    ----------
+    population_ratios_ : ndarray of shape (n_population,) or None
+        Sorted log ratios of the population.
+    offset_ : float
+        Threshold of the score; by default 0, i.e. the victim does better than the average model
+        (with a population: 0.5).
+    pool_ : ShadowPool
+        The fitted pool.
+    classes_ : ndarray of shape (2,)
+        ``[0, 1]``.
+
+    Raises
+    ------
+    ValueError
+        When a record has no OUT model (online: no model), or is not in the pool.
+
+    See Also
+    --------
+    LiRA : Stronger with many models.
+
+    Notes
+    -----
+    The published score counts the population records that a record beats and has as many values as
+    the population has records; ours moves linearly between them, so that records do not tie. For
+    regressors the likelihood is normal, with the residuals of OUT records as its spread, and the
+    temperature plays no part.
+
+    References
+    ----------
+    Zarifzadeh, S., Liu, P. and Shokri, R. (2024). Low-cost high-power membership inference attacks.
+    ICML.
+
+    Examples
+    --------
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from skmia import ShadowPool
+    >>> from skmia.attacks import RMIA
+    >>> from skmia.datasets import make_membership_problem
+    >>> records, membership = make_membership_problem(random_state=0)
+    >>> members = records[membership == 1]
+    >>> model = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
+    >>> pool = ShadowPool(model, n_estimators=16, random_state=0).fit(records)
+    >>> attack = RMIA(FrozenEstimator(model), shadows=FrozenEstimator(pool)).fit(records)
+    >>> bool(attack.score(records, membership) > 0.5)
+    True
+    """
+
+    _parameter_constraints = {
+        **PoolAttack._parameter_constraints,
+        "online": ["boolean"],
+        "temperature": [Interval(Real, 0, None, closed="neither")],
+        "a": [Interval(Real, 0, 1, closed="both")],
+        "population": [Records, None],
+        "gamma": [Interval(Real, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        victim=None,
+        shadows=None,
+        *,
+        online=True,
+        temperature=2.0,
+        a=0.3,
+        population=None,
+        gamma=1.0,
+        target_fpr=None,
+    ):
+        self.victim = victim
+        self.shadows = shadows
+        self.online = online
+        self.temperature = temperature
+        self.a = a
+        self.population = population
+        self.gamma = gamma
+        self.target_fpr = target_fpr
+
+    def _fit_pool(self, records):
+        self.population_ratios_ = None
+        if self.population is not None:
+            check_records(self.population)
+            self.population_ratios_ = np.sort(self._log_ratios(self.population))
+
+    def _log_ratios(self, records):
+        return super()._score_samples(records)
+
+    def _score_samples(self, records):
+        return self._calibrate(self._log_ratios(records))
+
+    def _score_pseudo_nonmembers(self, records):
+        return self._calibrate(super()._score_pseudo_nonmembers(records))
+
+    def _calibrate(self, ratios):
+        if self.population_ratios_ is None:
+            return ratios
+        return _share_beaten(ratios - np.log(self.gamma), self.population_ratios_)
+
+    def _score(self, target, shadows, inside, outside):
+        log_target = self.pool_.log_likelihood(target.astype(np.float64))
+        log_shadows = self.pool_.log_likelihood(shadows)
+        if self.online:
+            log_mean = _log_mean_exp(log_shadows, inside | outside)
+        else:
+            mean_out = np.exp(_log_mean_exp(log_shadows, outside))
+            log_mean = np.log(((1 + self.a) * mean_out + 1 - self.a) / 2)
+        return (log_target - log_mean).mean(axis=0)
+
+    def _check_enough(self, inside, outside):
+        count = outside.sum(axis=0)
+        if not self.online and (count == 0).any():
+            raise ValueError(
+                f"{(count == 0).sum()} records have no OUT shadow model, which RMIA(online=False) needs."
+            )
+        if self.online and not inside.any(axis=0).all():
+            raise ValueError(
+                f"{(~inside.any(axis=0)).sum()} records have no IN shadow model, which "
+                "RMIA(online=True) needs; fit the pool on them or use online=False."
+            )
+
+    def _default_offset(self):
+        return 0.0 if self.population is None else 0.5
+
+
+def _share_beaten(values, reference):
+    """Share of a sorted reference that each value reaches, strictly increasing in the value.
+
+    Between two reference values it is linear; beyond the ends it closes in on 0 and 1.
+    """
+    n = len(reference)
+    distinct, first = np.unique(reference, return_index=True)
+    last = np.append(first[1:], n)
+    share = np.interp(values, distinct, (first + last) / 2 / n)
+    step, low, high = 0.5 / n, distinct[0], distinct[-1]
+    share = np.where(values > high, 1 - step * np.exp(np.minimum(high - values, 0)), share)
+    return np.where(values < low, step * np.exp(np.minimum(values - low, 0)), share)

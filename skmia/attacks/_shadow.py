@@ -1,0 +1,251 @@
+"""The attack that learns what members look like from shadow models."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.utils import check_random_state
+
+from .._outputs import Outputs
+from ..base import BaseAttack
+from ..shadow._seeding import seed_estimator
+from ..signals import get_signal, get_signal_names
+from ..utils._sklearn import HasMethods, Interval
+from ..utils._validation import check_outputs_source, query
+from ._pool_attack import find_pool
+
+_ARRAYS = ("probabilities", "sorted_probabilities")
+
+# Rows of members, and of non-members, below which a class has no attack model of its own.
+_FEWEST = 2
+
+
+def _draw_pairs(inside, chosen, max_rows, rng):
+    """Draw as many (model, record) pairs of members as of non-members.
+
+    Returns
+    -------
+    models, rows : ndarray of shape (n_pairs,)
+        Empty where one of the two does not occur.
+    """
+    members = np.flatnonzero(inside & chosen)
+    others = np.flatnonzero(~inside & chosen)
+    size = min(len(members), len(others), max_rows // 2)
+    pairs = [rng.choice(group, size, replace=False) for group in (members, others)]
+    return np.unravel_index(np.concatenate(pairs).astype(int), inside.shape)
+
+
+class ShadowAttack(BaseAttack):
+    """Attack models trained on the answers of shadow models.
+
+    Each shadow model shows how a model answers to records that it was trained on and to others. For
+    every class of the task one attack model learns to tell these apart; classes with too few rows
+    share a pooled attack model that is told the class.
+
+    Parameters
+    ----------
+    victim : fitted estimator, default=None
+        Classifier under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. With None the
+        answers stored by :meth:`skmia.Records.with_outputs` are read.
+    shadows : ShadowPool
+        A pool fitted with ``store="outputs"`` or ``store="models"``, in a
+        :class:`~sklearn.frozen.FrozenEstimator`; an unfitted one is fitted on the records given to
+        ``fit``.
+    attack_estimator : classifier, default=None
+        Learns membership from the features; needs ``predict_proba``. None is a
+        :class:`~sklearn.ensemble.HistGradientBoostingClassifier`.
+    features : sequence of str, default=("probabilities",)
+        What the attack models see: ``"probabilities"``, ``"sorted_probabilities"`` (largest first),
+        the name of any signal (``"loss"``, ``"correctness"``, ...), or the name of a field of the
+        records (one-hot encoded), such as ``"group"``.
+    max_rows : int, default=100_000
+        Most training rows of one attack model, drawn at random.
+    random_state : int, RandomState instance or None, default=None
+        For the draw of rows and the attack models.
+
+    Attributes
+    ----------
+    estimators_ : dict
+        Fitted attack model of each class that has one.
+    pooled_estimator_ : classifier or None
+        Attack model of all other classes.
+    offset_ : float
+        Threshold of the probability of membership, by default 0.5.
+    pool_ : ShadowPool
+        The fitted pool.
+    classes_ : ndarray of shape (2,)
+        ``[0, 1]``.
+
+    Raises
+    ------
+    ValueError
+        When the pool kept no answers, or a feature is unknown.
+
+    See Also
+    --------
+    LiRA : Compares each record with itself instead of with others of its class; far stronger.
+
+    Notes
+    -----
+    With one binary feature such as ``"correctness"`` the attack models can only say "member if
+    right" or the opposite, so that the advantage is plus or minus the generalisation gap.
+
+    References
+    ----------
+    Shokri, R., Stronati, M., Song, C. and Shmatikov, V. (2017). Membership inference attacks
+    against machine learning models. IEEE S&P.
+
+    Examples
+    --------
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from skmia import ShadowPool
+    >>> from skmia.attacks import ShadowAttack
+    >>> from skmia.datasets import make_membership_problem
+    >>> records, membership = make_membership_problem(random_state=0)
+    >>> members = records[membership == 1]
+    >>> model = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
+    >>> pool = ShadowPool(model, n_estimators=4, store="outputs", random_state=0).fit(records)
+    >>> attack = ShadowAttack(FrozenEstimator(model), FrozenEstimator(pool), random_state=0)
+    >>> bool(attack.fit(records).score(records, membership) > 0.5)
+    True
+    """
+
+    _parameter_constraints = {
+        **BaseAttack._parameter_constraints,
+        "shadows": "no_validation",
+        "attack_estimator": [HasMethods(["fit", "predict_proba"]), None],
+        "features": [list, tuple],
+        "max_rows": [Interval(Integral, 10, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        victim=None,
+        shadows=None,
+        *,
+        attack_estimator=None,
+        features=("probabilities",),
+        max_rows=100_000,
+        random_state=None,
+    ):
+        self.victim = victim
+        self.shadows = shadows
+        self.attack_estimator = attack_estimator
+        self.features = features
+        self.max_rows = max_rows
+        self.random_state = random_state
+
+    def _fit(self, records, membership):
+        check_outputs_source(self.victim)
+        self.pool_ = find_pool(self.shadows, records)
+        records = self._records_of_pool(records)
+        self._fit_features(records)
+        rng = check_random_state(self.random_state)
+        answers, inside = self.pool_.answers(records), self.pool_.membership(records).T
+        self.estimators_, self.pooled_estimator_ = {}, None
+        for label in self.pool_.classes_:
+            models, rows = _draw_pairs(inside, records.y == label, self.max_rows, rng)
+            if len(models) >= 2 * _FEWEST:
+                X = self._compute_features(answers[models, rows], records[rows])
+                self.estimators_[label] = self._fit_estimator(X, inside[models, rows], rng)
+        if len(self.estimators_) < len(self.pool_.classes_):
+            everyone = np.ones(len(records), dtype=bool)
+            models, rows = _draw_pairs(inside, everyone, self.max_rows, rng)
+            X = self._compute_features(answers[models, rows], records[rows], with_label=True)
+            self.pooled_estimator_ = self._fit_estimator(X, inside[models, rows], rng)
+
+    def _records_of_pool(self, records):
+        # What the attack models learn from is the pool's own training sets: the victim's members
+        # play no part, so every record of the pool serves.
+        known = self.pool_.locate(records) >= 0
+        if not known.any():
+            raise ValueError(
+                "None of the records is in the shadow pool; fit the attack on records of the pool."
+            )
+        return records if known.all() else records[known]
+
+    def _fit_estimator(self, X, inside, rng):
+        estimator = self.attack_estimator
+        estimator = HistGradientBoostingClassifier() if estimator is None else clone(estimator)
+        seed_estimator(estimator, np.random.SeedSequence(rng.randint(np.iinfo(np.int32).max)))
+        return estimator.fit(X, inside.astype(int))
+
+    def _fit_features(self, records):
+        """Sort the features into arrays, signals and one-hot encoded fields."""
+        if len(self.features) == 0:
+            raise ValueError("features must name at least one feature; got none.")
+        self._encoders = {}
+        for name in self.features:
+            if name in records.fields and name != "outputs":
+                encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+                self._encoders[name] = encoder.fit(records[name].reshape(-1, 1))
+            elif name not in _ARRAYS and name not in get_signal_names():
+                raise ValueError(
+                    f"Feature {name!r} is neither one of {', '.join(_ARRAYS)}, nor a signal "
+                    f"({', '.join(get_signal_names())}), nor a field of the records "
+                    f"({', '.join(records.fields) or 'they have none'})."
+                )
+
+    def _compute_features(self, values, records, with_label=False):
+        outputs = Outputs(values, self.pool_.classes_, self.pool_.output_kind_)
+        columns = [self._compute_feature(name, outputs, records) for name in self.features]
+        if with_label:
+            columns.append(np.eye(len(self.pool_.classes_))[outputs.label_index(records.y)])
+        return np.column_stack(columns)
+
+    def _compute_feature(self, name, outputs, records):
+        if name in self._encoders:
+            return self._encoders[name].transform(records[name].reshape(-1, 1))
+        if name not in _ARRAYS:
+            return get_signal(name)(outputs, records.y)
+        values = outputs.values if outputs.kind == "decision" else np.exp(outputs.log_proba())
+        return values if name == "probabilities" else -np.sort(-values, axis=1)
+
+    def _score_samples(self, records):
+        return self._find_probabilities(records)
+
+    def _find_probabilities(self, records):
+        outputs = query(self.victim, records)
+        if outputs.kind != self.pool_.output_kind_:
+            raise ValueError(
+                f"The victim answers {outputs.kind!r} and the shadow models "
+                f"{self.pool_.output_kind_!r}; the attack models cannot read it."
+            )
+        values = outputs.aligned_to(self.pool_.classes_).values.astype(np.float32)
+        scores = np.empty(len(records))
+        pooled = np.ones(len(records), dtype=bool)
+        for label, estimator in self.estimators_.items():
+            rows = np.flatnonzero(records.y == label)
+            pooled[rows] = False
+            if len(rows):
+                X = self._compute_features(values[rows], records[rows])
+                scores[rows] = estimator.predict_proba(X)[:, 1]
+        rows = np.flatnonzero(pooled)
+        if len(rows):
+            outputs.label_index(records.y)  # names a label that nobody knows
+            X = self._compute_features(values[rows], records[rows], with_label=True)
+            scores[rows] = self.pooled_estimator_.predict_proba(X)[:, 1]
+        return scores
+
+    def predict_proba(self, records):
+        """Probability of membership according to the attack models.
+
+        Parameters
+        ----------
+        records : Records of n records
+            Labelled records.
+
+        Returns
+        -------
+        proba : ndarray of shape (n, 2)
+            Of a non-member and of a member, at a share of one half.
+        """
+        member = self.score_samples(records)
+        return np.column_stack([1 - member, member])
+
+    def _natural_offset(self, records):
+        return 0.5

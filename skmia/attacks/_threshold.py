@@ -1,0 +1,83 @@
+"""The attack that needs nothing but the victim's answer."""
+
+from numbers import Real
+
+from ..base import BaseAttack
+from ..signals import Signal, get_signal
+from ..utils._validation import check_outputs_source, query
+
+
+class ThresholdAttack(BaseAttack):
+    """Guess "member" where one signal of the victim is high.
+
+    Parameters
+    ----------
+    victim : fitted estimator, default=None
+        Classifier or regressor under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. With
+        None the answers stored by :meth:`skmia.Records.with_outputs` are read.
+    signal : str or Signal, default="loss"
+        Evidence to threshold, see :func:`skmia.signals.get_signal_names`.
+    mean_train_loss : float, default=None
+        The victim's mean loss on its training records, in nats (classifier) or squared units of y
+        (regressor), where it is known. It is the threshold of Yeom et al. for ``signal="loss"``.
+
+    Attributes
+    ----------
+    offset_ : float
+        Threshold of the evidence. Without ``membership`` and ``mean_train_loss`` it is the mean
+        evidence over the records given to ``fit``.
+    signal_ : Signal
+        The signal.
+    classes_ : ndarray of shape (2,)
+        ``[0, 1]``.
+
+    See Also
+    --------
+    LiRA : Compares the evidence with that of shadow models, which is far stronger.
+
+    References
+    ----------
+    Yeom, S., Giacomelli, I., Fredrikson, M. and Jha, S. (2018). Privacy risk in machine learning:
+    analyzing the connection to overfitting. CSF.
+
+    Examples
+    --------
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from skmia.attacks import ThresholdAttack
+    >>> from skmia.datasets import make_membership_problem
+    >>> records, membership = make_membership_problem(random_state=0)
+    >>> members = records[membership == 1]
+    >>> victim = RandomForestClassifier(random_state=0).fit(members.X, members.y)
+    >>> attack = ThresholdAttack(FrozenEstimator(victim), signal="loss").fit(records)
+    >>> bool(attack.score(records, membership) > 0.5)
+    True
+    """
+
+    _parameter_constraints = {
+        **BaseAttack._parameter_constraints,
+        "signal": [str, Signal],
+        "mean_train_loss": [Real, None],
+    }
+
+    def __init__(self, victim=None, *, signal="loss", mean_train_loss=None):
+        self.victim = victim
+        self.signal = signal
+        self.mean_train_loss = mean_train_loss
+
+    def _fit(self, records, membership):
+        check_outputs_source(self.victim)
+        self.signal_ = get_signal(self.signal)
+        if self.mean_train_loss is not None and self.signal_.name != "loss":
+            raise ValueError(
+                "mean_train_loss is a threshold of the signal 'loss'; "
+                f"the signal is {self.signal_.name!r}."
+            )
+
+    def _score_samples(self, records):
+        return self.signal_(query(self.victim, records), records.y)
+
+    def _natural_offset(self, records):
+        if self.mean_train_loss is not None:
+            return -self.mean_train_loss
+        return self.score_samples(records).mean()

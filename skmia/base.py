@@ -1,0 +1,145 @@
+"""What every attack has in common."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .metrics import membership_advantage_score, membership_roc_curve
+from .utils._sklearn import validate_params_of
+from .utils._validation import check_finite, check_membership, check_records
+
+
+def _best_threshold(membership, scores):
+    """Threshold of the highest balanced accuracy, halfway between two scores."""
+    fpr, tpr, thresholds = membership_roc_curve(membership, scores)
+    best = np.argmax(tpr - fpr)
+    if not np.isfinite(thresholds[best]):
+        return float(np.nextafter(scores.max(), np.inf))
+    lower = scores[scores < thresholds[best]]
+    return float((thresholds[best] + lower.max()) / 2 if len(lower) else thresholds[best])
+
+
+class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
+    """Base of all attacks: classifiers of records into members (1) and non-members (0).
+
+    A subclass implements ``_fit(records, membership)``, ``_score_samples(records)`` and
+    ``_natural_offset(records)``; everything a user calls is here.
+    """
+
+    _parameter_constraints: dict = {"victim": "no_validation"}
+
+    def fit(self, records, membership=None):
+        """Fit the attack.
+
+        Parameters
+        ----------
+        records : Records of n records
+            Labelled records, members and non-members mixed.
+        membership : array-like of shape (n,), default=None
+            1 for members, 0 for non-members. When given, ``offset_`` becomes the threshold of the
+            highest balanced accuracy on these records. Otherwise it is the attack's own threshold,
+            which needs no knowledge of the victim's members.
+
+        Returns
+        -------
+        self : object
+            The fitted attack.
+        """
+        validate_params_of(self)
+        check_records(records)
+        if membership is not None:
+            membership = check_membership(membership, len(records))
+        self._fit(records, membership)
+        self.classes_ = np.array([0, 1])
+        if membership is None:
+            self.offset_ = float(self._natural_offset(records))
+        else:
+            self.offset_ = _best_threshold(membership, self.score_samples(records))
+        return self
+
+    def score_samples(self, records):
+        """Evidence that each record is a member.
+
+        Parameters
+        ----------
+        records : Records of n records
+            Labelled records.
+
+        Returns
+        -------
+        scores : ndarray of shape (n,)
+            Higher = more likely a member.
+        """
+        check_is_fitted(self)
+        check_records(records)
+        return check_finite(np.asarray(self._score_samples(records), dtype=np.float64))
+
+    def decision_function(self, records):
+        """Evidence above the threshold, ``score_samples(records) - offset_``.
+
+        Parameters
+        ----------
+        records : Records of n records
+            Labelled records.
+
+        Returns
+        -------
+        decision : ndarray of shape (n,)
+            Members have values of 0 and above.
+        """
+        return self.score_samples(records) - self.offset_
+
+    def predict(self, records):
+        """Guess the membership of each record.
+
+        Parameters
+        ----------
+        records : Records of n records
+            Labelled records.
+
+        Returns
+        -------
+        membership : ndarray of shape (n,)
+            1 = member, 0 = non-member.
+        """
+        return self.classes_[(self.score_samples(records) >= self.offset_).astype(int)]
+
+    def score(self, records, membership, sample_weight=None):
+        """Membership advantage of the guesses, TPR - FPR.
+
+        Parameters
+        ----------
+        records : Records of n records
+            Labelled records.
+        membership : array-like of shape (n,)
+            1 = member, 0 = non-member.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the records.
+
+        Returns
+        -------
+        advantage : float
+            In [-1, 1]; 0 = no better than a coin, 1 = every record right.
+        """
+        guesses = self.predict(records)
+        return membership_advantage_score(membership, guesses, sample_weight=sample_weight)
+
+    @abstractmethod
+    def _fit(self, records, membership):
+        """Learn what the attack needs; ``membership`` is a boolean array or None."""
+
+    @abstractmethod
+    def _score_samples(self, records):
+        """Evidence of each record."""
+
+    @abstractmethod
+    def _natural_offset(self, records):
+        """Threshold that needs no membership labels."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.classifier_tags.multi_class = False
+        return tags

@@ -1,0 +1,42 @@
+"""How well an attack tells members from non-members, with honest intervals."""
+
+from ._intervals import (
+    Interval,
+    OperatingPoint,
+    advantage_interval,
+    auc_interval,
+    clopper_pearson,
+    tpr_at_fpr,
+)
+from ._membership import (
+    best_advantage_score,
+    best_balanced_accuracy_score,
+    fpr_at_tpr_score,
+    membership_advantage_score,
+    membership_roc_curve,
+    precision_at_prior,
+    tpr_at_fpr_score,
+)
+from ._plot.membership_roc import MembershipRocDisplay
+from ._plot.score_distribution import ScoreDistributionDisplay
+from ._scorer import membership_advantage_scorer, tpr_at_fpr_scorer
+
+__all__ = [
+    "Interval",
+    "MembershipRocDisplay",
+    "OperatingPoint",
+    "ScoreDistributionDisplay",
+    "advantage_interval",
+    "auc_interval",
+    "best_advantage_score",
+    "best_balanced_accuracy_score",
+    "clopper_pearson",
+    "fpr_at_tpr_score",
+    "membership_advantage_score",
+    "membership_advantage_scorer",
+    "membership_roc_curve",
+    "precision_at_prior",
+    "tpr_at_fpr",
+    "tpr_at_fpr_score",
+    "tpr_at_fpr_scorer",
+]

@@ -1,0 +1,111 @@
+"""What every membership metric asks of its input."""
+
+import numbers
+
+import numpy as np
+
+# Rates are counts over counts, so two different ones differ by far more than this; it only keeps
+# a bound such as 1 - 0.9 from excluding the rate 10/100 that it means.
+RATE_TOLERANCE = 1e-12
+
+
+def _as_vector(values, name):
+    array = np.asarray(values)
+    if array.dtype.kind == "O":
+        array = np.asarray(array.tolist())
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional; got an array of shape {array.shape}.")
+    return array
+
+
+def check_bits(values, name):
+    """Return a vector of membership bits as booleans, or say which value is not a bit."""
+    array = _as_vector(values, name)
+    if array.dtype.kind == "b":
+        return array
+    allowed = f"{name} must hold 1 for members and 0 for non-members"
+    if array.dtype.kind not in "iuf":
+        raise ValueError(f"{allowed}; got dtype {array.dtype}.")
+    foreign = array[(array != 0) & (array != 1)]
+    if len(foreign):
+        raise ValueError(f"{allowed}; got the value {foreign[0]}.")
+    return array == 1
+
+
+def _check_both_classes(membership):
+    n_members, n = int(membership.sum()), len(membership)
+    if 0 < n_members < n:
+        return
+    held = "no records" if n == 0 else "members only" if n_members else "non-members only"
+    raise ValueError(f"y_true must hold both members and non-members; got {held} (n = {n}).")
+
+
+def _check_same_length(membership, other, name):
+    if len(membership) != len(other):
+        raise ValueError(
+            f"y_true and {name} must have equal lengths; got {len(membership)} and {len(other)}."
+        )
+
+
+def check_membership_predictions(y_true, y_pred):
+    """Return membership and hard predictions as two boolean vectors of equal length."""
+    membership, predicted = check_bits(y_true, "y_true"), check_bits(y_pred, "y_pred")
+    _check_same_length(membership, predicted, "y_pred")
+    _check_both_classes(membership)
+    return membership, predicted
+
+
+def check_finite_vector(values, name):
+    """Return a vector of finite real numbers, or say which entry is not one."""
+    array = _as_vector(values, name)
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must hold real numbers; got dtype {array.dtype}.")
+    # Half precision has no fast sort and longer types no ranks in scipy; float64 keeps every tie.
+    array = array.astype(np.float64, copy=False)
+    bad = np.flatnonzero(~np.isfinite(array))
+    if len(bad):
+        raise ValueError(f"{name} must be finite; got {array[bad[0]]} at position {bad[0]}.")
+    return array
+
+
+def check_membership_scores(y_true, y_score):
+    """Return membership as booleans and scores as finite float64, of equal length."""
+    membership, scores = check_bits(y_true, "y_true"), check_finite_vector(y_score, "y_score")
+    _check_same_length(membership, scores, "y_score")
+    _check_both_classes(membership)
+    return membership, scores
+
+
+def check_weights(sample_weight, membership):
+    """Return non-negative weights that leave some weight on members and on non-members."""
+    if sample_weight is None:
+        return np.ones(len(membership))
+    weights = check_finite_vector(sample_weight, "sample_weight")
+    _check_same_length(membership, weights, "sample_weight")
+    if (weights < 0).any():
+        raise ValueError(f"sample_weight must be non-negative; got {weights.min()}.")
+    for group, name in ((membership, "members"), (~membership, "non-members")):
+        if not weights[group].any():
+            raise ValueError(f"sample_weight must be positive for some {name}; got only zeros.")
+    return weights
+
+
+def check_rate(value, name):
+    """Return a rate, a number in [0, 1]."""
+    if not isinstance(value, numbers.Real) or not 0 <= value <= 1:
+        raise ValueError(f"{name} must be a fraction in [0, 1], not percent; got {value!r}.")
+    return float(value)
+
+
+def check_confidence_level(value):
+    """Return a confidence level, a number strictly between 0 and 1."""
+    if not isinstance(value, numbers.Real) or not 0 < value < 1:
+        raise ValueError(f"confidence_level must be a fraction in (0, 1); got {value!r}.")
+    return float(value)
+
+
+def check_option(value, name, options):
+    """Return a value that is one of the options."""
+    if value not in options:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; got {value!r}.")
+    return value

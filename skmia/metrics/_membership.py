@@ -1,0 +1,390 @@
+"""Point estimates of how well an attack tells members from non-members."""
+
+import warnings
+
+import numpy as np
+from sklearn.metrics import roc_curve
+
+from ..exceptions import ResolutionWarning
+from ._checks import (
+    RATE_TOLERANCE,
+    check_membership_predictions,
+    check_membership_scores,
+    check_option,
+    check_rate,
+    check_weights,
+)
+
+# The standard error of a rate that rests on ten false positives is a third of the rate.
+MIN_FALSE_POSITIVES = 10
+UNRESOLVABLE_POLICIES = ("warn", "ignore", "raise")
+
+
+def membership_roc_curve(y_true, y_score):
+    """Every operating point that a threshold on the scores can realise.
+
+    The guess is "member" where the score is at least the threshold, so records with equal scores
+    are always guessed together.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_records,)
+        Membership: 1 or True for members, 0 or False for non-members.
+
+    y_score : array-like of shape (n_records,)
+        Finite scores, higher = more likely a member.
+
+    Returns
+    -------
+    fpr : ndarray of shape (n_thresholds,)
+        Fraction of the non-members that are guessed to be members; non-decreasing, from 0 to 1.
+
+    tpr : ndarray of shape (n_thresholds,)
+        Fraction of the members that are guessed to be members; non-decreasing, from 0 to 1.
+
+    thresholds : ndarray of shape (n_thresholds,)
+        Infinity (nobody is guessed to be a member), then the distinct scores, decreasing.
+
+    Raises
+    ------
+    ValueError
+        If `y_true` is not a vector of bits that holds both classes, if `y_score` is not a finite
+        vector of the same length.
+
+    See Also
+    --------
+    sklearn.metrics.roc_curve : The computation; here without dropping any point.
+    MembershipRocDisplay : The curve on logarithmic axes.
+
+    Examples
+    --------
+    >>> from skmia.metrics import membership_roc_curve
+    >>> fpr, tpr, thresholds = membership_roc_curve([0, 0, 1, 1], [0.1, 0.4, 0.4, 0.8])
+    >>> fpr.tolist(), tpr.tolist()
+    ([0.0, 0.0, 0.5, 1.0], [0.0, 0.5, 1.0, 1.0])
+    >>> thresholds.tolist()
+    [inf, 0.8, 0.4, 0.1]
+    """
+    return realisable_points(*check_membership_scores(y_true, y_score))
+
+
+def realisable_points(membership, scores):
+    """Compute the ROC curve of input that was checked."""
+    return roc_curve(membership.astype(np.int8), scores, drop_intermediate=False)
+
+
+def point_at_fpr(fpr, max_fpr):
+    """Index of the last operating point whose FPR is at most `max_fpr`.
+
+    Among points with equal TPR it is the one that spends the most FPR: its cut lies at an order
+    statistic of the non-member scores and depends on no member, which is what makes binomial
+    intervals hold at a threshold chosen on the same records.
+    """
+    return np.searchsorted(fpr, max_fpr + RATE_TOLERANCE, side="right") - 1
+
+
+def check_resolution(n_nonmembers, max_fpr, on_unresolvable):
+    """Tell whether `n_nonmembers` resolve the rate `max_fpr`; warn or raise where asked to."""
+    check_option(on_unresolvable, "on_unresolvable", UNRESOLVABLE_POLICIES)
+    expected = n_nonmembers * max_fpr
+    if expected >= MIN_FALSE_POSITIVES * (1 - RATE_TOLERANCE):
+        return True
+    message = (
+        f"max_fpr={max_fpr:g} cannot be resolved with {n_nonmembers} non-members: it allows "
+        f"{expected:.3g} false positives, and at least {MIN_FALSE_POSITIVES} are needed."
+    )
+    if on_unresolvable == "raise":
+        raise ValueError(message)
+    if on_unresolvable == "warn":
+        warnings.warn(message, ResolutionWarning, stacklevel=3)
+    return False
+
+
+def tpr_at_fpr_score(y_true, y_score, *, max_fpr=0.01, on_unresolvable="warn"):
+    """Largest true positive rate of a threshold whose false positive rate is at most `max_fpr`.
+
+    Only thresholds that the data can realise count; the ROC curve is not interpolated. With
+    ``max_fpr < 1 / n_nonmembers`` no false positive at all is allowed. The value 0 means that
+    no member scores above the non-members that have to be rejected; `max_fpr` is what a guess
+    at random would reach.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_records,)
+        Membership: 1 or True for members, 0 or False for non-members.
+
+    y_score : array-like of shape (n_records,)
+        Finite scores, higher = more likely a member.
+
+    max_fpr : float, default=0.01
+        Largest false positive rate allowed, a fraction in [0, 1].
+
+    on_unresolvable : {"warn", "ignore", "raise"}, default="warn"
+        What to do when fewer than 10 false positives are allowed,
+        ``n_nonmembers * max_fpr < 10``.
+
+    Returns
+    -------
+    tpr : float
+        A fraction in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If `y_true` is not a vector of bits that holds both classes, if `y_score` is not a finite
+        vector of the same length, if `max_fpr` is not in [0, 1], or for an unresolvable
+        `max_fpr` with ``on_unresolvable="raise"``.
+
+    Warns
+    -----
+    skmia.exceptions.ResolutionWarning
+        If fewer than 10 false positives are allowed and `on_unresolvable` is ``"warn"``.
+
+    See Also
+    --------
+    tpr_at_fpr : The same point with its threshold, realised FPR and confidence intervals.
+    tpr_at_fpr_scorer : The same number for ``GridSearchCV(scoring=...)``.
+
+    References
+    ----------
+    .. [1] Carlini, N., Chien, S., Nasr, M., Song, S., Terzis, A. and Tramer, F. (2022).
+           Membership Inference Attacks From First Principles. IEEE S&P.
+
+    Examples
+    --------
+    >>> from skmia.metrics import tpr_at_fpr_score
+    >>> membership = [1, 1, 1, 1, 0, 0, 0, 0]
+    >>> scores = [9, 7, 5, 3, 8, 4, 2, 1]
+    >>> tpr_at_fpr_score(membership, scores, max_fpr=0.25, on_unresolvable="ignore")
+    0.75
+    """
+    max_fpr = check_rate(max_fpr, "max_fpr")
+    membership, scores = check_membership_scores(y_true, y_score)
+    check_resolution(int((~membership).sum()), max_fpr, on_unresolvable)
+    fpr, tpr, _ = realisable_points(membership, scores)
+    return float(tpr[point_at_fpr(fpr, max_fpr)])
+
+
+def fpr_at_tpr_score(y_true, y_score, *, min_tpr=0.95, interpolate=False):
+    """Smallest false positive rate of a threshold whose true positive rate is at least `min_tpr`.
+
+    The share of non-members that are accused when nearly all members must be found; *lower*
+    means more leakage.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_records,)
+        Membership: 1 or True for members, 0 or False for non-members.
+
+    y_score : array-like of shape (n_records,)
+        Finite scores, higher = more likely a member.
+
+    min_tpr : float, default=0.95
+        Smallest true positive rate allowed, a fraction in [0, 1].
+
+    interpolate : bool, default=False
+        If True, join neighbouring operating points by straight lines, as the tables of [1]_ do;
+        a rate that no threshold realises can then be returned.
+
+    Returns
+    -------
+    fpr : float
+        A fraction in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If `y_true` is not a vector of bits that holds both classes, if `y_score` is not a finite
+        vector of the same length, if `min_tpr` is not in [0, 1].
+
+    References
+    ----------
+    .. [1] del Grosso Guzman, G. (2023). Leakage of Sensitive Data from Deep Neural Networks.
+           PhD thesis, Institut Polytechnique de Paris.
+
+    Examples
+    --------
+    >>> from skmia.metrics import fpr_at_tpr_score
+    >>> membership, scores = [1, 1, 0, 0], [2, 1, 1, 0]
+    >>> fpr_at_tpr_score(membership, scores)
+    0.5
+    >>> fpr_at_tpr_score(membership, scores, min_tpr=0.75, interpolate=True)
+    0.25
+    """
+    min_tpr = check_rate(min_tpr, "min_tpr")
+    fpr, tpr, _ = membership_roc_curve(y_true, y_score)
+    first = np.searchsorted(tpr, min_tpr - RATE_TOLERANCE, side="left")
+    if interpolate and first > 0:
+        return float(np.interp(min_tpr, tpr[first - 1 : first + 1], fpr[first - 1 : first + 1]))
+    return float(fpr[first])
+
+
+def membership_advantage_score(y_true, y_pred, *, sample_weight=None):
+    """Membership advantage of hard guesses: true positive rate minus false positive rate.
+
+    It does not depend on the share of members in the evaluation set: 0 for guesses that carry no
+    information, 1 when all are right, -1 when all are wrong. It is twice the balanced accuracy
+    minus one; sources that call balanced accuracy minus one half the advantage report half of
+    it (ruling R 1).
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_records,)
+        Membership: 1 or True for members, 0 or False for non-members.
+
+    y_pred : array-like of shape (n_records,)
+        Guesses: 1 or True for "member", 0 or False for "non-member".
+
+    sample_weight : array-like of shape (n_records,), default=None
+        Non-negative weights; each rate is the weighted mean over its own class.
+
+    Returns
+    -------
+    advantage : float
+        In [-1, 1].
+
+    Raises
+    ------
+    ValueError
+        If `y_true` or `y_pred` is not a vector of bits, if `y_true` holds one class only, if
+        lengths differ, if a weight is negative or one class has no weight.
+
+    See Also
+    --------
+    advantage_interval : The same number with a confidence interval.
+    best_advantage_score : The largest advantage over all thresholds; optimistic.
+
+    References
+    ----------
+    .. [1] Yeom, S., Giacomelli, I., Fredrikson, M. and Jha, S. (2018). Privacy Risk in Machine
+           Learning: Analyzing the Connection to Overfitting. IEEE CSF.
+
+    Examples
+    --------
+    >>> from skmia.metrics import membership_advantage_score
+    >>> membership_advantage_score([1, 1, 1, 1, 0, 0], [1, 1, 1, 0, 1, 0])
+    0.25
+    """
+    membership, predicted = check_membership_predictions(y_true, y_pred)
+    weights = check_weights(sample_weight, membership)
+    tpr = np.average(predicted[membership], weights=weights[membership])
+    fpr = np.average(predicted[~membership], weights=weights[~membership])
+    return float(tpr - fpr)
+
+
+def best_balanced_accuracy_score(y_true, y_score):
+    """Largest balanced accuracy, (TPR + 1 - FPR) / 2, over all thresholds on the scores.
+
+    Optimistic: the threshold is chosen on the records that the number is reported on, and even
+    scores without information exceed 1/2. For an honest number take hard predictions of an
+    attack whose threshold was set elsewhere and :func:`membership_advantage_score`.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_records,)
+        Membership: 1 or True for members, 0 or False for non-members.
+
+    y_score : array-like of shape (n_records,)
+        Finite scores, higher = more likely a member.
+
+    Returns
+    -------
+    balanced_accuracy : float
+        In [0.5, 1]; guessing "non-member" for all is one of the thresholds.
+
+    Raises
+    ------
+    ValueError
+        If `y_true` is not a vector of bits that holds both classes, if `y_score` is not a finite
+        vector of the same length.
+
+    Examples
+    --------
+    >>> from skmia.metrics import best_balanced_accuracy_score
+    >>> best_balanced_accuracy_score([1, 1, 0, 0], [4, 2, 3, 1])
+    0.75
+    """
+    fpr, tpr, _ = membership_roc_curve(y_true, y_score)
+    return float(np.max(tpr + (1 - fpr)) / 2)
+
+
+def best_advantage_score(y_true, y_score):
+    """Largest membership advantage, TPR - FPR, over all thresholds on the scores.
+
+    Twice :func:`best_balanced_accuracy_score` minus one, and as optimistic: it is never negative
+    because its threshold is chosen on the records that it is reported on.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_records,)
+        Membership: 1 or True for members, 0 or False for non-members.
+
+    y_score : array-like of shape (n_records,)
+        Finite scores, higher = more likely a member.
+
+    Returns
+    -------
+    advantage : float
+        In [0, 1]; the one-sided two-sample Kolmogorov-Smirnov statistic of the scores.
+
+    Raises
+    ------
+    ValueError
+        If `y_true` is not a vector of bits that holds both classes, if `y_score` is not a finite
+        vector of the same length.
+
+    See Also
+    --------
+    membership_advantage_score : The advantage of hard predictions; the honest number.
+
+    Examples
+    --------
+    >>> from skmia.metrics import best_advantage_score
+    >>> best_advantage_score([1, 1, 0, 0], [4, 2, 3, 1])
+    0.5
+    """
+    fpr, tpr, _ = membership_roc_curve(y_true, y_score)
+    return float(np.max(tpr - fpr))
+
+
+def precision_at_prior(tpr, fpr, prior):
+    """Share of true members among the accused when a fraction `prior` of all records are members.
+
+    Bayes' rule, ``prior * tpr / (prior * tpr + (1 - prior) * fpr)``: what an operating point
+    means where members are rare, whatever the mix of the evaluation set.
+
+    Parameters
+    ----------
+    tpr, fpr, prior : float or array-like
+        Fractions in [0, 1]; arrays are broadcast against each other.
+
+    Returns
+    -------
+    precision : float or ndarray
+        Fractions in [0, 1]; NaN where nobody is accused (the denominator is 0).
+
+    Raises
+    ------
+    ValueError
+        If an argument lies outside [0, 1].
+
+    Examples
+    --------
+    >>> from skmia.metrics import precision_at_prior
+    >>> precision_at_prior(tpr=0.1, fpr=0.001, prior=[0.5, 0.1, 0.01]).round(2).tolist()
+    [0.99, 0.92, 0.5]
+    """
+    rates = []
+    for name, value in (("tpr", tpr), ("fpr", fpr), ("prior", prior)):
+        rate = np.asarray(value, dtype=np.float64)
+        outside = rate[~((rate >= 0) & (rate <= 1))]
+        if outside.size:
+            raise ValueError(
+                f"{name} must be a fraction in [0, 1], not percent; got {outside.flat[0]}."
+            )
+        rates.append(rate)
+    tpr, fpr, prior = np.broadcast_arrays(*rates)
+    true, false = prior * tpr, (1 - prior) * fpr
+    accused = true + false
+    precision = np.divide(true, accused, out=np.full(accused.shape, np.nan), where=accused > 0)
+    return precision if precision.ndim else float(precision)

@@ -1,0 +1,338 @@
+"""The ROC curve of membership inference on logarithmic axes."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import auc
+
+from .._checks import check_bits, check_confidence_level, check_rate
+from .._intervals import clopper_pearson
+from .._membership import MIN_FALSE_POSITIVES, check_resolution, membership_roc_curve, point_at_fpr
+from ._common import COLORS, GREY, LINE_STYLES, attack_scores, get_axes, thin_spines
+
+
+def _by_name(value, name):
+    """One thing or a mapping of named things, as a dict."""
+    if not isinstance(value, Mapping):
+        return {name: value}
+    if not value:
+        raise ValueError("a mapping of attacks must hold at least one; got an empty one.")
+    if name is not None:
+        raise ValueError(f"name must be None where the keys of a mapping are names; got {name!r}.")
+    return dict(value)
+
+
+class MembershipRocDisplay:
+    """ROC curves of one or several membership attacks on logarithmic axes.
+
+    At the place x a curve shows the largest TPR that a threshold reaches with FPR at most x: a
+    staircase, as :func:`~skmia.metrics.tpr_at_fpr_score` without interpolation. The axes
+    begin at half of the smallest rate that is not zero; the tick "0" there stands for a rate of
+    zero. Rates that fewer than 10 false positives support are shaded.
+
+    It is recommended to use :meth:`from_estimator` or :meth:`from_predictions`.
+
+    Parameters
+    ----------
+    curves : dict
+        Name (or None for a curve without name) -> ``(fpr, tpr, thresholds)`` as given by
+        :func:`~skmia.metrics.membership_roc_curve`.
+
+    n_members, n_nonmembers : int
+        Records behind the rates.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes with the curves.
+
+    figure_ : matplotlib Figure
+        Figure containing the curves.
+
+    lines_ : dict of matplotlib Line2D
+        Name -> curve.
+
+    bands_ : dict of matplotlib PolyCollection
+        Name -> confidence band; empty without bands.
+
+    See Also
+    --------
+    skmia.metrics.membership_roc_curve : The numbers behind the curve.
+    ScoreDistributionDisplay : Histograms of the scores themselves.
+
+    References
+    ----------
+    .. [1] Carlini, N., Chien, S., Nasr, M., Song, S., Terzis, A. and Tramer, F. (2022).
+           Membership Inference Attacks From First Principles. IEEE S&P.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmia.metrics import MembershipRocDisplay
+    >>> rng = np.random.default_rng(0)
+    >>> membership = np.repeat([1, 0], 2000)
+    >>> scores = {shift: rng.normal(size=4000) + shift * membership for shift in (0.5, 1.5)}
+    >>> display = MembershipRocDisplay.from_predictions(
+    ...     membership, {"weak": scores[0.5], "strong": scores[1.5]}
+    ... )
+    >>> sorted(display.lines_)
+    ['strong', 'weak']
+    """
+
+    def __init__(self, *, curves, n_members, n_nonmembers):
+        self.curves = curves
+        self.n_members = n_members
+        self.n_nonmembers = n_nonmembers
+
+    @classmethod
+    def from_estimator(cls, attack, records, membership, *, name=None, ax=None, **kwargs):
+        """Plot the curves of fitted attacks.
+
+        Parameters
+        ----------
+        attack : estimator or mapping of str to estimator
+            One fitted attack, or several with their names. They answer by `decision_function`,
+            or where there is none by `predict_proba`.
+
+        records : Records or array-like
+            What the attacks take.
+
+        membership : array-like of shape (n_records,)
+            1 or True for members, 0 or False for non-members.
+
+        name : str, default=None
+            Name of a single attack; None takes its class name.
+
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a new figure.
+
+        **kwargs : dict
+            Passed to :meth:`plot`.
+
+        Returns
+        -------
+        display : MembershipRocDisplay
+
+        Raises
+        ------
+        TypeError
+            If an attack has neither `decision_function` nor `predict_proba`.
+        """
+        if name is None and not isinstance(attack, Mapping):
+            name = type(attack).__name__
+        attacks = _by_name(attack, name)
+        scores = {key: attack_scores(each, records)[0] for key, each in attacks.items()}
+        return cls.from_predictions(membership, scores, ax=ax, **kwargs)
+
+    @classmethod
+    def from_predictions(cls, y_true, y_score, *, name=None, ax=None, **kwargs):
+        """Plot the curves of given scores.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_records,)
+            Membership: 1 or True for members, 0 or False for non-members.
+
+        y_score : array-like of shape (n_records,) or mapping of str to array-like
+            Finite scores, higher = more likely a member; a mapping holds the scores that several
+            attacks give to the same records.
+
+        name : str, default=None
+            Name of a single curve.
+
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a new figure.
+
+        **kwargs : dict
+            Passed to :meth:`plot`.
+
+        Returns
+        -------
+        display : MembershipRocDisplay
+
+        Raises
+        ------
+        ValueError
+            If `y_true` or scores are not what the metrics take, or a mapping is empty.
+        """
+        scores = _by_name(y_score, name)
+        curves = {key: membership_roc_curve(y_true, each) for key, each in scores.items()}
+        membership = check_bits(y_true, "y_true")
+        n_members = int(membership.sum())
+        display = cls(curves=curves, n_members=n_members, n_nonmembers=len(membership) - n_members)
+        return display.plot(ax=ax, **kwargs)
+
+    def frame(self, *, confidence_level=0.95):
+        """Tabulate the corners of the staircases with intervals, without any cut at zero.
+
+        Parameters
+        ----------
+        confidence_level : float, default=0.95
+            Of the Clopper-Pearson interval of each TPR.
+
+        Returns
+        -------
+        frame : DataFrame
+            One row for each curve and FPR: ``name``, ``fpr``, ``tpr`` (the largest at that FPR),
+            ``threshold``, ``tpr_low``, ``tpr_high``; rates are fractions.
+        """
+        parts = []
+        for name in self.curves:
+            corners = self._corners(name)
+            low, high = self._limits(corners, confidence_level)
+            parts.append(corners.assign(tpr_low=low, tpr_high=high))
+        return pd.concat(parts, ignore_index=True)
+
+    def plot(self, ax=None, *, max_fpr=0.01, confidence_level=0.95, chance=True, **kwargs):
+        """Draw the curves.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a new figure.
+
+        max_fpr : float, default=0.01
+            False positive rate at which the legend reports the TPR; the realised point is marked.
+
+        confidence_level : float or None, default=0.95
+            Of the pointwise Clopper-Pearson band of the TPR; None draws no band.
+
+        chance : bool, default=True
+            Whether to draw the line TPR = FPR.
+
+        **kwargs : dict
+            Passed to the `plot` function of matplotlib for every curve.
+
+        Returns
+        -------
+        display : MembershipRocDisplay
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        check_rate(max_fpr, "max_fpr")
+        if confidence_level is not None:
+            check_confidence_level(confidence_level)
+        self.ax_ = get_axes(ax)
+        self.figure_ = self.ax_.figure
+        self.lines_, self.bands_ = {}, {}
+        for position, name in enumerate(self.curves):
+            style = {
+                "color": COLORS[position % len(COLORS)],
+                "linestyle": LINE_STYLES[position % len(LINE_STYLES)],
+                "linewidth": 1.8,
+                "label": self._label(name, max_fpr),
+            } | kwargs
+            self._draw_curve(name, style)
+            self._mark_point(name, max_fpr)
+        if confidence_level is not None:
+            for name in self.curves:
+                self._draw_band(name, confidence_level)
+        self._draw_background(chance)
+        self._label_axes()
+        self.ax_.legend(loc="lower right", fontsize="small", framealpha=0.9)
+        return self
+
+    def _corners(self, name):
+        fpr, tpr, thresholds = self.curves[name]
+        last = np.append(np.diff(fpr) > 0, True)
+        columns = {"fpr": fpr[last], "tpr": tpr[last], "threshold": thresholds[last]}
+        return pd.DataFrame({"name": name, **columns})
+
+    def _limits(self, corners, confidence_level):
+        hits = np.rint(corners["tpr"].to_numpy() * self.n_members)
+        return clopper_pearson(hits, self.n_members, confidence_level=confidence_level)
+
+    def _floors(self):
+        return 0.5 / self.n_nonmembers, 0.5 / self.n_members
+
+    def _label(self, name, max_fpr):
+        fpr, tpr, _ = self.curves[name]
+        reached = tpr[point_at_fpr(fpr, max_fpr)]
+        numbers = f"AUC {auc(fpr, tpr):.3f}, TPR {reached:.3g} at FPR ≤ {max_fpr:g}"
+        if not check_resolution(self.n_nonmembers, max_fpr, "ignore"):
+            numbers += " (not resolvable)"
+        return numbers if name is None else f"{name}: {numbers}"
+
+    def _draw_curve(self, name, style):
+        x_floor, y_floor = self._floors()
+        corners = self._corners(name)
+        base = {"drawstyle": "steps-post", "clip_on": False, "zorder": 3}
+        x, y = np.maximum(corners["fpr"], x_floor), np.maximum(corners["tpr"], y_floor)
+        (self.lines_[name],) = self.ax_.plot(x, y, **(base | style))
+
+    def _mark_point(self, name, max_fpr):
+        x_floor, y_floor = self._floors()
+        fpr, tpr, _ = self.curves[name]
+        index = point_at_fpr(fpr, max_fpr)
+        self.ax_.plot(
+            max(fpr[index], x_floor),
+            max(tpr[index], y_floor),
+            marker="o",
+            markersize=7,
+            color=self.lines_[name].get_color(),
+            markeredgecolor="white",
+            clip_on=False,
+            zorder=4,
+        )
+
+    def _draw_band(self, name, confidence_level):
+        x_floor, y_floor = self._floors()
+        corners = self._corners(name)
+        low, high = self._limits(corners, confidence_level)
+        self.bands_[name] = self.ax_.fill_between(
+            np.maximum(corners["fpr"], x_floor),
+            np.maximum(low, y_floor),
+            np.maximum(high, y_floor),
+            step="post",
+            color=self.lines_[name].get_color(),
+            alpha=0.15,
+            linewidth=0,
+            zorder=2,
+            label=None if self.bands_ else f"pointwise {100 * confidence_level:g}% interval of TPR",
+        )
+
+    def _draw_background(self, chance):
+        x_floor, y_floor = self._floors()
+        if chance:
+            rates = np.geomspace(min(x_floor, y_floor), 1, 200)
+            self.ax_.plot(
+                rates, rates, color=GREY, linestyle=":", linewidth=1.2, label="chance: TPR = FPR"
+            )
+        self.ax_.axvspan(
+            x_floor,
+            min(MIN_FALSE_POSITIVES / self.n_nonmembers, 1.0),
+            color=GREY,
+            alpha=0.12,
+            linewidth=0,
+            zorder=0,
+            label=f"not resolvable: < {MIN_FALSE_POSITIVES} false positives",
+        )
+
+    def _label_axes(self):
+        x_floor, y_floor = self._floors()
+        self.ax_.set(
+            xscale="log",
+            yscale="log",
+            xlim=(x_floor, 1),
+            ylim=(y_floor, 1),
+            xlabel="False positive rate (fraction of non-members)",
+            ylabel="True positive rate (fraction of members)",
+            title=(
+                "Membership inference: ROC on logarithmic axes\n"
+                f"{self.n_members:,} members, {self.n_nonmembers:,} non-members"
+            ),
+        )
+        for axis, floor in ((self.ax_.xaxis, x_floor), (self.ax_.yaxis, y_floor)):
+            self._mark_zero(axis, floor)
+        self.ax_.grid(which="major", color=GREY, alpha=0.2, linewidth=0.6)
+        thin_spines(self.ax_)
+
+    @staticmethod
+    def _mark_zero(axis, floor):
+        decades = 10.0 ** np.arange(np.ceil(np.log10(2 * floor) - 1e-9), 1)
+        axis.set_minor_formatter("")
+        axis.set_ticks([floor, *decades], labels=["0", *(f"{rate:g}" for rate in decades)])

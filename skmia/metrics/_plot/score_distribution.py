@@ -1,0 +1,267 @@
+"""Histograms of the scores that an attack gives to members and to non-members."""
+
+import numpy as np
+import pandas as pd
+
+from .._checks import check_finite_vector, check_membership_scores
+from ._common import COLORS, GREY, attack_scores, get_axes, thin_spines
+
+
+class ScoreDistributionDisplay:
+    """Histograms of member and non-member scores over shared bins.
+
+    Heights are fractions of each group, so groups of different size compare. The two are as
+    far apart as the attack is strong; with a threshold, the mass to its right is the TPR and
+    the FPR, which the legend reports.
+
+    It is recommended to use :meth:`from_estimator` or :meth:`from_predictions`.
+
+    Parameters
+    ----------
+    member_scores : ndarray of shape (n_members,)
+        Scores of members, higher = more likely a member.
+
+    nonmember_scores : ndarray of shape (n_nonmembers,)
+        Scores of non-members.
+
+    bin_edges : ndarray of shape (n_bins + 1,)
+        Increasing edges of the bins of both histograms.
+
+    threshold : float, default=None
+        The guess is "member" where the score is at least this; None draws no line.
+
+    name : str, default=None
+        Name of the attack.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes with the histograms.
+
+    figure_ : matplotlib Figure
+        Figure containing them.
+
+    patches_ : dict of matplotlib StepPatch
+        ``"member"`` and ``"non-member"``.
+
+    threshold_line_ : matplotlib Line2D or None
+        The line at `threshold`.
+
+    See Also
+    --------
+    MembershipRocDisplay : The operating points that thresholds on the scores realise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmia.metrics import ScoreDistributionDisplay
+    >>> rng = np.random.default_rng(0)
+    >>> membership = np.repeat([1, 0], 1000)
+    >>> scores = rng.normal(size=2000) + membership
+    >>> display = ScoreDistributionDisplay.from_predictions(membership, scores, threshold=1.5)
+    >>> display.frame().groupby("group")["count"].sum().to_dict()
+    {'member': 1000, 'non-member': 1000}
+    """
+
+    def __init__(self, *, member_scores, nonmember_scores, bin_edges, threshold=None, name=None):
+        self.member_scores = member_scores
+        self.nonmember_scores = nonmember_scores
+        self.bin_edges = bin_edges
+        self.threshold = threshold
+        self.name = name
+
+    @classmethod
+    def from_estimator(
+        cls, attack, records, membership, *, bins=50, threshold="auto", name=None, ax=None, **kwargs
+    ):
+        """Plot the scores of a fitted attack.
+
+        Parameters
+        ----------
+        attack : estimator
+            A fitted attack; it answers by `decision_function`, or where there is none by
+            `predict_proba`.
+
+        records : Records or array-like
+            What the attack takes.
+
+        membership : array-like of shape (n_records,)
+            1 or True for members, 0 or False for non-members.
+
+        bins : int or str, default=50
+            As in :func:`numpy.histogram_bin_edges`, over the scores of both groups.
+
+        threshold : float, "auto" or None, default="auto"
+            Where to draw the threshold; "auto" is that of the attack's `predict`, 0 for
+            `decision_function` and 1/2 for `predict_proba`.
+
+        name : str, default=None
+            Name of the attack; None takes its class name.
+
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a new figure.
+
+        **kwargs : dict
+            Passed to :meth:`plot`.
+
+        Returns
+        -------
+        display : ScoreDistributionDisplay
+
+        Raises
+        ------
+        TypeError
+            If the attack has neither `decision_function` nor `predict_proba`.
+        """
+        scores, natural = attack_scores(attack, records)
+        return cls.from_predictions(
+            membership,
+            scores,
+            bins=bins,
+            threshold=natural if isinstance(threshold, str) and threshold == "auto" else threshold,
+            name=type(attack).__name__ if name is None else name,
+            ax=ax,
+            **kwargs,
+        )
+
+    @classmethod
+    def from_predictions(
+        cls, y_true, y_score, *, bins=50, threshold=None, name=None, ax=None, **kwargs
+    ):
+        """Plot given scores.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_records,)
+            Membership: 1 or True for members, 0 or False for non-members.
+
+        y_score : array-like of shape (n_records,)
+            Finite scores, higher = more likely a member.
+
+        bins : int or str, default=50
+            As in :func:`numpy.histogram_bin_edges`, over the scores of both groups.
+
+        threshold : float, default=None
+            Where to draw the threshold; None draws none.
+
+        name : str, default=None
+            Name of the attack.
+
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a new figure.
+
+        **kwargs : dict
+            Passed to :meth:`plot`.
+
+        Returns
+        -------
+        display : ScoreDistributionDisplay
+
+        Raises
+        ------
+        ValueError
+            If `y_true`, `y_score` or `threshold` are not what the metrics take.
+        """
+        membership, scores = check_membership_scores(y_true, y_score)
+        if threshold is not None:
+            check_finite_vector([threshold], "threshold")
+        display = cls(
+            member_scores=scores[membership],
+            nonmember_scores=scores[~membership],
+            bin_edges=np.histogram_bin_edges(scores, bins),
+            threshold=threshold,
+            name=name,
+        )
+        return display.plot(ax=ax, **kwargs)
+
+    def frame(self):
+        """Tabulate the two histograms.
+
+        Returns
+        -------
+        frame : DataFrame
+            One row for each group and bin: ``group`` ("member" or "non-member"), ``bin_left``,
+            ``bin_right``, ``count``, ``fraction`` (of the group).
+        """
+        parts = []
+        for group, scores in self._groups().items():
+            count, _ = np.histogram(scores, self.bin_edges)
+            columns = {"group": group, "bin_left": self.bin_edges[:-1]}
+            columns |= {"bin_right": self.bin_edges[1:], "count": count}
+            parts.append(pd.DataFrame(columns | {"fraction": count / len(scores)}))
+        return pd.concat(parts, ignore_index=True)
+
+    def plot(self, ax=None, *, log=False, **kwargs):
+        """Draw the histograms.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a new figure.
+
+        log : bool, default=False
+            Whether heights are logarithmic, which shows the few records of a tail.
+
+        **kwargs : dict
+            Passed to the `stairs` function of matplotlib for both groups.
+
+        Returns
+        -------
+        display : ScoreDistributionDisplay
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        self.ax_ = get_axes(ax)
+        self.figure_ = self.ax_.figure
+        histograms = self.frame().groupby("group")
+        self.patches_ = {}
+        for group, color, linestyle in (
+            ("member", COLORS[0], "-"),
+            ("non-member", COLORS[1], "--"),
+        ):
+            height = histograms.get_group(group)["fraction"].to_numpy()
+            outline = {"color": color, "linestyle": linestyle, "linewidth": 1.6, "zorder": 3}
+            self.ax_.stairs(height, self.bin_edges, **outline)
+            style = {"label": self._label(group), "color": color, "alpha": 0.35, "fill": True}
+            self.patches_[group] = self.ax_.stairs(height, self.bin_edges, **(style | kwargs))
+        self.threshold_line_ = None
+        if self.threshold is not None:
+            self.threshold_line_ = self.ax_.axvline(
+                self.threshold,
+                color="black",
+                linestyle=":",
+                linewidth=1.6,
+                zorder=4,
+                label=f"threshold {self.threshold:.3g}",
+            )
+        if log:
+            self.ax_.set_yscale("log")
+        self._label_axes()
+        return self
+
+    def _groups(self):
+        return {"member": self.member_scores, "non-member": self.nonmember_scores}
+
+    def _label(self, group):
+        scores = self._groups()[group]
+        label = f"{group}s (n = {len(scores):,})"
+        if self.threshold is None:
+            return label
+        rate = "TPR" if group == "member" else "FPR"
+        return f"{label}, {rate} {np.mean(scores >= self.threshold):.3g}"
+
+    def _label_axes(self):
+        title = "Scores of members and non-members"
+        self.ax_.set(
+            xlabel="Score (higher = more likely a member)",
+            ylabel="Fraction of the group in each bin",
+            title=title if self.name is None else f"{self.name}: {title[0].lower()}{title[1:]}",
+        )
+        self.ax_.grid(axis="y", color=GREY, alpha=0.2, linewidth=0.6)
+        self.ax_.set_axisbelow(True)
+        self.ax_.margins(y=0.2)
+        self.ax_.legend(fontsize="small", framealpha=0.9)
+        thin_spines(self.ax_)

@@ -1,0 +1,5 @@
+"""Shadow models."""
+
+from ._pool import ShadowPool
+
+__all__ = ["ShadowPool"]

@@ -1,0 +1,257 @@
+"""Reading a fitted pool: which record is which column, and what the models say of it."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..utils._validation import check_finite, check_records, query
+from ._evidence import evidence_named
+from ._worker import ask_model, compute_evidence
+
+
+def augmented(records, augment):
+    """The records and, one set after the other, their augmentations.
+
+    Raises
+    ------
+    ValueError
+        When an augmentation has another number of records.
+    """
+    if augment is None:
+        return [records]
+    further = augment(records)
+    further = [further] if hasattr(further, "fingerprint") else list(further)
+    for one in further:
+        check_records(one)
+        if len(one) != len(records):
+            raise ValueError(
+                f"augment must keep the number of records; it made {len(one)} of {len(records)}."
+            )
+    return [records, *further]
+
+
+class PoolLookup:
+    """The part of a :class:`ShadowPool` that attacks read.
+
+    Needs ``membership_``, raw ``signals_``, ``signal_`` and ``estimators_``.
+    """
+
+    def _set_lookup(self, records, temperatures, dtype):
+        """Smooth the evidence in place and remember which record is which column."""
+        evidence = self._evidence()
+        self.temperatures_ = temperatures if evidence.has_temperature else (1.0,)
+        self.n_records_ = len(records)
+        self.resolution_ = np.empty(len(self.signals_))
+        for t, raw in enumerate(self.signals_):
+            if self.resolution == "auto" or self.temperatures_[t] != 1:
+                self.resolution_[t] = evidence.find_resolution(raw, dtype)
+            else:
+                self.resolution_[t] = self.resolution
+            for row in raw.reshape(-1, raw.shape[-1]):
+                row[:] = evidence.smooth(row, self.resolution_[t])
+        self._fingerprint, self._column = np.unique(records.fingerprint, return_index=True)
+        self.scale_ = self._find_scale()
+
+    def _evidence(self):
+        return evidence_named(self.signal_)
+
+    def _find_scale(self):
+        """Root mean squared residual of records that a model was not trained on (regressors)."""
+        if self.signal_ != "log_residual":
+            return None
+        squared = np.exp(-2 * self.signals_[0, 0].astype(np.float64))
+        return float(np.sqrt(squared[~self.membership_].mean()))
+
+    def _temperature_index(self, temperature):
+        if not self._evidence().has_temperature:
+            return 0
+        if temperature not in self.temperatures_:
+            stored = ", ".join(map(str, self.temperatures_))
+            raise ValueError(
+                f"The shadow pool stores the temperatures ({stored}), not {temperature}; "
+                f"fit it with temperatures including {temperature}."
+            )
+        return self.temperatures_.index(temperature)
+
+    def locate(self, records):
+        """Column of each record in the pool.
+
+        Parameters
+        ----------
+        records : Records of n records
+            Any records.
+
+        Returns
+        -------
+        column : ndarray of shape (n,)
+            -1 for a record that the pool does not hold.
+        """
+        prints = records.fingerprint
+        position = np.minimum(
+            np.searchsorted(self._fingerprint, prints), len(self._fingerprint) - 1
+        )
+        return np.where(self._fingerprint[position] == prints, self._column[position], -1)
+
+    def _known_columns(self, records):
+        columns = self.locate(records)
+        unknown = np.flatnonzero(columns < 0)
+        if len(unknown):
+            raise ValueError(
+                f"{len(unknown)} of {len(records)} records are not in the shadow pool, first at "
+                f'position {unknown[0]}; fit the pool on them, or with store="models".'
+            )
+        return columns
+
+    def inside(self, columns):
+        """Membership in the training sets, shape (n_estimators, n); False for column -1."""
+        return self.membership_[:, columns] & (columns >= 0)
+
+    def evidence(self, records, temperature=1.0):
+        """Smoothed evidence of each model on each record and its augmentations.
+
+        Parameters
+        ----------
+        records : Records of n records
+            Records of the pool; others need ``store="models"``.
+        temperature : float, default=1.0
+            One of ``temperatures_``.
+
+        Returns
+        -------
+        evidence : ndarray of shape (n_queries, n_estimators, n), dtype float32
+
+        Raises
+        ------
+        ValueError
+            When a record is not in the pool and the models were not kept.
+        """
+        check_records(records)
+        t = self._temperature_index(temperature)
+        columns = self._known_columns(records) if self.estimators_ is None else self.locate(records)
+        unknown = np.flatnonzero(columns < 0)
+        if len(columns) == self.n_records_ and np.array_equal(columns, np.arange(len(columns))):
+            return self.signals_[t]
+        evidence = self.signals_[t][:, :, columns]
+        if len(unknown):
+            evidence[:, :, unknown] = self._ask_models(records[unknown], t)
+        return evidence
+
+    def answers(self, records):
+        """Class probabilities (or logits, or decision values) of each model on each record.
+
+        Parameters
+        ----------
+        records : Records of n records
+            Records of the pool; others need ``store="models"``.
+
+        Returns
+        -------
+        answers : ndarray of shape (n_estimators, n, n_classes)
+
+        Raises
+        ------
+        ValueError
+            When neither the answers nor the models were kept, or the models are regressors.
+        """
+        if self.classes_ is None:
+            raise ValueError("The shadow models are regressors, which give no class probabilities.")
+        if self.outputs_ is not None:
+            return self.outputs_[:, self._known_columns(records)]
+        if self.estimators_ is None:
+            raise ValueError(
+                "The shadow pool kept only one number per model and record; class probabilities "
+                'need store="outputs" or store="models".'
+            )
+        return np.array(
+            [ask_model(model, records.X, self.classes_).values for model in self.estimators_]
+        )
+
+    def _ask_models(self, records, t):
+        queries = augmented(records, self.augment)
+        answers = [
+            [
+                self._victim_row(ask_model(model, one.X, self._labels(one)), one.y, t)
+                for model in self.estimators_
+            ]
+            for one in queries
+        ]
+        return np.array(answers)
+
+    def _labels(self, records):
+        return records.y if self.classes_ is None else self.classes_
+
+    def _victim_row(self, outputs, y, t):
+        evidence, raw = compute_evidence(outputs, y, self.temperatures_, self.resolution)
+        if evidence.name != self.signal_:
+            raise ValueError(
+                f"The victim answers {outputs.kind!r}, which gives the signal {evidence.name!r}; "
+                f"the shadow models give {self.signal_!r}."
+            )
+        resolution = self.resolution_[t] or evidence.find_resolution(raw[t], outputs.values.dtype)
+        return evidence.smooth(raw[t], resolution)
+
+    def victim_evidence(self, victim, records, temperature=1.0):
+        """Evidence of the victim, computed and smoothed as that of the shadow models is.
+
+        Parameters
+        ----------
+        victim : fitted estimator or None
+            With None the answers stored with the records are read.
+        records : Records of n records
+            Labelled records.
+        temperature : float, default=1.0
+            One of ``temperatures_``.
+
+        Returns
+        -------
+        evidence : ndarray of shape (n_queries, n), dtype float32
+        """
+        t = self._temperature_index(temperature)
+        if victim is None and self.augment is not None:
+            raise ValueError(
+                "The shadow pool has augmentations, which the victim must be asked about: pass the "
+                "victim instead of stored outputs."
+            )
+        queries = augmented(records, self.augment)
+        rows = [self._victim_row(query(victim, one), one.y, t) for one in queries]
+        return check_finite(np.array(rows).T).T
+
+    def log_likelihood(self, evidence):
+        """Log-probability of the label that goes with some evidence, in nats, up to a constant."""
+        return self._evidence().log_likelihood(evidence, self.scale_)
+
+    def transform(self, records):
+        """Evidence of each shadow model on each record, at the first temperature.
+
+        Parameters
+        ----------
+        records : Records of n records
+            Records of the pool; others need ``store="models"``.
+
+        Returns
+        -------
+        evidence : ndarray of shape (n, n_estimators)
+            Higher = more like a member.
+
+        Raises
+        ------
+        ValueError
+            When a record is not in the pool and the models were not kept.
+        """
+        check_is_fitted(self)
+        return self.evidence(records, self.temperatures_[0])[0].T
+
+    def membership(self, records):
+        """Which models were trained on each record.
+
+        Parameters
+        ----------
+        records : Records of n records
+            Any records; those that are not in the pool were in no training set.
+
+        Returns
+        -------
+        inside : ndarray of shape (n, n_estimators), dtype bool
+        """
+        check_is_fitted(self)
+        check_records(records)
+        return self.inside(self.locate(records)).T

@@ -1,0 +1,300 @@
+"""Shadow models, trained once and shared by all attacks."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, TransformerMixin, is_classifier
+from sklearn.utils import check_random_state
+from tqdm import tqdm
+
+from ..utils._sklearn import HasMethods, Interval, StrOptions, validate_params_of
+from ..utils._validation import check_records
+from ..victims._query import unwrap
+from ._evidence import ScaledLogit
+from ._lookup import PoolLookup, augmented
+from ._sampling import draw_halves, find_strata, find_units
+from ._worker import fit_shadow, prepare_estimator, warn_once
+
+
+class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
+    """Models like the victim, each trained on a random half of the records.
+
+    For every record, half of the models were trained with it (IN) and half without (OUT); the
+    difference between the two is what the attacks that take a pool look for. Models come in
+    complementary pairs: what the first of a pair was trained on, the second was not, stratified by
+    class. Equal records, and records with one value of a field ``group_by``, are in or out
+    together.
+
+    Training is nearly all the cost of an audit. Fit a pool once, freeze it, and hand it to as many
+    attacks and searches as you like: ``FrozenEstimator(ShadowPool(model).fit(records))``.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Model as the victim was made by, Pipelines included. It is cloned, so a fitted or frozen
+        model serves as well.
+    n_estimators : int, default=64
+        Number of shadow models, even.
+    max_samples : float or int, default=0.5
+        Training records of each model, as a fraction of all (at most 0.5) or a number. Below one
+        half, each record is in for fewer models than out.
+    augment : callable, default=None
+        Takes records and returns a sequence of further Records of the same length, such as
+        shifted images; attacks then use the victim's and the models' answers to all of them.
+    temperatures : tuple of float, default=(1.0, 2.0)
+        Temperatures at which the scaled logits are stored.
+    store : {"signals", "outputs", "models"}, default="signals"
+        ``"signals"`` keeps 4 bytes for each model, record and temperature and throws the models
+        away; ``"outputs"`` also keeps all class probabilities (for :class:`ShadowAttack`);
+        ``"models"`` keeps the models, so that records that the pool never saw can be scored.
+    resolution : "auto" or float, default="auto"
+        Finest step of the models' probabilities. Probabilities of exactly 0 or 1, as forests and
+        nearest neighbours give, are moved inside by half of it before a logit is taken. ``"auto"``
+        takes the smallest positive p or 1 - p in the pool, or 0 where no probability is 0 or 1. For
+        a regressor it is the residual, in units of y, below which differences do not count
+        (``"auto"``: a hundredth of the median).
+    n_jobs : int, default=None
+        Models trained in parallel, through joblib. The numbers are the same for every value.
+    random_state : int, RandomState instance or None, default=None
+        Determines the halves and the seed of every model.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    membership_ : ndarray of shape (n_estimators, n), dtype bool
+        Which records each model was trained on.
+    signals_ : ndarray of shape (n_temperatures, n_queries, n_estimators, n), dtype float32
+        Smoothed evidence: scaled logits in nats for classifiers with probabilities, margins for
+        those with decision values, minus log residuals for regressors.
+    signal_ : {"scaled_logit", "hinge", "log_residual"}
+        Which of the three it is.
+    resolution_ : ndarray of shape (n_temperatures,)
+        Step of the pool used for smoothing; 0 = none was needed. At other temperatures than 1 each
+        model's own step is used before the temperature is applied, and this is 0.
+    outputs_ : ndarray of shape (n_estimators, n, n_classes), dtype float32, or None
+        Class probabilities (or logits), with ``store="outputs"``.
+    estimators_ : list of estimators or None
+        The models, with ``store="models"``.
+    classes_ : ndarray or None
+        Task labels.
+    n_records_ : int
+        Number of records of the pool.
+
+    Raises
+    ------
+    ValueError
+        When a parameter is out of range, or a model has neither probabilities nor decision values.
+
+    See Also
+    --------
+    skmia.attacks.LiRA : Likelihood-ratio attack on a pool.
+    skmia.attacks.RMIA : Relative attack, strong with few models.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skmia import ShadowPool
+    >>> from skmia.datasets import make_membership_problem
+    >>> records, membership = make_membership_problem(random_state=0)
+    >>> pool = ShadowPool(DecisionTreeClassifier(), n_estimators=4, random_state=0).fit(records)
+    >>> pool.transform(records).shape
+    (1000, 4)
+    >>> pool.membership(records).mean(axis=1)[:3]
+    array([0.5, 0.5, 0.5])
+    """
+
+    _parameter_constraints = {
+        "estimator": [HasMethods(["fit", "predict"])],
+        "n_estimators": [Interval(Integral, 2, None, closed="left")],
+        "max_samples": [
+            Interval(Real, 0, 0.5, closed="right"),
+            Interval(Integral, 1, None, closed="left"),
+        ],
+        "augment": [callable, None],
+        "temperatures": [tuple, list],
+        "store": [StrOptions({"signals", "outputs", "models"})],
+        "resolution": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        estimator=None,
+        n_estimators=64,
+        *,
+        max_samples=0.5,
+        augment=None,
+        temperatures=(1.0, 2.0),
+        store="signals",
+        resolution="auto",
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.max_samples = max_samples
+        self.augment = augment
+        self.temperatures = temperatures
+        self.store = store
+        self.resolution = resolution
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, records, membership=None):
+        """Train the shadow models.
+
+        Parameters
+        ----------
+        records : Records of n records
+            The population under audit, members and non-members of the victim mixed.
+        membership : ignored
+            The victim's members play no part.
+
+        Returns
+        -------
+        self : ShadowPool
+        """
+        self._check_parameters()
+        check_records(records)
+        queries = [one.X for one in augmented(records, self.augment)]
+        seeds = self._draw_seeds()
+        self.membership_ = self._draw_membership(records, seeds)
+        estimator = prepare_estimator(unwrap(self.estimator), self.n_jobs)
+        tasks = (
+            delayed(fit_shadow)(
+                estimator,
+                queries,
+                records.y,
+                inside,
+                child,
+                tuple(self.temperatures),
+                self.resolution,
+                self.store,
+            )
+            for inside, child in zip(self.membership_, seeds[1:], strict=True)
+        )
+        results = Parallel(n_jobs=self.n_jobs, return_as="generator")(tasks)
+        dtype = self._collect(results, len(records))
+        self._set_lookup(records, tuple(self.temperatures), dtype)
+        return self
+
+    @classmethod
+    def from_scores(cls, scores, membership, records, *, resolution="auto"):
+        """Make a fitted pool of scores that were computed elsewhere.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_estimators, n)
+            Scaled logits log p_y - log(1 - p_y), in nats, of each shadow model on each record;
+            infinite values are smoothed.
+        membership : array-like of shape (n_estimators, n)
+            1 where the model was trained on the record, else 0.
+        records : Records of n records
+            The records, in the order of the columns.
+        resolution : "auto" or float, default="auto"
+            As in the constructor.
+
+        Returns
+        -------
+        pool : ShadowPool
+            With the temperature 1.0 only.
+
+        Raises
+        ------
+        ValueError
+            When the shapes differ, a score is NaN or a membership is neither 0 nor 1.
+        """
+        check_records(records)
+        scores, membership = np.asarray(scores), np.asarray(membership)
+        if scores.ndim != 2 or scores.shape[1] != len(records) or membership.shape != scores.shape:
+            raise ValueError(
+                f"scores and membership need the shape (n_estimators, {len(records)}); "
+                f"got {scores.shape} and {membership.shape}."
+            )
+        if np.isnan(scores).any():
+            raise ValueError(
+                f"scores holds {np.isnan(scores).sum()} NaN; every model must score every record."
+            )
+        if not np.isin(membership, (0, 1)).all():
+            raise ValueError(
+                "membership must be 1 where a model was trained on the record, else 0."
+            )
+        pool = cls(n_estimators=len(scores), temperatures=(1.0,), resolution=resolution)
+        pool.membership_ = membership.astype(bool)
+        pool.signal_ = ScaledLogit.name
+        pool.signals_ = scores.astype(np.float32)[None, None]
+        pool.classes_ = np.unique(records.y)
+        pool.outputs_ = pool.estimators_ = None
+        pool._set_lookup(records, (1.0,), scores.dtype)
+        return pool
+
+    def _check_parameters(self):
+        validate_params_of(self)
+        if self.n_estimators % 2:
+            raise ValueError(
+                "n_estimators must be even, as shadow models come in complementary pairs; "
+                f"got {self.n_estimators}."
+            )
+        if not self.temperatures or any(not temperature > 0 for temperature in self.temperatures):
+            raise ValueError(
+                f"temperatures must be one or more positive numbers; got {self.temperatures!r}."
+            )
+
+    def _draw_seeds(self):
+        """One source for the halves and one a model; the first k are the same for every total."""
+        entropy = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=4)
+        return np.random.SeedSequence(entropy.tolist()).spawn(1 + self.n_estimators)
+
+    def _draw_membership(self, records, seeds):
+        n_records = len(records)
+        if isinstance(self.max_samples, Integral):
+            n_samples = self.max_samples
+        else:
+            n_samples = int(np.ceil(self.max_samples * n_records))
+        if not 1 <= n_samples <= (n_records + 1) // 2:
+            raise ValueError(
+                f"max_samples asks for {n_samples} of {n_records} records; complementary halves hold "
+                f"at most {(n_records + 1) // 2}."
+            )
+        units = find_units(records.fingerprint, records.fields.get("group_by"))
+        if units.max() == 0:
+            raise ValueError(
+                "All records belong together (equal, or one group_by); halves need at least 2 units."
+            )
+        strata = find_strata(records.y, is_classifier(unwrap(self.estimator)))
+        rngs = [np.random.default_rng(child) for child in seeds[0].spawn(self.n_estimators // 2)]
+        return np.concatenate([draw_halves(units, strata, n_samples, rng) for rng in rngs])
+
+    def _collect(self, results, n_records):
+        """Write what the workers return into place as it arrives."""
+        caught, models = [], []
+        self.signals_ = self.outputs_ = None
+        progress = tqdm(
+            results, total=self.n_estimators, desc="shadow models", disable=not self.verbose
+        )
+        for k, result in enumerate(progress):
+            if self.signals_ is None:
+                n_temperatures, n_queries, _ = result.raw.shape
+                shape = (n_temperatures, n_queries, self.n_estimators, n_records)
+                self.signals_ = np.empty(shape, dtype=np.float32)
+            self.signals_[:, :, k] = result.raw
+            if result.outputs is not None:
+                if self.outputs_ is None:
+                    self.outputs_ = np.empty((self.n_estimators, *result.outputs.shape), np.float32)
+                self.outputs_[k] = result.outputs
+            models.append(result.model)
+            caught.extend(result.warnings)
+        warn_once(caught, self.n_estimators)
+        self.signal_, self.classes_, self.output_kind_ = (
+            result.evidence,
+            result.classes,
+            result.kind,
+        )
+        self.estimators_ = models if self.store == "models" else None
+        return result.dtype

@@ -1,0 +1,82 @@
+"""Which records each shadow model is trained on."""
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+_N_BINS = 10
+
+
+def find_units(fingerprint, group_by=None):
+    """Number the sets of records that must be in or out together.
+
+    Equal records are one unit, and so are all records with one value of ``group_by``. Two groups
+    that share an equal record become one unit, since that record cannot be in and out at once.
+
+    Parameters
+    ----------
+    fingerprint : ndarray of shape (n,)
+        Content hashes.
+    group_by : ndarray of shape (n,), default=None
+        Who each record belongs to.
+
+    Returns
+    -------
+    units : ndarray of shape (n,)
+        Numbers from 0.
+    """
+    _, units = np.unique(fingerprint, return_inverse=True)
+    if group_by is None:
+        return units
+    _, groups = np.unique(group_by, return_inverse=True)
+    n_units = units.max() + 1
+    n_nodes = n_units + groups.max() + 1
+    edges = coo_array((np.ones(len(units)), (units, n_units + groups)), shape=(n_nodes, n_nodes))
+    _, component = connected_components(edges, directed=False)
+    return np.unique(component[units], return_inverse=True)[1]
+
+
+def find_strata(y, is_classification):
+    """Classes, or tenths of the range of ranks of a real target."""
+    if is_classification:
+        return np.unique(y, return_inverse=True)[1]
+    ranks = np.argsort(np.argsort(y, kind="stable"), kind="stable")
+    return ranks * _N_BINS // len(y)
+
+
+def draw_halves(units, strata, n_samples, rng):
+    """Draw two disjoint sets of records for a pair of shadow models.
+
+    Units are put in random order within their stratum and dealt out in turn, so that the two halves
+    differ by at most one unit in every stratum and in total.
+
+    Parameters
+    ----------
+    units : ndarray of shape (n,)
+        Unit of each record, from 0.
+    strata : ndarray of shape (n,)
+        Stratum of each record; a unit has that of its first record.
+    n_samples : int
+        Records wanted in each set; the halves are thinned evenly where they hold more.
+    rng : numpy Generator
+        Source of randomness.
+
+    Returns
+    -------
+    inside : ndarray of shape (2, n), dtype bool
+        Members of the two sets.
+    """
+    _, first = np.unique(units, return_index=True)
+    n_units = len(first)
+    order = rng.permutation(n_units)
+    stratum_order = rng.permutation(strata.max() + 1)
+    order = order[np.argsort(stratum_order[strata[first[order]]], kind="stable")]
+    sides = (order[::2], order[1::2])
+    if rng.integers(2):
+        sides = sides[::-1]
+    inside = np.zeros((2, n_units), dtype=bool)
+    for side, members in zip(inside, sides, strict=True):
+        share = min(1.0, 2 * n_samples / len(units))
+        edges = np.floor(np.arange(len(members) + 1) * share + rng.random())
+        side[members[np.diff(edges) > 0]] = True
+    return inside[:, units]

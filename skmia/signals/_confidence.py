@@ -1,0 +1,176 @@
+"""Evidence in the class probabilities of a classifier."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._outputs import PROBABILITY_FLOOR, log_sum_exp
+from ._base import Signal
+
+_PROBABILITIES = ("proba", "logits")
+_LARGEST_LOGIT = -np.log(PROBABILITY_FLOOR)
+
+
+def _log_others(outputs, log_proba):
+    """log(1 - p_k) for every class, from the sum over the other classes where logits allow it."""
+    if outputs.kind == "proba":
+        return np.log1p(-np.minimum(np.exp(log_proba), 1 - PROBABILITY_FLOOR))
+    others = np.empty_like(log_proba)
+    for k in range(log_proba.shape[1]):
+        others[:, k] = log_sum_exp(np.delete(log_proba, k, axis=1))
+    return others
+
+
+@dataclass(frozen=True)
+class Loss(Signal):
+    """Minus the loss: log p_y in nats for a classifier, minus the squared residual for a regressor.
+
+    Source: Yeom et al. (2018).
+    """
+
+    name = "loss"
+    reads = (*_PROBABILITIES, "value")
+
+    def _evaluate(self, outputs, y):
+        if outputs.kind == "value":
+            return -np.square(y - outputs.values)
+        return outputs.log_proba()[np.arange(len(outputs)), outputs.label_index(y)]
+
+
+@dataclass(frozen=True)
+class Confidence(Signal):
+    """Probability of the label, p_y in [0, 1]."""
+
+    name = "confidence"
+    reads = _PROBABILITIES
+
+    def _evaluate(self, outputs, y):
+        return np.exp(outputs.log_proba()[np.arange(len(outputs)), outputs.label_index(y)])
+
+
+@dataclass(frozen=True)
+class MaxSoftmax(Signal):
+    """Largest probability, whatever the label (softmax response)."""
+
+    name = "max_softmax"
+    reads = _PROBABILITIES
+
+    def _evaluate(self, outputs, y):
+        return np.exp(outputs.log_proba().max(axis=1))
+
+
+@dataclass(frozen=True)
+class Entropy(Signal):
+    """Minus the entropy of the probabilities, in nats; the label is not used.
+
+    Source: Salem et al. (2019).
+    """
+
+    name = "entropy"
+    reads = _PROBABILITIES
+
+    def _evaluate(self, outputs, y):
+        log_proba = outputs.log_proba()
+        return (np.exp(log_proba) * log_proba).sum(axis=1)
+
+
+@dataclass(frozen=True)
+class ModifiedEntropy(Signal):
+    """Minus the modified entropy, which falls with the probability of the label, in nats.
+
+    The entropy-like sum is (1 - p_y) (-log p_y) + sum over the other classes of p_k (-log(1 -
+    p_k)). It is negated here, as it is low for members. Source: Song and Mittal (2021).
+    """
+
+    name = "modified_entropy"
+    reads = _PROBABILITIES
+
+    def _evaluate(self, outputs, y):
+        rows, label = np.arange(len(outputs)), outputs.label_index(y)
+        log_proba = outputs.log_proba()
+        log_others = _log_others(outputs, log_proba)
+        own = np.exp(log_others[rows, label]) * log_proba[rows, label]
+        terms = np.exp(log_proba) * log_others
+        terms[rows, label] = 0
+        return own + terms.sum(axis=1)
+
+
+@dataclass(frozen=True)
+class Correctness(Signal):
+    """1 where the predicted class is the label, else 0 (the baseline attack)."""
+
+    name = "correctness"
+    reads = (*_PROBABILITIES, "decision", "label")
+
+    def _evaluate(self, outputs, y):
+        return outputs.is_correct(y).astype(float)
+
+
+@dataclass(frozen=True)
+class ScaledLogit(Signal):
+    """Log odds of the label, log p_y - log(1 - p_y), in nats.
+
+    Probabilities of exactly 0 or 1 are cut at 1e-12 before the logarithm. Source: Carlini et al.
+    (2022).
+    """
+
+    name = "scaled_logit"
+    reads = _PROBABILITIES
+
+    def _evaluate(self, outputs, y):
+        logit = outputs.scaled_logit(y)
+        if outputs.kind == "proba":
+            logit = np.clip(logit, -_LARGEST_LOGIT, _LARGEST_LOGIT)
+        return logit
+
+
+@dataclass(frozen=True)
+class Hinge(Signal):
+    """Margin of the label: its logit, log-probability or decision value minus the best other one."""
+
+    name = "hinge"
+    reads = (*_PROBABILITIES, "decision")
+
+    def _evaluate(self, outputs, y):
+        return outputs.margin(y)
+
+
+@dataclass(frozen=True)
+class ODIN(Signal):
+    """Largest probability after dividing the logits by a temperature.
+
+    Source: Liang et al. (2018), used for membership by del Grosso (2023), without perturbation of
+    the input.
+
+    Parameters
+    ----------
+    temperature : float, default=2.0
+        Divides the logits.
+    """
+
+    temperature: float = 2.0
+    name = "odin"
+    reads = _PROBABILITIES
+
+    def _evaluate(self, outputs, y):
+        return np.exp(outputs.log_proba(self.temperature).max(axis=1))
+
+
+@dataclass(frozen=True)
+class Doctor(Signal):
+    """Sum of the squared probabilities after dividing the logits by a temperature.
+
+    Source: Granese et al. (2021), used for membership by del Grosso (2023).
+
+    Parameters
+    ----------
+    temperature : float, default=1.0
+        Divides the logits.
+    """
+
+    temperature: float = 1.0
+    name = "doctor"
+    reads = _PROBABILITIES
+
+    def _evaluate(self, outputs, y):
+        return np.exp(2 * outputs.log_proba(self.temperature)).sum(axis=1)

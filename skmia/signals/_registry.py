@@ -1,0 +1,67 @@
+"""Signals by name."""
+
+from ._base import Signal
+from ._confidence import (
+    ODIN,
+    Confidence,
+    Correctness,
+    Doctor,
+    Entropy,
+    Hinge,
+    Loss,
+    MaxSoftmax,
+    ModifiedEntropy,
+    ScaledLogit,
+)
+from ._residual import AbsoluteError, SquaredError
+
+_SIGNALS = {
+    signal.name: signal
+    for signal in (
+        AbsoluteError,
+        Confidence,
+        Correctness,
+        Doctor,
+        Entropy,
+        Hinge,
+        Loss,
+        MaxSoftmax,
+        ModifiedEntropy,
+        ODIN,
+        ScaledLogit,
+        SquaredError,
+    )
+}
+
+
+def get_signal_names():
+    """Names under which attacks and :class:`Signals` take a signal.
+
+    Returns
+    -------
+    names : list of str
+    """
+    return sorted(_SIGNALS)
+
+
+def get_signal(signal):
+    """Signal of a name; a signal is returned as it is.
+
+    Parameters
+    ----------
+    signal : str or Signal
+
+    Returns
+    -------
+    signal : Signal
+
+    Raises
+    ------
+    ValueError
+        When there is no signal of that name.
+    """
+    if isinstance(signal, Signal):
+        return signal
+    if signal not in _SIGNALS:
+        raise ValueError(f"There is no signal {signal!r}; the signals are {', '.join(_SIGNALS)}.")
+    return _SIGNALS[signal]()

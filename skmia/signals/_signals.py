@@ -1,0 +1,120 @@
+"""Signals as a transformer."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ..utils._sklearn import validate_params_of
+from ..utils._validation import check_finite, check_outputs_source, check_records, query
+from ._base import Signal
+from ._registry import get_signal
+
+
+class Signals(TransformerMixin, BaseEstimator):
+    """Evidence of membership in a victim's answers, as a matrix.
+
+    Turns records into one column of evidence per signal, so that any classifier on top of it is an
+    attack: ``make_pipeline(Signals(victim, ["loss", "entropy"]), LogisticRegression())``.
+
+    Parameters
+    ----------
+    victim : fitted estimator, default=None
+        Classifier or regressor under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. With
+        None the answers stored by :meth:`skmia.Records.with_outputs` are read.
+    signals : sequence of str or Signal, default=("loss",)
+        Names as listed by :func:`get_signal_names`, or signal objects with settings of their own.
+
+    Attributes
+    ----------
+    signals_ : list of Signal
+        The signals.
+
+    See Also
+    --------
+    skmia.attacks.ThresholdAttack : The attack that thresholds one signal.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skmia import Records
+    >>> from skmia.signals import Signals
+    >>> X, y = load_iris(return_X_y=True)
+    >>> victim = FrozenEstimator(LogisticRegression(max_iter=500).fit(X[::2], y[::2]))
+    >>> signals = Signals(victim, ["loss", "correctness"]).fit(Records(X, y))
+    >>> signals.transform(Records(X, y)).shape
+    (150, 2)
+    >>> signals.get_feature_names_out().tolist()
+    ['loss', 'correctness']
+    """
+
+    _parameter_constraints = {
+        "victim": "no_validation",
+        "signals": ["array-like", tuple],
+    }
+
+    def __init__(self, victim=None, signals=("loss",)):
+        self.victim = victim
+        self.signals = signals
+
+    def fit(self, records, membership=None):
+        """Check the victim and the signals.
+
+        Parameters
+        ----------
+        records : Records of n records
+            Labelled records.
+        membership : ignored
+
+        Returns
+        -------
+        self : Signals
+        """
+        validate_params_of(self)
+        check_records(records)
+        check_outputs_source(self.victim)
+        if isinstance(self.signals, str | Signal) or len(self.signals) == 0:
+            raise ValueError(
+                f"signals must be a sequence of at least one signal; got {self.signals!r}."
+            )
+        self.signals_ = [get_signal(signal) for signal in self.signals]
+        return self
+
+    def transform(self, records):
+        """Evidence of each record.
+
+        Parameters
+        ----------
+        records : Records of n records
+            Labelled records.
+
+        Returns
+        -------
+        evidence : ndarray of shape (n, n_signals)
+            Higher = more likely a member.
+        """
+        check_is_fitted(self)
+        check_records(records)
+        outputs = query(self.victim, records)
+        columns = [signal(outputs, records.y) for signal in self.signals_]
+        return check_finite(np.column_stack(columns))
+
+    def get_feature_names_out(self, input_features=None):
+        """Names of the columns.
+
+        Parameters
+        ----------
+        input_features : ignored
+
+        Returns
+        -------
+        names : ndarray of shape (n_signals,)
+        """
+        check_is_fitted(self)
+        return np.array([signal.name for signal in self.signals_], dtype=object)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags

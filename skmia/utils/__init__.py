@@ -1,0 +1,3 @@
+"""Helpers shared by all parts of skmia."""
+
+__all__ = []

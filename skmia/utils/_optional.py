@@ -1,0 +1,35 @@
+"""Imports of packages that only an extra of skmia installs."""
+
+from importlib import import_module
+
+
+def import_optional(module, extra):
+    """Import a module of an optional dependency when it is first needed.
+
+    Parameters
+    ----------
+    module : str
+        Dotted name, for instance ``"matplotlib.pyplot"``.
+
+    extra : str
+        The extra of skmia that installs it, for instance ``"plot"``.
+
+    Returns
+    -------
+    module : module
+
+    Raises
+    ------
+    ImportError
+        If the package is not installed. A package that is installed but fails to import for a
+        reason of its own keeps its own error.
+    """
+    package = module.partition(".")[0]
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != package:
+            raise
+        raise ImportError(
+            f'{package} is not installed; pip install "skmia[{extra}]" brings it.'
+        ) from error

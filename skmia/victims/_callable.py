@@ -1,0 +1,124 @@
+"""A model that can be asked but not held: a function or a web service."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import gen_batches
+
+from ..utils._sklearn import Interval, validate_params_of
+
+
+class CallableVictim(ClassifierMixin, BaseEstimator):
+    """Classifier behind a function, such as a web service.
+
+    Parameters
+    ----------
+    function : callable
+        Takes a batch of at most ``batch_size`` rows of X and returns their class probabilities,
+        an array of shape (n_rows, n_classes).
+    classes : array-like of shape (n_classes,)
+        Label of each column, in order.
+    batch_size : int, default=1000
+        Most rows to send in one call.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+
+    Raises
+    ------
+    ValueError
+        When an answer has the wrong shape.
+
+    See Also
+    --------
+    Outputs : Answers that were collected elsewhere.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmia.attacks import ThresholdAttack
+    >>> from skmia import Records
+    >>> from skmia.victims import CallableVictim
+    >>> def service(rows):
+    ...     p = 1 / (1 + np.exp(-rows[:, 0]))
+    ...     return np.column_stack([1 - p, p])
+    >>> victim = CallableVictim(service, classes=["no", "yes"])
+    >>> records = Records(np.array([[-2.0], [0.5]]), ["no", "no"])
+    >>> ThresholdAttack(victim).fit(records).score_samples(records).round(3)
+    array([-0.127, -0.974])
+    """
+
+    _parameter_constraints = {
+        "function": [callable],
+        "classes": ["array-like"],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(self, function, classes, *, batch_size=1000):
+        self.function = function
+        self.classes = classes
+        self.batch_size = batch_size
+
+    @property
+    def classes_(self):
+        return np.asarray(self.classes)
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def fit(self, X=None, y=None):
+        """Check the parameters; the model behind the function is fitted already.
+
+        Parameters
+        ----------
+        X, y : ignored
+
+        Returns
+        -------
+        self : CallableVictim
+        """
+        validate_params_of(self)
+        return self
+
+    def predict_proba(self, X):
+        """Ask the function in batches.
+
+        Parameters
+        ----------
+        X : array-like of n rows
+            Rows as the function takes them.
+
+        Returns
+        -------
+        proba : ndarray of shape (n, n_classes)
+        """
+        validate_params_of(self)
+        parts = []
+        for rows in gen_batches(X.shape[0], self.batch_size):
+            batch = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+            answer = np.asarray(self.function(batch))
+            expected = (batch.shape[0], len(self.classes))
+            if answer.shape != expected:
+                raise ValueError(
+                    f"The function must answer {expected[0]} rows and {expected[1]} classes with an "
+                    f"array of shape {expected}; got {answer.shape}."
+                )
+            parts.append(answer)
+        return np.concatenate(parts) if parts else np.empty((0, len(self.classes)))
+
+    def predict(self, X):
+        """Most probable label of each row.
+
+        Parameters
+        ----------
+        X : array-like of n rows
+            Rows as the function takes them.
+
+        Returns
+        -------
+        labels : ndarray of shape (n,)
+        """
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]

@@ -1,0 +1,146 @@
+"""Asking a fitted model for the most informative answers that it gives."""
+
+import warnings
+
+import numpy as np
+from sklearn.base import is_regressor
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils import gen_batches
+from sklearn.utils.validation import check_is_fitted
+
+from .._outputs import Outputs
+
+# Rows asked for at once: bounds the memory of wide answers without slowing vectorised models.
+_CHUNK = 50_000
+
+
+def unwrap(estimator):
+    """The estimator inside any number of FrozenEstimator."""
+    while isinstance(estimator, FrozenEstimator):
+        estimator = estimator.estimator
+    return estimator
+
+
+def check_victim(victim):
+    """Check that a victim is a fitted model.
+
+    Raises
+    ------
+    TypeError
+        When it has no ``predict``.
+    NotFittedError
+        When it is not fitted, which is what ``clone`` makes of a victim that is not frozen.
+    """
+    if not hasattr(victim, "predict"):
+        raise TypeError(
+            "victim must be a fitted classifier or regressor with a predict method; "
+            f"got {type(victim).__name__}."
+        )
+    try:
+        check_is_fitted(victim)
+    except NotFittedError:
+        raise NotFittedError(
+            f"The victim {type(unwrap(victim)).__name__} is not fitted: clone() reset the fitted "
+            "victim, or it never was; fit it and wrap it in sklearn.frozen.FrozenEstimator."
+        ) from None
+    return victim
+
+
+def _is_skorch(model):
+    return any(base.__module__.startswith("skorch.") for base in type(model).__mro__)
+
+
+def gives_logits(model):
+    """Whether a skorch net's module ends in logits, to which skorch itself applies the link."""
+    criterion = type(getattr(model, "criterion_", None)).__name__
+    return (
+        _is_skorch(model)
+        and getattr(model, "predict_nonlinearity", None) == "auto"
+        and criterion in ("CrossEntropyLoss", "BCEWithLogitsLoss")
+    )
+
+
+def _skorch_logits(model, X):
+    logits = np.concatenate(
+        [part[0] if isinstance(part, tuple) else part for part in _as_numpy(model.forward_iter(X))]
+    )
+    if logits.ndim == 1 or logits.shape[1] == 1:
+        logits = np.column_stack([np.zeros(len(logits), logits.dtype), logits.ravel()])
+    return Outputs(logits, _skorch_classes(model, logits.shape[1]), "logits")
+
+
+def _as_numpy(batches):
+    from skorch.utils import to_numpy
+
+    return (to_numpy(batch) for batch in batches)
+
+
+def _skorch_classes(model, n_columns):
+    # skorch lists the labels of the training rows, but labels are the numbers of the output units:
+    # a class that is absent from the rows keeps its unit.
+    classes = np.asarray(model.classes_)
+    return classes if len(classes) == n_columns else np.arange(n_columns)
+
+
+def _ask(model, X):
+    if is_regressor(model):
+        return Outputs(model.predict(X), kind="value")
+    if gives_logits(model):
+        return _skorch_logits(model, X)
+    if hasattr(model, "predict_proba"):
+        proba = np.asarray(model.predict_proba(X))
+        is_net = _is_skorch(model)
+        classes = _skorch_classes(model, proba.shape[1]) if is_net else model.classes_
+        return Outputs(proba, classes, "proba")
+    if hasattr(model, "decision_function"):
+        values = np.asarray(model.decision_function(X))
+        if values.ndim == 1:
+            values = np.column_stack([np.zeros_like(values), values])
+        return Outputs(values, model.classes_, "decision")
+    classes = getattr(model, "classes_", None)
+    labels = np.asarray(model.predict(X))
+    return Outputs(labels, np.unique(labels) if classes is None else classes, "label")
+
+
+def _split_pipeline(victim):
+    """Transformers before a skorch net, so that the net can be asked for its logits."""
+    model = unwrap(victim)
+    if isinstance(model, Pipeline) and gives_logits(unwrap(model[-1])):
+        return (model[:-1] if len(model) > 1 else None), unwrap(model[-1])
+    return None, model
+
+
+def query_victim(victim, X):
+    """Answers of a victim to the rows of X.
+
+    Logits are taken where the model has them (skorch nets), else probabilities, decision values
+    or predicted labels, whichever tells most.
+
+    Parameters
+    ----------
+    victim : fitted estimator
+        Classifier or regressor.
+    X : array-like of n rows
+        In the form in which the victim takes them.
+
+    Returns
+    -------
+    outputs : Outputs
+        Of n records.
+    """
+    check_victim(victim)
+    transform, model = _split_pipeline(victim)
+    parts = []
+    with warnings.catch_warnings():
+        # Records and memory maps are read-only; torch only reads them.
+        warnings.filterwarnings("ignore", message="The given NumPy array is not writ")
+        n_rows = X.shape[0]
+        for rows in gen_batches(n_rows, _CHUNK) if n_rows > _CHUNK else [slice(None)]:
+            part = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+            parts.append(_ask(model, part if transform is None else transform.transform(part)))
+    outputs = parts[0] if len(parts) == 1 else Outputs.concat(parts)
+    if len(outputs) != n_rows:
+        raise ValueError(f"The victim answered {len(outputs)} times to {n_rows} records.")
+    return outputs

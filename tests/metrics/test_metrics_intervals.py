@@ -1,0 +1,282 @@
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import logit
+from scipy.stats import beta, binom, norm
+from sklearn.metrics import roc_auc_score
+from statsmodels.stats.proportion import proportion_confint
+
+from skmia.exceptions import ResolutionWarning
+from skmia.metrics import (
+    Interval,
+    OperatingPoint,
+    advantage_interval,
+    auc_interval,
+    clopper_pearson,
+    tpr_at_fpr,
+    tpr_at_fpr_score,
+)
+
+
+def pairwise_delong(membership, scores):
+    """AUC and DeLong's variance from the matrix of all pairs, as the paper defines them."""
+    members, nonmembers = scores[membership == 1], scores[membership == 0]
+    wins = (members[:, None] > nonmembers) + 0.5 * (members[:, None] == nonmembers)
+    auc = wins.mean()
+    variance = 0.0
+    for placements in (wins.mean(axis=1), wins.mean(axis=0)):
+        n = len(placements)
+        variance += ((placements - auc) ** 2).sum() / (n - 1) / n
+    return auc, variance
+
+
+@pytest.mark.parametrize("confidence_level", [0.5, 0.9, 0.95, 0.999])
+def test_clopper_pearson_is_that_of_statsmodels(confidence_level):
+    trials = np.array([1, 2, 10, 1000, 50_000])
+    for successes in (0 * trials, (0.01 * trials).astype(int), trials // 2, trials - 1, trials):
+        expected = proportion_confint(successes, trials, alpha=1 - confidence_level, method="beta")
+        got = clopper_pearson(successes, trials, confidence_level=confidence_level)
+        np.testing.assert_allclose(got, expected, rtol=1e-9)
+
+
+def test_clopper_pearson_inverts_the_binomial_test():
+    low, high = clopper_pearson(3, 20, confidence_level=0.9)
+    assert binom.sf(2, 20, low) == pytest.approx(0.05)
+    assert binom.cdf(3, 20, high) == pytest.approx(0.05)
+
+
+def test_clopper_pearson_limits():
+    assert clopper_pearson(0, 100) == (0.0, pytest.approx(1 - 0.025 ** (1 / 100)))
+    assert clopper_pearson(100, 100) == (pytest.approx(0.025 ** (1 / 100)), 1.0)
+    assert clopper_pearson(0, 0) == (0.0, 1.0)
+    low, high = clopper_pearson([[1], [2]], [10, 20, 30])
+    assert low.shape == high.shape == (2, 3)
+
+
+def test_published_interval_of_one_false_positive_in_a_thousand():
+    low, high = clopper_pearson(1, 1000)
+    assert (round(low, 6), round(high, 4)) == (0.000025, 0.0056)
+
+
+@pytest.mark.parametrize("successes, trials", [(-1, 5), (6, 5), (1.5, 5), (np.nan, 5), (1, np.nan)])
+def test_counts_are_whole_and_bounded(successes, trials):
+    with pytest.raises(ValueError, match="whole numbers with 0 <= successes <= trials; got"):
+        clopper_pearson([1, successes], [2, trials])
+
+
+@pytest.mark.parametrize("level", [0, 1, 95, -0.5, np.nan, "0.95"])
+def test_confidence_level_is_a_fraction(level):
+    calls = [
+        lambda: clopper_pearson(1, 2, confidence_level=level),
+        lambda: auc_interval([1, 0], [1, 0], confidence_level=level),
+        lambda: advantage_interval([1, 0], [1, 0], confidence_level=level),
+        lambda: tpr_at_fpr([1, 0], [1, 0], confidence_level=level),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match=r"confidence_level must be a fraction in \(0, 1\)"):
+            call()
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 40), st.integers(2, 40), st.integers(2, 30))
+@settings(max_examples=80, deadline=None)
+def test_auc_interval_is_delongs_on_the_logit_scale(seed, n_members, n_nonmembers, n_levels):
+    rng = np.random.default_rng(seed)
+    membership = rng.permutation(np.repeat([1, 0], [n_members, n_nonmembers]))
+    scores = rng.integers(n_levels, size=len(membership)).astype(float)
+    auc, variance = pairwise_delong(membership, scores)
+    got = auc_interval(membership, scores, confidence_level=0.9)
+    assert got.estimate == pytest.approx(auc)
+    assert 0 <= got.low <= got.estimate <= got.high <= 1
+    if variance > 0:
+        reach = norm.isf(0.05) * np.sqrt(variance) / (auc * (1 - auc))
+        np.testing.assert_allclose(
+            logit([got.low, got.high]), logit(auc) + reach * np.array([-1, 1]), atol=1e-6
+        )
+
+
+def test_auc_is_that_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    membership, scores = rng.integers(2, size=500), rng.integers(20, size=500)
+    assert auc_interval(membership, scores).estimate == pytest.approx(
+        roc_auc_score(membership, scores)
+    )
+
+
+def test_auc_interval_known_by_hand():
+    # Members outrank 4, 3, 3, 2 of 4 non-members; non-members are outranked by 1, 3, 4, 4 of 4.
+    variance = (2 / 48 + 6 / 48) / 4
+    reach = norm.isf(0.025) * np.sqrt(variance) / (0.75 * 0.25)
+    estimate, low, high = auc_interval([1, 1, 1, 1, 0, 0, 0, 0], [9, 7, 5, 3, 8, 4, 2, 1])
+    assert estimate == 0.75
+    np.testing.assert_allclose(logit([low, high]), logit(0.75) + reach * np.array([-1, 1]))
+
+
+def test_auc_interval_of_reversed_scores_is_reflected():
+    rng = np.random.default_rng(1)
+    membership, scores = rng.integers(2, size=80), rng.normal(size=80)
+    estimate, low, high = auc_interval(membership, scores)
+    np.testing.assert_allclose(auc_interval(membership, -scores), (1 - estimate, 1 - high, 1 - low))
+    np.testing.assert_allclose(
+        auc_interval(1 - membership, scores), (1 - estimate, 1 - high, 1 - low)
+    )
+
+
+def test_separated_scores_get_the_exact_bound_of_disjoint_pairs():
+    membership = np.repeat([1, 0], [20, 50])
+    pairs_low, _ = clopper_pearson(20, 20)
+    assert auc_interval(membership, membership) == (1.0, pytest.approx(pairs_low), 1.0)
+    assert auc_interval(membership, -membership) == (0.0, 0.0, pytest.approx(1 - pairs_low))
+    assert auc_interval(1 - membership, 1 - membership).low == pytest.approx(pairs_low)
+    estimate, low, high = auc_interval(membership, np.zeros(70))
+    assert estimate == 0.5
+    assert high - low == pytest.approx(1 - pairs_low)
+    assert high + low == pytest.approx(1.0)
+
+
+def test_intervals_of_one_member_and_one_nonmember_are_nearly_everything():
+    assert auc_interval([1, 0], [1, 0]) == (1.0, pytest.approx(0.025), 1.0)
+    assert auc_interval([1, 0], [1, 1]) == (0.5, pytest.approx(0.0125), pytest.approx(0.9875))
+    estimate, low, high = advantage_interval([1, 0], [1, 0])
+    assert estimate == 1.0
+    assert low < 0 < high <= 1.0
+
+
+def test_one_member_among_many_has_an_honest_auc_interval():
+    membership = np.repeat([1, 0], [1, 1000])
+    scores = np.concatenate([[700.5], np.arange(1000)])
+    estimate, low, high = auc_interval(membership, scores)
+    assert estimate == pytest.approx(0.701)
+    assert low < 0.1
+    assert high > 0.95
+
+
+def test_higher_confidence_widens_every_interval():
+    rng = np.random.default_rng(2)
+    membership, scores = rng.integers(2, size=200), rng.normal(size=200)
+    for interval, answer in ((auc_interval, scores), (advantage_interval, scores > 0)):
+        _, low, high = interval(membership, answer, confidence_level=0.8)
+        _, lower, higher = interval(membership, answer, confidence_level=0.99)
+        assert lower < low < high < higher
+
+
+@pytest.mark.parametrize(
+    "hits, n_members, alarms, n_nonmembers, expected",
+    [
+        (56, 70, 48, 80, (0.2, 0.0524, 0.3339)),
+        (9, 10, 3, 10, (0.6, 0.1705, 0.8090)),
+        (10, 10, 0, 20, (1.0, 0.6791, 1.0)),
+        (0, 10, 0, 10, (0.0, -0.2775, 0.2775)),
+    ],
+)
+def test_advantage_interval_has_newcombes_published_limits(
+    hits, n_members, alarms, n_nonmembers, expected
+):
+    membership = np.repeat([1, 0], [n_members, n_nonmembers])
+    guess = np.zeros(n_members + n_nonmembers)
+    guess[:hits] = 1
+    guess[n_members : n_members + alarms] = 1
+    got = advantage_interval(membership, guess)
+    assert isinstance(got, Interval)
+    np.testing.assert_allclose(got, expected, atol=5e-5)
+
+
+def test_operating_point_known_by_hand():
+    membership, scores = [1, 1, 1, 1, 0, 0, 0, 0], [9, 7, 5, 3, 8, 4, 2, 1]
+    point = tpr_at_fpr(membership, scores, 0.3, on_unresolvable="ignore")
+    assert isinstance(point, OperatingPoint)
+    assert (point.tpr, point.fpr, point.threshold) == (0.75, 0.25, 5.0)
+    assert (point.n_members, point.n_nonmembers, point.resolvable) == (4, 4, False)
+    assert (point.tpr_low, point.tpr_high) == clopper_pearson(3, 4)
+    assert (point.fpr_low, point.fpr_high) == clopper_pearson(1, 4)
+
+
+def test_operating_point_spends_the_false_positives_it_may():
+    membership, scores = [1, 1, 0, 0, 0, 0], [9, 1, 8, 7, 6, 5]
+    point = tpr_at_fpr(membership, scores, 0.5, on_unresolvable="ignore")
+    assert (point.tpr, point.fpr, point.threshold) == (0.5, 0.5, 7.0)
+
+
+def test_threshold_realises_the_rates_of_the_point():
+    rng = np.random.default_rng(3)
+    membership, scores = rng.integers(2, size=4000), rng.normal(size=4000).round(1)
+    for max_fpr in (0.01, 0.05, 0.5, 1.0):
+        point = tpr_at_fpr(membership, scores, max_fpr)
+        guess = scores >= point.threshold
+        assert guess[membership == 1].mean() == pytest.approx(point.tpr)
+        assert guess[membership == 0].mean() == pytest.approx(point.fpr)
+        assert point.fpr <= max_fpr
+        assert point.tpr == tpr_at_fpr_score(membership, scores, max_fpr=max_fpr)
+
+
+def test_point_that_accuses_nobody_has_an_infinite_threshold():
+    membership = np.repeat([1, 0], [5, 2000])
+    point = tpr_at_fpr(membership, np.zeros(2005))
+    assert (point.tpr, point.fpr, point.threshold, point.resolvable) == (0, 0, np.inf, True)
+    assert 0 == point.tpr_low < point.tpr_high < 1
+
+
+def test_unresolvable_point_warns_and_says_so():
+    membership, scores = np.repeat([1, 0], [10, 500]), np.arange(510)
+    with pytest.warns(ResolutionWarning, match="500 non-members"):
+        assert not tpr_at_fpr(membership, scores).resolvable
+    with pytest.raises(ValueError, match="cannot be resolved"):
+        tpr_at_fpr(membership, scores, on_unresolvable="raise")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tpr_at_fpr(membership, scores, on_unresolvable="ignore")
+
+
+def test_operating_point_is_frozen():
+    point = tpr_at_fpr([1, 0], [1, 0], on_unresolvable="ignore")
+    with pytest.raises(AttributeError):
+        point.tpr = 1.0
+
+
+def test_intervals_at_a_chosen_threshold_keep_their_level():
+    rng = np.random.default_rng(4)
+    membership = np.repeat([1, 0], [150, 400])
+    shift, n_runs, covered = 1.5, 1000, np.zeros(2)
+    for _ in range(n_runs):
+        scores = rng.normal(size=550) + shift * membership
+        point = tpr_at_fpr(membership, scores, 0.05, confidence_level=0.9)
+        tpr, fpr = norm.sf(point.threshold, loc=[shift, 0])
+        covered[0] += point.tpr_low <= tpr <= point.tpr_high
+        covered[1] += point.fpr_low <= fpr <= point.fpr_high
+    # Clopper-Pearson covers at least 90%; the standard error of 1000 runs is below 1%.
+    assert (covered / n_runs >= 0.88).all()
+    assert (covered / n_runs <= 0.96).all()
+
+
+def test_false_positive_limits_are_those_of_an_order_statistic():
+    # The true FPR above the (k + 1)-th largest of n non-members is Beta(k + 1, n - k).
+    rng = np.random.default_rng(5)
+    membership, scores = np.repeat([1, 0], [100, 1000]), rng.normal(size=1100)
+    point = tpr_at_fpr(membership, scores, 0.02)
+    assert point.fpr_high == pytest.approx(beta.isf(0.025, 21, 980))
+
+
+@pytest.mark.parametrize("shift, n", [(0.0, 50), (1.0, 50), (2.0, 100)])
+def test_auc_interval_covers_the_true_auc(shift, n):
+    rng = np.random.default_rng(6)
+    membership, n_runs = np.repeat([1, 0], n), 600
+    truth = norm.cdf(shift / np.sqrt(2))
+    covered = 0
+    for _ in range(n_runs):
+        _, low, high = auc_interval(membership, rng.normal(size=2 * n) + shift * membership)
+        covered += low <= truth <= high
+    # Two standard errors of 600 runs at 95% are 1.8%.
+    assert 0.93 <= covered / n_runs <= 0.975
+
+
+def test_advantage_interval_covers_the_true_advantage():
+    rng = np.random.default_rng(7)
+    membership, n_runs = np.repeat([1, 0], [60, 90]), 500
+    covered = 0
+    for _ in range(n_runs):
+        guess = rng.random(150) < np.where(membership == 1, 0.3, 0.1)
+        _, low, high = advantage_interval(membership, guess)
+        covered += low <= 0.2 <= high
+    assert 0.92 <= covered / n_runs <= 0.98

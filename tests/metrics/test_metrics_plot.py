@@ -1,0 +1,257 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+
+from skmia.metrics import (
+    MembershipRocDisplay,
+    ScoreDistributionDisplay,
+    clopper_pearson,
+    membership_roc_curve,
+    tpr_at_fpr_score,
+)
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def evaluation():
+    rng = np.random.default_rng(0)
+    membership = rng.permutation(np.repeat([1, 0], [400, 1200]))
+    strong = rng.normal(size=1600) + 1.5 * membership
+    weak = (rng.normal(size=1600) + 0.5 * membership).round(1)
+    return membership, strong, weak
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, membership = make_classification(n_samples=2400, flip_y=0.4, random_state=0)
+    attacks = {
+        "linear": LogisticRegression().fit(X, membership),
+        "bayes": GaussianNB().fit(X, membership),
+    }
+    return attacks, X, membership
+
+
+def legend_texts(display):
+    return [text.get_text() for text in display.ax_.get_legend().get_texts()]
+
+
+def test_roc_line_is_the_curve_with_zeros_at_half_a_record(evaluation):
+    membership, strong, _ = evaluation
+    display = MembershipRocDisplay.from_predictions(membership, strong, name="strong")
+    x, y = display.lines_["strong"].get_data()
+    frame = display.frame()
+    np.testing.assert_array_equal(x, np.maximum(frame["fpr"], 0.5 / 1200))
+    np.testing.assert_array_equal(y, np.maximum(frame["tpr"], 0.5 / 400))
+    assert display.ax_.get_xscale() == display.ax_.get_yscale() == "log"
+    assert display.ax_.get_xlim() == (0.5 / 1200, 1)
+    assert display.ax_.get_xticklabels()[0].get_text() == "0"
+
+
+def test_roc_frame_is_the_best_tpr_of_every_fpr(evaluation):
+    membership, _, weak = evaluation
+    frame = MembershipRocDisplay.from_predictions(membership, weak, name="weak").frame()
+    assert (frame["name"] == "weak").all()
+    assert frame["fpr"].is_unique
+    for row in frame.iloc[::5].itertuples():
+        best = tpr_at_fpr_score(membership, weak, max_fpr=row.fpr, on_unresolvable="ignore")
+        assert row.tpr == best
+        if np.isfinite(row.threshold):
+            assert np.mean(weak[membership == 0] >= row.threshold) == pytest.approx(row.fpr)
+            assert np.mean(weak[membership == 1] >= row.threshold) == pytest.approx(row.tpr)
+
+
+def test_roc_frame_has_exact_intervals(evaluation):
+    membership, strong, _ = evaluation
+    display = MembershipRocDisplay.from_predictions(membership, strong)
+    frame = display.frame(confidence_level=0.8)
+    hits = [int((strong[membership == 1] >= cut).sum()) for cut in frame["threshold"]]
+    low, high = clopper_pearson(hits, 400, confidence_level=0.8)
+    np.testing.assert_allclose(frame["tpr_low"], low)
+    np.testing.assert_allclose(frame["tpr_high"], high)
+
+
+def test_one_figure_holds_several_attacks(evaluation):
+    membership, strong, weak = evaluation
+    scores = {"LiRA": strong, "loss": weak}
+    display = MembershipRocDisplay.from_predictions(membership, scores, max_fpr=0.02)
+    assert list(display.lines_) == list(display.bands_) == ["LiRA", "loss"]
+    assert len({line.get_color() for line in display.lines_.values()}) == 2
+    for (name, score), text in zip(scores.items(), legend_texts(display), strict=False):
+        tpr = tpr_at_fpr_score(membership, score, max_fpr=0.02)
+        assert text.startswith(f"{name}: AUC 0.")
+        assert text.endswith(f"TPR {tpr:.3g} at FPR ≤ 0.02")
+    assert set(display.frame()["name"]) == {"LiRA", "loss"}
+
+
+def test_estimators_plot_what_they_answer(fitted):
+    attacks, X, membership = fitted
+    display = MembershipRocDisplay.from_estimator(attacks, X, membership, max_fpr=0.05)
+    scores = {
+        "linear": attacks["linear"].decision_function(X),
+        "bayes": attacks["bayes"].predict_proba(X)[:, 1],
+    }
+    for name, score in scores.items():
+        for got, expected in zip(
+            display.curves[name], membership_roc_curve(membership, score), strict=True
+        ):
+            np.testing.assert_array_equal(got, expected)
+    single = MembershipRocDisplay.from_estimator(attacks["bayes"], X, membership)
+    assert list(single.lines_) == ["GaussianNB"]
+
+
+@pytest.mark.parametrize("display_class", [MembershipRocDisplay, ScoreDistributionDisplay])
+def test_answerless_attack_is_refused(display_class):
+    with pytest.raises(TypeError, match="object has neither decision_function nor predict_proba"):
+        display_class.from_estimator(object(), [[0], [1]], [0, 1])
+
+
+def test_unresolvable_rates_are_shaded_and_named(evaluation):
+    membership, strong, _ = evaluation
+    display = MembershipRocDisplay.from_predictions(membership, strong, max_fpr=0.001)
+    (shade,) = [patch for patch in display.ax_.patches if "resolvable" in patch.get_label()]
+    corners = shade.get_patch_transform().transform(shade.get_path().vertices)
+    assert corners[:, 0].min() == pytest.approx(0.5 / 1200)
+    assert corners[:, 0].max() == pytest.approx(10 / 1200)
+    assert legend_texts(display)[0].endswith("(not resolvable)")
+
+
+def test_band_and_chance_line_can_be_left_out(evaluation):
+    membership, strong, _ = evaluation
+    full = MembershipRocDisplay.from_predictions(membership, strong)
+    bare = MembershipRocDisplay.from_predictions(
+        membership, strong, confidence_level=None, chance=False
+    )
+    assert bare.bands_ == {}
+    assert len(full.bands_) == 1
+    dropped = set(legend_texts(full)) - set(legend_texts(bare))
+    assert dropped == {"chance: TPR = FPR", "pointwise 95% interval of TPR"}
+
+
+@pytest.mark.parametrize(
+    "scores", [[0.0] * 6, [1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1]], ids=["tied", "right", "wrong"]
+)
+def test_extreme_scores_are_drawn(scores):
+    membership = [1, 1, 1, 0, 0, 0]
+    for display_class in (MembershipRocDisplay, ScoreDistributionDisplay):
+        display = display_class.from_predictions(membership, scores)
+        display.figure_.canvas.draw()
+        assert np.isfinite(display.frame().select_dtypes("number").iloc[:, 0]).all()
+
+
+def test_smallest_evaluation_is_drawn():
+    for display_class in (MembershipRocDisplay, ScoreDistributionDisplay):
+        display_class.from_predictions([1, 0], [0.5, 0.5]).figure_.canvas.draw()
+
+
+@pytest.mark.parametrize("display_class", [MembershipRocDisplay, ScoreDistributionDisplay])
+def test_displays_draw_on_given_axes_and_again(evaluation, display_class):
+    import matplotlib.pyplot as plt
+
+    membership, strong, _ = evaluation
+    figure, ax = plt.subplots()
+    display = display_class.from_predictions(membership, strong, ax=ax)
+    assert display.ax_ is ax
+    assert display.figure_ is figure
+    assert display.plot() is display
+    assert display.ax_ is not ax
+
+
+@pytest.mark.parametrize("display_class", [MembershipRocDisplay, ScoreDistributionDisplay])
+def test_displays_check_their_input(display_class):
+    with pytest.raises(ValueError, match="y_score must be finite; got nan"):
+        display_class.from_predictions([1, 0], [np.nan, 0.0])
+    with pytest.raises(ValueError, match="got members only"):
+        display_class.from_predictions([1, 1], [1.0, 0.0])
+
+
+def test_roc_display_checks_its_settings(evaluation):
+    membership, strong, _ = evaluation
+    with pytest.raises(ValueError, match="max_fpr must be a fraction"):
+        MembershipRocDisplay.from_predictions(membership, strong, max_fpr=1.5)
+    with pytest.raises(ValueError, match="confidence_level must be a fraction"):
+        MembershipRocDisplay.from_predictions(membership, strong, confidence_level=95)
+    with pytest.raises(ValueError, match="at least one; got an empty one"):
+        MembershipRocDisplay.from_predictions(membership, {})
+    with pytest.raises(ValueError, match="keys of a mapping are names; got 'LiRA'"):
+        MembershipRocDisplay.from_predictions(membership, {"a": strong}, name="LiRA")
+
+
+def test_constructors_only_assign():
+    curves = {"a": object()}
+    assert MembershipRocDisplay(curves=curves, n_members=1, n_nonmembers=2).curves is curves
+    scores = object()
+    display = ScoreDistributionDisplay(
+        member_scores=scores, nonmember_scores=scores, bin_edges=scores
+    )
+    assert display.member_scores is display.nonmember_scores is display.bin_edges is scores
+
+
+def test_histograms_share_bins_and_count_everybody(evaluation):
+    membership, strong, _ = evaluation
+    display = ScoreDistributionDisplay.from_predictions(membership, strong, bins=20)
+    frame = display.frame()
+    assert frame.groupby("group")["count"].sum().to_dict() == {"member": 400, "non-member": 1200}
+    np.testing.assert_allclose(frame.groupby("group")["fraction"].sum(), 1.0)
+    for group, bit in (("member", 1), ("non-member", 0)):
+        part = frame[frame["group"] == group]
+        values, edges, _ = display.patches_[group].get_data()
+        np.testing.assert_array_equal(values, part["fraction"])
+        np.testing.assert_array_equal(edges[:-1], part["bin_left"])
+        expected, _ = np.histogram(strong[membership == bit], edges)
+        np.testing.assert_array_equal(part["count"], expected)
+
+
+def test_threshold_is_drawn_with_the_rates_it_realises(evaluation):
+    membership, strong, _ = evaluation
+    display = ScoreDistributionDisplay.from_predictions(membership, strong, threshold=1.0)
+    assert list(display.threshold_line_.get_xdata()) == [1.0, 1.0]
+    tpr, fpr = (np.mean(strong[membership == bit] >= 1.0) for bit in (1, 0))
+    assert legend_texts(display) == [
+        f"members (n = 400), TPR {tpr:.3g}",
+        f"non-members (n = 1,200), FPR {fpr:.3g}",
+        "threshold 1",
+    ]
+    assert ScoreDistributionDisplay.from_predictions(membership, strong).threshold_line_ is None
+    with pytest.raises(ValueError, match="threshold must be finite; got nan"):
+        ScoreDistributionDisplay.from_predictions(membership, strong, threshold=np.nan)
+
+
+@pytest.mark.parametrize("name, natural", [("linear", 0.0), ("bayes", 0.5)])
+def test_histogram_of_an_attack_shows_its_own_threshold(fitted, name, natural):
+    attacks, X, membership = fitted
+    display = ScoreDistributionDisplay.from_estimator(attacks[name], X, membership, log=True)
+    assert display.threshold == natural
+    assert display.name == type(attacks[name]).__name__
+    assert display.ax_.get_yscale() == "log"
+    guess = attacks[name].predict(X)
+    assert np.mean(display.member_scores >= natural) == pytest.approx(guess[membership == 1].mean())
+    bare = ScoreDistributionDisplay.from_estimator(attacks[name], X, membership, threshold=None)
+    assert bare.threshold_line_ is None
+
+
+@pytest.mark.parametrize("display_class", [MembershipRocDisplay, ScoreDistributionDisplay])
+def test_missing_matplotlib_names_the_extra(monkeypatch, display_class):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.delitem(sys.modules, "matplotlib.pyplot", raising=False)
+    with pytest.raises(ImportError, match=r'pip install "skmia\[plot\]"'):
+        display_class.from_predictions([1, 0], [1.0, 0.0])
+
+
+def test_importing_metrics_does_not_import_matplotlib():
+    code = "import sys, skmia.metrics; sys.exit('matplotlib' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
