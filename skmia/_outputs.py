@@ -126,10 +126,9 @@ class Outputs:
         return index
 
     def aligned_to(self, classes):
-        """The same answers with one column for each of ``classes``, which must contain all own
-        ones.
+        """The same answers with one column for each of ``classes``.
 
-        A class that the model never saw gets probability 0.
+        These must contain all own classes; one that the model never saw gets probability 0.
         """
         if self.kind == "value" or np.array_equal(self.classes, classes):
             return self

@@ -43,8 +43,8 @@ def _joint_ratio(target, shadows, inside, outside):
     fewest = min(inside.sum(axis=0).min(), outside.sum(axis=0).min())
     if fewest <= len(target):
         raise ValueError(
-            f'covariance="full" needs more IN and OUT models than the {len(target)} queries of each '
-            f'record; a record has {fewest}. Use covariance="diagonal".'
+            f'covariance="full" needs more IN and OUT models than the {len(target)} queries of '
+            f'each record; a record has {fewest}. Use covariance="diagonal".'
         )
     return _log_normal_joint(target, shadows, inside) - _log_normal_joint(target, shadows, outside)
 
@@ -79,8 +79,8 @@ class LiRA(PoolAttack):
         Whether to use the IN models. They exist only for records of the pool; ``False`` uses the
         OUT models alone.
     variance : {"shrunk", "example", "pooled"}, default="shrunk"
-        ``"example"`` takes the variance of each record; ``"pooled"`` one variance within records for
-        all, better with few models; ``"shrunk"`` the predictive Student-t distribution that
+        ``"example"`` takes the variance of each record; ``"pooled"`` one variance within records
+        for all, better with few models; ``"shrunk"`` the predictive Student-t distribution that
         weighs the two by the number of models, good with any.
     prior_strength : float, default=4.0
         For ``variance="shrunk"``: number of observations that the pooled variance counts for.

@@ -124,7 +124,7 @@ class PoolAttack(BaseAttack):
             )
         victims = np.linspace(0, n_models - 1, min(n_models, _N_PSEUDO_VICTIMS)).astype(int)
         scores = []
-        for block, shadows, inside in self._blocks(records):
+        for _, shadows, inside in self._blocks(records):
             for k in victims:
                 rest = np.ones((n_models, 1), dtype=bool)
                 rest[[k, min(k ^ 1, n_models - 1)]] = False

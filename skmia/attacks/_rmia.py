@@ -165,7 +165,8 @@ class RMIA(PoolAttack):
         count = outside.sum(axis=0)
         if not self.online and (count == 0).any():
             raise ValueError(
-                f"{(count == 0).sum()} records have no OUT shadow model, which RMIA(online=False) needs."
+                f"{(count == 0).sum()} records have no OUT shadow model, which "
+                "RMIA(online=False) needs."
             )
         if self.online and not inside.any(axis=0).all():
             raise ValueError(

@@ -259,13 +259,14 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
             n_samples = int(np.ceil(self.max_samples * n_records))
         if not 1 <= n_samples <= (n_records + 1) // 2:
             raise ValueError(
-                f"max_samples asks for {n_samples} of {n_records} records; complementary halves hold "
-                f"at most {(n_records + 1) // 2}."
+                f"max_samples asks for {n_samples} of {n_records} records; complementary halves "
+                f"hold at most {(n_records + 1) // 2}."
             )
         units = find_units(records.fingerprint, records.fields.get("group_by"))
         if units.max() == 0:
             raise ValueError(
-                "All records belong together (equal, or one group_by); halves need at least 2 units."
+                "All records belong together (they are equal, or of one group_by); halves need at "
+                "least 2 units."
             )
         strata = find_strata(records.y, is_classifier(unwrap(self.estimator)))
         rngs = [np.random.default_rng(child) for child in seeds[0].spawn(self.n_estimators // 2)]

@@ -126,7 +126,7 @@ class ScaledLogit(Signal):
 
 @dataclass(frozen=True)
 class Hinge(Signal):
-    """Margin of the label: its logit, log-probability or decision value minus the best other one."""
+    """Margin of the label: its logit, log-probability or decision value minus the best other."""
 
     name = "hinge"
     reads = (*_PROBABILITIES, "decision")

@@ -39,7 +39,8 @@ def check_membership(membership, n_records):
     membership = np.asarray(membership)
     if membership.shape != (n_records,):
         raise ValueError(
-            f"membership needs one value for each of {n_records} records; got shape {membership.shape}."
+            f"membership needs one value for each of {n_records} records; "
+            f"got shape {membership.shape}."
         )
     values = np.unique(membership)
     if values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
@@ -54,7 +55,7 @@ def check_membership(membership, n_records):
 
 
 def check_outputs_source(victim):
-    """Check the ``victim`` parameter: a fitted model, or None for answers stored with the records."""
+    """Check the ``victim`` parameter: a fitted model, or None for stored answers."""
     if victim is not None:
         check_victim(victim)
 
@@ -77,8 +78,8 @@ def query(victim, records):
     outputs = records["outputs"]
     if not hasattr(outputs, "kind"):
         raise ValueError(
-            "The field 'outputs' is a bare array; wrap it as Outputs(values, classes=...), which says "
-            "what its columns are."
+            "The field 'outputs' is a bare array; wrap it as Outputs(values, classes=...), which "
+            "says what its columns are."
         )
     return outputs
 

@@ -103,8 +103,8 @@ class CallableVictim(ClassifierMixin, BaseEstimator):
             expected = (batch.shape[0], len(self.classes))
             if answer.shape != expected:
                 raise ValueError(
-                    f"The function must answer {expected[0]} rows and {expected[1]} classes with an "
-                    f"array of shape {expected}; got {answer.shape}."
+                    f"The function must answer {expected[0]} rows and {expected[1]} classes with "
+                    f"an array of shape {expected}; got {answer.shape}."
                 )
             parts.append(answer)
         return np.concatenate(parts) if parts else np.empty((0, len(self.classes)))
