@@ -1,0 +1,83 @@
+# Python 3.11 and make are all that has to be there: what a target needs, it installs into .venv*.
+# A second call installs nothing, until pyproject.toml or the constraints change.
+
+ifndef PYTHON
+PYTHON := $(shell python3.11 -c 'print("python3.11")' 2>/dev/null || echo python3)
+endif
+
+.DEFAULT_GOAL := help
+# Several targets share an environment.
+.NOTPARALLEL:
+.PHONY: help audit venv test coverage lint format test-oldest test-install clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
+
+audit: .venv/audit.stamp ## audit an example model, report in build/audit
+	.venv/bin/skmia audit --out build/audit
+
+venv: .venv/test.stamp ## the development environment, .venv
+
+test: venv ## the whole test suite and the examples in docstrings; TESTFLAGS="-k lira" selects
+	.venv/bin/python -m pytest $(TESTFLAGS)
+
+coverage: venv ## the same with a table of the lines that no test ran
+	.venv/bin/python -m pytest --cov $(TESTFLAGS)
+
+lint: .venv/lint.stamp ## what ruff and codespell find
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/codespell
+
+format: .venv/lint.stamp ## let ruff mend what it can
+	.venv/bin/ruff check --fix .
+	.venv/bin/ruff format .
+
+test-oldest: .venv-oldest/test.stamp ## the contract tests on the oldest supported dependencies
+	.venv-oldest/bin/python -m pytest -m contract tests
+
+# Not editable: what is tested is what a wheel holds. build/lib would put deleted modules into it.
+test-install: .venv-install/test.stamp ## the package as it is installed, without any extra
+	rm -rf build/lib
+	.venv-install/bin/python -m pip install --quiet --no-deps --force-reinstall .
+	.venv-install/bin/pytest tests/install
+
+clean: ## remove environments, caches and build products
+	rm -rf .venv .venv-oldest .venv-install build dist *.egg-info \
+		.pytest_cache .ruff_cache .hypothesis .coverage htmlcov
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+tested_extras = plot,skops,test,torch,xgboost
+
+# $(call install,VENV,REQUIREMENTS): an environment whose last installation was cut off is rebuilt.
+define install
+@if [ -e $(1)/incomplete ] || ! $(1)/bin/python -m pip --version >/dev/null 2>&1; then \
+	echo "$(PYTHON) -m venv --clear $(1)"; $(PYTHON) -m venv --clear $(1); fi
+@touch $(1)/incomplete
+$(1)/bin/python -m pip install --quiet $(2)
+@rm $(1)/incomplete
+@touch $@
+endef
+
+.venv/audit.stamp: pyproject.toml constraints.txt .venv/bin/python
+	$(call install,.venv,-c constraints.txt -e ".[plot]")
+
+.venv/lint.stamp: pyproject.toml constraints.txt .venv/bin/python
+	$(call install,.venv,-c constraints.txt -e ".[lint]")
+
+.venv/test.stamp: pyproject.toml constraints.txt .venv/bin/python
+	$(call install,.venv,-c constraints.txt -e ".[$(tested_extras)]")
+
+.venv-install/test.stamp: pyproject.toml constraints.txt .venv-install/bin/python
+	$(call install,.venv-install,-c constraints.txt ".[test]")
+
+lower_bounds = import tomllib; \
+	project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	print(*(bound.replace(">=", "==") for bound in project["dependencies"]))
+
+.venv-oldest/test.stamp: pyproject.toml constraints-oldest.txt .venv-oldest/bin/python
+	$(call install,.venv-oldest,--only-binary :all: -c constraints-oldest.txt \
+		$$($(PYTHON) -c '$(lower_bounds)') -e ".[test]")
+
+# No recipe: where the interpreter is gone, every stamp of its environment is out of date.
+.venv/bin/python .venv-install/bin/python .venv-oldest/bin/python:
