@@ -1,0 +1,26 @@
+"""Data sets as records: made, shipped with scikit-learn, or downloaded from their publishers."""
+
+from ._images import fetch_cifar10, fetch_cifar100, fetch_fashion_mnist, fetch_mnist
+from ._samples import make_membership_problem
+from ._shokri import fetch_location30, fetch_purchase100, fetch_texas100
+from ._tables import fetch_adult, fetch_diabetes130, fetch_law_school
+from ._toy import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
+
+__all__ = [
+    "fetch_adult",
+    "fetch_cifar10",
+    "fetch_cifar100",
+    "fetch_diabetes130",
+    "fetch_fashion_mnist",
+    "fetch_law_school",
+    "fetch_location30",
+    "fetch_mnist",
+    "fetch_purchase100",
+    "fetch_texas100",
+    "load_breast_cancer",
+    "load_diabetes",
+    "load_digits",
+    "load_iris",
+    "load_wine",
+    "make_membership_problem",
+]
