@@ -51,46 +51,83 @@ class Outputs:
         if kind not in KINDS:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}; got {kind!r}.")
         values = np.asarray(values)
-        if kind == "value":
-            values, classes = values.reshape(len(values), -1), None
-            if values.shape[1] != 1:
-                raise ValueError(
-                    f"A regressor must answer one value per record; got {values.shape[1]}."
-                )
-            values = values[:, 0].astype(np.float64, copy=False)
+        classes = None if kind == "value" else self._check_classes(classes, kind)
+        if kind in ("label", "value"):
+            values = self._check_single(values, kind)
         else:
-            if classes is None:
-                raise ValueError(f"Outputs of kind {kind!r} need the classes of their columns.")
-            classes = np.asarray(classes)
-        if kind in ("proba", "logits", "decision"):
             values = self._check_columns(values, classes, kind)
         self.values, self.classes, self.kind = read_only(values), classes, kind
 
     @staticmethod
-    def _check_columns(values, classes, kind):
-        if values.ndim != 2 or values.shape[1] != len(classes):
+    def _check_classes(classes, kind):
+        if classes is None:
+            raise ValueError(f"Outputs of kind {kind!r} need the classes of their columns.")
+        classes = np.asarray(classes)
+        if classes.ndim != 1 or not 0 < len(set(classes.tolist())) == len(classes):
+            raise ValueError(f"classes must be one or more different labels; got {classes}.")
+        return classes
+
+    @staticmethod
+    def _check_single(values, kind):
+        if values.ndim == 2 and values.shape[1] == 1:
+            values = values[:, 0]
+        if values.ndim != 1:
             raise ValueError(
-                f"The victim must answer one number for each of its {len(classes)} classes; "
+                f"The model must answer one {kind} per record; "
                 f"got an array of shape {values.shape}."
             )
+        if kind == "value":
+            values = values.astype(np.float64, copy=False)
+            Outputs._check_nan(values[:, None])
+        return values
+
+    @staticmethod
+    def _check_nan(values):
         bad = np.isnan(values).any(axis=1)
         if bad.any():
             raise ValueError(
-                f"The victim answered NaN for {bad.sum()} of {len(values)} records, "
+                f"The model answered NaN for {bad.sum()} of {len(values)} records, "
                 f"first at position {bad.argmax()}."
             )
+
+    @staticmethod
+    def _check_columns(values, classes, kind):
+        if values.dtype.kind not in "biuf":
+            raise ValueError(f"The model must answer numbers; got an array of {values.dtype}.")
+        if values.ndim != 2 or values.shape[1] != len(classes):
+            raise ValueError(
+                f"The model must answer one number for each of its {len(classes)} classes; "
+                f"got an array of shape {values.shape}."
+            )
+        Outputs._check_nan(values)
         if kind == "proba" and values.size and not (values.min() >= 0 and values.max() <= 1 + 1e-6):
             raise ValueError(
-                "The victim's probabilities must lie in [0, 1]; "
+                "The model's probabilities must lie in [0, 1]; "
                 f"got values from {values.min():g} to {values.max():g}."
             )
         return values
 
     @classmethod
     def concat(cls, parts):
-        """Put the answers to several sets of records one after the other."""
+        """Put the answers to several sets of records one after the other.
+
+        Raises
+        ------
+        ValueError
+            When they differ in kind or in the classes of their columns.
+        """
         first = parts[0]
-        return cls(np.concatenate([part.values for part in parts]), first.classes, first.kind)
+        for other in parts[1:]:
+            same_columns = first.kind == "label" or np.array_equal(other.classes, first.classes)
+            if other.kind != first.kind or not same_columns:
+                raise ValueError(
+                    "Answers can be joined when they are of one kind and their columns are the "
+                    f"same classes; got {first!r} and {other!r}."
+                )
+        classes = first.classes
+        if first.kind == "label":
+            classes = np.unique(np.concatenate([part.classes for part in parts]))
+        return cls(np.concatenate([part.values for part in parts]), classes, first.kind)
 
     def label_index(self, y):
         """Column of the label of each record.
@@ -107,9 +144,14 @@ class Outputs:
         Raises
         ------
         ValueError
-            When a label is none of the classes.
+            When a label is none of the classes, or their number is not that of the answers.
         """
         y = np.asarray(y)
+        if y.shape != (len(self),):
+            raise ValueError(
+                f"y must hold one label for each of {len(self)} answers; "
+                f"got an array of shape {y.shape}."
+            )
         order = np.argsort(self.classes)
         try:
             position = np.searchsorted(self.classes, y, sorter=order)
@@ -119,19 +161,33 @@ class Outputs:
             unknown = np.ones(len(y), dtype=bool)
         if unknown.any():
             first = unknown.argmax()
+            label = y.tolist()[first]
             raise ValueError(
-                f"{unknown.sum()} of {len(y)} records have a label that the victim does not know, "
-                f"first at position {first}: {y[first]!r} is none of {self._show_classes()}."
+                f"{unknown.sum()} of {len(y)} records have a label that the model does not know, "
+                f"first at position {first}: {label!r} is none of {self._show_classes()}."
             )
         return index
 
     def aligned_to(self, classes):
         """The same answers with one column for each of ``classes``.
 
-        These must contain all own classes; one that the model never saw gets probability 0.
+        These are sorted and contain all own classes; one that the model never saw gets
+        probability 0.
+
+        Raises
+        ------
+        ValueError
+            When an own class is none of ``classes``.
         """
         if self.kind == "value" or np.array_equal(self.classes, classes):
             return self
+        unknown = ~np.isin(self.classes, classes)
+        if unknown.any():
+            label = self.classes[unknown].tolist()[0]
+            raise ValueError(
+                f"The model knows the class {label!r}, which is none of "
+                f"{self._show_classes(classes)}."
+            )
         if self.kind == "label":
             return Outputs(self.values, classes, "label")
         dtype = np.result_type(self.values, np.float32)
@@ -150,7 +206,13 @@ class Outputs:
         Returns
         -------
         log_proba : ndarray of shape (n, n_classes)
+
+        Raises
+        ------
+        ValueError
+            When the answers are neither probabilities nor logits.
         """
+        self._check_probabilistic()
         if self.kind == "logits":
             z = self.values.astype(np.float64) / temperature
         else:
@@ -192,7 +254,13 @@ class Outputs:
         Returns
         -------
         scaled_logit : ndarray of shape (n,)
+
+        Raises
+        ------
+        ValueError
+            When the answers are neither probabilities nor logits.
         """
+        self._check_probabilistic()
         rows, label = np.arange(len(self)), self.label_index(y)
         values = self.values.astype(np.float64)
         if self.kind == "logits":
@@ -237,9 +305,14 @@ class Outputs:
             return self.values == np.asarray(y)
         return self.values.argmax(axis=1) == label
 
-    def _show_classes(self):
-        shown = [str(label) for label in self.classes[:10]]
-        return f"[{', '.join(shown)}{', ...' if len(self.classes) > 10 else ''}]"
+    def _check_probabilistic(self):
+        if self.kind not in ("proba", "logits"):
+            raise ValueError(f"Answers of kind {self.kind!r} hold no class probabilities.")
+
+    def _show_classes(self, classes=None):
+        classes = self.classes if classes is None else classes
+        shown = [repr(label) for label in classes[:10].tolist()]
+        return f"[{', '.join(shown)}{', ...' if len(classes) > 10 else ''}]"
 
     @property
     def shape(self):

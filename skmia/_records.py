@@ -7,10 +7,36 @@ import numpy as np
 import pandas as pd
 
 from ._outputs import Outputs
-from .utils._containers import as_rows, concat_rows, describe_rows, is_tensor, read_only, take_rows
+from .utils._containers import (
+    as_rows,
+    concat_rows,
+    describe_rows,
+    is_tensor,
+    pack,
+    read_only,
+    take_rows,
+    unpack,
+)
 from .utils._hashing import hash_records
 
 _RESERVED = frozenset({"X", "y", "fields"})
+
+
+def _no_matrix():
+    return TypeError(
+        "Records are not a matrix. Pass records to estimators that take them (attacks, Signals, "
+        "ShadowPool); for the plain features of a classifier use records.X."
+    )
+
+
+class _Shape(tuple):
+    """Shape (n,), which says why there is no number of columns to whoever asks for it."""
+
+    def __getitem__(self, axis):
+        try:
+            return super().__getitem__(axis)
+        except IndexError:
+            raise _no_matrix() from None
 
 
 def _as_labels(y, n_records):
@@ -29,6 +55,8 @@ def _as_labels(y, n_records):
             f"y has no label for {missing.sum()} of {n_records} records, "
             f"first at position {missing.argmax()}."
         )
+    if y.dtype == object:  # numbers of a nullable column; scikit-learn takes no objects for classes
+        y = pd.Series(y).infer_objects().to_numpy()
     return read_only(y)
 
 
@@ -52,11 +80,12 @@ def _as_key(key, n_records):
     if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
         key = key[0]
     if isinstance(key, slice):
-        return key
+        # Tensors have no slices that run backwards.
+        return key if key.step is None or key.step > 0 else np.arange(n_records)[key]
     if isinstance(key, numbers.Integral) and not isinstance(key, bool | np.bool_):
         if not -n_records <= key < n_records:
             raise IndexError(f"Record {key} was asked for; there are {n_records} records.")
-        return np.array([key])
+        return np.array([int(key)])
     key = np.asarray(key)
     if key.ndim == 1 and key.dtype == bool:
         if len(key) != n_records:
@@ -212,12 +241,15 @@ class Records:
         Raises
         ------
         ValueError
-            When there is nothing to concatenate, or the sets differ in kind of X, in fields or in
-            whether they carry labels.
+            When there is nothing to concatenate, or the sets differ in kind or columns of X, in
+            fields or in whether they carry labels.
         """
         parts = list(parts)
         if not parts:
             raise ValueError("concat needs at least one set of records.")
+        for part in parts:
+            if not isinstance(part, Records):
+                raise TypeError(f"concat joins skmia.Records; got {type(part).__name__}.")
         first = parts[0]
         for other in parts[1:]:
             if type(other.X) is not type(first.X):
@@ -246,7 +278,7 @@ class Records:
 
     @property
     def shape(self):
-        return (len(self),)
+        return _Shape((len(self),))
 
     def with_fields(self, **fields):
         """Return the same records with fields added or replaced.
@@ -305,18 +337,17 @@ class Records:
         key = _as_key(key, len(self))
         fields = {name: read_only(take_rows(values, key)) for name, values in self._fields.items()}
         X, y = read_only(take_rows(self.X, key)), read_only(take_rows(self.y, key))
-        return self._from_checked(X, y, fields, self.fingerprint[key])
+        return self._from_checked(X, y, fields, read_only(self.fingerprint[key]))
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name, value=None):
         raise AttributeError(
             "Records cannot be changed; with_fields() returns records with more fields."
         )
 
+    __delattr__ = __setattr__
+
     def __array__(self, *args, **kwargs):
-        raise TypeError(
-            "Records are not a matrix. Pass records to estimators that take them (attacks, "
-            "Signals, ShadowPool); for the plain features of a classifier use records.X."
-        )
+        raise _no_matrix()
 
     def __deepcopy__(self, memo):
         # Nothing in it changes, and clone() deep-copies parameters: a population must not be
@@ -325,12 +356,14 @@ class Records:
 
     def __reduce__(self):
         # The fingerprint travels along, so that equal records always pickle to equal bytes.
-        return self._from_checked_args, (self.X, self.y, self._fields, np.asarray(self.fingerprint))
+        fields = {name: pack(values) for name, values in self._fields.items()}
+        return self._from_checked_args, (pack(self.X), self.y, fields, self.fingerprint)
 
     @classmethod
     def _from_checked_args(cls, X, y, fields, fingerprint):
-        fields = {name: read_only(values) for name, values in fields.items()}
-        return cls._from_checked(read_only(X), read_only(y), fields, read_only(fingerprint))
+        fields = {name: read_only(unpack(values)) for name, values in fields.items()}
+        X = read_only(unpack(X))
+        return cls._from_checked(X, read_only(y), fields, read_only(fingerprint))
 
     def __repr__(self):
         y = "" if self.y is None else f", y={self.y.dtype}"

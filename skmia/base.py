@@ -17,7 +17,7 @@ def _best_threshold(membership, scores):
     best = np.argmax(tpr - fpr)
     if not np.isfinite(thresholds[best]):
         return float(np.nextafter(scores.max(), np.inf))
-    lower = scores[scores < thresholds[best]]
+    lower = scores[np.isfinite(scores) & (scores < thresholds[best])]
     return float((thresholds[best] + lower.max()) / 2 if len(lower) else thresholds[best])
 
 
@@ -104,7 +104,8 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
         membership : ndarray of shape (n,)
             1 = member, 0 = non-member.
         """
-        return self.classes_[(self.score_samples(records) >= self.offset_).astype(int)]
+        is_member = self.score_samples(records) >= self.offset_
+        return self.classes_[is_member.astype(int)]
 
     def score(self, records, membership, sample_weight=None):
         """Membership advantage of the guesses, TPR - FPR.

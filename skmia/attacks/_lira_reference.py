@@ -25,6 +25,8 @@ class ReferenceStatistics:
         self.std_out = self._grand_std(False, self.n_out)
 
     def _grand_std(self, side, n_each):
+        if n_each == 0:
+            return 0.0  # offline there may be no IN models, and none are needed
         values = [chosen_values(shadows, inside == side, n_each) for shadows, inside in self._parts]
         return np.std(np.concatenate(values, axis=2), dtype=np.float64)
 
@@ -47,6 +49,8 @@ class ReferenceStatistics:
 
     @staticmethod
     def _log_density(target, shadows, chosen, n_each, fixed):
+        # Records that were not given to fit may have fewer models.
+        n_each = min(n_each, chosen.sum(axis=0).min())
         values = chosen_values(shadows, chosen, n_each).astype(np.float64)
         std = values.std(axis=1) if fixed is None else fixed
         return norm.logpdf(target, np.median(values, axis=1), std + 1e-30)

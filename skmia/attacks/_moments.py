@@ -35,16 +35,15 @@ def find_moments(shadows, chosen):
     moments : Moments
     """
     count = chosen.sum(axis=0)
-    if count.size == 0 or not count.any():
-        empty = np.zeros((len(shadows), shadows.shape[2]))
-        return Moments(count, empty, empty.copy())
-    # The first model's value as origin keeps the squares from cancelling; sums are in float64.
-    origin = shadows[:, :1]
-    centred = np.where(chosen, shadows - origin, 0).astype(np.float64)
     divisor = np.maximum(count, 1)
-    mean = centred.sum(axis=1) / divisor
-    squares = np.einsum("qkn,qkn->qn", centred, centred) - divisor * mean**2
-    return Moments(count, mean + origin[:, 0], np.maximum(squares, 0))
+    weight = chosen.astype(np.float32)
+    mean = np.einsum("qkn->qn", shadows * weight).astype(np.float64) / divisor
+    # Deviations from a rounded mean are small, so that single precision keeps their squares; what
+    # the mean lacked comes back as the mean of the deviations.
+    deviations = (shadows - mean[:, None].astype(np.float32)) * weight
+    rest = np.einsum("qkn->qn", deviations).astype(np.float64) / divisor
+    squares = np.einsum("qkn,qkn->qn", deviations, deviations) - divisor * rest**2
+    return Moments(count, mean.astype(np.float32) + rest, np.maximum(squares, 0))
 
 
 def chosen_values(values, chosen, n_each):

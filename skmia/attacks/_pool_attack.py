@@ -15,8 +15,8 @@ from ..utils._sklearn import Interval
 from ..utils._validation import check_outputs_source
 from ..victims._query import unwrap
 
-# Records scored at once: the evidence of 256 models on them stays within a few MB of cache.
-_BLOCK = 4096
+# Records scored at once: the evidence of 256 models on them stays within the cache.
+_BLOCK = 1024
 
 # Shadow models that take the victim's place when a threshold is set at a false positive rate.
 _N_PSEUDO_VICTIMS = 16
@@ -105,7 +105,10 @@ class PoolAttack(BaseAttack):
         if self.target_fpr is None:
             return self._default_offset()
         scores = self._score_pseudo_nonmembers(records)
-        return np.quantile(scores, 1 - self.target_fpr, method="higher")
+        offset = np.quantile(scores, 1 - self.target_fpr, method="higher")
+        # Scores that tie with it would all be flagged, more than were asked for.
+        tied = np.mean(scores >= offset) > self.target_fpr
+        return np.nextafter(offset, np.inf) if tied else offset
 
     @abstractmethod
     def _default_offset(self):
@@ -128,6 +131,7 @@ class PoolAttack(BaseAttack):
             for k in victims:
                 rest = np.ones((n_models, 1), dtype=bool)
                 rest[[k, min(k ^ 1, n_models - 1)]] = False
+                self._check_enough(inside & rest, ~inside & rest)
                 score = self._score(shadows[:, k], shadows, inside & rest, ~inside & rest)
                 scores.append(score[~inside[k]])
         return np.concatenate(scores)

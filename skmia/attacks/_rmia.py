@@ -157,8 +157,11 @@ class RMIA(PoolAttack):
         if self.online:
             log_mean = _log_mean_exp(log_shadows, inside | outside)
         else:
-            mean_out = np.exp(_log_mean_exp(log_shadows, outside))
-            log_mean = np.log(((1 + self.a) * mean_out + 1 - self.a) / 2)
+            # a = 1 leaves only the first term, which may be far below the smallest float.
+            with np.errstate(divide="ignore"):
+                constant = np.log((1 - self.a) / 2)
+            scaled = np.log((1 + self.a) / 2) + _log_mean_exp(log_shadows, outside)
+            log_mean = np.logaddexp(scaled, constant)
         return (log_target - log_mean).mean(axis=0)
 
     def _check_enough(self, inside, outside):

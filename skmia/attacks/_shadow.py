@@ -7,6 +7,7 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_limits
 
 from .._outputs import Outputs
 from ..base import BaseAttack
@@ -89,8 +90,9 @@ class ShadowAttack(BaseAttack):
 
     Notes
     -----
-    With one binary feature such as ``"correctness"`` the attack models can only say "member if
-    right" or the opposite, so that the advantage is plus or minus the generalisation gap.
+    With one binary feature such as ``"correctness"`` an attack model can only say "member if
+    right", the opposite, or the same of all records, so that the advantage within a class is plus
+    or minus the generalisation gap there, or 0.
 
     References
     ----------
@@ -172,7 +174,11 @@ class ShadowAttack(BaseAttack):
         estimator = self.attack_estimator
         estimator = HistGradientBoostingClassifier() if estimator is None else clone(estimator)
         seed_estimator(estimator, np.random.SeedSequence(rng.randint(np.iinfo(np.int32).max)))
-        return estimator.fit(X, inside.astype(int))
+        # The boosted trees are small: their threads gain little, and where other processes hold the
+        # cores they wait for each other ten times as long as they work.
+        n_threads = 1 if self.attack_estimator is None else None
+        with threadpool_limits(n_threads, user_api="openmp"):
+            return estimator.fit(X, inside.astype(int))
 
     def _fit_features(self, records):
         """Sort the features into arrays, signals and one-hot encoded fields."""

@@ -4,7 +4,9 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-_TINY_SHARE = 0.01
+# Share of the typical residual below which differences tell nothing more.
+_SHARE = 0.1
+_SMALLEST_RESIDUAL = 1e-12
 
 
 def log_sigmoid(z):
@@ -28,19 +30,33 @@ class Evidence(ABC):
         Kinds of outputs that it is computed from.
     has_temperature : bool
         Whether logits can be divided by a temperature before it is computed.
+    takes_resolution : bool
+        Whether a resolution is a setting of the user, in the unit of the models' answers.
     """
 
     name: str
     reads: tuple
     has_temperature = False
+    takes_resolution = True
 
     @abstractmethod
-    def compute(self, outputs, y, temperature, resolution):
-        """Raw evidence of each record, which may be infinite."""
+    def compute(self, outputs, y, temperature, step):
+        """Raw evidence of each record, which may be infinite.
+
+        ``step`` is the finest step of the model's probabilities, 0 where none is 0 or 1.
+        """
+
+    def find_resolution(self, raw, dtype, outside):
+        """Finest step that the models' answers show, 0 where nothing needs smoothing.
+
+        ``raw`` holds evidence of any shape with records last; ``outside`` of shape
+        (n_estimators, n) tells which models were not trained on which records.
+        """
+        return 0.0 if np.isfinite(raw).all() else self.find_step(raw, dtype)
 
     @abstractmethod
-    def find_resolution(self, raw, dtype):
-        """Finest step that the models' answers show, 0 where nothing needs smoothing."""
+    def find_step(self, raw, dtype):
+        """Step with which an infinite value is smoothed next to this evidence."""
 
     @abstractmethod
     def smooth(self, raw, resolution):
@@ -58,16 +74,12 @@ class ScaledLogit(Evidence):
     reads = ("proba", "logits")
     has_temperature = True
 
-    def compute(self, outputs, y, temperature, resolution):
-        if temperature == 1:
-            return outputs.scaled_logit(y)  # smoothed once the step of the whole pool is known
-        # A tempered logit cannot be smoothed afterwards: the step is that of the model itself.
-        step = outputs.find_resolution() if resolution == "auto" else resolution
-        return outputs.scaled_logit(y, temperature, step)
+    def compute(self, outputs, y, temperature, step):
+        # A tempered logit cannot be smoothed afterwards, so it is by the step of the model itself;
+        # the other one is smoothed once the step of the whole pool is known.
+        return outputs.scaled_logit(y, temperature, step if temperature != 1 else 0.0)
 
-    def find_resolution(self, raw, dtype):
-        if np.isfinite(raw).all():
-            return 0.0
+    def find_step(self, raw, dtype):
         # 1 / (1 + exp(|z|)) is the smaller of p_y and 1 - p_y. Below the spacing of floats next to
         # 1 one side can still be told from its bound and the other cannot.
         largest = _largest_finite(raw)
@@ -91,13 +103,14 @@ class Margin(Evidence):
 
     name = "hinge"
     reads = ("decision",)
+    takes_resolution = False
 
-    def compute(self, outputs, y, temperature, resolution):
+    def compute(self, outputs, y, temperature, step):
         return outputs.margin(y)
 
-    def find_resolution(self, raw, dtype):
+    def find_step(self, raw, dtype):
         # Only the missing classes of a half are infinite: such a model is as sure as any model is.
-        return 0.0 if np.isfinite(raw).all() else _largest_finite(raw)
+        return _largest_finite(raw)
 
     def smooth(self, raw, resolution):
         return raw if resolution == 0 else np.clip(raw, -resolution, resolution)
@@ -112,21 +125,23 @@ class LogResidual(Evidence):
     name = "log_residual"
     reads = ("value",)
 
-    def compute(self, outputs, y, temperature, resolution):
+    def compute(self, outputs, y, temperature, step):
         with np.errstate(divide="ignore"):
             return -np.log(np.abs(np.asarray(y, dtype=np.float64) - outputs.values))
 
-    def find_resolution(self, raw, dtype):
-        # A residual far below the typical one says no more than "none": trees and interpolating
-        # models reach 0 and would rule every moment.
-        typical = np.median([np.median(row) for row in raw.reshape(-1, raw.shape[-1])])
-        return _TINY_SHARE * float(np.exp(-typical))
+    def find_step(self, raw, dtype):
+        return _SMALLEST_RESIDUAL
+
+    def find_resolution(self, raw, dtype, outside):
+        # Trees and interpolating models leave their training records no residual at all, which
+        # would rule every moment: the scale is that of records that a model has not seen.
+        typical = np.median(np.exp(-raw[0][outside].astype(np.float64)))
+        return max(_SHARE * float(typical), _SMALLEST_RESIDUAL)
 
     def smooth(self, raw, resolution):
         if resolution == 0:
             return raw
-        squared = raw.dtype.type(resolution**2)
-        return -0.5 * np.log(np.exp(-2 * raw) + squared)
+        return -0.5 * np.logaddexp(-2 * raw, raw.dtype.type(2 * np.log(resolution)))
 
     def log_likelihood(self, evidence, scale):
         return -0.5 * np.exp(-2 * evidence) / scale**2

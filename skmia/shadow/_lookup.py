@@ -5,7 +5,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..utils._validation import check_finite, check_records, query
 from ._evidence import evidence_named
-from ._worker import ask_model, compute_evidence
+from ._worker import ask_model
 
 
 def augmented(records, augment):
@@ -35,21 +35,38 @@ class PoolLookup:
     Needs ``membership_``, raw ``signals_``, ``signal_`` and ``estimators_``.
     """
 
-    def _set_lookup(self, records, temperatures, dtype):
+    def _set_lookup(self, records, temperatures, dtype, steps):
         """Smooth the evidence in place and remember which record is which column."""
         evidence = self._evidence()
         self.temperatures_ = temperatures if evidence.has_temperature else (1.0,)
         self.n_records_ = len(records)
         self.resolution_ = np.empty(len(self.signals_))
+        # A victim is smoothed by what the pool shows, never by the records it is asked about: the
+        # score of a record must not depend on its company.
+        self._model_steps, self._fallback_steps = np.asarray(steps), []
         for t, raw in enumerate(self.signals_):
-            if self.resolution == "auto" or self.temperatures_[t] != 1:
-                self.resolution_[t] = evidence.find_resolution(raw, dtype)
-            else:
+            self._fallback_steps.append(evidence.find_step(raw, dtype))
+            given = evidence.takes_resolution and self.temperatures_[t] == 1
+            if given and self.resolution != "auto":
                 self.resolution_[t] = self.resolution
+            else:
+                self.resolution_[t] = evidence.find_resolution(raw, dtype, ~self.membership_)
+            n_bad = 0
             for row in raw.reshape(-1, raw.shape[-1]):
                 row[:] = evidence.smooth(row, self.resolution_[t])
+                n_bad += np.count_nonzero(~np.isfinite(row))
+            self._check_smoothed(n_bad)
         self._fingerprint, self._column = np.unique(records.fingerprint, return_index=True)
         self.scale_ = self._find_scale()
+
+    def _check_smoothed(self, n_bad):
+        if n_bad and self.resolution == 0:
+            raise ValueError(
+                f"resolution=0 leaves {n_bad} answers of shadow models infinite, as they hold "
+                'probabilities of 0 or 1 or residuals of 0; use resolution="auto".'
+            )
+        if n_bad:
+            raise ValueError(f"{n_bad} answers of the shadow models are NaN or infinite.")
 
     def _evidence(self):
         return evidence_named(self.signal_)
@@ -128,8 +145,9 @@ class PoolLookup:
         t = self._temperature_index(temperature)
         columns = self._known_columns(records) if self.estimators_ is None else self.locate(records)
         unknown = np.flatnonzero(columns < 0)
-        if len(columns) == self.n_records_ and np.array_equal(columns, np.arange(len(columns))):
-            return self.signals_[t]
+        start, stop = columns[0], columns[0] + len(columns)
+        if start >= 0 and np.array_equal(columns, np.arange(start, stop)):
+            return self.signals_[t][:, :, start:stop]  # a view: records in the order of the pool
         evidence = self.signals_[t][:, :, columns]
         if len(unknown):
             evidence[:, :, unknown] = self._ask_models(records[unknown], t)
@@ -169,8 +187,8 @@ class PoolLookup:
         queries = augmented(records, self.augment)
         answers = [
             [
-                self._victim_row(ask_model(model, one.X, self._labels(one)), one.y, t)
-                for model in self.estimators_
+                self._smooth_row(ask_model(model, one.X, self._labels(one)), one.y, t, step)
+                for model, step in zip(self.estimators_, self._model_steps, strict=True)
             ]
             for one in queries
         ]
@@ -179,15 +197,18 @@ class PoolLookup:
     def _labels(self, records):
         return records.y if self.classes_ is None else self.classes_
 
-    def _victim_row(self, outputs, y, t):
-        evidence, raw = compute_evidence(outputs, y, self.temperatures_, self.resolution)
-        if evidence.name != self.signal_:
+    def _smooth_row(self, outputs, y, t, step):
+        evidence = self._evidence()
+        if outputs.kind not in evidence.reads:
+            needed = " or ".join(map(repr, evidence.reads))
             raise ValueError(
-                f"The victim answers {outputs.kind!r}, which gives the signal {evidence.name!r}; "
-                f"the shadow models give {self.signal_!r}."
+                f"The victim answers {outputs.kind!r}; to be compared with the signal "
+                f"{self.signal_!r} of the shadow models it must answer {needed}."
             )
-        resolution = self.resolution_[t] or evidence.find_resolution(raw[t], outputs.values.dtype)
-        return evidence.smooth(raw[t], resolution)
+        row = evidence.compute(outputs, y, self.temperatures_[t], step).astype(np.float32)
+        if self.resolution_[t]:
+            return evidence.smooth(row, self.resolution_[t])
+        return np.where(np.isinf(row), evidence.smooth(row, self._fallback_steps[t]), row)
 
     def victim_evidence(self, victim, records, temperature=1.0):
         """Evidence of the victim, computed and smoothed as that of the shadow models is.
@@ -212,7 +233,9 @@ class PoolLookup:
                 "victim instead of stored outputs."
             )
         queries = augmented(records, self.augment)
-        rows = [self._victim_row(query(victim, one), one.y, t) for one in queries]
+        positive = self._model_steps[self._model_steps > 0]
+        step = np.median(positive) if len(positive) else 0.0
+        rows = [self._smooth_row(query(victim, one), one.y, t, step) for one in queries]
         return check_finite(np.array(rows).T).T
 
     def log_likelihood(self, evidence):
@@ -238,7 +261,7 @@ class PoolLookup:
             When a record is not in the pool and the models were not kept.
         """
         check_is_fitted(self)
-        return self.evidence(records, self.temperatures_[0])[0].T
+        return self.evidence(records, self.temperatures_[0])[0].T.copy()
 
     def membership(self, records):
         """Which models were trained on each record.

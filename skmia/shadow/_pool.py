@@ -3,18 +3,20 @@
 from numbers import Integral, Real
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, TransformerMixin, is_classifier
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 from tqdm import tqdm
 
 from ..utils._sklearn import HasMethods, Interval, StrOptions, validate_params_of
 from ..utils._validation import check_records
 from ..victims._query import unwrap
+from ._backends import JoblibBackend, PoolJob
 from ._evidence import ScaledLogit
 from ._lookup import PoolLookup, augmented
 from ._sampling import draw_halves, find_strata, find_units
-from ._worker import fit_shadow, prepare_estimator, warn_once
+from ._seeding import refuse_trained_module
+from ._worker import PoolData, PoolSettings, warn_once
 
 
 class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
@@ -53,7 +55,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         nearest neighbours give, are moved inside by half of it before a logit is taken. ``"auto"``
         takes the smallest positive p or 1 - p in the pool, or 0 where no probability is 0 or 1. For
         a regressor it is the residual, in units of y, below which differences do not count
-        (``"auto"``: a hundredth of the median).
+        (``"auto"``: a tenth of the median over records that a model was not trained on).
     n_jobs : int, default=None
         Models trained in parallel, through joblib. The numbers are the same for every value.
     random_state : int, RandomState instance or None, default=None
@@ -162,26 +164,20 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         """
         self._check_parameters()
         check_records(records)
-        queries = [one.X for one in augmented(records, self.augment)]
+        refuse_trained_module(unwrap(self.estimator))
         seeds = self._draw_seeds()
         self.membership_ = self._draw_membership(records, seeds)
-        estimator = prepare_estimator(unwrap(self.estimator), self.n_jobs)
-        tasks = (
-            delayed(fit_shadow)(
-                estimator,
-                queries,
-                records.y,
-                inside,
-                child,
-                tuple(self.temperatures),
-                self.resolution,
-                self.store,
-            )
-            for inside, child in zip(self.membership_, seeds[1:], strict=True)
+        job = PoolJob(
+            estimator=unwrap(self.estimator),
+            data=PoolData([one.X for one in augmented(records, self.augment)], records.y),
+            membership=self.membership_,
+            seeds=seeds[1:],
+            settings=PoolSettings(tuple(self.temperatures), self.resolution, self.store),
+            n_jobs=self.n_jobs,
         )
-        results = Parallel(n_jobs=self.n_jobs, return_as="generator")(tasks)
-        dtype = self._collect(results, len(records))
-        self._set_lookup(records, tuple(self.temperatures), dtype)
+        results = JoblibBackend().run(job, range(self.n_estimators))
+        dtype, steps = self._collect(results, len(records))
+        self._set_lookup(records, tuple(self.temperatures), dtype, steps)
         return self
 
     @classmethod
@@ -231,7 +227,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         pool.signals_ = scores.astype(np.float32)[None, None]
         pool.classes_ = np.unique(records.y)
         pool.outputs_ = pool.estimators_ = None
-        pool._set_lookup(records, (1.0,), scores.dtype)
+        pool._set_lookup(records, (1.0,), scores.dtype, np.zeros(len(scores)))
         return pool
 
     def _check_parameters(self):
@@ -241,7 +237,8 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
                 "n_estimators must be even, as shadow models come in complementary pairs; "
                 f"got {self.n_estimators}."
             )
-        if not self.temperatures or any(not temperature > 0 for temperature in self.temperatures):
+        positive = [isinstance(one, Real) and one > 0 for one in self.temperatures]
+        if not positive or not all(positive):
             raise ValueError(
                 f"temperatures must be one or more positive numbers; got {self.temperatures!r}."
             )
@@ -274,7 +271,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
 
     def _collect(self, results, n_records):
         """Write what the workers return into place as it arrives."""
-        caught, models = [], []
+        caught, models, steps = [], [], []
         self.signals_ = self.outputs_ = None
         progress = tqdm(
             results, total=self.n_estimators, desc="shadow models", disable=not self.verbose
@@ -290,6 +287,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
                     self.outputs_ = np.empty((self.n_estimators, *result.outputs.shape), np.float32)
                 self.outputs_[k] = result.outputs
             models.append(result.model)
+            steps.append(result.step)
             caught.extend(result.warnings)
         warn_once(caught, self.n_estimators)
         self.signal_, self.classes_, self.output_kind_ = (
@@ -298,4 +296,26 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
             result.kind,
         )
         self.estimators_ = models if self.store == "models" else None
-        return result.dtype
+        return result.dtype, steps
+
+    # Named in the class itself, as set_output wraps no inherited method.
+    transform = PoolLookup.transform
+
+    def get_feature_names_out(self, input_features=None):
+        """Names of the columns of :meth:`transform`, one per shadow model.
+
+        Parameters
+        ----------
+        input_features : ignored
+
+        Returns
+        -------
+        names : ndarray of shape (n_estimators,)
+        """
+        check_is_fitted(self)
+        return np.array([f"shadow{k}" for k in range(len(self.membership_))], dtype=object)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags

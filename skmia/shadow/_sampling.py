@@ -31,7 +31,9 @@ def find_units(fingerprint, group_by=None):
     _, groups = np.unique(group_by, return_inverse=True)
     n_units = units.max() + 1
     n_nodes = n_units + groups.max() + 1
-    edges = coo_array((np.ones(len(units)), (units, n_units + groups)), shape=(n_nodes, n_nodes))
+    # Before scipy 1.13 the search reads 32-bit indices only, and takes others for an empty graph.
+    ends = units.astype(np.int32), (n_units + groups).astype(np.int32)
+    edges = coo_array((np.ones(len(units)), ends), shape=(n_nodes, n_nodes))
     _, component = connected_components(edges, directed=False)
     return np.unique(component[units], return_inverse=True)[1]
 
@@ -76,7 +78,7 @@ def draw_halves(units, strata, n_samples, rng):
         sides = sides[::-1]
     inside = np.zeros((2, n_units), dtype=bool)
     for side, members in zip(inside, sides, strict=True):
-        share = min(1.0, 2 * n_samples / len(units))
-        edges = np.floor(np.arange(len(members) + 1) * share + rng.random())
+        wanted = max(1.0, len(members) * min(1.0, 2 * n_samples / len(units)))
+        edges = np.floor(np.linspace(0, wanted, len(members) + 1) + rng.random())
         side[members[np.diff(edges) > 0]] = True
     return inside[:, units]

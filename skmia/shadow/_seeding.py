@@ -1,10 +1,15 @@
 """Independent, reproducible randomness for each shadow model, whatever it draws from."""
 
-import random
 import sys
 from contextlib import contextmanager
+from threading import RLock
 
 import numpy as np
+
+from ..utils._randomness import preserved_randomness, seed_everything
+
+# Global generators, and the filters of warnings, are the process's: threads take turns.
+_LOCK = RLock()
 
 
 def seed_estimator(estimator, seeds):
@@ -26,6 +31,26 @@ def seed_estimator(estimator, seeds):
     estimator.set_params(**{name: int(state) for name, state in zip(names, states, strict=False)})
 
 
+def refuse_trained_module(estimator):
+    """Refuse a skorch net around a module instance, whose clones carry the weights it has now.
+
+    Raises
+    ------
+    ValueError
+        Names the parameter and the remedy.
+    """
+    torch = sys.modules.get("torch")
+    for name, value in estimator.get_params(deep=True).items():
+        if torch is None or not isinstance(value, torch.nn.Module):
+            continue
+        if any(parameter.requires_grad for parameter in value.parameters()):
+            raise ValueError(
+                f"Parameter {name!r} of {type(estimator).__name__} is a torch module, which fit "
+                "trains in place, so that shadow models would start from the victim's weights; "
+                "pass the module's class or a function that makes it."
+            )
+
+
 @contextmanager
 def isolated_randomness(seeds):
     """Seed the global generators of Python, numpy and torch, and put them back afterwards.
@@ -38,20 +63,8 @@ def isolated_randomness(seeds):
     seeds : numpy SeedSequence
         Source of the seeds.
     """
-    seed = int(seeds.spawn(1)[0].generate_state(1)[0])
-    python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002
-    torch = sys.modules.get("torch")
-    try:
-        random.seed(seed)
-        np.random.seed(seed)  # noqa: NPY002
-        if torch is None:
-            yield
-        else:
-            initialized = torch.cuda.is_available() and torch.cuda.is_initialized()
-            devices = range(torch.cuda.device_count()) if initialized else ()
-            with torch.random.fork_rng(devices):
-                torch.manual_seed(seed)
-                yield
-    finally:
-        random.setstate(python_state)
-        np.random.set_state(numpy_state)  # noqa: NPY002
+    # A child made by hand: spawn() would count up and give the next caller another seed.
+    child = np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, 0))
+    with _LOCK, preserved_randomness():
+        seed_everything(int(child.generate_state(1)[0]))
+        yield

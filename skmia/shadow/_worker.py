@@ -5,7 +5,6 @@ from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import clone
 
 from ..utils._containers import take_rows
@@ -14,11 +13,27 @@ from ._evidence import evidence_of
 from ._seeding import isolated_randomness, seed_estimator
 
 
+class PoolData(NamedTuple):
+    """The records of a pool, as workers need them."""
+
+    queries: list  # features of the records, then of each augmentation
+    y: np.ndarray
+
+
+class PoolSettings(NamedTuple):
+    """What a pool takes of each model."""
+
+    temperatures: tuple
+    resolution: object  # "auto" or float
+    store: str
+
+
 class ShadowResult(NamedTuple):
     """What comes back from a worker."""
 
     evidence: str
     raw: np.ndarray  # (n_temperatures, n_queries, n)
+    step: float  # of the model's probabilities
     dtype: np.dtype
     kind: str
     classes: np.ndarray
@@ -27,22 +42,11 @@ class ShadowResult(NamedTuple):
     warnings: list
 
 
-def _use_one_job(estimator):
-    names = [name for name in estimator.get_params(deep=True) if name.split("__")[-1] == "n_jobs"]
-    return estimator.set_params(**dict.fromkeys(names, 1))
-
-
-def prepare_estimator(estimator, n_jobs):
-    """Clone an estimator for the workers, which must not start workers of their own."""
-    estimator = clone(estimator)
-    return estimator if effective_n_jobs(n_jobs) == 1 else _use_one_job(estimator)
-
-
-def compute_evidence(outputs, y, temperatures, resolution):
+def compute_evidence(outputs, y, temperatures, step):
     """Evidence at each temperature, shape (n_temperatures, n)."""
     evidence = evidence_of(outputs.kind)
     temperatures = temperatures if evidence.has_temperature else (1.0,)
-    raw = [evidence.compute(outputs, y, temperature, resolution) for temperature in temperatures]
+    raw = [evidence.compute(outputs, y, temperature, step) for temperature in temperatures]
     return evidence, np.array(raw, dtype=np.float32)
 
 
@@ -54,54 +58,84 @@ def ask_model(model, X, y):
     )
 
 
-def _fit_seeded(estimator, X, y, seeds):
-    seed_estimator(estimator, seeds)
-    with isolated_randomness(seeds), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("default")
+def _fit(estimator, X, y, n_records):
+    try:
         estimator.fit(X, y)
-    return [(entry.category, str(entry.message)) for entry in caught]
+    except Exception as error:
+        raise RuntimeError(
+            f"A shadow model ({type(estimator).__name__}) could not be trained on its {len(y)} of "
+            f"{n_records} records with {len(np.unique(y))} different labels: "
+            f"{type(error).__name__}: {error}"
+        ) from error
 
 
-def fit_shadow(estimator, queries, y, inside, seeds, temperatures, resolution, store):
+def fit_shadow(estimator, data, inside, seeds, settings):
     """Train a clone of the estimator on some records and take its evidence on all of them.
 
     Parameters
     ----------
     estimator : estimator
         Cloned, never changed.
-    queries : list of containers of n rows
-        The features, then those of each augmentation.
-    y : ndarray of shape (n,)
-        Task labels.
+    data : PoolData
+        The records.
     inside : ndarray of shape (n,), dtype bool
         Training records.
     seeds : numpy SeedSequence
         Randomness of this model.
-    temperatures : tuple of float
-        Of the evidence.
-    resolution : "auto" or float
-        Finest step of the probabilities.
-    store : {"signals", "outputs", "models"}
-        What to return besides the evidence.
+    settings : PoolSettings
+        What to take of the model.
 
     Returns
     -------
     result : ShadowResult
     """
     model = clone(estimator)
+    seed_estimator(model, seeds)
     members = np.flatnonzero(inside)
-    caught = _fit_seeded(model, take_rows(queries[0], members), y[members], seeds)
-    answers = [ask_model(model, X, y) for X in queries]
-    evidence, first = compute_evidence(answers[0], y, temperatures, resolution)
-    rest = [compute_evidence(outputs, y, temperatures, resolution)[1] for outputs in answers[1:]]
+    with isolated_randomness(seeds), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        _fit(model, take_rows(data.queries[0], members), data.y[members], len(data.y))
+        answers = [ask_model(model, X, data.y) for X in data.queries]
+    return summarise_model(
+        answers, data.y, settings, model, [(one.category, str(one.message)) for one in caught]
+    )
+
+
+def summarise_model(answers, y, settings, model, caught):
+    """What is kept of one model's answers to the records and to each augmentation.
+
+    Parameters
+    ----------
+    answers : list of Outputs
+        To the records, then to each augmentation.
+    y : ndarray of shape (n,)
+        Task labels.
+    settings : PoolSettings
+        What to take of the model.
+    model : estimator
+        The fitted model.
+    caught : list of (category, str)
+        Warnings of its training.
+
+    Returns
+    -------
+    result : ShadowResult
+    """
+    step = settings.resolution
+    if step == "auto":
+        step = answers[0].find_resolution()
+    evidence, first = compute_evidence(answers[0], y, settings.temperatures, step)
+    rest = [compute_evidence(one, y, settings.temperatures, step)[1] for one in answers[1:]]
+    values = answers[0].values
     return ShadowResult(
         evidence=evidence.name,
         raw=np.stack([first, *rest], axis=1),
-        dtype=answers[0].values.dtype,
+        step=step,
+        dtype=values.dtype,
         kind=answers[0].kind,
         classes=answers[0].classes,
-        outputs=answers[0].values.astype(np.float32) if store == "outputs" else None,
-        model=model if store == "models" else None,
+        outputs=values.astype(np.float32) if settings.store == "outputs" else None,
+        model=model if settings.store == "models" else None,
         warnings=caught,
     )
 
@@ -109,4 +143,4 @@ def fit_shadow(estimator, queries, y, inside, seeds, temperatures, resolution, s
 def warn_once(caught, n_models):
     """Pass on each distinct warning of the workers once, with the number of models it came from."""
     for (category, message), count in Counter(caught).items():
-        warnings.warn(f"{count} of {n_models} shadow models: {message}", category, stacklevel=3)
+        warnings.warn(f"{count} of {n_models} shadow models: {message}", category, stacklevel=4)

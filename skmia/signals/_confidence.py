@@ -71,7 +71,8 @@ class Entropy(Signal):
 
     def _evaluate(self, outputs, y):
         log_proba = outputs.log_proba()
-        return (np.exp(log_proba) * log_proba).sum(axis=1)
+        terms = np.exp(log_proba) * np.where(np.isneginf(log_proba), 0, log_proba)
+        return terms.sum(axis=1)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """The few questions that the kinds of X answer differently."""
 
 import sys
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,45 @@ def is_tensor(X):
     # A tensor exists only where torch has been imported already: nothing is imported to ask.
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(X, torch.Tensor)
+
+
+def to_numpy(tensor):
+    """The values of a tensor; numpy has no bfloat16, so that they become float32."""
+    tensor = tensor.detach().cpu()
+    return (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).numpy()
+
+
+class PackedTensor(NamedTuple):
+    """A tensor as it travels: its own rows only, in bytes that depend on nothing but the content.
+
+    A tensor that is pickled takes along the whole storage that it is a view of, and its address.
+    """
+
+    values: np.ndarray
+    shape: tuple
+    dtype: str
+    device: str
+
+
+def pack(rows):
+    """A form of the rows that pickles to equal bytes for equal content."""
+    if not is_tensor(rows):
+        return rows
+    torch = sys.modules["torch"]
+    values = rows.detach().cpu().reshape(-1).view(torch.uint8).numpy()
+    dtype = str(rows.dtype).removeprefix("torch.")
+    return PackedTensor(values, tuple(rows.shape), dtype, str(rows.device))
+
+
+def unpack(rows):
+    """The rows as they were before :func:`pack`."""
+    if not isinstance(rows, PackedTensor):
+        return rows
+    import torch
+
+    tensor = torch.empty(rows.shape, dtype=getattr(torch, rows.dtype))
+    tensor.reshape(-1).view(torch.uint8).numpy()[:] = rows.values
+    return tensor.to(rows.device)
 
 
 def read_only(rows):
@@ -62,19 +102,31 @@ def take_rows(rows, key):
 
 
 def concat_rows(parts):
-    """Stack containers of one kind below each other."""
+    """Stack containers of one kind below each other.
+
+    Raises
+    ------
+    ValueError
+        When their columns differ, or some hold text and others numbers.
+    """
     first = parts[0]
     if first is None:
         return None
     if is_frame(first):
+        if not all(part.columns.equals(first.columns) for part in parts):
+            raise ValueError("Tables can be joined when they have the same columns in one order.")
         return pd.concat(parts, ignore_index=True)
     if is_tensor(first):
         return sys.modules["torch"].cat(parts)
     if sparse.issparse(first):
-        return sparse.vstack(parts, format="csr")
+        return type(first)(sparse.vstack(parts, format="csr"))  # old scipy gives a matrix always
     if hasattr(first, "concat"):
         return first.concat(parts)
-    return np.concatenate(parts)
+    rows = np.concatenate(parts)
+    if rows.dtype.kind in "US" and any(part.dtype.kind not in "US" for part in parts):
+        kinds = " and ".join(dict.fromkeys(str(part.dtype) for part in parts))
+        raise ValueError(f"Text and numbers cannot be joined in one array: {kinds}.")
+    return rows
 
 
 def describe_rows(rows):

@@ -1,13 +1,13 @@
 """Content hashes of records: equal records get equal 64-bit numbers, whatever holds them."""
 
 import hashlib
+import math
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from sklearn.utils import gen_batches
 
-from ._containers import is_frame, is_tensor
+from ._containers import is_frame, is_tensor, to_numpy
 
 _LABEL_KEY = np.uint64(0x9E3779B97F4A7C15)
 _CANONICAL_NAN = np.float64(np.nan).view(np.uint64)
@@ -49,7 +49,7 @@ def _object_word(value):
 def _column_words(column):
     """Words of one column of any type; text is hashed once per distinct value."""
     column = pd.Series(column)
-    if pd.api.types.is_numeric_dtype(column.dtype):
+    if column.dtype.kind != "c" and pd.api.types.is_numeric_dtype(column.dtype):
         return _number_words(column.to_numpy(dtype=np.float64, na_value=np.nan))
     codes, uniques = pd.factorize(column.astype(object), use_na_sentinel=False)
     return np.array([_object_word(value) for value in uniques], dtype=np.uint64)[codes]
@@ -64,13 +64,15 @@ def _sum_row_words(words, keys):
 
 
 def _hash_dense(values):
-    values = values.reshape(len(values), -1)
+    values = values.reshape(len(values), math.prod(values.shape[1:]))
     keys = _column_keys(values.shape[1])
     hashes = np.empty(len(values), dtype=np.uint64)
     if values.dtype.kind not in "biuf":
         columns = (_column_words(values[:, j]) for j in range(values.shape[1]))
         return _hash_columns(columns, len(values), keys)
-    for rows in gen_batches(len(values), max(1, _BLOCK_ELEMENTS // max(1, values.shape[1]))):
+    step = max(1, _BLOCK_ELEMENTS // max(1, values.shape[1]))
+    for start in range(0, len(values), step):
+        rows = slice(start, start + step)
         hashes[rows] = _sum_row_words(_number_words(values[rows]), keys)
     return hashes
 
@@ -111,7 +113,7 @@ def hash_records(X, y):
         columns = (_column_words(X.iloc[:, j]) for j in range(X.shape[1]))
         hashes = _hash_columns(columns, len(X), _column_keys(X.shape[1]))
     else:
-        hashes = _hash_dense(X.detach().cpu().numpy() if is_tensor(X) else X)
+        hashes = _hash_dense(to_numpy(X) if is_tensor(X) else X)
     if y is not None:
         hashes = hashes + _mix(_column_words(y) ^ _LABEL_KEY)
     return _mix(hashes)

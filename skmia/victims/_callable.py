@@ -97,7 +97,7 @@ class CallableVictim(ClassifierMixin, BaseEstimator):
         """
         validate_params_of(self)
         parts = []
-        for rows in gen_batches(X.shape[0], self.batch_size):
+        for rows in gen_batches(X.shape[0], self.batch_size) if X.shape[0] else ():
             batch = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
             answer = np.asarray(self.function(batch))
             expected = (batch.shape[0], len(self.classes))

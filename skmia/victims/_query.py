@@ -11,6 +11,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from .._outputs import Outputs
+from ..utils._randomness import preserved_randomness
 
 # Rows asked for at once: bounds the memory of wide answers without slowing vectorised models.
 _CHUNK = 50_000
@@ -133,7 +134,8 @@ def query_victim(victim, X):
     check_victim(victim)
     transform, model = _split_pipeline(victim)
     parts = []
-    with warnings.catch_warnings():
+    # Even asking can draw: a data loader of torch takes a seed for each pass.
+    with preserved_randomness(), warnings.catch_warnings():
         # Records and memory maps are read-only; torch only reads them.
         warnings.filterwarnings("ignore", message="The given NumPy array is not writ")
         n_rows = X.shape[0]

@@ -1,0 +1,78 @@
+"""Ways to train the shadow models of a pool."""
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from sklearn.base import clone
+
+from ._worker import PoolData, PoolSettings, fit_shadow
+
+
+class PoolJob(NamedTuple):
+    """All that determines the models of a pool, and how many may be trained at once."""
+
+    estimator: object
+    data: PoolData
+    membership: np.ndarray  # (n_estimators, n)
+    seeds: list  # a SeedSequence a model
+    settings: PoolSettings
+    n_jobs: int | None
+
+
+class Backend(ABC):
+    """A way to train shadow models.
+
+    Attributes
+    ----------
+    name : str
+        As shown in ``ShadowPool.backend_``.
+    """
+
+    name: str
+
+    @abstractmethod
+    def why_not(self, job):
+        """Reason why the backend cannot do a job, in one sentence; None where it can."""
+
+    @abstractmethod
+    def run(self, job, models):
+        """Train some of the models of a job.
+
+        Parameters
+        ----------
+        job : PoolJob
+            The pool.
+        models : sequence of int
+            Numbers of the models to train.
+
+        Yields
+        ------
+        result : ShadowResult
+            Of each model, in the order of ``models``.
+        """
+
+
+def _use_one_job(estimator):
+    names = [name for name in estimator.get_params(deep=True) if name.split("__")[-1] == "n_jobs"]
+    return estimator.set_params(**dict.fromkeys(names, 1))
+
+
+class JoblibBackend(Backend):
+    """One model after the other in each worker of joblib: any estimator."""
+
+    name = "joblib"
+
+    def why_not(self, job):
+        return None
+
+    def run(self, job, models):
+        estimator = clone(job.estimator)
+        if effective_n_jobs(job.n_jobs) > 1:
+            estimator = _use_one_job(estimator)  # workers must not start workers of their own
+        tasks = (
+            delayed(fit_shadow)(estimator, job.data, job.membership[k], job.seeds[k], job.settings)
+            for k in models
+        )
+        return Parallel(n_jobs=job.n_jobs, return_as="generator")(tasks)

@@ -1,0 +1,83 @@
+"""What the checks share."""
+
+import numpy as np
+from sklearn.base import clone
+
+# Scores are computed in float32 and by matrix products whose rounding depends on the batch.
+_RELATIVE, _ABSOLUTE = 1e-5, 1e-6
+
+
+def expect(holds, sentence):
+    """Raise an AssertionError with a sentence unless something holds."""
+    if not holds:
+        raise AssertionError(sentence)
+
+
+def expect_close(actual, expected, claim):
+    """Raise an AssertionError unless two arrays agree up to rounding."""
+    actual, expected = np.asarray(actual), np.asarray(expected)
+    expect(
+        actual.shape == expected.shape,
+        f"{claim}; got the shape {actual.shape} instead of {expected.shape}.",
+    )
+    differs = ~np.isclose(actual, expected, rtol=_RELATIVE, atol=_ABSOLUTE)
+    if differs.any():
+        first = np.flatnonzero(differs.ravel())[0]
+        raise AssertionError(
+            f"{claim}; {differs.sum()} of {differs.size} values differ, first at position {first}: "
+            f"{actual.ravel()[first]} instead of {expected.ravel()[first]}."
+        )
+
+
+def expect_refusal(call, error, word, what):
+    """Raise an AssertionError unless a call is refused with one sentence that says why.
+
+    Parameters
+    ----------
+    call : callable
+        Called without arguments.
+    error : type or tuple of type
+        What it must raise.
+    word : str
+        What the message must mention, in lower case.
+    what : str
+        The bad input, as the subject of a sentence.
+    """
+    try:
+        call()
+    except error as refusal:
+        message = str(refusal)
+    except Exception as other:
+        raise AssertionError(
+            f"{what} must raise {_name(error)}; got {type(other).__name__}: {other}"
+        ) from other
+    else:
+        raise AssertionError(f"{what} must raise {_name(error)}; nothing was raised.")
+    is_sentence = message.endswith(".") and "\n" not in message and " " in message
+    expect(
+        is_sentence and word in message.lower(),
+        f"{what} must be refused with a sentence that mentions {word!r}; got: {message}",
+    )
+
+
+def _name(error):
+    errors = error if isinstance(error, tuple) else (error,)
+    return " or ".join(one.__name__ for one in errors)
+
+
+def fresh(attack):
+    """An unfitted copy whose random numbers are fixed."""
+    attack = clone(attack)
+    if attack.get_params(deep=False).get("random_state", 0) is None:
+        attack.set_params(random_state=0)
+    return attack
+
+
+def fitted(attack, records, membership):
+    """A fitted copy whose random numbers are fixed."""
+    return fresh(attack).fit(records, membership)
+
+
+def find_collaborator(attack, name):
+    """A parameter of the attack, None where it has no such parameter."""
+    return attack.get_params(deep=False).get(name)

@@ -1,0 +1,35 @@
+"""Leaving the global random generators as they were found."""
+
+import random
+import sys
+from contextlib import contextmanager, nullcontext
+
+import numpy as np
+
+
+def _fork_torch():
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return nullcontext()
+    initialized = torch.cuda.is_available() and torch.cuda.is_initialized()
+    return torch.random.fork_rng(range(torch.cuda.device_count()) if initialized else ())
+
+
+@contextmanager
+def preserved_randomness():
+    """Put the global generators of Python, numpy and torch back as they were."""
+    python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002
+    try:
+        with _fork_torch():
+            yield
+    finally:
+        random.setstate(python_state)
+        np.random.set_state(numpy_state)  # noqa: NPY002
+
+
+def seed_everything(seed):
+    """Seed the global generators of Python, numpy and, where it is loaded, torch."""
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(seed)

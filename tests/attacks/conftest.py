@@ -1,0 +1,54 @@
+"""Worlds in which the right answer of an attack on a pool is known."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from skmia import Outputs, Records, ShadowPool
+
+
+class World(NamedTuple):
+    """Scores of shadow models and of a victim on records whose membership is known."""
+
+    records: Records
+    membership: np.ndarray  # (n,)
+    pool: ShadowPool
+    shadows: np.ndarray  # (n_models, n)
+    inside: np.ndarray  # (n_models, n)
+    target: np.ndarray  # (n,)
+
+
+def build_world(target, shadows, inside, membership=None):
+    """World of given scaled logits; the victim's are stored with the records."""
+    answers = Outputs(np.column_stack([np.zeros(len(target)), target]), [0, 1], "logits")
+    records = Records(np.arange(len(target))[:, None], np.ones(len(target), int), outputs=answers)
+    pool = ShadowPool.from_scores(shadows, inside, records)
+    return World(records, membership, pool, np.asarray(shadows), np.asarray(inside), target)
+
+
+@pytest.fixture(scope="session")
+def make_world():
+    """Build a world of given scores: make_world(target, shadows, inside)."""
+    return build_world
+
+
+@pytest.fixture(scope="session")
+def draw_world():
+    """Draw a world with normal evidence.
+
+    The evidence on a record is N(centre + shift, std) where a model was trained on it, else
+    N(centre, std); the victim is drawn like a shadow model but is none of them.
+    """
+
+    def draw(n_records=50, n_models=16, shift=1.5, std=1.0, spread=3.0, seed=0):
+        rng = np.random.default_rng(seed)
+        centre = rng.normal(0, spread, n_records)
+        order = np.argsort(rng.random((n_models, n_records)), axis=0)
+        inside = order < n_models // 2
+        membership = rng.permutation(np.arange(n_records) % 2)
+        shadows = centre + shift * inside + std * rng.normal(size=inside.shape)
+        target = centre + shift * membership + std * rng.normal(size=n_records)
+        return build_world(target, shadows, inside, membership)
+
+    return draw

@@ -1,0 +1,586 @@
+import pickle
+import random
+import warnings
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import logsumexp
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.datasets import make_classification, make_regression
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression, LogisticRegression, SGDClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from skmia import Outputs, Records, ShadowPool
+from skmia.attacks import RMIA, LiRA
+
+
+@pytest.fixture(scope="module")
+def records():
+    X, y = make_classification(
+        n_samples=60, n_features=6, n_informative=4, n_classes=3, flip_y=0.2, random_state=0
+    )
+    return Records(X.astype(np.float32), y)
+
+
+@pytest.fixture(scope="module")
+def regression():
+    return Records(*make_regression(n_samples=60, n_features=5, noise=20.0, random_state=0))
+
+
+def fit_pool(estimator, records, n_estimators=4, **settings):
+    return ShadowPool(estimator, n_estimators, **{"random_state": 0, **settings}).fit(records)
+
+
+def global_draws():
+    """A classifier whose training and answers draw from the global generator of numpy.
+
+    A local class is pickled by value, so that worker processes know it.
+    """
+
+    class GlobalDraws(ClassifierMixin, BaseEstimator):
+        def fit(self, X, y):
+            self.classes_ = np.unique(y)
+            self.coef_ = np.random.normal(size=(X.shape[1], len(self.classes_)))  # noqa: NPY002
+            return self
+
+        def predict_proba(self, X):
+            z = X @ self.coef_ + np.random.normal(size=len(self.classes_))  # noqa: NPY002
+            return np.exp(z - logsumexp(z, axis=1, keepdims=True))
+
+        def predict(self, X):
+            return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    return GlobalDraws()
+
+
+def skorch_net():
+    torch = pytest.importorskip("torch")
+    skorch = pytest.importorskip("skorch")
+    from skorch.toy import MLPModule
+
+    return skorch.NeuralNetClassifier(
+        MLPModule,
+        criterion=torch.nn.CrossEntropyLoss,
+        max_epochs=2,
+        verbose=0,
+        train_split=None,
+        iterator_train__shuffle=True,
+        module__input_units=6,
+        module__output_units=3,
+        module__dropout=0.2,
+    )
+
+
+STOCHASTIC = {
+    "forest": lambda: RandomForestClassifier(5),
+    "pipeline": lambda: make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss", tol=None)),
+    "skorch": skorch_net,
+    "global": global_draws,
+}
+
+
+def all_states():
+    found = [random.getstate(), *map(repr, np.random.get_state())]  # noqa: NPY002
+    try:
+        import torch
+    except ImportError:
+        return found
+    return [*found, torch.random.get_rng_state().tolist()]
+
+
+# What is computed
+
+
+def scaled_logits_by_hand(z, columns):
+    return [z[i, y] - logsumexp(np.delete(z[i], y)) for i, y in enumerate(columns)]
+
+
+def test_signals_are_the_scaled_logits_of_models_trained_on_the_halves(records):
+    model = LogisticRegression(C=3.0, tol=1e-8, max_iter=1000)
+    pool = fit_pool(model, records, temperatures=(1.0, 2.0))
+    assert pool.signals_.shape == (2, 1, 4, 60)
+    assert pool.signals_.dtype == np.float32
+    for k, inside in enumerate(pool.membership_):
+        own = clone(model).fit(records.X[inside], records.y[inside])
+        z = own.decision_function(records.X).astype(float)
+        for t, temperature in enumerate((1, 2)):
+            expected = scaled_logits_by_hand(z / temperature, records.y)
+            np.testing.assert_allclose(pool.signals_[t, 0, k], expected, rtol=1e-3, atol=1e-3)
+
+
+def test_forest_votes_are_smoothed_by_half_a_tree(records):
+    pool = fit_pool(RandomForestClassifier(8), records, store="outputs")
+    p = pool.outputs_[:, np.arange(60), records.y].astype(float)
+    assert {0.0, 1.0} <= set(p.ravel())
+    r = 1 / 8
+    np.testing.assert_allclose(pool.resolution_[0], r, rtol=1e-5)
+    np.testing.assert_allclose(
+        pool.signals_[0, 0], np.log((p + r / 2) / (1 - p + r / 2)), rtol=1e-5, atol=1e-5
+    )
+    # At temperature 2 the other classes share the half step, and square roots are compared.
+    others = [
+        np.delete(pool.outputs_[:, i].astype(float), y, axis=1) for i, y in enumerate(records.y)
+    ]
+    rest = np.sum(np.sqrt(np.array(others) + r / 4), axis=2).T
+    expected = np.log(np.sqrt(p + r / 2) / rest)
+    np.testing.assert_allclose(pool.signals_[1, 0], expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("resolution", [0.02, 0.4])
+def test_given_resolution_is_used(records, resolution):
+    pool = fit_pool(RandomForestClassifier(8), records, store="outputs", resolution=resolution)
+    p = pool.outputs_[:, np.arange(60), records.y].astype(float)
+    expected = np.log((p + resolution / 2) / (1 - p + resolution / 2))
+    np.testing.assert_allclose(pool.signals_[0, 0], expected, rtol=1e-5, atol=1e-5)
+
+
+def test_smooth_models_are_not_smoothed(records):
+    assert fit_pool(LogisticRegression(C=0.1), records).resolution_.tolist() == [0, 0]
+
+
+def test_no_resolution_is_refused_where_probabilities_are_zero_or_one(records):
+    with pytest.raises(
+        ValueError, match='resolution=0 leaves .* infinite, .* use resolution="auto"'
+    ):
+        fit_pool(DecisionTreeClassifier(), records, resolution=0)
+
+
+def test_margins_of_classifiers_without_probabilities(records):
+    pool = fit_pool(LinearSVC(), records, resolution=0.01)  # of no meaning to margins
+    assert pool.signal_ == "hinge"
+    for k, inside in enumerate(pool.membership_):
+        own = clone(LinearSVC(random_state=0)).fit(records.X[inside], records.y[inside])
+        z = own.decision_function(records.X)
+        expected = [z[i, y] - np.delete(z[i], y).max() for i, y in enumerate(records.y)]
+        np.testing.assert_allclose(pool.signals_[0, 0, k], expected, atol=0.02)
+
+
+def test_log_residuals_of_regressors(regression):
+    pool = fit_pool(LinearRegression(), regression)
+    assert (pool.signal_, pool.classes_) == ("log_residual", None)
+    residuals = []
+    for inside in pool.membership_:
+        own = LinearRegression().fit(regression.X[inside], regression.y[inside])
+        residuals.append(regression.y - own.predict(regression.X))
+    residuals = np.array(residuals)
+    r = 0.1 * np.median(np.abs(residuals)[~pool.membership_])
+    np.testing.assert_allclose(pool.resolution_, [r], rtol=1e-4)
+    expected = -np.log(np.sqrt(residuals**2 + r**2))
+    np.testing.assert_allclose(pool.signals_[0, 0], expected, rtol=1e-4)
+    rms = np.sqrt(((residuals**2 + r**2)[~pool.membership_]).mean())
+    np.testing.assert_allclose(pool.scale_, rms, rtol=1e-4)
+
+
+@pytest.mark.parametrize("rounded", [False, True])
+def test_interpolating_regressors_give_finite_evidence(regression, rounded):
+    y = np.round(regression.y / 100) if rounded else regression.y
+    records = Records(regression.X, y)
+    pool = fit_pool(DecisionTreeRegressor(), records, 8)
+    assert np.isfinite(pool.signals_).all()
+    attack = LiRA(FrozenEstimator(DecisionTreeRegressor().fit(records.X, y)), FrozenEstimator(pool))
+    assert np.isfinite(attack.fit(records).score_samples(records)).all()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LogisticRegression(),
+        DecisionTreeClassifier(),
+        GaussianNB(),
+        LinearSVC(),
+        KNeighborsClassifier(1),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+@pytest.mark.parametrize("names", [[0, 1, 2], ["x", "y", "z"]])
+def test_class_that_a_half_lacks_gives_finite_evidence(model, names):
+    rng = np.random.default_rng(0)
+    y = np.array(names)[np.repeat([0, 1, 2], [20, 20, 1])]
+    records = Records(rng.normal(size=(41, 3)), y)
+    pool = fit_pool(model, records, 6, store="outputs")
+    alone = 40
+    lacking = ~pool.membership_[:, alone]
+    assert np.isfinite(pool.signals_).all()
+    assert pool.classes_.tolist() == names
+    assert pool.outputs_.shape == (6, 41, 3)
+    evidence = pool.signals_[0, 0, :, alone]
+    assert evidence[lacking].max() < evidence[~lacking].min()
+
+
+def test_one_class_in_all_records_is_no_evidence():
+    records = Records(np.arange(10.0)[:, None], ["only"] * 10)
+    pool = fit_pool(DecisionTreeClassifier(), records)
+    assert np.ptp(pool.signals_[0]) == np.ptp(pool.signals_[1]) == 0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, bool, str, object, "category"])
+def test_labels_may_be_of_every_type(records, dtype):
+    y = records.y > 0
+    labels = pd.Series(np.where(y, "yes", "no")) if dtype in (str, object, "category") else y
+    pool = fit_pool(LogisticRegression(), Records(records.X, labels.astype(dtype)))
+    for k, inside in enumerate(pool.membership_):
+        own = LogisticRegression().fit(records.X[inside], y[inside])
+        z = own.decision_function(records.X)
+        expected = np.where(y, z, -z)
+        np.testing.assert_allclose(pool.signals_[0, 0, k], expected, rtol=1e-4, atol=1e-4)
+
+
+def test_order_of_the_records_does_not_matter(records):
+    order = np.random.default_rng(0).permutation(60)
+    pool, shuffled = (fit_pool(LogisticRegression(), some) for some in (records, records[order]))
+    np.testing.assert_array_equal(shuffled.membership_, pool.membership_[:, order])
+    np.testing.assert_allclose(shuffled.signals_, pool.signals_[..., order], rtol=1e-2, atol=1e-2)
+
+
+def test_models_of_a_table(records):
+    table = pd.DataFrame(records.X, columns=list("abcdef"))
+    pool = fit_pool(LogisticRegression(), Records(table, records.y), store="models")
+    assert pool.estimators_[0].feature_names_in_.tolist() == list("abcdef")
+    np.testing.assert_allclose(
+        pool.signals_, fit_pool(LogisticRegression(), records).signals_, rtol=1e-5, atol=1e-5
+    )
+
+
+# Randomness
+
+
+@pytest.mark.parametrize("name", STOCHASTIC)
+def test_number_of_workers_changes_nothing(records, name):
+    pools = [fit_pool(STOCHASTIC[name](), records, n_jobs=n_jobs) for n_jobs in (1, 2)]
+    np.testing.assert_array_equal(pools[0].signals_, pools[1].signals_)
+    np.testing.assert_array_equal(pools[0].membership_, pools[1].membership_)
+    other = fit_pool(STOCHASTIC[name](), records, random_state=1)
+    assert (other.signals_ != pools[0].signals_).any()
+
+
+@pytest.mark.parametrize("name", STOCHASTIC)
+def test_models_of_a_pool_are_not_copies_of_each_other(records, name):
+    # Two models on equal records differ by their randomness alone.
+    few = records[np.arange(60) % 2 == 0]
+    doubled = Records(np.vstack([few.X, few.X]), np.tile(few.y, 2))
+    pool = fit_pool(STOCHASTIC[name](), doubled, 4)
+    assert len(np.unique(pool.signals_[0, 0], axis=0)) == 4
+
+
+def test_threads_give_the_same_numbers_and_leave_no_trace(records):
+    expected = fit_pool(global_draws(), records, 8)
+    states, filters = all_states(), list(warnings.filters)
+    with joblib.parallel_config(backend="threading"):
+        pool = fit_pool(global_draws(), records, 8, n_jobs=4)
+    np.testing.assert_array_equal(pool.signals_, expected.signals_)
+    assert all_states() == states
+    assert warnings.filters == filters
+
+
+@pytest.mark.parametrize("name", STOCHASTIC)
+def test_global_generators_are_left_as_they_were(records, name):
+    estimator = STOCHASTIC[name]()
+    before = all_states()
+    pool = fit_pool(estimator, records, n_jobs=1, store="models")
+    assert all_states() == before
+    pool.transform(Records(records.X[:3] + 1, records.y[:3]))
+    assert all_states() == before
+
+
+def test_smaller_pool_is_the_beginning_of_a_larger_one(records):
+    for model in (LogisticRegression(), RandomForestClassifier(5)):
+        small, large = fit_pool(model, records, 8), fit_pool(model, records, 16)
+        np.testing.assert_array_equal(small.membership_, large.membership_[:8])
+        np.testing.assert_array_equal(small.signals_, large.signals_[:, :, :8])
+
+
+def test_second_fit_equals_the_first_and_changes_no_parameter(records):
+    model = RandomForestClassifier(5, random_state=7, n_jobs=2)
+    pool = ShadowPool(model, 4, random_state=0)
+    first = pool.fit(records).signals_
+    np.testing.assert_array_equal(pool.fit(records).signals_, first)
+    assert (model.random_state, model.n_jobs) == (7, 2)
+    assert not hasattr(model, "estimators_")
+
+
+@pytest.mark.parametrize(
+    "wrap", [FrozenEstimator, lambda model: FrozenEstimator(FrozenEstimator(model))]
+)
+def test_frozen_and_fitted_models_are_trained_anew(records, wrap):
+    model = LogisticRegression()
+    fitted = wrap(LogisticRegression().fit(records.X, records.y))
+    np.testing.assert_array_equal(
+        fit_pool(fitted, records).signals_, fit_pool(model, records).signals_
+    )
+
+
+# What is kept
+
+
+def test_whatever_is_stored_the_signals_are_the_same(records):
+    pools = {
+        store: fit_pool(RandomForestClassifier(5), records, store=store)
+        for store in ("signals", "outputs", "models")
+    }
+    for pool in pools.values():
+        np.testing.assert_array_equal(pool.signals_, pools["signals"].signals_)
+    np.testing.assert_array_equal(
+        pools["outputs"].answers(records),
+        np.float32([model.predict_proba(records.X) for model in pools["models"].estimators_]),
+    )
+    np.testing.assert_allclose(
+        pools["models"].answers(records), pools["outputs"].answers(records), rtol=1e-6
+    )
+    with pytest.raises(ValueError, match='need store="outputs" or store="models"'):
+        pools["signals"].answers(records)
+
+
+def test_transform_selects_the_columns_of_any_records_of_the_pool(records):
+    pool = fit_pool(RandomForestClassifier(5), records)
+    everything = pool.transform(records)
+    np.testing.assert_array_equal(everything, pool.signals_[0, 0].T)
+    rows = [5, 59, 5, 0]
+    np.testing.assert_array_equal(pool.transform(records[rows]), everything[rows])
+    np.testing.assert_array_equal(pool.membership(records[rows]), pool.membership_.T[rows])
+    np.testing.assert_array_equal(pool.transform(records[3]), everything[[3]])
+    again = Records(records.X.astype(float), records.y)
+    np.testing.assert_array_equal(pool.transform(again), everything)
+
+
+def test_what_transform_returns_is_the_callers_own(records):
+    pool = fit_pool(LogisticRegression(), records)
+    kept = pool.signals_.copy()
+    pool.transform(records)[:] = 0
+    np.testing.assert_array_equal(pool.signals_, kept)
+
+
+def test_records_new_to_the_pool_need_its_models(records):
+    new = Records(records.X[:5] + 1, records.y[:5])
+    mixed = Records.concat([records[:2], new])
+    pool = fit_pool(LogisticRegression(), records)
+    for call in (pool.transform, lambda some: pool.evidence(some)):
+        with pytest.raises(ValueError, match='5 of 7 records .* first at position 2; .*"models"'):
+            call(mixed)
+    assert pool.membership(mixed).sum(axis=1).tolist() == [2, 2, 0, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("model", [LogisticRegression(), RandomForestClassifier(5), LinearSVC()])
+def test_models_are_asked_about_new_records(records, model):
+    pool = fit_pool(model, records[:50], store="models")
+    new = records[45:]
+    evidence = pool.transform(new)
+    np.testing.assert_array_equal(evidence[:5], pool.transform(records[45:50]))
+    # The evidence of a record does not depend on those it is asked about with.
+    one_by_one = np.vstack([pool.transform(new[i]) for i in range(len(new))])
+    np.testing.assert_allclose(one_by_one, evidence, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("temperature", [1.0, 2.0])
+def test_models_asked_again_say_what_they_said_in_fit(records, temperature):
+    pool = fit_pool(RandomForestClassifier(5), records, store="models")
+    asked = pool._ask_models(records, pool.temperatures_.index(temperature))
+    np.testing.assert_allclose(asked, pool.evidence(records, temperature), rtol=1e-6)
+
+
+@pytest.mark.parametrize("attack", [LiRA(), RMIA()], ids=["LiRA", "RMIA"])
+@pytest.mark.parametrize("model", [LogisticRegression(), RandomForestClassifier(5)])
+def test_score_of_a_record_does_not_depend_on_its_company(records, attack, model):
+    # A forest as victim answers 0 and 1, whatever the shadow models do.
+    pool = fit_pool(model, records, 8)
+    victim = RandomForestClassifier(20, random_state=0).fit(records.X[::2], records.y[::2])
+    attack = clone(attack).set_params(victim=FrozenEstimator(victim), shadows=FrozenEstimator(pool))
+    scores = attack.fit(records).score_samples(records)
+    alone = np.concatenate([attack.score_samples(records[i]) for i in range(60)])
+    np.testing.assert_allclose(alone, scores, rtol=1e-6)
+    order = np.random.default_rng(0).permutation(60)
+    np.testing.assert_allclose(attack.score_samples(records[order]), scores[order], rtol=1e-6)
+
+
+def test_pool_of_given_scores_equals_the_pool_that_computed_them(records):
+    pool = fit_pool(RandomForestClassifier(5), records, store="outputs")
+    y = records.y
+    with np.errstate(divide="ignore"):
+        raw = [Outputs(p.astype(float), [0, 1, 2]).scaled_logit(y) for p in pool.outputs_]
+    given = ShadowPool.from_scores(raw, pool.membership_, records)
+    np.testing.assert_allclose(given.resolution_, pool.resolution_[:1], rtol=1e-5)
+    np.testing.assert_allclose(given.signals_, pool.signals_[:1], rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(given.membership(records), pool.membership(records))
+    victim = FrozenEstimator(RandomForestClassifier(5, random_state=0).fit(records.X, y))
+    scores = [
+        LiRA(victim, FrozenEstimator(some)).fit(records).score_samples(records)
+        for some in (pool, given)
+    ]
+    np.testing.assert_allclose(*scores, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "scores, membership, message",
+    [
+        (np.zeros((3, 59)), np.ones((3, 59)), r"shape \(n_estimators, 60\); got \(3, 59\)"),
+        (np.zeros((3, 60)), np.ones((4, 60)), r"got \(3, 60\) and \(4, 60\)"),
+        (np.zeros(60), np.ones(60), r"got \(60,\) and \(60,\)"),
+        (np.full((2, 60), np.nan), np.ones((2, 60)), "scores holds 120 NaN"),
+        (np.zeros((2, 60)), np.full((2, 60), 2), "membership must be 1 where"),
+    ],
+)
+def test_unusable_scores_are_refused(records, scores, membership, message):
+    with pytest.raises(ValueError, match=message):
+        ShadowPool.from_scores(scores, membership, records)
+
+
+def test_cloning_a_frozen_pool_copies_nothing(records):
+    pool = fit_pool(LogisticRegression(), records)
+    assert clone(FrozenEstimator(pool)).estimator is pool
+    attack = clone(LiRA(shadows=FrozenEstimator(pool)))
+    assert attack.shadows.estimator.signals_ is pool.signals_
+
+
+def test_pickled_pool_gives_the_same_evidence(records):
+    pool = fit_pool(RandomForestClassifier(5), records, store="models")
+    again = pickle.loads(pickle.dumps(pool))
+    np.testing.assert_array_equal(again.transform(records), pool.transform(records))
+    new = Records(records.X[:4] + 1, records.y[:4])
+    np.testing.assert_array_equal(again.transform(new), pool.transform(new))
+
+
+def test_clone_is_not_fitted(records):
+    pool = clone(fit_pool(LogisticRegression(), records))
+    for call in (pool.transform, pool.membership):
+        with pytest.raises(NotFittedError):
+            call(records)
+
+
+def test_columns_have_names(records):
+    pool = fit_pool(LogisticRegression(), records).set_output(transform="pandas")
+    assert pool.transform(records).columns.tolist() == ["shadow0", "shadow1", "shadow2", "shadow3"]
+
+
+# What the user sees
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_warnings_of_the_models_are_passed_on_once(records, n_jobs):
+    with pytest.warns(ConvergenceWarning, match="^4 of 4 shadow models: .*Maximum iter") as caught:
+        fit_pool(MLPClassifier((3,), max_iter=2), records, n_jobs=n_jobs)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("verbose", [0, 1])
+def test_progress_is_shown_on_demand(records, verbose, capsys):
+    fit_pool(LogisticRegression(), records, verbose=verbose)
+    shown = capsys.readouterr().err
+    assert ("shadow models: 100%" in shown and "4/4" in shown) == bool(verbose)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_model_that_cannot_be_trained_is_explained(n_jobs):
+    # Each half of one record of each class holds a single class.
+    records = Records(np.eye(2), ["a", "b"])
+    message = (
+        r"shadow model \(LogisticRegression\) could not be trained on its 1 of 2 records with 1 "
+        "different labels: ValueError: .* at least 2 classes"
+    )
+    with pytest.raises(RuntimeError, match=message):
+        fit_pool(LogisticRegression(), records, n_jobs=n_jobs)
+
+
+def test_models_that_only_predict_are_refused(records):
+    class LabelOnly(ClassifierMixin, BaseEstimator):
+        def fit(self, X, y):
+            self.classes_ = np.unique(y)
+            return self
+
+        def predict(self, X):
+            return np.full(len(X), self.classes_[0])
+
+    with pytest.raises(
+        ValueError, match="need predict_proba or decision_function, .* only predict"
+    ):
+        fit_pool(LabelOnly(), records)
+
+
+def test_models_that_answer_nan_are_refused(regression):
+    class Broken(LinearRegression):
+        def predict(self, X):
+            return np.where(X[:, 0] > 0, np.nan, 0.0)
+
+    n_bad = (regression.X[:, 0] > 0).sum()
+    with pytest.raises(ValueError, match=f"model answered NaN for {n_bad} of 60 records"):
+        fit_pool(Broken(), regression)
+
+
+def test_models_that_answer_infinity_are_refused(regression):
+    class Broken(LinearRegression):
+        def predict(self, X):
+            return np.where(X[:, 0] > 0, np.inf, 0.0)
+
+    n_bad = 4 * (regression.X[:, 0] > 0).sum()
+    with pytest.raises(ValueError, match=f"{n_bad} answers of the shadow models are .*infinite"):
+        fit_pool(Broken(), regression)
+
+
+def test_bare_matrix_is_refused(records):
+    with pytest.raises(TypeError, match=r"Expected skmia.Records, got ndarray; .* Records\(X, y\)"):
+        ShadowPool(LogisticRegression(), 4).fit(records.X)
+
+
+def test_unknown_temperature_names_those_at_hand(records):
+    pool = fit_pool(LogisticRegression(), records, temperatures=(1.0, 4.0))
+    with pytest.raises(ValueError, match=r"stores the temperatures \(1.0, 4.0\), not 2.0"):
+        RMIA(shadows=FrozenEstimator(pool)).fit(records).score_samples(records)
+
+
+# Augmentations
+
+
+def mirrored(records):
+    return [Records(-records.X, records.y), Records(2 * records.X, records.y)]
+
+
+def test_every_augmentation_is_a_query(records):
+    pool = fit_pool(LogisticRegression(), records, augment=mirrored)
+    assert pool.signals_.shape == (2, 3, 4, 60)
+    plain = fit_pool(LogisticRegression(), records, store="models")
+    np.testing.assert_array_equal(pool.signals_[:, 0], plain.signals_[:, 0])
+    for query, X in ((1, -records.X), (2, 2 * records.X)):
+        expected = plain.transform(Records(X, records.y))
+        np.testing.assert_allclose(pool.signals_[0, query].T, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_new_records_are_augmented_too(records):
+    pool = fit_pool(LogisticRegression(), records[:50], augment=mirrored, store="models")
+    new = records[50:]
+    asked = pool.evidence(new)
+    assert asked.shape == (3, 4, 10)
+    np.testing.assert_allclose(asked[1].T, pool.transform(mirrored(new)[0]), rtol=1e-5)
+
+
+def test_victim_is_asked_about_augmentations(records):
+    pool = fit_pool(LogisticRegression(), records, augment=lambda some: mirrored(some)[0])
+    victim = FrozenEstimator(LogisticRegression().fit(records.X, records.y))
+    assert pool.victim_evidence(victim, records).shape == (2, 60)
+    with pytest.raises(ValueError, match="augmentations, .* pass the victim instead of stored"):
+        pool.victim_evidence(None, records.with_outputs(victim))
+
+
+def test_augmentation_keeps_the_number_of_records(records):
+    with pytest.raises(ValueError, match="keep the number of records; it made 59 of 60"):
+        fit_pool(LogisticRegression(), records, augment=lambda some: [some[1:]])
+
+
+def test_augmentation_returns_records(records):
+    with pytest.raises(TypeError, match="Expected skmia.Records, got ndarray"):
+        fit_pool(LogisticRegression(), records, augment=lambda some: [some.X])
+
+
+def test_forest_of_regression_trees(regression):
+    pool = fit_pool(RandomForestRegressor(5), regression, 8)
+    inside, outside = pool.membership_, ~pool.membership_
+    assert pool.signals_[0, 0][inside].mean() > pool.signals_[0, 0][outside].mean() + 0.2

@@ -1,0 +1,320 @@
+"""What all public estimators keep to: ours for those that take records, scikit-learn's for others."""
+
+import importlib
+import inspect
+import pickle
+import pkgutil
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import skmia
+import skmia.attacks
+from skmia import Records, ShadowPool
+from skmia.attacks import RMIA, CalibratedAttack, LiRA, ShadowAttack, ThresholdAttack
+from skmia.base import BaseAttack
+from skmia.signals import Signals
+from skmia.utils.estimator_checks import make_attack_problem, parametrize_with_attack_checks
+
+pytestmark = pytest.mark.contract
+
+CLASSIFIER = make_attack_problem()
+MARGINS = make_attack_problem(LinearSVC(random_state=0))
+REGRESSOR = make_attack_problem(DecisionTreeRegressor(max_depth=4, random_state=0))
+STORED = CLASSIFIER.records.with_outputs(CLASSIFIER.victim)
+STORED_VALUES = REGRESSOR.records.with_outputs(REGRESSOR.victim)
+
+# An attack model that is quick to fit.
+TREE = DecisionTreeClassifier(max_depth=3)
+
+
+def make_threshold_attacks(problem):
+    signals = ("loss", "entropy", "correctness", "scaled_logit")
+    return [
+        *(ThresholdAttack(problem.victim, signal=signal) for signal in signals),
+        ThresholdAttack(problem.victim, mean_train_loss=0.2),
+    ]
+
+
+def make_lira_attacks(problem):
+    unfitted = ShadowPool(TREE, 4, store="models", random_state=0)
+    settings = [
+        {"variance": "shrunk"},
+        {"variance": "example"},
+        {"variance": "pooled", "prior": 0.2},
+        {"variance": "example", "covariance": "full"},
+        {"online": False},
+        {"online": False, "variance": "example", "target_fpr": 0.1},
+        {"compat": "carlini2022"},
+        {"compat": "carlini2022", "variance": "pooled", "online": False},
+        {"online": False, "shadows": unfitted},
+    ]
+    return [LiRA(problem.victim, **{"shadows": problem.shadows, **kwargs}) for kwargs in settings]
+
+
+def make_rmia_attacks(problem):
+    population = problem.records[problem.membership == 0]
+    settings = [
+        {},
+        {"online": False, "temperature": 1.0},
+        {"population": population},
+        {"population": population, "gamma": 1.5, "online": False},
+        {"target_fpr": 0.1},
+    ]
+    return [RMIA(problem.victim, problem.shadows, **kwargs) for kwargs in settings]
+
+
+def make_calibrated_attacks(problem):
+    settings = [
+        {},
+        {"reference": "midpoint", "signal": "loss"},
+        {"reference": "rank", "target_fpr": 0.1},
+        {"reference": "population", "population": problem.records[::2]},
+    ]
+    return [CalibratedAttack(problem.victim, problem.shadows, **kwargs) for kwargs in settings]
+
+
+def make_shadow_attacks(problem):
+    features = [("probabilities",), ["sorted_probabilities", "loss", "group"]]
+    return [
+        ShadowAttack(problem.victim, problem.shadows, attack_estimator=TREE, features=names)
+        for names in features
+    ]
+
+
+# How each public attack is made; a new attack needs an entry here.
+RECIPES = {
+    CalibratedAttack: make_calibrated_attacks,
+    LiRA: make_lira_attacks,
+    RMIA: make_rmia_attacks,
+    ShadowAttack: make_shadow_attacks,
+    ThresholdAttack: make_threshold_attacks,
+}
+
+
+def find_attacks():
+    public = (getattr(skmia.attacks, name) for name in skmia.attacks.__all__)
+    return {one for one in public if inspect.isclass(one) and issubclass(one, BaseAttack)}
+
+
+def test_every_public_attack_is_checked():
+    assert len(find_attacks()) > 0
+    missing = {attack.__name__ for attack in find_attacks() - set(RECIPES)}
+    assert not missing, f"RECIPES says not how to make {missing}, so that no check runs on them."
+
+
+@parametrize_with_attack_checks(
+    [attack for recipe in RECIPES.values() for attack in recipe(CLASSIFIER)],
+    CLASSIFIER.records,
+    CLASSIFIER.membership,
+)
+def test_attacks_on_a_classifier(attack, check):
+    check(attack)
+
+
+@parametrize_with_attack_checks(
+    [
+        ThresholdAttack(MARGINS.victim, signal="hinge"),
+        LiRA(MARGINS.victim, MARGINS.shadows),
+        RMIA(MARGINS.victim, MARGINS.shadows, online=False),
+        CalibratedAttack(MARGINS.victim, MARGINS.shadows),
+        ShadowAttack(MARGINS.victim, MARGINS.shadows, attack_estimator=TREE),
+    ],
+    MARGINS.records,
+    MARGINS.membership,
+)
+def test_attacks_on_a_classifier_without_probabilities(attack, check):
+    check(attack)
+
+
+@parametrize_with_attack_checks(
+    [
+        ThresholdAttack(REGRESSOR.victim),
+        ThresholdAttack(REGRESSOR.victim, signal="absolute_error"),
+        LiRA(REGRESSOR.victim, REGRESSOR.shadows),
+        LiRA(REGRESSOR.victim, REGRESSOR.shadows, online=False),
+        RMIA(REGRESSOR.victim, REGRESSOR.shadows),
+        CalibratedAttack(REGRESSOR.victim, REGRESSOR.shadows, signal="loss"),
+    ],
+    REGRESSOR.records,
+    REGRESSOR.membership,
+)
+def test_attacks_on_a_regressor(attack, check):
+    check(attack)
+
+
+@parametrize_with_attack_checks(
+    [
+        ThresholdAttack(),
+        LiRA(shadows=CLASSIFIER.shadows),
+        RMIA(shadows=CLASSIFIER.shadows, population=STORED[::2]),
+        CalibratedAttack(shadows=CLASSIFIER.shadows),
+        ShadowAttack(shadows=CLASSIFIER.shadows, attack_estimator=TREE),
+    ],
+    STORED,
+    CLASSIFIER.membership,
+)
+def test_attacks_on_stored_answers(attack, check):
+    check(attack)
+
+
+@parametrize_with_attack_checks(
+    [ThresholdAttack(), LiRA(shadows=REGRESSOR.shadows, online=False)],
+    STORED_VALUES,
+    REGRESSOR.membership,
+)
+def test_attacks_on_stored_values_of_a_regressor(attack, check):
+    check(attack)
+
+
+# Why scikit-learn's own checks say nothing of an estimator that is no attack.
+EXCLUDED = {
+    "ShadowPool": "takes Records, see the tests of transformers below",
+    "Signals": "takes Records, see the tests of transformers below",
+    "CallableVictim": "a function given by the user makes its answers: it does not learn in fit",
+}
+
+# Examples of estimators that cannot be made without arguments.
+EXAMPLES = {}
+
+
+def find_public_estimators():
+    """Every estimator class in the __all__ of a public module of skmia, by name."""
+    modules = [skmia]
+    for module in pkgutil.walk_packages(skmia.__path__, "skmia."):
+        if not any(part.startswith("_") for part in module.name.split(".")):
+            modules.append(importlib.import_module(module.name))
+    public = {name: getattr(one, name) for one in modules for name in getattr(one, "__all__", ())}
+    return {
+        name: one
+        for name, one in public.items()
+        if inspect.isclass(one) and issubclass(one, BaseEstimator) and not inspect.isabstract(one)
+    }
+
+
+def find_estimators_of_matrices():
+    """One instance of each public estimator that takes an ordinary two-dimensional X."""
+    return [
+        EXAMPLES[name] if name in EXAMPLES else one()
+        for name, one in sorted(find_public_estimators().items())
+        if name not in EXCLUDED and not issubclass(one, BaseAttack)
+    ]
+
+
+def test_public_estimators_are_found():
+    found = find_public_estimators()
+    assert {"LiRA", "ShadowPool", "Signals", "CallableVictim"} <= set(found)
+    assert set(EXCLUDED) <= set(found)
+
+
+def test_the_tags_say_who_takes_a_matrix():
+    for estimator in find_estimators_of_matrices():
+        assert estimator.__sklearn_tags__().input_tags.two_d_array
+    for one in (*find_attacks(), Signals, ShadowPool):
+        assert not one().__sklearn_tags__().input_tags.two_d_array
+
+
+@parametrize_with_checks(find_estimators_of_matrices())
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+RECORDS = CLASSIFIER.records
+
+
+def make_transformers():
+    return {
+        "Signals": Signals(CLASSIFIER.victim, ["loss", "entropy", "correctness"]),
+        "Signals of stored answers": Signals(signals=("loss",)),
+        "ShadowPool": ShadowPool(TREE, 4, random_state=0),
+        "ShadowPool of models": ShadowPool(TREE, 2, store="models", random_state=0),
+        "frozen ShadowPool": CLASSIFIER.shadows,
+    }
+
+
+@pytest.fixture(params=make_transformers())
+def transformer(request):
+    return make_transformers()[request.param]
+
+
+def test_transformers_only_assign_in_init(transformer):
+    params = transformer.get_params(deep=False)
+    made = type(transformer)(**params)
+    assert vars(made).keys() == params.keys()
+    assert all(getattr(made, name) is value for name, value in params.items())
+    assert made.set_params(**params) is made
+    with pytest.raises(ValueError, match="no_such_parameter"):
+        made.set_params(no_such_parameter=1)
+
+
+def test_transformers_keep_what_they_learned(transformer):
+    expected = transformer.fit(STORED).transform(STORED)
+    np.testing.assert_array_equal(transformer.fit(STORED).transform(STORED), expected)
+    np.testing.assert_array_equal(clone(transformer).fit(STORED).transform(STORED), expected)
+    np.testing.assert_array_equal(transformer.fit_transform(STORED, None), expected)
+    again = pickle.loads(pickle.dumps(transformer))
+    np.testing.assert_array_equal(again.transform(STORED), expected)
+    assert np.isfinite(expected).all()
+
+
+def test_transformers_answer_record_by_record(transformer):
+    evidence = transformer.fit(STORED).transform(STORED)
+    order = np.random.default_rng(0).permutation(len(STORED))
+    np.testing.assert_allclose(transformer.transform(STORED[order]), evidence[order], rtol=1e-5)
+    np.testing.assert_allclose(transformer.transform(STORED[7]), evidence[[7]], rtol=1e-5)
+
+
+def test_transformers_name_their_columns(transformer):
+    evidence = transformer.fit(STORED).transform(STORED)
+    names = transformer.get_feature_names_out()
+    assert len(set(names)) == len(names) == evidence.shape[1]
+    if not isinstance(transformer, FrozenEstimator):
+        table = clone(transformer).set_output(transform="pandas").fit(STORED).transform(STORED)
+        pd.testing.assert_frame_equal(table, pd.DataFrame(evidence, columns=names), check_column_type=False)
+
+
+@pytest.mark.parametrize("call", ["transform", "get_feature_names_out", "membership"])
+def test_transformers_need_fit(transformer, call):
+    transformer = clone(transformer)
+    if isinstance(transformer, FrozenEstimator) or not hasattr(transformer, call):
+        pytest.skip("a frozen one is fitted, and only pools have membership")
+    arguments = () if call == "get_feature_names_out" else (STORED,)
+    with pytest.raises(NotFittedError):
+        getattr(transformer, call)(*arguments)
+
+
+@pytest.mark.parametrize(
+    "given, error, message",
+    [
+        (np.zeros((5, 3)), TypeError, "Expected skmia.Records, got ndarray"),
+        (RECORDS[:0], ValueError, "Expected at least 1 record"),
+        (Records(RECORDS.X), ValueError, "no task labels"),
+    ],
+)
+def test_transformers_refuse_bad_input(transformer, given, error, message):
+    if not isinstance(transformer, FrozenEstimator):
+        with pytest.raises(error, match=message):
+            clone(transformer).fit(given)
+    with pytest.raises(error, match=message):
+        transformer.fit(STORED).transform(given)
+
+
+def test_a_pool_is_the_same_for_every_number_of_jobs():
+    one, two = (
+        ShadowPool(TREE, 4, random_state=0, n_jobs=n_jobs).fit(RECORDS) for n_jobs in (1, 2)
+    )
+    np.testing.assert_array_equal(one.signals_, two.signals_)
+    np.testing.assert_array_equal(one.membership_, two.membership_)
+
+
+def test_an_unfitted_victim_of_signals_is_refused():
+    with pytest.raises(NotFittedError, match="FrozenEstimator"):
+        Signals(LogisticRegression()).fit(RECORDS)

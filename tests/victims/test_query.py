@@ -1,0 +1,363 @@
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from scipy.special import log_softmax
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import make_classification, make_regression
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC, LinearSVC
+
+from skmia import Records, ShadowPool
+from skmia.attacks import CalibratedAttack, LiRA, ThresholdAttack
+from skmia.signals import Signals
+from skmia.victims._query import query_victim
+
+N_CLASSES = 3
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return make_classification(
+        n_samples=90, n_features=6, n_informative=4, n_classes=N_CLASSES, random_state=0
+    )
+
+
+@pytest.fixture(scope="module")
+def regression():
+    return make_regression(n_samples=60, n_features=5, noise=1.0, random_state=0)
+
+
+def some_net(kind, **settings):
+    """A small skorch net of a stock module, which worker processes can import."""
+    pytest.importorskip("torch")
+    skorch = pytest.importorskip("skorch")
+    from skorch.toy import MLPModule
+
+    return getattr(skorch, kind)(
+        MLPModule, max_epochs=2, verbose=0, train_split=None, module__input_units=6, **settings
+    )
+
+
+def logits_net():
+    import torch
+
+    return some_net(
+        "NeuralNetClassifier",
+        criterion=torch.nn.CrossEntropyLoss,
+        module__output_units=N_CLASSES,
+        module__dropout=0.5,
+    )
+
+
+class LabelOnly(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y):
+        self.model_ = LogisticRegression().fit(X, y)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict(self, X):
+        return self.model_.predict(X)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [LogisticRegression(), MLPClassifier((4,), max_iter=2000), RandomForestClassifier(5)],
+    ids=lambda model: type(model).__name__,
+)
+@pytest.mark.parametrize("names", [[0, 1, 2], ["b", "c", "a"], [40, -7, 3], [2.0, 0.0, 7.0]])
+def test_classifier_is_asked_for_its_probabilities(problem, model, names):
+    X, y = problem
+    labels = np.array(names)[y]
+    victim = clone(model).fit(X, labels)
+    outputs = query_victim(victim, X)
+    assert outputs.kind == "proba"
+    np.testing.assert_array_equal(outputs.values, victim.predict_proba(X))
+    own = [victim.predict_proba(X)[i, list(victim.classes_).index(labels[i])] for i in range(90)]
+    rows = np.arange(len(X))
+    np.testing.assert_array_equal(outputs.values[rows, outputs.label_index(labels)], own)
+
+
+def test_boolean_labels_are_classes(problem):
+    X, y = problem
+    outputs = query_victim(LogisticRegression().fit(X, y == 1), X)
+    assert outputs.label_index(y == 1).tolist() == (y == 1).astype(int).tolist()
+
+
+def test_two_classes_of_a_decision_function_become_two_columns(problem):
+    X, y = problem
+    victim = LinearSVC().fit(X, y == 1)
+    outputs = query_victim(victim, X)
+    value = victim.decision_function(X)
+    assert outputs.kind == "decision"
+    np.testing.assert_allclose(outputs.margin(np.ones(90, bool)), value)
+    np.testing.assert_allclose(outputs.margin(np.zeros(90, bool)), -value)
+    np.testing.assert_array_equal(outputs.is_correct(y == 1), victim.predict(X) == (y == 1))
+
+
+@pytest.mark.parametrize("model", [LinearSVC(), SVC(), RidgeClassifier()])
+def test_more_classes_of_a_decision_function_are_columns(problem, model):
+    X, y = problem
+    victim = clone(model).fit(X, y)
+    outputs = query_victim(victim, X)
+    assert outputs.kind == "decision"
+    np.testing.assert_array_equal(outputs.values, victim.decision_function(X))
+
+
+def test_last_resort_is_the_predicted_label(problem):
+    X, y = problem
+    labels = np.array(["u", "v", "w"])[y]
+    victim = LabelOnly().fit(X, labels)
+    outputs = query_victim(victim, X)
+    assert outputs.kind == "label"
+    np.testing.assert_array_equal(outputs.is_correct(labels), victim.predict(X) == labels)
+
+
+def test_pipeline_takes_a_table_of_mixed_columns(problem):
+    X, y = problem
+    table = pd.DataFrame({"x": X[:, 0], "z": X[:, 1], "colour": np.where(X[:, 2] > 0, "r", "g")})
+    labels = pd.Series(np.array(["yes", "no"])[y % 2])
+    pre = make_column_transformer((OneHotEncoder(), ["colour"]), remainder=StandardScaler())
+    victim = make_pipeline(pre, LogisticRegression()).fit(table, labels)
+    outputs = query_victim(victim, table)
+    np.testing.assert_array_equal(outputs.values, victim.predict_proba(table))
+    records = Records(table, labels)
+    scores = ThresholdAttack(FrozenEstimator(victim)).fit(records).score_samples(records)
+    column = (labels == "yes").to_numpy().astype(int)
+    np.testing.assert_allclose(scores, np.log(outputs.values[np.arange(90), column]))
+
+
+def test_sparse_rows_reach_the_victim(problem):
+    X, y = problem
+    rows = sparse.csr_matrix(np.where(X > 0, X, 0))
+    victim = LogisticRegression().fit(rows, y)
+    records = Records(rows, y)
+    np.testing.assert_array_equal(
+        records.with_outputs(victim)["outputs"].values, victim.predict_proba(rows)
+    )
+
+
+def test_search_is_a_victim(problem):
+    X, y = problem
+    victim = GridSearchCV(LogisticRegression(), {"C": [0.1, 1]}, cv=3).fit(X, y)
+    np.testing.assert_array_equal(query_victim(victim, X).values, victim.predict_proba(X))
+
+
+def test_frozen_victims_are_asked_through_any_number_of_layers(problem):
+    X, y = problem
+    model = LogisticRegression().fit(X, y)
+    nested = FrozenEstimator(FrozenEstimator(FrozenEstimator(model)))
+    np.testing.assert_array_equal(query_victim(nested, X).values, model.predict_proba(X))
+
+
+@pytest.mark.parametrize("model", [LinearRegression(), RandomForestRegressor(5)])
+def test_regressor_is_asked_for_its_value(regression, model):
+    X, y = regression
+    victim = clone(model).fit(X, y)
+    outputs = query_victim(FrozenEstimator(victim), X)
+    assert outputs.kind == "value"
+    np.testing.assert_array_equal(outputs.values, victim.predict(X))
+
+
+def test_regressor_at_the_end_of_a_pipeline(regression):
+    X, y = regression
+    victim = make_pipeline(StandardScaler(), LinearRegression()).fit(X, y)
+    outputs = query_victim(victim, X)
+    assert outputs.kind == "value"
+    np.testing.assert_array_equal(outputs.values, victim.predict(X))
+
+
+def test_xgboost_classifier(problem):
+    xgboost = pytest.importorskip("xgboost")
+    X, y = problem
+    victim = xgboost.XGBClassifier(n_estimators=3, max_depth=2, n_jobs=1).fit(X, y)
+    outputs = query_victim(victim, X)
+    assert outputs.kind == "proba"
+    np.testing.assert_array_equal(outputs.values, victim.predict_proba(X))
+
+
+def test_xgboost_regressor(regression):
+    xgboost = pytest.importorskip("xgboost")
+    X, y = regression
+    victim = xgboost.XGBRegressor(n_estimators=3, max_depth=2, n_jobs=1).fit(X, y)
+    outputs = query_victim(victim, X)
+    assert outputs.kind == "value"
+    np.testing.assert_allclose(outputs.values, victim.predict(X))
+
+
+def test_skorch_net_with_logits_is_asked_for_them(problem):
+    X, y = problem[0].astype(np.float32), problem[1]
+    net = logits_net().fit(X, y)
+    outputs = query_victim(FrozenEstimator(net), X)
+    assert outputs.kind == "logits"
+    np.testing.assert_array_equal(outputs.values, net.forward(X).numpy())
+    # Dropout is off, and the logits are those of the net's own probabilities.
+    expected = log_softmax(outputs.values, axis=1)
+    np.testing.assert_allclose(np.log(net.predict_proba(X)), expected, atol=1e-5)
+
+
+def test_skorch_net_with_softmax_is_asked_for_probabilities(problem):
+    torch = pytest.importorskip("torch")
+    X, y = problem[0].astype(np.float32), problem[1]
+    net = some_net(
+        "NeuralNetClassifier",
+        module__output_units=N_CLASSES,
+        module__output_nonlin=torch.nn.Softmax(dim=-1),
+    ).fit(X, y)
+    outputs = query_victim(net, X)
+    assert outputs.kind == "proba"
+    np.testing.assert_array_equal(outputs.values, net.predict_proba(X))
+
+
+@pytest.mark.parametrize("squeeze", [True, False])
+def test_binary_skorch_net_has_one_logit(problem, squeeze):
+    X, y = problem[0].astype(np.float32), (problem[1] == 1).astype(np.float32)
+    net = some_net(
+        "NeuralNetBinaryClassifier", module__output_units=1, module__squeeze_output=squeeze
+    )
+    net.fit(X, y)
+    outputs = query_victim(net, X)
+    assert outputs.kind == "logits"
+    logit = net.forward(X).numpy().ravel()
+    np.testing.assert_allclose(outputs.scaled_logit(np.ones(90)), logit, rtol=1e-6)
+    np.testing.assert_allclose(outputs.scaled_logit(np.zeros(90)), -logit, rtol=1e-6)
+    one = query_victim(net, X[:1])
+    np.testing.assert_allclose(one.values, outputs.values[:1], rtol=1e-5)
+
+
+def test_skorch_regressor(problem):
+    X, y = problem[0].astype(np.float32), problem[1].astype(np.float32)[:, None]
+    net = some_net("NeuralNetRegressor", module__output_units=1).fit(X, y)
+    outputs = query_victim(net, X)
+    assert outputs.kind == "value"
+    np.testing.assert_array_equal(outputs.values, net.predict(X).ravel().astype(float))
+
+
+def test_class_absent_from_the_training_rows_keeps_its_output_unit(problem):
+    X, y = problem[0].astype(np.float32), problem[1]
+    net = logits_net().fit(X[y != 1], y[y != 1])
+    outputs = query_victim(net, X)
+    assert outputs.classes.tolist() == [0, 1, 2]
+    np.testing.assert_array_equal(outputs.values, net.forward(X).numpy())
+
+
+@pytest.mark.parametrize("freeze", [lambda step: step, FrozenEstimator])
+def test_skorch_net_after_transformers_is_asked_for_its_logits(problem, freeze):
+    X, y = problem[0].astype(np.float32), problem[1]
+    net = logits_net()
+    fitted = make_pipeline(StandardScaler(), net).fit(X, y)
+    victim = FrozenEstimator(make_pipeline(freeze(fitted[0]), freeze(fitted[1])))
+    outputs = query_victim(victim, X)
+    assert outputs.kind == "logits"
+    np.testing.assert_array_equal(outputs.values, fitted[1].forward(fitted[0].transform(X)).numpy())
+
+
+def test_search_over_skorch_nets_is_a_victim(problem):
+    X, y = problem[0].astype(np.float32), problem[1]
+    victim = GridSearchCV(logits_net(), {"lr": [0.01]}, cv=2).fit(X, y)
+    outputs = query_victim(victim, X)
+    np.testing.assert_array_equal(outputs.values, victim.predict_proba(X))
+
+
+def test_net_on_a_gpu_answers_on_the_cpu(problem):
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("no GPU")
+    X, y = problem[0].astype(np.float32), problem[1]
+    net = logits_net().set_params(device="cuda").fit(X, y)
+    outputs = query_victim(net, X)
+    assert isinstance(outputs.values, np.ndarray)
+    np.testing.assert_allclose(outputs.values, net.forward(X).cpu().numpy(), rtol=1e-5)
+
+
+def test_asking_moves_no_global_random_generator(problem):
+    torch = pytest.importorskip("torch")
+    X, y = problem[0].astype(np.float32), problem[1]
+    net = logits_net().fit(X, y)
+    before = torch.random.get_rng_state()
+    query_victim(net, X)
+    assert torch.equal(torch.random.get_rng_state(), before)
+
+
+@pytest.mark.parametrize(
+    "victim",
+    [
+        LogisticRegression(),
+        FrozenEstimator(LogisticRegression()),
+        make_pipeline(StandardScaler(), LogisticRegression()),
+        GridSearchCV(LogisticRegression(), {"C": [1]}),
+    ],
+    ids=lambda victim: type(victim).__name__,
+)
+def test_unfitted_victim_is_told_about_frozen_estimator(problem, victim):
+    records = Records(*problem)
+    for ask in (ThresholdAttack(victim).fit, Signals(victim).fit, CalibratedAttack(victim).fit):
+        with pytest.raises(NotFittedError, match=r"wrap it in sklearn\.frozen\.FrozenEstimator"):
+            ask(records)
+
+
+def test_clone_of_an_attack_loses_a_victim_that_is_not_frozen(problem):
+    X, y = problem
+    attack = clone(ThresholdAttack(LogisticRegression().fit(X, y)))
+    with pytest.raises(NotFittedError, match=r"LogisticRegression is not fitted: clone\(\) reset"):
+        attack.fit(Records(X, y))
+
+
+@pytest.mark.parametrize("victim", [np.zeros(3), "model", StandardScaler()])
+def test_victim_must_predict(problem, victim):
+    with pytest.raises(TypeError, match="victim must be a fitted classifier or regressor"):
+        ThresholdAttack(victim).fit(Records(*problem))
+
+
+def test_answer_of_the_wrong_length_is_refused(problem):
+    class Short(LabelOnly):
+        def predict(self, X):
+            return self.model_.predict(X)[:-1]
+
+    X, y = problem
+    with pytest.raises(ValueError, match="answered 89 times to 90 records"):
+        query_victim(Short().fit(X, y), X)
+
+
+def test_answers_to_many_rows_are_put_together(problem, monkeypatch):
+    X, y = problem
+    victim = LogisticRegression().fit(X, y)
+    whole = query_victim(victim, X)
+    monkeypatch.setattr("skmia.victims._query._CHUNK", 7)
+    np.testing.assert_allclose(query_victim(victim, X).values, whole.values, rtol=1e-12)
+    frame = pd.DataFrame(X)
+    named = LogisticRegression().fit(frame, y)
+    np.testing.assert_allclose(query_victim(named, frame).values, whole.values, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "signal, victim, message",
+    [
+        ("loss", LabelOnly(), "'loss' needs predict_proba or .*; the victim has only predict"),
+        ("entropy", LinearSVC(), "'entropy' needs predict_proba; .* only decision_function"),
+        ("hinge", LabelOnly(), "'hinge' needs predict_proba or decision_function; .* only predict"),
+        ("absolute_error", LogisticRegression(), "needs a regressor's predict; .* predict_proba"),
+        ("correctness", LinearRegression(), "the victim has only a regressor's predict"),
+    ],
+)
+def test_signal_says_what_the_victim_lacks(problem, signal, victim, message):
+    X, y = problem
+    attack = ThresholdAttack(FrozenEstimator(clone(victim).fit(X, y)), signal=signal)
+    with pytest.raises(ValueError, match=message):
+        attack.fit(Records(X, y))
+
+
+def test_pool_attack_needs_more_than_labels(problem):
+    X, y = problem
+    pool = ShadowPool(LogisticRegression(), n_estimators=2, random_state=0).fit(Records(X, y))
+    attack = LiRA(FrozenEstimator(LabelOnly().fit(X, y)), FrozenEstimator(pool))
+    with pytest.raises(ValueError, match="answers 'label'; .* must answer 'proba' or 'logits'"):
+        attack.fit(Records(X, y)).score_samples(Records(X, y))
