@@ -1,6 +1,10 @@
 """Warnings and errors of skmia."""
 
-__all__ = ["ResolutionWarning"]
+__all__ = ["CheckpointError", "ResolutionWarning"]
+
+
+class CheckpointError(ValueError):
+    """A checkpoint belongs to other work than the one at hand, or cannot be read."""
 
 
 class ResolutionWarning(UserWarning):

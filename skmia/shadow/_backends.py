@@ -49,14 +49,24 @@ class Backend(ABC):
 
         Yields
         ------
-        result : ShadowResult
-            Of each model, in the order of ``models``.
+        k, result : int, ShadowResult
+            Each model once, in any order, as soon as it is there.
         """
 
 
-def _use_one_job(estimator):
-    names = [name for name in estimator.get_params(deep=True) if name.split("__")[-1] == "n_jobs"]
+def use_one_job(estimator):
+    """Set every ``n_jobs`` of an estimator, nested ones included, to 1."""
+    # None is one job within a worker already, and LogisticRegression warns of any other value.
+    names = [
+        name
+        for name, value in estimator.get_params(deep=True).items()
+        if name.split("__")[-1] == "n_jobs" and value is not None
+    ]
     return estimator.set_params(**dict.fromkeys(names, 1))
+
+
+def _fit_numbered(k, *arguments):
+    return k, fit_shadow(*arguments)
 
 
 class JoblibBackend(Backend):
@@ -70,9 +80,11 @@ class JoblibBackend(Backend):
     def run(self, job, models):
         estimator = clone(job.estimator)
         if effective_n_jobs(job.n_jobs) > 1:
-            estimator = _use_one_job(estimator)  # workers must not start workers of their own
+            estimator = use_one_job(estimator)  # workers must not start workers of their own
         tasks = (
-            delayed(fit_shadow)(estimator, job.data, job.membership[k], job.seeds[k], job.settings)
+            delayed(_fit_numbered)(
+                k, estimator, job.data, job.membership[k], job.seeds[k], job.settings
+            )
             for k in models
         )
-        return Parallel(n_jobs=job.n_jobs, return_as="generator")(tasks)
+        return Parallel(n_jobs=job.n_jobs, return_as="generator_unordered")(tasks)

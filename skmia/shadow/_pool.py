@@ -1,6 +1,7 @@
 """Shadow models, trained once and shared by all attacks."""
 
 from numbers import Integral, Real
+from pathlib import Path
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, is_classifier
@@ -12,6 +13,7 @@ from ..utils._sklearn import HasMethods, Interval, StrOptions, validate_params_o
 from ..utils._validation import check_records
 from ..victims._query import unwrap
 from ._backends import JoblibBackend, PoolJob
+from ._checkpoint import FolderCheckpoint, MemoryCheckpoint, describe_job, run_or_resume
 from ._evidence import ScaledLogit
 from ._lookup import PoolLookup, augmented
 from ._sampling import draw_halves, find_strata, find_units
@@ -56,6 +58,15 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         takes the smallest positive p or 1 - p in the pool, or 0 where no probability is 0 or 1. For
         a regressor it is the residual, in units of y, below which differences do not count
         (``"auto"``: a tenth of the median over records that a model was not trained on).
+    checkpoint : str or Path, default=None
+        Folder that keeps every finished model. A fit that was interrupted goes on from there and
+        gives the same numbers as an undisturbed one; a larger ``n_estimators`` trains only the
+        further models. The folder is refused when it belongs to other records, another estimator
+        or other versions of the packages. With ``store="models"`` it holds pickles: read it only
+        where you trust whoever can write to it.
+    warm_start : bool, default=False
+        Keep the results in memory, so that fitting again with a larger ``n_estimators`` trains only
+        the further models. It takes twice the memory.
     n_jobs : int, default=None
         Models trained in parallel, through joblib. The numbers are the same for every value.
     random_state : int, RandomState instance or None, default=None
@@ -81,6 +92,8 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         The models, with ``store="models"``.
     classes_ : ndarray or None
         Task labels.
+    backend_ : str
+        How the models were trained.
     n_records_ : int
         Number of records of the pool.
 
@@ -118,6 +131,8 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         "temperatures": [tuple, list],
         "store": [StrOptions({"signals", "outputs", "models"})],
         "resolution": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "checkpoint": [str, Path, None],
+        "warm_start": ["boolean"],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -133,6 +148,8 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         temperatures=(1.0, 2.0),
         store="signals",
         resolution="auto",
+        checkpoint=None,
+        warm_start=False,
         n_jobs=None,
         random_state=None,
         verbose=0,
@@ -144,6 +161,8 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         self.temperatures = temperatures
         self.store = store
         self.resolution = resolution
+        self.checkpoint = checkpoint
+        self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -165,8 +184,10 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         self._check_parameters()
         check_records(records)
         refuse_trained_module(unwrap(self.estimator))
-        seeds = self._draw_seeds()
-        self.membership_ = self._draw_membership(records, seeds)
+        checkpoint = self._find_checkpoint()
+        entropy = self._draw_entropy(checkpoint)
+        seeds = np.random.SeedSequence(entropy).spawn(1 + self.n_estimators)
+        self.membership_ = self._draw_membership(records, seeds[0])
         job = PoolJob(
             estimator=unwrap(self.estimator),
             data=PoolData([one.X for one in augmented(records, self.augment)], records.y),
@@ -175,7 +196,12 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
             settings=PoolSettings(tuple(self.temperatures), self.resolution, self.store),
             n_jobs=self.n_jobs,
         )
-        results = JoblibBackend().run(job, range(self.n_estimators))
+        backend = JoblibBackend()
+        self.backend_ = backend.name
+        if checkpoint is not None:
+            design = {"max_samples": self.max_samples}
+            checkpoint.open(describe_job(job, records, entropy, design, backend.name))
+        results = run_or_resume(backend, job, checkpoint)
         dtype, steps = self._collect(results, len(records))
         self._set_lookup(records, tuple(self.temperatures), dtype, steps)
         return self
@@ -243,10 +269,23 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
                 f"temperatures must be one or more positive numbers; got {self.temperatures!r}."
             )
 
-    def _draw_seeds(self):
-        """One source for the halves and one a model; the first k are the same for every total."""
-        entropy = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=4)
-        return np.random.SeedSequence(entropy.tolist()).spawn(1 + self.n_estimators)
+    def _find_checkpoint(self):
+        if self.checkpoint is not None:
+            return FolderCheckpoint(self.checkpoint)
+        if not self.warm_start:
+            self._memory = None
+        elif getattr(self, "_memory", None) is None:
+            self._memory = MemoryCheckpoint()
+        return self._memory
+
+    def _draw_entropy(self, checkpoint):
+        """Numbers that all seeds come from; the first k models are the same for every total."""
+        if self.random_state is None and checkpoint is not None:
+            entropy = checkpoint.read_entropy()
+            if entropy is not None:
+                return entropy
+        random_state = check_random_state(self.random_state)
+        return random_state.randint(np.iinfo(np.int32).max, size=4).tolist()
 
     def _draw_membership(self, records, seeds):
         n_records = len(records)
@@ -266,17 +305,18 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
                 "least 2 units."
             )
         strata = find_strata(records.y, is_classifier(unwrap(self.estimator)))
-        rngs = [np.random.default_rng(child) for child in seeds[0].spawn(self.n_estimators // 2)]
+        rngs = [np.random.default_rng(child) for child in seeds.spawn(self.n_estimators // 2)]
         return np.concatenate([draw_halves(units, strata, n_samples, rng) for rng in rngs])
 
     def _collect(self, results, n_records):
         """Write what the workers return into place as it arrives."""
-        caught, models, steps = [], [], []
+        caught, steps = [], np.zeros(self.n_estimators)
+        models = [None] * self.n_estimators
         self.signals_ = self.outputs_ = None
         progress = tqdm(
             results, total=self.n_estimators, desc="shadow models", disable=not self.verbose
         )
-        for k, result in enumerate(progress):
+        for k, result in progress:
             if self.signals_ is None:
                 n_temperatures, n_queries, _ = result.raw.shape
                 shape = (n_temperatures, n_queries, self.n_estimators, n_records)
@@ -286,15 +326,11 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
                 if self.outputs_ is None:
                     self.outputs_ = np.empty((self.n_estimators, *result.outputs.shape), np.float32)
                 self.outputs_[k] = result.outputs
-            models.append(result.model)
-            steps.append(result.step)
+            models[k], steps[k] = result.model, result.step
             caught.extend(result.warnings)
         warn_once(caught, self.n_estimators)
-        self.signal_, self.classes_, self.output_kind_ = (
-            result.evidence,
-            result.classes,
-            result.kind,
-        )
+        self.signal_, self.output_kind_ = result.evidence, result.kind
+        self.classes_ = result.classes
         self.estimators_ = models if self.store == "models" else None
         return result.dtype, steps
 

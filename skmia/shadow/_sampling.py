@@ -31,7 +31,7 @@ def find_units(fingerprint, group_by=None):
     _, groups = np.unique(group_by, return_inverse=True)
     n_units = units.max() + 1
     n_nodes = n_units + groups.max() + 1
-    # Before scipy 1.13 the search reads 32-bit indices only, and takes others for an empty graph.
+    # scipy 1.11 reads 32-bit indices only, and finds a single component where it got others.
     ends = units.astype(np.int32), (n_units + groups).astype(np.int32)
     edges = coo_array((np.ones(len(units)), ends), shape=(n_nodes, n_nodes))
     _, component = connected_components(edges, directed=False)
