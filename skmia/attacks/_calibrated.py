@@ -5,7 +5,7 @@ import numpy as np
 from .._records import Records
 from ..utils._sklearn import StrOptions
 from ..utils._validation import check_records
-from ._moments import find_moments
+from ._moments import find_both_moments
 from ._pool_attack import PoolAttack
 
 
@@ -133,9 +133,8 @@ class CalibratedAttack(PoolAttack):
         if self.reference == "rank":
             below = ((shadows <= target[:, None]) & outside).sum(axis=1)
             return (below / outside.sum(axis=0)).mean(axis=0)
-        centre = find_moments(shadows, outside).mean
-        if self.reference == "midpoint":
-            centre = (centre + find_moments(shadows, inside).mean) / 2
+        into, out = find_both_moments(shadows, inside, outside)
+        centre = (into.mean + out.mean) / 2 if self.reference == "midpoint" else out.mean
         return (target - centre).mean(axis=0)
 
     def _check_enough(self, inside, outside):

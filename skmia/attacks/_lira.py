@@ -8,7 +8,7 @@ from sklearn.utils.metaestimators import available_if
 
 from ..utils._sklearn import Interval, StrOptions
 from ._lira_reference import ReferenceStatistics
-from ._moments import SMALLEST_SPREAD, find_moments
+from ._moments import SMALLEST_SPREAD, find_both_moments, find_moments
 from ._pool_attack import PoolAttack
 
 _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
@@ -188,8 +188,8 @@ class LiRA(PoolAttack):
         self._reference = None if self.compat is None else ReferenceStatistics()
         for _, shadows, inside in self._blocks(records):
             self._check_enough(inside, ~inside)
-            for side, chosen in (("in", inside), ("out", ~inside)):
-                moments = find_moments(shadows, chosen)
+            both = find_both_moments(shadows, inside, ~inside)
+            for side, moments in zip(("in", "out"), both, strict=True):
                 # A variance takes two models; the mean of a single one has no spread to add.
                 count = np.where(moments.count > 1, moments.count - (self.variance == "shrunk"), 0)
                 sides[side].append(
@@ -209,11 +209,10 @@ class LiRA(PoolAttack):
             )
         if self.covariance == "full":
             return _joint_ratio(target, shadows, inside, outside)
-        out = find_moments(shadows, outside)
+        into, out = find_both_moments(shadows, inside, outside)
         if not self.online:
             mean, scale, _ = self._describe(out, self.variance_out_)
             return ((target - mean) / scale).mean(axis=0)
-        into = find_moments(shadows, inside)
         log_in = self._log_density(target, into, self.variance_in_)
         return (log_in - self._log_density(target, out, self.variance_out_)).mean(axis=0)
 

@@ -6,7 +6,6 @@ from numbers import Real
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import BaseAttack
@@ -82,21 +81,16 @@ class PoolAttack(BaseAttack):
         """
 
     def _blocks(self, records):
-        """Records in blocks with the evidence of the shadow models on them."""
-        for rows in gen_batches(len(records), _BLOCK):
-            block = records if len(records) <= _BLOCK else records[rows]
-            yield block, self.pool_.evidence(block, self.temperature), self._inside(block)
-
-    def _inside(self, records):
-        return self.pool_.inside(self.pool_.locate(records))
+        """The pool's evidence and training sets on the records, a block at a time."""
+        return self.pool_.blocks(records, self.temperature, _BLOCK)
 
     def _score_samples(self, records):
-        scores = []
-        for block, shadows, inside in self._blocks(records):
+        target = self.pool_.victim_evidence(self.victim, records, self.temperature)
+        scores = np.empty(len(records))
+        for rows, shadows, inside in self._blocks(records):
             self._check_enough(inside, ~inside)
-            target = self.pool_.victim_evidence(self.victim, block, self.temperature)
-            scores.append(self._score(target, shadows, inside, ~inside))
-        return np.concatenate(scores)
+            scores[rows] = self._score(target[:, rows], shadows, inside, ~inside)
+        return scores
 
     def _check_enough(self, inside, outside):
         """Refuse records for which too few models are at hand."""
@@ -106,9 +100,11 @@ class PoolAttack(BaseAttack):
             return self._default_offset()
         scores = self._score_pseudo_nonmembers(records)
         offset = np.quantile(scores, 1 - self.target_fpr, method="higher")
+        if np.mean(scores >= offset) <= self.target_fpr:
+            return offset
         # Scores that tie with it would all be flagged, more than were asked for.
-        tied = np.mean(scores >= offset) > self.target_fpr
-        return np.nextafter(offset, np.inf) if tied else offset
+        above = scores[scores > offset]
+        return above.min() if len(above) else np.nextafter(offset, np.inf)
 
     @abstractmethod
     def _default_offset(self):

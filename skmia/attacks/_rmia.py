@@ -9,6 +9,9 @@ from ..utils._sklearn import Interval
 from ..utils._validation import check_records
 from ._pool_attack import PoolAttack
 
+# Below it a mean in single precision may have lost terms to underflow.
+_SMALLEST_MEAN = 1e-30
+
 
 def _log_mean_exp(values, chosen):
     """Log of the mean of exp(values) over the chosen models; axis 1 runs over models."""
@@ -17,6 +20,21 @@ def _log_mean_exp(values, chosen):
     top = np.where(np.isfinite(top), top, 0)
     total = np.exp(values - top).sum(axis=1, dtype=np.float64)
     return np.log(total) - np.log(chosen.sum(axis=0)) + top[:, 0]
+
+
+def _log_mean_likelihood(pool, shadows, chosen):
+    """Log of the mean probability over the chosen models, shape (n_queries, n)."""
+    likelihood = pool.likelihood(shadows)
+    if not chosen.all():
+        likelihood *= chosen
+    mean = np.einsum("qkn->qn", likelihood).astype(np.float64) / chosen.sum(axis=0)
+    rare = np.flatnonzero((mean < _SMALLEST_MEAN).any(axis=0))
+    with np.errstate(divide="ignore"):
+        log_mean = np.log(mean)
+    if len(rare):
+        values = pool.log_likelihood(shadows[:, :, rare].astype(np.float64))
+        log_mean[:, rare] = _log_mean_exp(values, chosen[:, rare])
+    return log_mean
 
 
 class RMIA(PoolAttack):
@@ -153,15 +171,14 @@ class RMIA(PoolAttack):
 
     def _score(self, target, shadows, inside, outside):
         log_target = self.pool_.log_likelihood(target.astype(np.float64))
-        log_shadows = self.pool_.log_likelihood(shadows)
         if self.online:
-            log_mean = _log_mean_exp(log_shadows, inside | outside)
+            log_mean = _log_mean_likelihood(self.pool_, shadows, inside | outside)
         else:
             # a = 1 leaves only the first term, which may be far below the smallest float.
             with np.errstate(divide="ignore"):
                 constant = np.log((1 - self.a) / 2)
-            scaled = np.log((1 + self.a) / 2) + _log_mean_exp(log_shadows, outside)
-            log_mean = np.logaddexp(scaled, constant)
+            log_out = _log_mean_likelihood(self.pool_, shadows, outside)
+            log_mean = np.logaddexp(np.log((1 + self.a) / 2) + log_out, constant)
         return (log_target - log_mean).mean(axis=0)
 
     def _check_enough(self, inside, outside):

@@ -148,6 +148,8 @@ class ShadowAttack(BaseAttack):
         self._fit_features(records)
         rng = check_random_state(self.random_state)
         answers, inside = self.pool_.answers(records), self.pool_.membership(records).T
+        # The decision value of a class that a model never saw is infinitely low.
+        self._lowest = answers.min(where=np.isfinite(answers), initial=0)
         self.estimators_, self.pooled_estimator_ = {}, None
         for label in self.pool_.classes_:
             models, rows = _draw_pairs(inside, records.y == label, self.max_rows, rng)
@@ -197,6 +199,7 @@ class ShadowAttack(BaseAttack):
                 )
 
     def _compute_features(self, values, records, with_label=False):
+        values = np.maximum(values, self._lowest)
         outputs = Outputs(values, self.pool_.classes_, self.pool_.output_kind_)
         columns = [self._compute_feature(name, outputs, records) for name in self.features]
         if with_label:

@@ -66,6 +66,16 @@ class Evidence(ABC):
     def log_likelihood(self, evidence, scale):
         """Log-probability that the model gives to the label, in nats, up to a constant."""
 
+    def likelihood(self, evidence, scale):
+        """Exponential of the log-likelihood; 0 where it underflows."""
+        return np.exp(self.log_likelihood(evidence, scale))
+
+
+def sigmoid(z):
+    """1 / (1 + exp(-z)); 0 where it underflows."""
+    with np.errstate(over="ignore"):
+        return 1 / (1 + np.exp(-z))
+
 
 class ScaledLogit(Evidence):
     """Log odds of the label (classifiers with probabilities or logits)."""
@@ -97,6 +107,9 @@ class ScaledLogit(Evidence):
     def log_likelihood(self, evidence, scale):
         return log_sigmoid(evidence)
 
+    def likelihood(self, evidence, scale):
+        return sigmoid(evidence)
+
 
 class Margin(Evidence):
     """Decision value of the label minus the best other one (classifiers without probabilities)."""
@@ -117,6 +130,9 @@ class Margin(Evidence):
 
     def log_likelihood(self, evidence, scale):
         return log_sigmoid(evidence)
+
+    def likelihood(self, evidence, scale):
+        return sigmoid(evidence)
 
 
 class LogResidual(Evidence):

@@ -1,6 +1,7 @@
 """Reading a fitted pool: which record is which column, and what the models say of it."""
 
 import numpy as np
+from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from ..utils._validation import check_finite, check_records, query
@@ -27,6 +28,13 @@ def augmented(records, augment):
                 f"augment must keep the number of records; it made {len(one)} of {len(records)}."
             )
     return [records, *further]
+
+
+def _as_slice(columns):
+    """Columns in unbroken order as a slice, which reads the pool without copying it."""
+    start, stop = columns[0], columns[0] + len(columns)
+    in_order = start >= 0 and np.array_equal(columns, np.arange(start, stop))
+    return slice(start, stop) if in_order else columns
 
 
 class PoolLookup:
@@ -118,9 +126,48 @@ class PoolLookup:
             )
         return columns
 
+    def _usable_columns(self, records):
+        return self._known_columns(records) if self.estimators_ is None else self.locate(records)
+
     def inside(self, columns):
         """Membership in the training sets, shape (n_estimators, n); False for column -1."""
-        return self.membership_[:, columns] & (columns >= 0)
+        columns, known = _as_slice(columns), columns >= 0
+        inside = self.membership_[:, columns]
+        return inside if isinstance(columns, slice) else inside & known
+
+    def blocks(self, records, temperature, size):
+        """Evidence and training sets, some records at a time.
+
+        Parameters
+        ----------
+        records : Records of n records
+            Records of the pool; others need ``store="models"``.
+        temperature : float
+            One of ``temperatures_``.
+        size : int
+            Most records in a block.
+
+        Yields
+        ------
+        rows : slice
+            Which of the records.
+        evidence : ndarray of shape (n_queries, n_estimators, n_rows), dtype float32
+            As :meth:`evidence` gives it.
+        inside : ndarray of shape (n_estimators, n_rows), dtype bool
+            As :meth:`inside` gives it.
+        """
+        t = self._temperature_index(temperature)
+        columns = self._usable_columns(records)
+        for rows in gen_batches(len(records), size):
+            yield rows, self._evidence_of(records, columns, rows, t), self.inside(columns[rows])
+
+    def _evidence_of(self, records, columns, rows, t):
+        columns = columns[rows]
+        evidence = self.signals_[t][:, :, _as_slice(columns)]
+        unknown = np.flatnonzero(columns < 0)
+        if len(unknown):
+            evidence[:, :, unknown] = self._ask_models(records[rows][unknown], t)
+        return evidence
 
     def evidence(self, records, temperature=1.0):
         """Smoothed evidence of each model on each record and its augmentations.
@@ -143,15 +190,7 @@ class PoolLookup:
         """
         check_records(records)
         t = self._temperature_index(temperature)
-        columns = self._known_columns(records) if self.estimators_ is None else self.locate(records)
-        unknown = np.flatnonzero(columns < 0)
-        start, stop = columns[0], columns[0] + len(columns)
-        if start >= 0 and np.array_equal(columns, np.arange(start, stop)):
-            return self.signals_[t][:, :, start:stop]  # a view: records in the order of the pool
-        evidence = self.signals_[t][:, :, columns]
-        if len(unknown):
-            evidence[:, :, unknown] = self._ask_models(records[unknown], t)
-        return evidence
+        return self._evidence_of(records, self._usable_columns(records), slice(None), t)
 
     def answers(self, records):
         """Class probabilities (or logits, or decision values) of each model on each record.
@@ -241,6 +280,10 @@ class PoolLookup:
     def log_likelihood(self, evidence):
         """Log-probability of the label that goes with some evidence, in nats, up to a constant."""
         return self._evidence().log_likelihood(evidence, self.scale_)
+
+    def likelihood(self, evidence):
+        """Probability of the label that goes with some evidence, up to a constant factor."""
+        return self._evidence().likelihood(evidence, self.scale_)
 
     def transform(self, records):
         """Evidence of each shadow model on each record, at the first temperature.

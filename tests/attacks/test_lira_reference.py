@@ -116,9 +116,9 @@ def test_records_with_fewer_models_than_those_of_fit_use_their_own_alone(make_wo
     inside[[2, 4, 6], 5] = False  # the last record is IN for one model
     shadows = rng.normal(size=(8, 6)) + 3 * inside
     world = make_world(rng.normal(size=6), shadows, inside)
-    attack = LiRA(
-        shadows=FrozenEstimator(world.pool), variance="pooled", compat="carlini2022"
-    ).fit(world.records[:5])
+    attack = LiRA(shadows=FrozenEstimator(world.pool), variance="pooled", compat="carlini2022").fit(
+        world.records[:5]
+    )
     std = np.std(shadows[inside[:, 0], :5])
     out = shadows[~inside[:, 5], 5][:4]
     expected = norm.logpdf(world.target[5], shadows[0, 5], std)

@@ -397,9 +397,12 @@ def test_score_of_a_record_does_not_depend_on_its_company(records, attack, model
     attack = clone(attack).set_params(victim=FrozenEstimator(victim), shadows=FrozenEstimator(pool))
     scores = attack.fit(records).score_samples(records)
     alone = np.concatenate([attack.score_samples(records[i]) for i in range(60)])
-    np.testing.assert_allclose(alone, scores, rtol=1e-6)
+    # Evidence is stored in single precision, in which sums depend on their order.
+    np.testing.assert_allclose(alone, scores, rtol=1e-5, atol=1e-5)
     order = np.random.default_rng(0).permutation(60)
-    np.testing.assert_allclose(attack.score_samples(records[order]), scores[order], rtol=1e-6)
+    np.testing.assert_allclose(
+        attack.score_samples(records[order]), scores[order], rtol=1e-5, atol=1e-5
+    )
 
 
 def test_pool_of_given_scores_equals_the_pool_that_computed_them(records):
