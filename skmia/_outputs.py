@@ -111,6 +111,15 @@ class Outputs:
     def concat(cls, parts):
         """Put the answers to several sets of records one after the other.
 
+        Parameters
+        ----------
+        parts : sequence of Outputs
+            At least one.
+
+        Returns
+        -------
+        outputs : Outputs
+
         Raises
         ------
         ValueError
@@ -171,8 +180,16 @@ class Outputs:
     def aligned_to(self, classes):
         """The same answers with one column for each of ``classes``.
 
-        These are sorted and contain all own classes; one that the model never saw gets
-        probability 0.
+        A class that the model never saw gets probability 0.
+
+        Parameters
+        ----------
+        classes : ndarray of shape (n_classes,)
+            Sorted, with all own classes among them.
+
+        Returns
+        -------
+        outputs : Outputs
 
         Raises
         ------
@@ -225,6 +242,10 @@ class Outputs:
         """Smallest positive p or 1 - p among the probabilities; 0 where none is 0 or 1.
 
         It is no finer than the spacing of floats next to 1: below it 1 - p cannot be told from 0.
+
+        Returns
+        -------
+        resolution : float
         """
         if self.kind != "proba" or not ((self.values == 0) | (self.values == 1)).any():
             return 0.0
@@ -263,20 +284,16 @@ class Outputs:
         self._check_probabilistic()
         rows, label = np.arange(len(self)), self.label_index(y)
         values = self.values.astype(np.float64)
-        if self.kind == "logits":
-            values /= temperature
-            own = values[rows, label]
-            values[rows, label] = -np.inf
-            return own - log_sum_exp(values)
-        if resolution:
-            values += resolution / 2 / max(1, values.shape[1] - 1)
-            values[rows, label] = self.values[rows, label] + resolution / 2
-        if temperature != 1:
-            values = values ** (1 / temperature)
+        if self.kind == "proba":
+            if resolution:
+                values += resolution / 2 / max(1, values.shape[1] - 1)
+                values[rows, label] = self.values[rows, label] + resolution / 2
+            with np.errstate(divide="ignore"):
+                values = np.log(values)
+        values /= temperature
         own = values[rows, label]
-        values[rows, label] = 0
-        with np.errstate(divide="ignore"):
-            return np.log(own) - np.log(values.sum(axis=1))
+        values[rows, label] = -np.inf
+        return own - log_sum_exp(values)
 
     def margin(self, y):
         """Value of the label minus the largest value of another class.
@@ -299,7 +316,17 @@ class Outputs:
         return own - values.max(axis=1)
 
     def is_correct(self, y):
-        """Whether the predicted class is the label; the first class wins a tie."""
+        """Whether the predicted class is the label; the first class wins a tie.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            Task labels.
+
+        Returns
+        -------
+        is_correct : ndarray of shape (n,), dtype bool
+        """
         label = self.label_index(y)
         if self.kind == "label":
             return self.values == np.asarray(y)

@@ -17,7 +17,7 @@ def _best_threshold(membership, scores):
     best = np.argmax(tpr - fpr)
     if not np.isfinite(thresholds[best]):
         return float(np.nextafter(scores.max(), np.inf))
-    lower = scores[np.isfinite(scores) & (scores < thresholds[best])]
+    lower = scores[scores < thresholds[best]]
     return float((thresholds[best] + lower.max()) / 2 if len(lower) else thresholds[best])
 
 

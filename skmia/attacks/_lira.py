@@ -8,8 +8,8 @@ from sklearn.utils.metaestimators import available_if
 
 from ..utils._sklearn import Interval, StrOptions
 from ._lira_reference import ReferenceStatistics
-from ._moments import SMALLEST_SPREAD, find_both_moments, find_moments
-from ._pool_attack import PoolAttack
+from ._moments import SMALLEST_SPREAD, Moments, find_both_moments, find_moments, leave_out
+from ._pool_attack import PoolAttack, find_partners
 
 _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
 
@@ -47,6 +47,13 @@ def _joint_ratio(target, shadows, inside, outside):
             f'each record; a record has {fewest}. Use covariance="diagonal".'
         )
     return _log_normal_joint(target, shadows, inside) - _log_normal_joint(target, shadows, outside)
+
+
+def _spread(moments):
+    """Moments of shape (n_queries, n) with an axis for the models to leave out."""
+    if moments.mean.ndim == 3:
+        return moments
+    return Moments(moments.count[None], moments.mean[:, None], moments.squares[:, None])
 
 
 def _is_posterior(attack):
@@ -187,7 +194,7 @@ class LiRA(PoolAttack):
         sides = {"in": [], "out": []}
         self._reference = None if self.compat is None else ReferenceStatistics()
         for _, shadows, inside in self._blocks(records):
-            self._check_enough(inside, ~inside)
+            self._check_enough(inside.sum(axis=0), (~inside).sum(axis=0))
             both = find_both_moments(shadows, inside, ~inside)
             for side, moments in zip(("in", "out"), both, strict=True):
                 # A variance takes two models; the mean of a single one has no spread to add.
@@ -209,21 +216,38 @@ class LiRA(PoolAttack):
             )
         if self.covariance == "full":
             return _joint_ratio(target, shadows, inside, outside)
-        into, out = find_both_moments(shadows, inside, outside)
+        return self._compare(target, *find_both_moments(shadows, inside, outside))
+
+    def _compare(self, target, into, out):
         if not self.online:
             mean, scale, _ = self._describe(out, self.variance_out_)
             return ((target - mean) / scale).mean(axis=0)
         log_in = self._log_density(target, into, self.variance_in_)
         return (log_in - self._log_density(target, out, self.variance_out_)).mean(axis=0)
 
+    def _score_left_out(self, shadows, inside, models):
+        if self._reference is not None or self.covariance == "full":
+            return super()._score_left_out(shadows, inside, models)
+        # The moments of all models, less those of two: no pass over the pool for each target.
+        both = find_both_moments(shadows, inside, ~inside)
+        sides = (inside, ~inside)
+        for left_out in (models, find_partners(models, len(inside))):
+            values = shadows[:, left_out]
+            both = [
+                leave_out(_spread(moments), values, side[left_out])
+                for moments, side in zip(both, sides, strict=True)
+            ]
+        return self._compare(shadows[:, models], *both)
+
     def _describe(self, moments, pooled):
         """Location, scale and degrees of freedom (None: normal) of what a model would answer."""
+        pooled = pooled.reshape(-1, *(1,) * (moments.mean.ndim - 1))
         if self.variance == "example":
             return moments.mean, moments.std, None
         if self.variance == "pooled":
-            return moments.mean, np.sqrt(pooled)[:, None], None
+            return moments.mean, np.sqrt(pooled), None
         dof = self.prior_strength + moments.count - 1
-        variance = (self.prior_strength * pooled[:, None] + moments.squares) / dof
+        variance = (self.prior_strength * pooled + moments.squares) / dof
         return moments.mean, np.sqrt(variance * (1 + 1 / moments.count)), dof
 
     def _log_density(self, target, moments, pooled):
@@ -232,18 +256,9 @@ class LiRA(PoolAttack):
             return _log_normal(target, mean, scale)
         return _log_student(target, mean, scale, dof)
 
-    def _check_enough(self, inside, outside):
+    def _count_needed(self):
         least = 2 if self.variance == "example" else 1
-        for name, chosen in (("IN", inside), ("OUT", outside))[0 if self.online else 1 :]:
-            count = chosen.sum(axis=0)
-            if (count < least).any():
-                short = np.flatnonzero(count < least)
-                raise ValueError(
-                    f"{len(short)} records have fewer than {least} {name} shadow models (first: "
-                    f"{count[short[0]]}), too few for LiRA(online={self.online}, "
-                    f"variance={self.variance!r}); fit the pool on them with more models"
-                    f"{', or use online=False' if name == 'IN' else ''}."
-                )
+        return (least if self.online else 0), least
 
     def _default_offset(self):
         return logit(1 - self.prior) if self.online else 0.0

@@ -83,6 +83,31 @@ def find_both_moments(shadows, inside, outside):
     )
 
 
+def leave_out(moments, values, chosen):
+    """Moments without one model, for each of several models.
+
+    Parameters
+    ----------
+    moments : Moments
+        With it.
+    values : ndarray of shape (n_queries, n_left_out, n)
+        Evidence of the models to leave out, one at a time.
+    chosen : ndarray of shape (n_left_out, n), dtype bool
+        Where the model is among those that the moments are of.
+
+    Returns
+    -------
+    moments : Moments
+        Of shape (n_queries, n_left_out, n), the count (n_left_out, n).
+    """
+    count = moments.count - chosen
+    divisor = np.maximum(count, 1)
+    away = np.where(chosen, values - moments.mean, 0)
+    mean = moments.mean - away / divisor
+    squares = moments.squares - away * np.where(chosen, values - mean, 0)
+    return Moments(count, mean, np.maximum(squares, 0))
+
+
 def _assemble(count, divisor, mean, rest, squares):
     """Moments from deviations around a rounded mean, whose own mean is what it lacked."""
     rest = rest.astype(np.float64) / divisor

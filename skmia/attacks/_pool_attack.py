@@ -42,6 +42,15 @@ def find_pool(shadows, records):
     return pool
 
 
+def find_partners(models, n_models):
+    """The complement of each model, trained on the records that the model was not trained on.
+
+    In a pool of an odd number, made elsewhere, the last model has none and leaves with another.
+    """
+    models = np.asarray(models)
+    return np.where(models ^ 1 < n_models, models ^ 1, models - 1)
+
+
 class PoolAttack(BaseAttack):
     """Base of the attacks that compare the victim's evidence with that of shadow models.
 
@@ -88,12 +97,31 @@ class PoolAttack(BaseAttack):
         target = self.pool_.victim_evidence(self.victim, records, self.temperature)
         scores = np.empty(len(records))
         for rows, shadows, inside in self._blocks(records):
-            self._check_enough(inside, ~inside)
+            self._check_enough(inside.sum(axis=0), (~inside).sum(axis=0))
             scores[rows] = self._score(target[:, rows], shadows, inside, ~inside)
         return scores
 
-    def _check_enough(self, inside, outside):
+    def _count_needed(self):
+        """Fewest IN and fewest OUT models that a record must have."""
+        return 0, 0
+
+    def _check_enough(self, n_in, n_out):
         """Refuse records for which too few models are at hand."""
+        for name, count, least in zip(
+            ("IN", "OUT"), (n_in, n_out), self._count_needed(), strict=True
+        ):
+            short = np.flatnonzero(count < least)
+            if len(short):
+                offline = (
+                    ", or use online=False" if name == "IN" and hasattr(self, "online") else ""
+                )
+                lack = f"no {name} shadow model"
+                if least > 1:
+                    lack = f"fewer than {least} {name} shadow models (first: {count[short[0]]})"
+                raise ValueError(
+                    f"{len(short)} records have {lack}, too few for {type(self).__name__} as it is "
+                    f"set; fit the pool on them with more models{offline}."
+                )
 
     def _natural_offset(self, records):
         if self.target_fpr is None:
@@ -111,7 +139,15 @@ class PoolAttack(BaseAttack):
         """Threshold without labels and without a wanted false positive rate."""
 
     def _score_pseudo_nonmembers(self, records):
-        """Scores of records that a shadow model in the victim's place was not trained on.
+        """Scores of records that a shadow model in the victim's place was not trained on."""
+        n_models = len(self.pool_.membership_)
+        models = np.linspace(0, n_models - 1, min(n_models, _N_PSEUDO_VICTIMS)).astype(int)
+        return np.concatenate(
+            [scores[~inside] for scores, inside in self._score_pseudo_victims(records, models)]
+        )
+
+    def _score_pseudo_victims(self, records, models):
+        """Scores and training sets of shadow models in the victim's place, block by block.
 
         The model and its complement leave the pool meanwhile: with only the model gone, the number
         of remaining IN models would tell its members from the others.
@@ -119,15 +155,23 @@ class PoolAttack(BaseAttack):
         n_models = len(self.pool_.membership_)
         if n_models < 4:
             raise ValueError(
-                f"target_fpr needs a pool of at least 4 shadow models; it has {n_models}."
+                "Shadow models can take the victim's place in a pool of at least 4; it has "
+                f"{n_models}."
             )
-        victims = np.linspace(0, n_models - 1, min(n_models, _N_PSEUDO_VICTIMS)).astype(int)
-        scores = []
+        partners = find_partners(models, n_models)
         for _, shadows, inside in self._blocks(records):
-            for k in victims:
-                rest = np.ones((n_models, 1), dtype=bool)
-                rest[[k, min(k ^ 1, n_models - 1)]] = False
-                self._check_enough(inside & rest, ~inside & rest)
-                score = self._score(shadows[:, k], shadows, inside & rest, ~inside & rest)
-                scores.append(score[~inside[k]])
-        return np.concatenate(scores)
+            lost_in = inside[models].astype(int) + inside[partners]
+            n_in = inside.sum(axis=0)
+            self._check_enough(
+                n_in - lost_in.max(axis=0), n_models - n_in - 2 + lost_in.min(axis=0)
+            )
+            yield self._score_left_out(shadows, inside, models), inside[models]
+
+    def _score_left_out(self, shadows, inside, models):
+        """Scores of a block with each of some models in the victim's place, (n_chosen, n)."""
+        scores = []
+        for k, partner in zip(models, find_partners(models, len(inside)), strict=True):
+            rest = np.ones((len(inside), 1), dtype=bool)
+            rest[[k, partner]] = False
+            scores.append(self._score(shadows[:, k], shadows, inside & rest, ~inside & rest))
+        return np.array(scores)

@@ -7,7 +7,10 @@ import numpy as np
 from .._records import Records
 from ..utils._sklearn import Interval
 from ..utils._validation import check_records
-from ._pool_attack import PoolAttack
+from ._pool_attack import PoolAttack, find_partners
+
+# Decimals of log ratios, in nats, below which two records of the population tie.
+_DECIMALS = 6
 
 # Below it a mean in single precision may have lost terms to underflow.
 _SMALLEST_MEAN = 1e-30
@@ -181,18 +184,20 @@ class RMIA(PoolAttack):
             log_mean = np.logaddexp(np.log((1 + self.a) / 2) + log_out, constant)
         return (log_target - log_mean).mean(axis=0)
 
-    def _check_enough(self, inside, outside):
-        count = outside.sum(axis=0)
-        if not self.online and (count == 0).any():
-            raise ValueError(
-                f"{(count == 0).sum()} records have no OUT shadow model, which "
-                "RMIA(online=False) needs."
-            )
-        if self.online and not inside.any(axis=0).all():
-            raise ValueError(
-                f"{(~inside.any(axis=0)).sum()} records have no IN shadow model, which "
-                "RMIA(online=True) needs; fit the pool on them or use online=False."
-            )
+    def _score_left_out(self, shadows, inside, models):
+        if not self.online:
+            return super()._score_left_out(shadows, inside, models)
+        likelihood = self.pool_.likelihood(shadows).astype(np.float64)
+        partners = find_partners(models, len(inside))
+        rest = likelihood.sum(axis=1, keepdims=True)
+        rest = rest - likelihood[:, models] - likelihood[:, partners]
+        if (rest < _SMALLEST_MEAN).any():
+            return super()._score_left_out(shadows, inside, models)
+        log_target = self.pool_.log_likelihood(shadows[:, models].astype(np.float64))
+        return (log_target - np.log(rest / (len(inside) - 2))).mean(axis=0)
+
+    def _count_needed(self):
+        return (1, 0) if self.online else (0, 1)
 
     def _default_offset(self):
         return 0.0 if self.population is None else 0.5
@@ -201,12 +206,14 @@ class RMIA(PoolAttack):
 def _share_beaten(values, reference):
     """Share of a sorted reference that each value reaches, strictly increasing in the value.
 
-    Between two reference values it is linear; beyond the ends it closes in on 0 and 1.
+    Between two reference values it is linear; beyond the ends it closes in on 0 and 1. It has no
+    jumps, so that the rounding of a value that ties with the reference does not matter.
     """
     n = len(reference)
-    distinct, first = np.unique(reference, return_index=True)
+    distinct, first = np.unique(reference.round(_DECIMALS), return_index=True)
     last = np.append(first[1:], n)
-    share = np.interp(values, distinct, (first + last) / 2 / n)
-    step, low, high = 0.5 / n, distinct[0], distinct[-1]
-    share = np.where(values > high, 1 - step * np.exp(np.minimum(high - values, 0)), share)
-    return np.where(values < low, step * np.exp(np.minimum(values - low, 0)), share)
+    reached = (first + last) / 2 / n
+    share = np.interp(values, distinct, reached)
+    beyond = 1 - (1 - reached[-1]) * np.exp(np.minimum(distinct[-1] - values, 0))
+    below = reached[0] * np.exp(np.minimum(values - distinct[0], 0))
+    return np.where(values > distinct[-1], beyond, np.where(values < distinct[0], below, share))

@@ -16,7 +16,16 @@ from ._membership import check_resolution, point_at_fpr, realisable_points
 
 
 class Interval(NamedTuple):
-    """An estimate with a two-sided confidence interval: ``(estimate, low, high)``."""
+    """An estimate with a two-sided confidence interval: ``(estimate, low, high)``.
+
+    Attributes
+    ----------
+    estimate : float
+        The number.
+
+    low, high : float
+        Limits of the interval.
+    """
 
     estimate: float
     low: float

@@ -38,6 +38,28 @@ def find_units(fingerprint, group_by=None):
     return np.unique(component[units], return_inverse=True)[1]
 
 
+def join_copies(membership, fingerprint):
+    """Count a model that was trained on one of several equal records as trained on all of them.
+
+    Parameters
+    ----------
+    membership : ndarray of shape (n_estimators, n), dtype bool
+        Training sets by position.
+    fingerprint : ndarray of shape (n,)
+        Content hashes.
+
+    Returns
+    -------
+    membership : ndarray of shape (n_estimators, n), dtype bool
+        Training sets by content.
+    """
+    _, starts, record = np.unique(np.sort(fingerprint), return_index=True, return_inverse=True)
+    order = np.argsort(fingerprint, kind="stable")
+    joined = np.empty_like(membership)
+    joined[:, order] = np.logical_or.reduceat(membership[:, order], starts, axis=1)[:, record]
+    return joined
+
+
 def find_strata(y, is_classification):
     """Classes, or tenths of the range of ranks of a real target."""
     if is_classification:

@@ -26,6 +26,13 @@ class Loss(Signal):
     """Minus the loss: log p_y in nats for a classifier, minus the squared residual for a regressor.
 
     Source: Yeom et al. (2018).
+
+    Examples
+    --------
+    >>> from skmia import Outputs
+    >>> from skmia.signals import Loss
+    >>> Loss()(Outputs([[0.8, 0.2]], classes=[0, 1]), [0]).round(3)
+    array([-0.223])
     """
 
     name = "loss"
@@ -39,7 +46,15 @@ class Loss(Signal):
 
 @dataclass(frozen=True)
 class Confidence(Signal):
-    """Probability of the label, p_y in [0, 1]."""
+    """Probability of the label, p_y in [0, 1].
+
+    Examples
+    --------
+    >>> from skmia import Outputs
+    >>> from skmia.signals import Confidence
+    >>> Confidence()(Outputs([[0.8, 0.2]], classes=[0, 1]), [0]).round(3)
+    array([0.8])
+    """
 
     name = "confidence"
     reads = _PROBABILITIES
@@ -50,7 +65,15 @@ class Confidence(Signal):
 
 @dataclass(frozen=True)
 class MaxSoftmax(Signal):
-    """Largest probability, whatever the label (softmax response)."""
+    """Largest probability, whatever the label (softmax response).
+
+    Examples
+    --------
+    >>> from skmia import Outputs
+    >>> from skmia.signals import MaxSoftmax
+    >>> MaxSoftmax()(Outputs([[0.8, 0.2]], classes=[0, 1]), [0]).round(3)
+    array([0.8])
+    """
 
     name = "max_softmax"
     reads = _PROBABILITIES
@@ -64,6 +87,13 @@ class Entropy(Signal):
     """Minus the entropy of the probabilities, in nats; the label is not used.
 
     Source: Salem et al. (2019).
+
+    Examples
+    --------
+    >>> from skmia import Outputs
+    >>> from skmia.signals import Entropy
+    >>> Entropy()(Outputs([[0.8, 0.2]], classes=[0, 1]), [0]).round(3)
+    array([-0.5])
     """
 
     name = "entropy"
@@ -81,6 +111,13 @@ class ModifiedEntropy(Signal):
 
     The entropy-like sum is (1 - p_y) (-log p_y) + sum over the other classes of p_k (-log(1 -
     p_k)). It is negated here, as it is low for members. Source: Song and Mittal (2021).
+
+    Examples
+    --------
+    >>> from skmia import Outputs
+    >>> from skmia.signals import ModifiedEntropy
+    >>> ModifiedEntropy()(Outputs([[0.8, 0.2]], classes=[0, 1]), [0]).round(3)
+    array([-0.089])
     """
 
     name = "modified_entropy"
@@ -98,7 +135,15 @@ class ModifiedEntropy(Signal):
 
 @dataclass(frozen=True)
 class Correctness(Signal):
-    """1 where the predicted class is the label, else 0 (the baseline attack)."""
+    """1 where the predicted class is the label, else 0 (the baseline attack).
+
+    Examples
+    --------
+    >>> from skmia import Outputs
+    >>> from skmia.signals import Correctness
+    >>> Correctness()(Outputs([[0.8, 0.2]], classes=[0, 1]), [0]).round(3)
+    array([1.])
+    """
 
     name = "correctness"
     reads = (*_PROBABILITIES, "decision", "label")
@@ -113,6 +158,13 @@ class ScaledLogit(Signal):
 
     Probabilities of exactly 0 or 1 are cut at 1e-12 before the logarithm. Source: Carlini et al.
     (2022).
+
+    Examples
+    --------
+    >>> from skmia import Outputs
+    >>> from skmia.signals import ScaledLogit
+    >>> ScaledLogit()(Outputs([[0.8, 0.2]], classes=[0, 1]), [0]).round(3)
+    array([1.386])
     """
 
     name = "scaled_logit"
@@ -127,7 +179,15 @@ class ScaledLogit(Signal):
 
 @dataclass(frozen=True)
 class Hinge(Signal):
-    """Margin of the label: its logit, log-probability or decision value minus the best other."""
+    """Margin of the label: its logit, log-probability or decision value minus the best other.
+
+    Examples
+    --------
+    >>> from skmia import Outputs
+    >>> from skmia.signals import Hinge
+    >>> Hinge()(Outputs([[0.8, 0.2]], classes=[0, 1]), [0]).round(3)
+    array([1.386])
+    """
 
     name = "hinge"
     reads = (*_PROBABILITIES, "decision")
@@ -147,6 +207,13 @@ class ODIN(Signal):
     ----------
     temperature : float, default=2.0
         Divides the logits.
+
+    Examples
+    --------
+    >>> from skmia import Outputs
+    >>> from skmia.signals import ODIN
+    >>> ODIN(temperature=2.0)(Outputs([[0.8, 0.2]], classes=[0, 1]), [0]).round(3)
+    array([0.667])
     """
 
     temperature: float = 2.0
@@ -167,6 +234,13 @@ class Doctor(Signal):
     ----------
     temperature : float, default=1.0
         Divides the logits.
+
+    Examples
+    --------
+    >>> from skmia import Outputs
+    >>> from skmia.signals import Doctor
+    >>> Doctor()(Outputs([[0.8, 0.2]], classes=[0, 1]), [0]).round(3)
+    array([0.68])
     """
 
     temperature: float = 1.0

@@ -40,6 +40,12 @@ def get_signal_names():
     Returns
     -------
     names : list of str
+
+    Examples
+    --------
+    >>> from skmia.signals import get_signal_names
+    >>> get_signal_names()[:4]
+    ['absolute_error', 'confidence', 'correctness', 'doctor']
     """
     return sorted(_SIGNALS)
 
@@ -59,6 +65,12 @@ def get_signal(signal):
     ------
     ValueError
         When there is no signal of that name.
+
+    Examples
+    --------
+    >>> from skmia.signals import get_signal
+    >>> get_signal("odin")
+    ODIN(temperature=2.0)
     """
     if isinstance(signal, Signal):
         return signal

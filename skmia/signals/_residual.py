@@ -9,7 +9,15 @@ from ._base import Signal
 
 @dataclass(frozen=True)
 class SquaredError(Signal):
-    """Minus the squared residual, in squared units of y."""
+    """Minus the squared residual, in squared units of y.
+
+    Examples
+    --------
+    >>> from skmia import Outputs
+    >>> from skmia.signals import SquaredError
+    >>> SquaredError()(Outputs([1.0], kind="value"), [3.0]).round(3)
+    array([-4.])
+    """
 
     name = "squared_error"
     reads = ("value",)
@@ -20,7 +28,15 @@ class SquaredError(Signal):
 
 @dataclass(frozen=True)
 class AbsoluteError(Signal):
-    """Minus the absolute residual, in units of y."""
+    """Minus the absolute residual, in units of y.
+
+    Examples
+    --------
+    >>> from skmia import Outputs
+    >>> from skmia.signals import AbsoluteError
+    >>> AbsoluteError()(Outputs([1.0], kind="value"), [3.0]).round(3)
+    array([-2.])
+    """
 
     name = "absolute_error"
     reads = ("value",)

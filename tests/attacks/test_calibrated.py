@@ -155,7 +155,7 @@ def test_record_without_the_models_of_a_reference_is_refused(
     inside[:, :2] = side
     lacking = make_world(world.target, world.shadows, inside)
     attack = attack_on(lacking, reference=reference)
-    message = f"2 records have no {name} shadow model, which reference='{reference}' needs"
+    message = f"2 records have no {name} shadow model, too few for CalibratedAttack"
     with pytest.raises(ValueError, match=message):
         attack.score_samples(lacking.records)
 

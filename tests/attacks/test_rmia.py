@@ -214,7 +214,7 @@ def test_online_score_needs_in_models(draw_world, make_world):
     inside = world.inside.copy()
     inside[:, :2] = False
     lacking = make_world(world.target, world.shadows, inside)
-    with pytest.raises(ValueError, match="2 records have no IN shadow model, which RMIA"):
+    with pytest.raises(ValueError, match="2 records have no IN shadow model, too few for RMIA"):
         attack_on(lacking).score_samples(lacking.records)
     assert np.isfinite(score_world(lacking, online=False)).all()
 
@@ -224,7 +224,7 @@ def test_offline_score_needs_out_models(draw_world, make_world):
     inside = world.inside.copy()
     inside[:, :2] = True
     lacking = make_world(world.target, world.shadows, inside)
-    with pytest.raises(ValueError, match="2 records have no OUT shadow model, which RMIA"):
+    with pytest.raises(ValueError, match="2 records have no OUT shadow model, too few for RMIA"):
         attack_on(lacking, online=False).score_samples(lacking.records)
 
 

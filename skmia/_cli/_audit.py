@@ -1,0 +1,195 @@
+"""``skmia audit``."""
+
+import re
+import sys
+import tempfile
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.ensemble import RandomForestClassifier
+
+from .._records import Records
+from ..datasets import load_digits
+from ..report import audit
+from ..shadow._sampling import draw_halves, find_strata, find_units
+from ._errors import CommandError
+from ._model import as_model_input, load_model, make_estimator
+from ._table import as_features, check_column, find_task, read_members, read_table, read_target
+
+_TABLE_DEFAULTS = {"shadows": 64, "fpr": [0.01, 0.001]}
+
+# Of 900 non-members a rate of 0.001 says nothing.
+_DIGITS_DEFAULTS = {"shadows": 32, "fpr": [0.1, 0.01]}
+
+
+_RESERVED_FIELDS = frozenset({"X", "y", "fields", "group_by", "outputs"})
+
+
+class Problem(NamedTuple):
+    """A fitted victim and the records to find its members among."""
+
+    victim: object
+    records: Records
+    membership: np.ndarray
+    group: str | None
+    notes: list
+
+
+def run_audit(arguments):
+    """Audit what the command line names and write what it asks for.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace
+
+    Returns
+    -------
+    text : str
+        What to print.
+
+    Raises
+    ------
+    CommandError
+        When the input cannot be worked with.
+    """
+    _check_combination(arguments)
+    if arguments.out is not None:
+        _check_writable(arguments.out)
+    is_toy = arguments.data is None
+    defaults = _DIGITS_DEFAULTS if is_toy else _TABLE_DEFAULTS
+    caught = []
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_: caught.append(" ".join(str(message).split()))
+        problem = _make_digits(arguments) if is_toy else _make_table(arguments)
+        result = audit(
+            problem.victim,
+            problem.records,
+            problem.membership,
+            shadows=arguments.shadows or defaults["shadows"],
+            group=problem.group,
+            fprs=arguments.fpr or defaults["fpr"],
+            n_jobs=arguments.jobs,
+            random_state=arguments.seed,
+            verbose=int(sys.stderr.isatty()),
+        )
+        result.notes.extend(problem.notes + list(dict.fromkeys(caught)))
+        result.settings["command"] = _as_settings(arguments)
+        saved = [] if arguments.out is None else result.save(arguments.out)
+    return "\n".join([result.summary(), "", *(f"written: {path}" for path in saved)]).rstrip()
+
+
+def _check_combination(arguments):
+    """Refuse options that would otherwise be ignored, or lack another one."""
+    if arguments.data is None:
+        names = ("target", "task", "drop", "group", "group_by", "members", "estimator", "model")
+        for name in names:
+            if getattr(arguments, name):
+                raise CommandError(f"--{name.replace('_', '-')} goes with --data")
+        return
+    if arguments.target is None:
+        raise CommandError("--data needs --target, the column that the model predicts")
+    if arguments.model is None:
+        return
+    for name in ("estimator", "task"):
+        if getattr(arguments, name):
+            raise CommandError(f"--{name} goes with a model that is trained here, not with --model")
+    if arguments.members is None:
+        raise CommandError("--model needs --members: which rows was the model trained on?")
+
+
+def _check_writable(directory):
+    """Make the folder and a file in it now rather than fail after the work is done."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=directory):
+            pass
+    except OSError as error:
+        reason = error.strerror or error
+        raise CommandError(f"--out: cannot write into {directory}: {reason}") from error
+
+
+def _as_settings(arguments):
+    return {
+        name: value if isinstance(value, int | float | list | None) else str(value)
+        for name, value in vars(arguments).items()
+        if name not in ("command", "debug")
+    }
+
+
+def _make_digits(arguments):
+    records = load_digits()
+    membership = _draw_members(records, True, arguments.seed)
+    members = records[membership]
+    victim = RandomForestClassifier(random_state=arguments.seed).fit(members.X, members.y)
+    notes = ["The data are the digits that come with scikit-learn, and a random half are members."]
+    return Problem(victim, records, membership, None, notes)
+
+
+def _draw_members(records, is_classification, seed):
+    """A random half in the way in which shadow models get theirs."""
+    units = find_units(records.fingerprint, records.fields.get("group_by"))
+    if units.max() == 0:
+        raise CommandError(
+            "all rows belong together (equal, or one --group-by); none can be left out"
+        )
+    strata = find_strata(records.y, is_classification)
+    return draw_halves(units, strata, len(records), np.random.default_rng(seed))[0]
+
+
+def _make_table(arguments):
+    frame = read_table(arguments.data)
+    for option in ("target", "group", "group_by"):
+        name = getattr(arguments, option)
+        if name is not None:
+            check_column(frame, name, f"--{option.replace('_', '-')}")
+    for name in arguments.drop:
+        check_column(frame, name, "--drop")
+    fields, group = _find_fields(frame, arguments)
+    membership = None if arguments.members is None else read_members(frame, arguments.members)
+    leaving = {arguments.target, arguments.members, arguments.group_by, *arguments.drop}
+    features = [name for name in frame.columns if name not in leaving]
+    make = _train_victim if arguments.model is None else _load_victim
+    victim, records, membership, notes = make(arguments, frame, features, fields, membership)
+    return Problem(victim, records, membership, group, notes)
+
+
+def _find_fields(frame, arguments):
+    """Fields of the records, and the name of the one to report by."""
+    fields, group = {}, None
+    if arguments.group_by is not None:
+        column = frame[arguments.group_by]
+        if column.isna().any():
+            where = f"has no value in {column.isna().sum()} rows"
+            raise CommandError(f"--group-by: column {arguments.group_by!r} {where}")
+        fields["group_by"] = column.astype(str).to_numpy(dtype=object)
+    if arguments.group is not None:
+        if frame[arguments.group].isna().all():
+            raise CommandError(f"--group: column {arguments.group!r} has no value in any row")
+        group = re.sub(r"\W|^(?=\d)", "_", arguments.group)
+        group += "_" * (group in _RESERVED_FIELDS)
+        fields[group] = frame[arguments.group].to_numpy(dtype=object)
+    return fields, group
+
+
+def _train_victim(arguments, frame, features, fields, membership):
+    task = arguments.task or find_task(frame[arguments.target])
+    y = read_target(frame, arguments.target, task)
+    X = as_features(frame[features])
+    estimator = make_estimator(arguments.estimator or "random-forest", X, task, arguments.seed)
+    records = Records(X, y, **fields)
+    notes = [f"Task: {task} of {arguments.target!r} (--task overrides)."]
+    if membership is None:
+        membership = _draw_members(records, task == "classification", arguments.seed)
+        notes.append("The members are a random half of the rows (--members names others).")
+    members = records[membership]
+    return estimator.fit(members.X, members.y), records, membership, notes
+
+
+def _load_victim(arguments, frame, features, fields, membership):
+    victim = load_model(arguments.model, trust_pickle=arguments.trust_pickle)
+    task = "classification" if is_classifier(victim) else "regression"
+    y = read_target(frame, arguments.target, task)
+    X = as_model_input(victim, frame.drop(columns=arguments.target), features)
+    return victim, Records(X, y, **fields), membership, []

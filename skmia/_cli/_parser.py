@@ -1,0 +1,176 @@
+"""The options of the command line."""
+
+import argparse
+from pathlib import Path
+
+from .. import __version__
+from ._errors import CommandError
+from ._model import ESTIMATORS
+
+_DESCRIPTION = "Membership-inference attacks on machine-learning models."
+
+_AUDIT = """\
+Find out how well the training records of a model can be told from others.
+
+Several attacks are run on one model (the victim) with shadow models trained on halves of the
+table. Printed are, with confidence intervals, the AUC of each attack, the advantage of its guesses
+(TPR - FPR) and its true positive rate at low false positive rates.
+
+Without --data a random forest on the digits that come with scikit-learn is audited.
+"""
+
+_EXAMPLES = """\
+examples:
+  skmia audit --out report
+  skmia audit --data adult.csv.gz --target income --group race --estimator random-forest
+  skmia audit --data visits.parquet --target readmitted --group-by patient --drop visit_id
+  skmia audit --data people.csv --target income --model model.skops --members was_trained_on
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message):
+        raise CommandError(message)
+
+
+def _as_integer(text):
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a whole number; got {text!r}") from None
+
+
+def _shadow_count(text):
+    number = _as_integer(text)
+    if number < 4 or number % 2:
+        raise argparse.ArgumentTypeError(f"must be even and at least 4; got {number}")
+    return number
+
+
+def _job_count(text):
+    number = _as_integer(text)
+    if number < -1 or number == 0:
+        raise argparse.ArgumentTypeError(f"must be at least 1, or -1 for all cores; got {number}")
+    return number
+
+
+def _seed(text):
+    number = _as_integer(text)
+    if not 0 <= number < 2**32:
+        raise argparse.ArgumentTypeError(f"must lie between 0 and 2**32 - 1; got {number}")
+    return number
+
+
+def _rate(text):
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 < number < 1:
+        raise argparse.ArgumentTypeError(f"must be a fraction between 0 and 1; got {text!r}")
+    return number
+
+
+def make_parser():
+    """The parser of ``skmia``; it raises CommandError where argparse would end the process."""
+    parser = _Parser(prog="skmia", description=_DESCRIPTION, allow_abbrev=False)
+    parser.add_argument("--version", action="version", version=f"skmia {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    audit = commands.add_parser(
+        "audit",
+        help="attack a model and measure how well its training records are found",
+        description=_AUDIT,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    _add_data(audit.add_argument_group("data"))
+    _add_victim(audit.add_argument_group("victim"))
+    _add_attack(audit.add_argument_group("attack and output"))
+    audit.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
+    return parser
+
+
+def _add_data(group):
+    group.add_argument(
+        "--data", type=Path, metavar="FILE", help="table: .csv, .csv.gz or .parquet, with a header"
+    )
+    group.add_argument("--target", metavar="COL", help="column that the model predicts")
+    group.add_argument(
+        "--task",
+        choices=["classification", "regression"],
+        help="by default regression for a target of floats or of more than 20 distinct integers, "
+        "otherwise classification",
+    )
+    group.add_argument(
+        "--drop",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="COL",
+        help="columns that are no features",
+    )
+    group.add_argument(
+        "--group",
+        metavar="COL",
+        help="report each value of this column as well; the column stays a feature unless dropped",
+    )
+    group.add_argument(
+        "--group-by",
+        metavar="COL",
+        help="rows with one value of this column (a person) are all members or all non-members; "
+        "the column is no feature",
+    )
+    group.add_argument(
+        "--members",
+        metavar="COL|FILE",
+        help="who was trained on: a column of 0/1 or true/false, which is no feature, or a file "
+        "with one of them per row; by default a random half, stratified by class",
+    )
+
+
+def _add_victim(group):
+    group.add_argument(
+        "--estimator",
+        choices=ESTIMATORS,
+        help="train this model on the members and audit it (default: random-forest)",
+    )
+    group.add_argument(
+        "--model",
+        type=Path,
+        metavar="FILE",
+        help="audit this fitted model, saved with skops (.skops); needs --members",
+    )
+    group.add_argument(
+        "--trust-pickle",
+        action="store_true",
+        help="allow a pickle or joblib file as --model: loading it runs any code that is in it",
+    )
+
+
+def _add_attack(group):
+    group.add_argument(
+        "--shadows",
+        type=_shadow_count,
+        metavar="N",
+        help="shadow models, an even number (default: 64; 32 without --data)",
+    )
+    group.add_argument(
+        "--fpr",
+        type=_rate,
+        nargs="+",
+        metavar="RATE",
+        help="false positive rates at which the true positive rate is reported (default: 0.01 "
+        "0.001; 0.1 0.01 without --data)",
+    )
+    group.add_argument(
+        "--jobs",
+        type=_job_count,
+        default=2,
+        metavar="N",
+        help="models trained at once, -1 for one on each core (default: 2)",
+    )
+    group.add_argument(
+        "--seed", type=_seed, default=0, metavar="N", help="of all that is random (default: 0)"
+    )
+    group.add_argument("--out", type=Path, metavar="DIR", help="folder for audit.json and roc.png")

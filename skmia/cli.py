@@ -1,0 +1,70 @@
+"""The command line, ``skmia audit``; ``skmia audit --help`` explains its options."""
+
+import os
+import sys
+
+from ._cli._errors import CommandError
+from ._cli._parser import make_parser
+
+# What the library raises where it refuses its input; all else is a fault of the program.
+_BAD_INPUT = (CommandError, ValueError, TypeError, OSError, ImportError)
+
+
+def main(argv=None):
+    """Run the command line.
+
+    Parameters
+    ----------
+    argv : sequence of str, default=None
+        Arguments without the name of the program; None takes those of the process.
+
+    Returns
+    -------
+    code : int
+        0, or 2 for bad input, 1 for a fault of the program, 130 when interrupted; then one line on
+        the standard error says why.
+    """
+    argv = sys.argv[1:] if argv is None else list(argv)
+    try:
+        arguments = make_parser().parse_args(argv)
+        _print(_run(arguments))
+        return 0
+    except BrokenPipeError:
+        # The reader has seen enough. Python would complain once more when it flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return _fail(argv, "interrupted", 130)
+    except _BAD_INPUT as error:
+        return _refuse(argv, error, str(error), 2)
+    except Exception as error:
+        told = f"unexpected {type(error).__name__}: {error} (SKMIA_DEBUG=1 shows where)"
+        return _refuse(argv, error, told, 1)
+
+
+def _run(arguments):
+    from ._cli._audit import run_audit  # --help and --version need none of it
+
+    return run_audit(arguments)
+
+
+def _print(text):
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")  # names of groups in any script
+    print(text, flush=True)
+
+
+def _refuse(argv, error, message, code):
+    if "--debug" in argv or os.environ.get("SKMIA_DEBUG"):
+        raise error
+    return _fail(argv, message, code)
+
+
+def _fail(argv, message, code):
+    command = "skmia audit" if argv[:1] == ["audit"] else "skmia"
+    print(f"{command}: {' '.join(message.split())}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""A table, and the command line run in this process."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skmia.cli import main
+
+N = 240
+
+
+@pytest.fixture(scope="session")
+def table():
+    """Two rows for each of 120 people."""
+    rng = np.random.default_rng(0)
+    age = rng.normal(40, 10, N).round(1)
+    frame = pd.DataFrame(
+        {
+            "age": np.where(rng.random(N) < 0.1, np.nan, age),
+            "city": rng.choice(["Rome", "Oslo", "?"], N),
+            "works": rng.random(N) < 0.5,
+            "person": np.repeat(np.arange(N // 2), 2),
+            "noise": rng.normal(size=N),
+            "trained": rng.permutation(N) % 2,
+            "income": np.where(age + rng.normal(0, 8, N) > 40, ">50K", "<=50K"),
+        }
+    )
+    frame.loc[0, "city"] = None
+    return frame
+
+
+@pytest.fixture
+def data(table, tmp_path):
+    path = tmp_path / "table.csv"
+    table.to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def run(capsys):
+    """Run ``skmia audit`` and return the exit code and what it printed."""
+
+    def run(*arguments):
+        code = main(["audit", *map(str, arguments)])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def refuse(run):
+    """Run ``skmia audit`` on bad input and return the one line on the standard error."""
+
+    def refuse(*arguments):
+        code, out, err = run(*arguments)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert err.startswith("skmia audit: ")
+        return err.removeprefix("skmia audit: ").rstrip()
+
+    return refuse

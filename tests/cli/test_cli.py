@@ -1,0 +1,180 @@
+"""The command line: what it audits, prints and writes."""
+
+import json
+import os
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import skmia
+from skmia._cli import _audit, _model
+from skmia._cli._model import make_estimator
+from skmia._cli._table import as_features, read_members, read_target
+
+N = 240
+QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
+
+
+@pytest.mark.contract
+def test_table_with_groups(run, data, table, tmp_path):
+    out = tmp_path / "new" / "audit"
+    code, text, err = run(
+        "--data", data, "--target", "income", "--group", "city", *QUICK, "--out", out
+    )
+    assert (code, err) == (0, "")
+    assert max(map(len, text.splitlines())) <= 100
+    for title in ("all records (120", "city = (missing) (", "city = ? (", "city = Rome ("):
+        assert title in text
+    document = json.loads((out / "audit.json").read_text())
+    groups = pd.DataFrame(document["results"]).query("attack == 'LiRA' and metric == 'auc'")
+    sizes = groups.set_index("group")[["n_members", "n_nonmembers"]].sum(axis=1)
+    expected = table["city"].fillna("(missing)").value_counts()
+    assert sizes.drop("all").to_dict() == expected.to_dict()
+    assert document["settings"]["command"]["target"] == "income"
+    assert "Task: classification of 'income' (--task overrides)." in document["notes"]
+    assert f"written: {out / 'audit.json'}" in text
+
+
+@pytest.mark.parametrize("estimator", ["random-forest", "logistic", "gradient-boosting", "mlp"])
+def test_estimators(data, table, estimator):
+    X = as_features(table.drop(columns=["income", "trained"]))
+    y = read_target(table, "income", "classification")
+    model = make_estimator(estimator, X, "classification", 0)
+    iterations = {"mlp": 2000, "gradient-boosting": 10}
+    if estimator in iterations:
+        model[-1].set_params(max_iter=iterations[estimator])
+    assert model.fit(X, y).score(X, y) > 0.6
+
+
+@pytest.mark.parametrize("estimator", ["random-forest", "gradient-boosting", "mlp"])
+def test_estimators_for_regression(table, estimator):
+    X = as_features(table[["age", "city", "works"]])
+    model = make_estimator(estimator, X, "regression", 0)
+    assert type(model[-1]).__name__.endswith("Regressor")
+
+
+def test_regression(run, data):
+    code, text, _ = run(
+        "--data", data, "--target", "noise", "--estimator", "random-forest", *QUICK[2:]
+    )
+    assert code == 0
+    assert "Task: regression" in text
+    assert "R2" in text
+    assert "ShadowAttack was left out" in text
+
+
+def test_seed_decides_and_jobs_do_not(run, data, tmp_path, monkeypatch):
+    monkeypatch.setitem(_model._SETTINGS, "random-forest", {"n_estimators": 10})
+    results = []
+    for jobs, seed in (("1", "0"), ("2", "0"), ("1", "1")):
+        options = ["--estimator", "random-forest", "--shadows", "4", "--jobs", jobs, "--seed", seed]
+        code, _, _ = run("--data", data, "--target", "income", *options, "--out", tmp_path)
+        results.append(json.loads((tmp_path / "audit.json").read_text())["results"])
+        assert code == 0
+    assert results[0] == results[1]
+    assert results[0] != results[2]
+
+
+@pytest.mark.contract
+def test_rows_of_one_person_are_on_one_side(run, data, table, monkeypatch):
+    seen = []
+    original = _audit.audit
+
+    def spy(victim, records, membership, **settings):
+        seen.append((records, membership))
+        return original(victim, records, membership, **settings)
+
+    monkeypatch.setattr(_audit, "audit", spy)
+    code, *_ = run("--data", data, "--target", "income", "--group-by", "person", *QUICK)
+    assert code == 0
+    records, membership = seen[0]
+    sides = pd.Series(membership).groupby(table["person"]).nunique()
+    assert (sides == 1).all()
+    assert membership.sum() == N // 2
+    assert "person" not in records.X.columns
+
+
+def test_random_half_is_stratified(table):
+    from skmia import Records
+
+    records = Records(np.arange(N)[:, None], table["income"])
+    membership = _audit._draw_members(records, True, 0)
+    counts = pd.crosstab(table["income"], membership)
+    assert (counts[False] - counts[True]).abs().max() <= 1
+
+
+@pytest.mark.parametrize("bits", ["column", "words", "header", "bare"])
+def test_members_that_are_given(run, data, table, tmp_path, bits):
+    trained = table["trained"]
+    source = tmp_path / "members.csv"
+    if bits == "column":
+        source = "trained"
+    elif bits == "words":
+        source.write_text("\n".join(trained.map({0: "False", 1: "TRUE"})))
+    elif bits == "header":
+        trained.to_csv(source, index=False)
+    else:
+        trained.to_csv(source, index=False, header=False)
+    assert np.array_equal(read_members(table, str(source)), trained == 1)
+    if bits == "column":
+        code, text, _ = run("--data", data, "--target", "income", "--members", "trained", *QUICK)
+        assert code == 0
+        assert f"{int(trained.sum())} members" in text
+        assert "random half" not in text
+
+
+def test_digits_without_any_option(run, tmp_path, monkeypatch):
+    from skmia import Records
+
+    X = np.random.default_rng(0).normal(size=(220, 3))
+    toy = Records(X, (X[:, 0] > 0).astype(int))
+    monkeypatch.setattr(_audit, "load_digits", lambda: toy)
+    code, text, err = run("--out", tmp_path, "--shadows", "4", "--jobs", "1")
+    assert (code, err) == (0, "")
+    assert "RandomForestClassifier(random_state=0)" in text
+    assert "TPR @ 10% FPR" in text
+    assert (tmp_path / "audit.json").exists()
+
+
+def test_warnings_of_the_models_become_notes(run, data, monkeypatch):
+    monkeypatch.setitem(_model._SETTINGS, "logistic", {"max_iter": 1})
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        code, text, err = run("--data", data, "--target", "income", *QUICK)
+    assert (code, err) == (0, "")
+    assert "4 of 4 shadow models" in " ".join(text.split())
+
+
+def start(arguments, folder, **settings):
+    command = [sys.executable, "-W", "error", "-m", "skmia.cli", "audit", *map(str, arguments)]
+    path = os.pathsep.join([os.path.dirname(os.path.dirname(skmia.__file__)), *sys.path])
+    environment = {**os.environ, "PYTHONPATH": path}
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, env=environment, **settings
+    )
+
+
+def test_process_prints_no_progress_into_a_pipe(data, tmp_path):
+    done = start(["--data", data, "--target", "income", *QUICK, "--out", tmp_path], tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "LiRA" in done.stdout
+    assert (tmp_path / "audit.json").exists()
+
+
+def test_process_whose_reader_has_gone_says_nothing(data, tmp_path):
+    command = [sys.executable, "-m", "skmia.cli", "audit", "--data", data, "--target", "income"]
+    path = os.path.dirname(os.path.dirname(skmia.__file__))
+    with subprocess.Popen(
+        [*map(str, command), *QUICK],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": path},
+    ) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0

@@ -1,0 +1,164 @@
+"""Victims from a file: read without running code, or refused."""
+
+import pickle
+import sys
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from skmia._cli import _model
+
+N = 240
+QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
+
+
+def numeric(table):
+    X = table[["noise", "works"]].astype(float)
+    return X, (table["income"] == ">50K").astype(int)
+
+
+@pytest.fixture
+def numeric_data(table, tmp_path):
+    X, y = numeric(table)
+    path = tmp_path / "numeric.csv"
+    X.assign(label=y, trained=table["trained"]).to_csv(path, index=False)
+    return path
+
+
+def save_skops(model, path):
+    skops = pytest.importorskip("skops.io")
+    skops.dump(model, path)
+    return path
+
+
+def model_options(path, numeric_data):
+    data = ["--data", numeric_data, "--target", "label", "--members", "trained"]
+    return [*data, "--model", path, "--shadows", "4", "--jobs", "1"]
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize(
+    "model", [RandomForestClassifier(5), HistGradientBoostingClassifier(max_iter=5)]
+)
+def test_skops_model(run, table, numeric_data, tmp_path, model, named):
+    X, y = numeric(table)
+    members = table["trained"] == 1
+    X = X[members] if named else X[members].to_numpy()
+    path = save_skops(model.fit(X, y[members]), tmp_path / "model.skops")
+    code, text, err = run(*model_options(path, numeric_data))
+    assert (code, err) == (0, "")
+    assert type(model).__name__ in text
+
+
+def test_xgboost_model(run, table, numeric_data, tmp_path):
+    xgboost = pytest.importorskip("xgboost")
+    X, y = numeric(table)
+    model = xgboost.XGBClassifier(n_estimators=5, n_jobs=1).fit(X, y)
+    path = save_skops(model, tmp_path / "model.skops")
+    assert run(*model_options(path, numeric_data))[0] == 0
+
+
+def test_unsafe_version_of_skops_is_refused(refuse, numeric_data, tmp_path, monkeypatch):
+    pytest.importorskip("skops")
+    monkeypatch.setattr(_model, "version", lambda _: "0.11.0")
+    (tmp_path / "model.skops").write_bytes(b"")
+    line = refuse(*model_options(tmp_path / "model.skops", numeric_data))
+    assert "skops 0.11.0 can be made to run code" in line
+
+
+def test_skops_model_with_code_of_its_own_is_refused(refuse, table, numeric_data, tmp_path):
+    from sklearn.pipeline import make_pipeline
+
+    X, y = numeric(table)
+    hidden = FunctionTransformer(np.testing.assert_array_less)
+    model = make_pipeline(FunctionTransformer(), DecisionTreeClassifier()).fit(X, y)
+    model.steps[0] = ("functiontransformer", hidden)
+    path = save_skops(model, tmp_path / "model.skops")
+    line = refuse(*model_options(path, numeric_data))
+    assert "not known to be safe" in line
+    assert "assert_array_less" in line
+    assert "sklearn.tree" not in line
+
+
+def test_skops_is_named_where_it_is_missing(refuse, numeric_data, tmp_path, monkeypatch):
+    path = tmp_path / "model.skops"
+    path.write_bytes(b"")
+    monkeypatch.setitem(sys.modules, "skops", None)
+    monkeypatch.setitem(sys.modules, "skops.io", None)
+    assert 'pip install "skmia[skops]"' in refuse(*model_options(path, numeric_data))
+
+
+@pytest.mark.parametrize("suffix", [".pkl", ".joblib"])
+def test_pickle_needs_trust(run, refuse, table, numeric_data, tmp_path, suffix):
+    X, y = numeric(table)
+    path = tmp_path / f"model{suffix}"
+    joblib.dump(LogisticRegression().fit(X, y), path)
+    line = refuse(*model_options(path, numeric_data))
+    assert "run any code" in line
+    assert "--trust-pickle" in line
+    code, *_ = run(*model_options(path, numeric_data), "--trust-pickle")
+    assert code == 0
+
+
+class Bomb:
+    def __reduce__(self):
+        return pytest.fail, ("code of the pickle was run",)
+
+
+def test_pickle_without_trust_is_not_opened(refuse, numeric_data, tmp_path):
+    path = tmp_path / "model.pkl"
+    path.write_bytes(pickle.dumps(Bomb()))
+    assert "--trust-pickle" in refuse(*model_options(path, numeric_data))
+
+
+def test_regressor_from_a_file(run, table, numeric_data, tmp_path):
+    X, _ = numeric(table)
+    path = tmp_path / "model.pkl"
+    members = table["trained"] == 1
+    joblib.dump(DecisionTreeRegressor().fit(X[["works"]][members], X["noise"][members]), path)
+    options = model_options(path, numeric_data)
+    options[3] = "noise"
+    code, text, _ = run(*options, "--trust-pickle")
+    assert code == 0
+    assert "R2" in text
+
+
+@pytest.mark.parametrize(
+    "columns, message",
+    [
+        (["noise", "height"], "lacks 1 of the model's 2 features: height"),
+        (3, "takes 3 features and the table has 2"),
+    ],
+)
+def test_model_of_other_features(refuse, numeric_data, tmp_path, columns, message):
+    names = ["a", "b", "c"] if columns == 3 else columns
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(20, len(names))), columns=names)
+    X = X.to_numpy() if columns == 3 else X
+    path = tmp_path / "model.pkl"
+    joblib.dump(LogisticRegression().fit(X, [0, 1] * 10), path)
+    line = refuse(*model_options(path, numeric_data), "--trust-pickle")
+    assert message in line
+
+
+@pytest.mark.parametrize(
+    "name, content, message",
+    [
+        ("none.skops", None, "there is no file"),
+        ("bad.skops", b"nothing", "cannot be read"),
+        ("bad.pkl", b"nothing", "cannot be read"),
+        ("model.onnx", b"nothing", "neither .skops nor a pickle"),
+    ],
+)
+def test_model_file_that_cannot_be_used(refuse, numeric_data, tmp_path, name, content, message):
+    if name == "bad.skops":
+        pytest.importorskip("skops")
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    options = model_options(tmp_path / name, numeric_data)
+    assert message in refuse(*options, "--trust-pickle")

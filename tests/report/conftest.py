@@ -1,0 +1,27 @@
+"""An overfitted tree, its records, and an audit of it."""
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from skmia import Records
+from skmia.report import audit
+
+
+@pytest.fixture(scope="session")
+def problem():
+    """Victim, records, membership."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 5))
+    y = (X[:, 0] + rng.normal(size=400) > 0).astype(int)
+    records = Records(X, y, group=rng.choice(["a", "b"], 400))
+    membership = rng.permutation(400) % 2
+    members = records[membership == 1]
+    victim = DecisionTreeClassifier(min_samples_leaf=2, random_state=0)
+    return victim.fit(members.X, members.y), records, membership
+
+
+@pytest.fixture(scope="session")
+def result(problem):
+    """Eight shadow models; a rate of 1% is too low for 200 non-members."""
+    return audit(*problem, shadows=8, group="group", fprs=(0.2, 0.01), random_state=0)

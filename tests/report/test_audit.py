@@ -1,0 +1,390 @@
+"""Audits: the numbers are those of the attacks, and nothing is dropped."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from skmia import Records, ShadowPool
+from skmia.attacks import RMIA, CalibratedAttack, LiRA, ShadowAttack, ThresholdAttack
+from skmia.metrics import advantage_interval, auc_interval, clopper_pearson, tpr_at_fpr
+from skmia.report import _plan, audit
+from skmia.report._baseline import baseline_interval
+from skmia.victims import CallableVictim
+
+TREE = DecisionTreeClassifier(min_samples_leaf=2, random_state=0)
+
+
+def make_records(n=400):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 5))
+    y = (X[:, 0] + rng.normal(size=n) > 0).astype(int)
+    return Records(X, y, group=rng.choice(["a", "b"], n)), rng.permutation(n) % 2
+
+
+def fit_victim(records, membership, model=TREE):
+    members = records[membership == 1]
+    return clone(model).fit(members.X, members.y)
+
+
+def overall_estimates(result):
+    frame = result.to_frame().query("scope == 'overall'")
+    return frame.set_index(["attack", "metric", "max_fpr"])["estimate"].sort_index()
+
+
+# The numbers
+
+
+def test_default_attacks_run_on_all_records_and_on_each_group(result):
+    frame = result.to_frame()
+    names = ["threshold (loss)", "ShadowAttack", "LiRA", "RMIA"]
+    assert list(result.scores) == names
+    assert len(frame) == len(names) * 3 * 4
+    assert set(zip(frame["scope"], frame["group"])) == {
+        ("overall", "all"),
+        ("group", "a"),
+        ("group", "b"),
+    }
+
+
+def test_numbers_of_a_group_are_those_of_the_scores_of_its_records(problem, result):
+    _, records, membership = problem
+    inside = records["group"] == "b"
+    truth, scores = membership[inside], result.scores["LiRA"][inside]
+    frame = result.to_frame().query("attack == 'LiRA' and group == 'b'").set_index("metric")
+    assert (frame["n_members"] == truth.sum()).all()
+    assert (frame["n_nonmembers"] == (1 - truth).sum()).all()
+    interval = ["estimate", "low", "high"]
+    auc, advantage = (frame.loc[metric, interval] for metric in ("auc", "advantage"))
+    assert tuple(auc) == auc_interval(truth, scores)
+    # LiRA guesses "member" where the log ratio of the likelihoods is at least 0.
+    assert tuple(advantage) == advantage_interval(truth, scores >= 0)
+    point = tpr_at_fpr(truth, scores, 0.2, on_unresolvable="ignore")
+    row = frame.loc["tpr"].query("max_fpr == 0.2").iloc[0]
+    assert (row["estimate"], row["fpr"]) == (point.tpr, point.fpr)
+    hits = round(point.tpr * truth.sum())
+    assert (row["low"], row["high"]) == clopper_pearson(hits, truth.sum())
+
+
+def test_scores_are_those_of_the_attack_fitted_by_hand_on_the_same_pool(problem):
+    victim, records, membership = problem
+    pool = FrozenEstimator(ShadowPool(TREE, n_estimators=4, random_state=1).fit(records))
+    result = audit(victim, records, membership, attacks={"mine": LiRA()}, shadows=pool)
+    attack = LiRA(FrozenEstimator(victim), shadows=pool).fit(records)
+    assert np.array_equal(result.scores["mine"], attack.score_samples(records))
+    expected = attack.score(records, membership)
+    assert overall_estimates(result)["mine", "advantage"].item() == pytest.approx(expected)
+
+
+def test_thresholds_do_not_depend_on_who_is_a_member(problem, result):
+    victim, records, membership = problem
+    settings = {"shadows": 8, "fprs": (0.2, 0.01), "random_state": 0}
+    turned = audit(victim, records, 1 - membership, **settings)
+    for name, scores in result.scores.items():
+        assert np.array_equal(scores, turned.scores[name])
+    frame = result.to_frame().query("scope == 'overall' and metric == 'advantage'")
+    other = turned.to_frame().query("metric == 'advantage'")
+    assert np.allclose(frame["estimate"], -other["estimate"].to_numpy())
+
+
+def test_rate_that_few_nonmembers_cannot_resolve_is_flagged_and_has_no_number(result):
+    frame = result.to_frame().query("metric == 'tpr' and max_fpr == 0.01")
+    assert (frame["status"] == "not resolvable").all()
+    assert frame[["estimate", "low", "high", "fpr"]].isna().all(axis=None)
+    assert "not resolvable" in result.summary()
+
+
+def test_rate_is_resolvable_from_ten_false_positives_on():
+    records, membership = make_records(200)
+    victim = fit_victim(records, membership)
+    result = audit(victim, records, membership, attacks={"t": ThresholdAttack()}, fprs=(0.1, 0.09))
+    tpr = result.to_frame().query("metric == 'tpr'")
+    assert tpr["status"].tolist() == ["ok", "not resolvable"]
+
+
+def test_small_group_and_records_without_a_group_get_a_row(problem):
+    victim, records, membership = problem
+    group = np.array(["big"] * 398 + ["one", None], dtype=object)
+    result = audit(
+        victim,
+        records.with_fields(who=group),
+        membership,
+        attacks={"t": ThresholdAttack()},
+        group="who",
+    )
+    frame = result.to_frame().query("scope == 'who'")
+    assert frame["group"].unique().tolist() == ["(missing)", "big", "one"]
+    small = frame[frame["group"] != "big"]
+    assert (small["status"] == "too few records").all()
+    assert small["estimate"].isna().all()
+    counts = frame.drop_duplicates("group")[["n_members", "n_nonmembers"]].to_numpy()
+    assert counts.sum() == 400
+    assert "who = one (" in result.summary()
+    assert "too few records: at least 2 members" in result.summary()
+
+
+# Reproducibility
+
+
+def test_seed_and_jobs(problem, result):
+    settings = {"shadows": 8, "group": "group", "fprs": (0.2, 0.01)}
+    again = audit(*problem, **settings, random_state=0, n_jobs=2)
+    pd.testing.assert_frame_equal(again.to_frame(), result.to_frame())
+    assert again.baseline == result.baseline
+    other = audit(*problem, **settings, random_state=1)
+    assert not np.array_equal(other.scores["LiRA"], result.scores["LiRA"])
+
+
+def test_audit_changes_neither_the_victim_nor_the_attacks(problem):
+    victim, records, membership = problem
+    before = victim.predict_proba(records.X)
+    attacks = {"l": LiRA()}
+    audit(victim, records, membership, attacks=attacks, shadows=4, random_state=0)
+    assert np.array_equal(victim.predict_proba(records.X), before)
+    assert attacks["l"].shadows is None
+    assert not hasattr(attacks["l"], "offset_")
+
+
+def test_frozen_victim_is_the_victim(problem, result):
+    victim, records, membership = problem
+    frozen = audit(
+        FrozenEstimator(victim), records, membership, shadows=8, fprs=(0.1,), random_state=0
+    )
+    assert np.array_equal(frozen.scores["LiRA"], result.scores["LiRA"])
+    assert frozen.victim == result.victim
+
+
+def test_victim_is_asked_once(problem):
+    victim, records, membership = problem
+    calls = []
+
+    def answer(X):
+        calls.append(len(X))
+        return victim.predict_proba(X)
+
+    asked = CallableVictim(answer, classes=[0, 1])
+    result = audit(asked, records, membership, estimator=TREE, shadows=4, random_state=0)
+    assert calls == [400]
+    assert list(result.scores) == ["threshold (loss)", "ShadowAttack", "LiRA", "RMIA"]
+
+
+# What cannot run is left out and named
+
+
+def test_regressor():
+    records, membership = make_records()
+    records = Records(records.X, records.X[:, 0] + np.random.default_rng(1).normal(size=400))
+    victim = fit_victim(records, membership, DecisionTreeRegressor(random_state=0))
+    result = audit(victim, records, membership, shadows=4, random_state=0)
+    assert list(result.scores) == ["threshold (loss)", "LiRA", "RMIA"]
+    assert any("ShadowAttack was left out" in note for note in result.notes)
+    assert result.task == "regression"
+    assert result.performance["metric"] == "r2"
+    assert result.performance["members"] == pytest.approx(1)
+    assert result.performance["gap"] == pytest.approx(1 - result.performance["nonmembers"])
+
+
+def test_classifier_with_decision_values_only(problem):
+    _, records, membership = problem
+    victim = fit_victim(records, membership, LinearSVC())
+    result = audit(victim, records, membership, shadows=4, random_state=0)
+    assert list(result.scores) == ["threshold (hinge)", "LiRA", "RMIA"]
+    assert any("no class probabilities" in note for note in result.notes)
+
+
+def test_classifier_that_only_predicts(problem):
+    _, records, membership = problem
+
+    class Labels(DecisionTreeClassifier):
+        predict_proba = property()  # hasattr is False
+
+    labels = fit_victim(records, membership, Labels(random_state=0))
+    result = audit(labels, records, membership, shadows=4, random_state=0)
+    assert list(result.scores) == ["threshold (correctness)"]
+    assert sum("labels only" in note for note in result.notes) == 3
+    assert result.settings["n_shadows"] == 0
+
+
+def test_function_without_an_estimator_has_no_shadow_models(problem):
+    victim, records, membership = problem
+    asked = CallableVictim(victim.predict_proba, classes=[0, 1])
+    result = audit(asked, records, membership, shadows=4)
+    assert list(result.scores) == ["threshold (loss)"]
+    assert "cannot be trained" in result.notes[0]
+
+
+def test_wide_answers_are_not_kept(problem, monkeypatch):
+    monkeypatch.setattr(_plan, "LARGEST_OUTPUTS", 4 * 400 * 2 * 4 - 1)
+    result = audit(*problem, shadows=4, random_state=0)
+    assert list(result.scores) == ["threshold (loss)", "LiRA", "RMIA"]
+    assert "ShadowAttack was left out: the answers of 4 shadow models" in result.notes[0]
+
+
+def test_pool_without_answers(problem):
+    victim, records, membership = problem
+    pool = ShadowPool(TREE, n_estimators=4, random_state=0).fit(records)
+    result = audit(victim, records, membership, shadows=pool)
+    assert "ShadowAttack" not in result.scores
+    assert 'store="outputs"' in result.notes[0]
+
+
+def test_pool_that_stores_one_temperature(problem):
+    victim, records, membership = problem
+    pool = ShadowPool(TREE, n_estimators=4, temperatures=(1.0,), random_state=0).fit(records)
+    result = audit(victim, records, membership, shadows=pool)
+    assert result.settings["attacks"]["RMIA"] == "RMIA(temperature=1.0)"
+
+
+def test_pool_with_augmentations(problem):
+    victim, records, membership = problem
+
+    def shift(records):
+        return [Records(records.X + 0.1, records.y)]
+
+    pool = ShadowPool(TREE, n_estimators=4, augment=shift, random_state=0).fit(records)
+    result = audit(victim, records, membership, attacks={"l": LiRA()}, shadows=pool)
+    expected = LiRA(FrozenEstimator(victim), FrozenEstimator(pool)).fit(records)
+    assert np.array_equal(result.scores["l"], expected.score_samples(records))
+
+
+def test_unfitted_pool_is_fitted_once_for_all_attacks(problem):
+    victim, records, membership = problem
+    pool = ShadowPool(TREE, n_estimators=4, store="outputs", random_state=0)
+    result = audit(victim, records, membership, shadows=pool, random_state=0)
+    assert result.settings["n_shadows"] == 4
+    assert "ShadowAttack" in result.scores
+    assert not hasattr(pool, "membership_")
+
+
+def test_attacks_of_ones_own_get_what_they_need(problem):
+    attacks = {
+        "rmia": RMIA(temperature=3.0),
+        "shokri": ShadowAttack(features=["loss"], random_state=0),
+        "watson": CalibratedAttack(),
+    }
+    result = audit(*problem, attacks=attacks, shadows=4, random_state=0)
+    assert list(result.scores) == list(attacks)
+    assert result.settings["attacks"]["rmia"] == "RMIA(temperature=3.0)"
+
+
+def test_no_shadow_models_are_trained_for_attacks_that_need_none(problem, monkeypatch):
+    monkeypatch.setattr(ShadowPool, "fit", None)
+    result = audit(*problem, attacks={"t": ThresholdAttack()})
+    assert result.settings["n_shadows"] == 0
+    assert "no shadow models" in result.summary()
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    "settings, error, message",
+    [
+        ({"group": "race"}, ValueError, "got 'race', they have group"),
+        ({"attacks": {}}, ValueError, "at least one attack"),
+        ({"attacks": LiRA()}, TypeError, "map names to unfitted attacks; got LiRA"),
+        ({"attacks": {"x": TREE}}, TypeError, "DecisionTreeClassifier under the name 'x'"),
+        ({"fprs": (1.5,)}, ValueError, "fprs must be a fraction"),
+        ({"confidence_level": 95}, ValueError, "confidence_level"),
+        ({"shadows": 3}, ValueError, "even"),
+        ({"shadows": "many"}, TypeError, "ShadowPool"),
+    ],
+)
+def test_bad_settings(problem, settings, error, message):
+    with pytest.raises(error, match=message):
+        audit(*problem, **settings)
+
+
+def test_field_of_many_values_is_no_group(problem):
+    victim, records, membership = problem
+    with pytest.raises(ValueError, match="400 values; at most 100"):
+        audit(victim, records.with_fields(id=np.arange(400)), membership, group="id")
+
+
+def test_nothing_to_run_is_an_error(problem):
+    victim, records, membership = problem
+    pool = ShadowPool(TREE, n_estimators=4, random_state=0).fit(records)
+    with pytest.raises(ValueError, match="No attack can run on this victim. s was left out"):
+        audit(victim, records, membership, attacks={"s": ShadowAttack()}, shadows=pool)
+
+
+# What there is to find
+
+
+def test_model_that_leaks_nothing_is_not_accused():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(400, 2))
+    records = Records(X, (X[:, 0] > 0).astype(int))
+    membership = rng.permutation(400) % 2
+    victim = fit_victim(records, membership, LogisticRegression(C=1e-3))
+    attacks = {"loss": ThresholdAttack(), "lira": LiRA(), "rmia": RMIA()}
+    result = audit(victim, records, membership, attacks=attacks, shadows=16, random_state=0)
+    assert "No attack found evidence of leakage" in result.verdict
+
+
+# The baseline without the victim
+
+
+def test_baseline_finds_members_that_differ_by_themselves(problem):
+    _, records, membership = problem
+    level = {"confidence_level": 0.95, "n_jobs": None, "random_state": 0}
+    assert baseline_interval(records, membership == 1, **level).low < 0.5
+    shifted = Records(records.X + 2 * membership[:, None], records.y)
+    assert baseline_interval(shifted, membership == 1, **level).low > 0.9
+    victim = fit_victim(shifted, membership)
+    attacks = {"t": ThresholdAttack()}
+    result = audit(victim, shifted, membership, attacks=attacks, random_state=0)
+    assert "differ by themselves" in result.summary()
+
+
+@pytest.mark.parametrize("kind", ["frame", "sparse", "image", "text"])
+def test_baseline_reads_every_kind_of_features(problem, kind):
+    from scipy import sparse
+
+    _, records, membership = problem
+    X = records.X
+    kinds = {
+        "frame": pd.DataFrame({"a": X[:, 0], "b": pd.Categorical(X[:, 1] > 0), "c": "x"}),
+        "sparse": sparse.csr_array(X * (X > 0)),
+        "image": np.stack([X, X], axis=2),
+        "text": np.where(X > 0, "up", "down"),
+    }
+    shifted = Records(kinds[kind], np.where(membership, "yes", "no"))
+    level = {"confidence_level": 0.95, "n_jobs": None, "random_state": 0}
+    assert baseline_interval(shifted, membership == 1, **level).low > 0.9
+
+
+def test_copies_with_another_membership_are_noted(problem):
+    victim, records, membership = problem
+    doubled = Records.concat([records, records[:1]])
+    result = audit(
+        victim,
+        doubled,
+        np.append(membership, 1 - membership[0]),
+        attacks={"t": ThresholdAttack()},
+    )
+    assert result.notes == [
+        "2 of 401 records have an exact copy with the other membership, and no attack can tell the "
+        "two apart."
+    ]
+
+
+@pytest.mark.contract
+def test_audit_of_a_frame_with_text(problem):
+    from sklearn.compose import make_column_transformer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder
+
+    _, records, membership = problem
+    X = pd.DataFrame(records.X, columns=list("abcde")).assign(city=records["group"])
+    encode = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), ["city"]), remainder="passthrough"
+    )
+    records = Records(X, np.where(records.y, "yes", "no"), city=X["city"])
+    victim = fit_victim(records, membership, make_pipeline(encode, clone(TREE)))
+    result = audit(victim, records, membership, shadows=4, group="city", random_state=0)
+    assert result.to_frame()["estimate"].notna().any()

@@ -1,0 +1,147 @@
+"""What an audit says and writes: all of the numbers, and no more than they bear."""
+
+import json
+import sys
+import textwrap
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from skmia.attacks import ThresholdAttack
+from skmia.metrics import auc_interval
+from skmia.report import AuditResult, audit
+from skmia.report._text import WIDTH, find_verdict, format_rate
+
+
+def test_verdict_names_the_strongest_attack_with_its_interval(problem, result):
+    aucs = result.to_frame().query("metric == 'auc' and scope == 'overall'").set_index("attack")
+    best = aucs["estimate"].idxmax()
+    auc, low, high = auc_interval(problem[2], result.scores[best])
+    assert result.verdict.startswith(f"{best}, the strongest of 4 attacks, finds leakage")
+    assert f"probability {auc:.3f} [{low:.3f}, {high:.3f}]" in result.verdict
+
+
+def auc_frame(*rows):
+    names = ["attack", "scope", "group", "estimate", "low", "high"]
+    return pd.DataFrame(rows, columns=names).assign(metric="auc", status="ok")
+
+
+def test_verdict_without_evidence_claims_no_absence():
+    frame = auc_frame(["a", "overall", "all", 0.51, 0.49, 0.53])
+    verdict = find_verdict(frame, 0.95)
+    assert "No attack found evidence of leakage" in verdict
+    assert "no proof of its absence" in verdict
+
+
+def test_verdict_counts_groups_that_stand_out():
+    frame = auc_frame(
+        ["a", "overall", "all", 0.51, 0.49, 0.53],
+        ["a", "race", "x", 0.60, 0.55, 0.65],
+        ["a", "race", "y", 0.50, 0.45, 0.55],
+    )
+    assert "1 of 2 intervals of single groups lie above 0.5" in find_verdict(frame, 0.95)
+
+
+def test_verdict_on_an_attack_that_is_turned_round():
+    frame = auc_frame(["a", "overall", "all", 0.3, 0.2, 0.4])
+    assert "sign turned round" in find_verdict(frame, 0.95)
+
+
+@pytest.mark.parametrize(
+    "numbers, text",
+    [
+        ((0.5612, 0.492, 0.61), "56.1% [49.2, 61.0]"),
+        ((0.0987, 0.091, 0.1066), "9.87% [9.10, 10.66]"),
+        ((1.0, 0.999, 1.0), "100% [99.9, 100]"),
+        ((-0.0123, -0.03, 0.004), "-1.23% [-3.00, 0.40]"),
+        ((0.0, 0.0, 0.0037), "0.00% [0.00, 0.37]"),
+    ],
+)
+def test_rates_are_shown_in_percent(numbers, text):
+    assert format_rate(*numbers) == text
+
+
+def test_summary_is_a_table_of_at_most_100_columns(problem, result):
+    lines = result.summary().splitlines()
+    assert max(map(len, lines)) <= WIDTH == 100
+    assert lines[0] == f"Membership-inference audit of {problem[0]!r}"
+    row = result.to_frame().query("attack == 'LiRA' and scope == 'overall' and max_fpr == 0.2")
+    cell = format_rate(*row[["estimate", "low", "high"]].iloc[0])
+    at = next(k for k, line in enumerate(lines) if line.startswith("LiRA"))
+    heading = next(line for line in lines if line.startswith("attack"))
+    column = heading.index("TPR @ 20% FPR")
+    assert lines[at][column : column + len(cell)] == cell
+
+
+def test_summary_of_long_names_and_many_rates_stays_narrow(problem):
+    names = {"an attack with a name that goes on and on and on": ThresholdAttack()}
+    fprs = (0.4, 0.3, 0.2, 0.1, 0.05)
+    lines = audit(*problem, attacks=names, fprs=fprs).summary().splitlines()
+    assert max(map(len, lines)) <= WIDTH
+    assert sum(line.startswith("attack ") for line in lines) == 3
+    assert all(any(f"TPR @ {100 * fpr:g}% FPR" in line for line in lines) for fpr in fprs)
+
+
+def test_json_holds_the_numbers_and_how_they_came_about(problem, result, tmp_path):
+    text = result.to_json(tmp_path / "audit.json")
+    assert (tmp_path / "audit.json").read_text() == text
+    document = json.loads(text, parse_constant=pytest.fail)  # NaN is no JSON
+    assert (document["schema"], document["schema_version"]) == ("skmia.audit", 1)
+    assert document["data"] == {"n_records": 400, "n_members": 200, "n_nonmembers": 200}
+    assert document["settings"]["n_shadows"] == 8
+    assert document["seeds"]["random_state"] == 0
+    assert {"skmia", "scikit-learn", "numpy"} <= set(document["versions"])
+    assert document["performance"]["members"] == problem[0].score(
+        problem[1].X[problem[2] == 1], problem[1].y[problem[2] == 1]
+    )
+    assert document["seconds"]["total"] >= document["seconds"]["shadow models"]
+    assert document["verdict"] == result.verdict
+    frame = pd.DataFrame(document["results"]).astype(result.to_frame().dtypes)
+    pd.testing.assert_frame_equal(frame, result.to_frame())
+
+
+def test_every_key_of_the_json_is_documented(result):
+    document = json.loads(result.to_json())
+    described = textwrap.dedent(AuditResult.to_json.__doc__)
+    assert [key for key in document if f"``{key}``" not in described] == []
+    columns = AuditResult.to_frame.__doc__
+    assert [key for key in document["results"][0] if f"``{key}``" not in columns] == []
+    page = Path(__file__).parents[2] / "doc" / "user_guide" / "command_line.md"
+    text = page.read_text(encoding="utf-8")
+    keys = [*document, *document["results"][0], *document["data"], *document["performance"]]
+    keys += [*document["settings"], *document["seeds"], *document["baseline"]]
+    assert [key for key in keys if f"`{key}`" not in text] == []
+
+
+def test_saved_files(result, tmp_path):
+    pytest.importorskip("matplotlib")
+    paths = result.save(tmp_path / "new" / "folder")
+    assert [path.name for path in paths] == ["audit.json", "roc.png"]
+    assert paths[1].read_bytes().startswith(b"\x89PNG")
+    assert sorted(path.name for path in paths[0].parent.iterdir()) == ["audit.json", "roc.png"]
+
+
+def test_numbers_are_saved_when_the_figure_cannot_be(problem, tmp_path, monkeypatch):
+    result = audit(*problem, attacks={"t": ThresholdAttack()})
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert [path.name for path in result.save(tmp_path)] == ["audit.json"]
+    notes = json.loads((tmp_path / "audit.json").read_text())["notes"]
+    assert 'pip install "skmia[plot]"' in notes[-1]
+
+
+def test_interrupted_write_leaves_the_old_file(result, tmp_path, monkeypatch):
+    path = tmp_path / "audit.json"
+    path.write_text("old")
+    monkeypatch.setattr("os.replace", lambda *_: pytest.fail("no disk"))
+    with pytest.raises(pytest.fail.Exception):
+        result.to_json(path)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_plot_draws_every_attack(result):
+    pytest.importorskip("matplotlib")
+    display = result.plot()
+    assert list(display.lines_) == list(result.scores)
