@@ -125,6 +125,14 @@ def test_tempered_probabilities_equal_tempered_logits():
         )
 
 
+@pytest.mark.parametrize("temperature", [1e-4, 1e6])
+def test_extreme_temperatures_of_probabilities_are_those_of_logits(temperature):
+    proba = np.array([[0.9, 0.1], [0.2, 0.8]])
+    got = Outputs(proba, [0, 1]).scaled_logit([0, 0], temperature)
+    expected = np.log([0.9 / 0.1, 0.2 / 0.8]) / temperature
+    np.testing.assert_allclose(got, expected)
+
+
 def test_log_proba_cuts_probabilities_at_1e_minus_12():
     log_proba = Outputs([[0.0, 1.0]], [0, 1]).log_proba()
     np.testing.assert_allclose(log_proba, [[np.log(1e-12), 0.0]])

@@ -130,7 +130,18 @@ class PoolLookup:
         return self._known_columns(records) if self.estimators_ is None else self.locate(records)
 
     def inside(self, columns):
-        """Membership in the training sets, shape (n_estimators, n); False for column -1."""
+        """Membership in the training sets.
+
+        Parameters
+        ----------
+        columns : ndarray of shape (n,)
+            As :meth:`locate` gives them.
+
+        Returns
+        -------
+        inside : ndarray of shape (n_estimators, n), dtype bool
+            False for column -1.
+        """
         columns, known = _as_slice(columns), columns >= 0
         inside = self.membership_[:, columns]
         return inside if isinstance(columns, slice) else inside & known
@@ -278,11 +289,33 @@ class PoolLookup:
         return check_finite(np.array(rows).T).T
 
     def log_likelihood(self, evidence):
-        """Log-probability of the label that goes with some evidence, in nats, up to a constant."""
+        """Log-probability of the label that goes with some evidence.
+
+        Parameters
+        ----------
+        evidence : ndarray
+            As :meth:`evidence` gives it.
+
+        Returns
+        -------
+        log_likelihood : ndarray of the same shape
+            In nats, up to a constant.
+        """
         return self._evidence().log_likelihood(evidence, self.scale_)
 
     def likelihood(self, evidence):
-        """Probability of the label that goes with some evidence, up to a constant factor."""
+        """Probability of the label that goes with some evidence.
+
+        Parameters
+        ----------
+        evidence : ndarray
+            As :meth:`evidence` gives it.
+
+        Returns
+        -------
+        likelihood : ndarray of the same shape
+            Up to a constant factor.
+        """
         return self._evidence().likelihood(evidence, self.scale_)
 
     def transform(self, records):

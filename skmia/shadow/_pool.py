@@ -16,7 +16,7 @@ from ._backends import JoblibBackend, PoolJob
 from ._checkpoint import FolderCheckpoint, MemoryCheckpoint, describe_job, run_or_resume
 from ._evidence import ScaledLogit
 from ._lookup import PoolLookup, augmented
-from ._sampling import draw_halves, find_strata, find_units
+from ._sampling import draw_halves, find_strata, find_units, join_copies
 from ._seeding import refuse_trained_module
 from ._worker import PoolData, PoolSettings, warn_once
 
@@ -210,6 +210,8 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
     def from_scores(cls, scores, membership, records, *, resolution="auto"):
         """Make a fitted pool of scores that were computed elsewhere.
 
+        Equal records count as one: a model that was trained on one of them was trained on all.
+
         Parameters
         ----------
         scores : array-like of shape (n_estimators, n)
@@ -230,9 +232,14 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            When the shapes differ, a score is NaN or a membership is neither 0 nor 1.
+            When the shapes differ, a score is NaN, a membership is neither 0 nor 1 or the
+            resolution is negative.
         """
         check_records(records)
+        if resolution != "auto" and not (isinstance(resolution, Real) and resolution >= 0):
+            raise ValueError(
+                f'resolution must be "auto" or a number of at least 0; got {resolution!r}.'
+            )
         scores, membership = np.asarray(scores), np.asarray(membership)
         if scores.ndim != 2 or scores.shape[1] != len(records) or membership.shape != scores.shape:
             raise ValueError(
@@ -248,7 +255,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
                 "membership must be 1 where a model was trained on the record, else 0."
             )
         pool = cls(n_estimators=len(scores), temperatures=(1.0,), resolution=resolution)
-        pool.membership_ = membership.astype(bool)
+        pool.membership_ = join_copies(membership.astype(bool), records.fingerprint)
         pool.signal_ = ScaledLogit.name
         pool.signals_ = scores.astype(np.float32)[None, None]
         pool.classes_ = np.unique(records.y)

@@ -37,7 +37,7 @@ def check_victim(victim):
     if not hasattr(victim, "predict"):
         raise TypeError(
             "victim must be a fitted classifier or regressor with a predict method; "
-            f"got {type(victim).__name__}."
+            f"got {type(unwrap(victim)).__name__}."
         )
     try:
         check_is_fitted(victim)
@@ -99,17 +99,26 @@ def _ask(model, X):
         values = np.asarray(model.decision_function(X))
         if values.ndim == 1:
             values = np.column_stack([np.zeros_like(values), values])
+        elif getattr(_last_step(model), "decision_function_shape", None) == "ovo":
+            raise ValueError(
+                "A decision function with one value for each pair of classes cannot be read; "
+                'set decision_function_shape="ovr".'
+            )
         return Outputs(values, model.classes_, "decision")
     classes = getattr(model, "classes_", None)
     labels = np.asarray(model.predict(X))
     return Outputs(labels, np.unique(labels) if classes is None else classes, "label")
 
 
+def _last_step(model):
+    return unwrap(model[-1]) if isinstance(model, Pipeline) else model
+
+
 def _split_pipeline(victim):
     """Transformers before a skorch net, so that the net can be asked for its logits."""
     model = unwrap(victim)
-    if isinstance(model, Pipeline) and gives_logits(unwrap(model[-1])):
-        return (model[:-1] if len(model) > 1 else None), unwrap(model[-1])
+    if isinstance(model, Pipeline) and gives_logits(_last_step(model)):
+        return (model[:-1] if len(model) > 1 else None), _last_step(model)
     return None, model
 
 

@@ -422,6 +422,21 @@ def test_pool_of_given_scores_equals_the_pool_that_computed_them(records):
     np.testing.assert_allclose(*scores, rtol=1e-3, atol=1e-3)
 
 
+def test_model_trained_on_one_of_two_equal_records_was_trained_on_both():
+    records = Records([[5.0], [1.0], [5.0], [2.0]], [0, 0, 0, 0])
+    pool = ShadowPool.from_scores(
+        np.zeros((3, 4)), [[1, 0, 0, 0], [0, 1, 0, 1], [0, 0, 1, 1]], records
+    )
+    assert pool.membership_.astype(int).tolist() == [[1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 1, 1]]
+    np.testing.assert_array_equal(pool.membership(records), pool.membership_.T)
+
+
+@pytest.mark.parametrize("resolution", ["fine", -0.1, None])
+def test_resolution_of_given_scores_is_a_number(resolution):
+    with pytest.raises(ValueError, match="resolution must be .auto. or a number of at least 0"):
+        ShadowPool.from_scores([[0.0]], [[1]], Records([[1.0]], [0]), resolution=resolution)
+
+
 @pytest.mark.parametrize(
     "scores, membership, message",
     [

@@ -70,7 +70,7 @@ class LabelOnly(ClassifierMixin, BaseEstimator):
 
 @pytest.mark.parametrize(
     "model",
-    [LogisticRegression(), MLPClassifier((4,), max_iter=2000), RandomForestClassifier(5)],
+    [LogisticRegression(), MLPClassifier((4,), tol=1.0, random_state=0), RandomForestClassifier(5)],
     ids=lambda model: type(model).__name__,
 )
 @pytest.mark.parametrize("names", [[0, 1, 2], ["b", "c", "a"], [40, -7, 3], [2.0, 0.0, 7.0]])
@@ -110,6 +110,16 @@ def test_more_classes_of_a_decision_function_are_columns(problem, model):
     outputs = query_victim(victim, X)
     assert outputs.kind == "decision"
     np.testing.assert_array_equal(outputs.values, victim.decision_function(X))
+
+
+@pytest.mark.parametrize("wrap", [lambda model: model, make_pipeline])
+def test_decision_values_of_pairs_of_classes_are_refused(problem, wrap):
+    X, y = problem
+    victim = wrap(SVC(decision_function_shape="ovo")).fit(X, y)
+    with pytest.raises(ValueError, match='set decision_function_shape="ovr"'):
+        query_victim(victim, X)
+    two = wrap(SVC(decision_function_shape="ovo")).fit(X, y == 1)
+    assert query_victim(two, X).values.shape == (90, 2)
 
 
 def test_last_resort_is_the_predicted_label(problem):
@@ -313,8 +323,10 @@ def test_clone_of_an_attack_loses_a_victim_that_is_not_frozen(problem):
 
 @pytest.mark.parametrize("victim", [np.zeros(3), "model", StandardScaler()])
 def test_victim_must_predict(problem, victim):
-    with pytest.raises(TypeError, match="victim must be a fitted classifier or regressor"):
-        ThresholdAttack(victim).fit(Records(*problem))
+    for wrap in (lambda model: model, FrozenEstimator):
+        message = f"a fitted classifier or regressor .* got {type(victim).__name__}"
+        with pytest.raises(TypeError, match=message):
+            ThresholdAttack(wrap(victim)).fit(Records(*problem))
 
 
 def test_answer_of_the_wrong_length_is_refused(problem):

@@ -1,0 +1,178 @@
+"""The power of an attack, measured with shadow models in the victim's place."""
+
+import copy
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import roc_auc_score
+
+from ..attacks._pool_attack import PoolAttack, find_pool
+from ..metrics import tpr_at_fpr_score
+from ..utils._validation import check_records
+
+
+def leave_one_model_out(attack, records, *, models=None, max_fprs=(0.01, 0.001)):
+    """Attack every shadow model of a pool with the others.
+
+    Each model takes the victim's place in turn. What it was trained on is known, so the power of
+    the attack is measured without the victim and without knowing its members, once per model: the
+    spread over models says how much one victim differs from the next. The model's complement leaves
+    the pool as well; otherwise the number of remaining IN models would betray membership.
+
+    Parameters
+    ----------
+    attack : LiRA, RMIA or CalibratedAttack
+        With ``shadows`` set to a fitted pool; the victim plays no part. It is cloned.
+    records : Records of n records
+        Records of the pool.
+    models : sequence of int, default=None
+        Numbers of the models to attack; None takes all.
+    max_fprs : sequence of float, default=(0.01, 0.001)
+        False positive rates at which the true positive rate is reported.
+
+    Returns
+    -------
+    power : DataFrame of shape (n_models, 3 + len(max_fprs))
+        Columns ``n_members``, ``n_nonmembers``, ``auc`` and one of the form ``tpr_at_fpr_0.01`` for
+        each rate (NaN where the non-members do not resolve it), indexed by model.
+
+    Raises
+    ------
+    TypeError
+        When the attack takes no pool.
+    ValueError
+        When a record is not in the pool, or the pool has fewer than 4 models.
+
+    See Also
+    --------
+    power_curve : The same against the number of shadow models.
+
+    Examples
+    --------
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skmia import ShadowPool
+    >>> from skmia.attacks import LiRA
+    >>> from skmia.datasets import make_membership_problem
+    >>> from skmia.model_selection import leave_one_model_out
+    >>> records, membership = make_membership_problem(random_state=0)
+    >>> pool = ShadowPool(DecisionTreeClassifier(), 8, random_state=0).fit(records)
+    >>> power = leave_one_model_out(LiRA(shadows=FrozenEstimator(pool)), records, max_fprs=[0.05])
+    >>> power.columns.tolist()
+    ['n_members', 'n_nonmembers', 'auc', 'tpr_at_fpr_0.05']
+    """
+    attack, pool = _prepare(attack, records)
+    n_models = len(pool.membership_)
+    models = np.arange(n_models) if models is None else np.asarray(models, dtype=int)
+    if models.ndim != 1 or len(models) == 0 or models.min() < 0 or models.max() >= n_models:
+        raise ValueError(
+            f"models must be numbers from 0 to {n_models - 1}; got {models.tolist()!r}."
+        )
+    parts = list(attack._score_pseudo_victims(records, models))
+    scores, inside = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
+    rows = [_measure(row, members, max_fprs) for row, members in zip(scores, inside, strict=True)]
+    return pd.DataFrame(rows, index=pd.Index(models, name="model"))
+
+
+def power_curve(attack, records, *, n_estimators=None, n_targets=16, max_fprs=(0.01, 0.001)):
+    """Power of an attack against the number of its shadow models.
+
+    Parameters
+    ----------
+    attack : LiRA, RMIA or CalibratedAttack
+        With ``shadows`` set to a fitted pool. It is cloned.
+    records : Records of n records
+        Records of the pool.
+    n_estimators : sequence of int, default=None
+        Even numbers of models, at least 4 and at most those of the pool; None doubles from 4 up.
+        The first ones of the pool are taken.
+    n_targets : int, default=16
+        Most models to attack for each number.
+    max_fprs : sequence of float, default=(0.01, 0.001)
+        False positive rates at which the true positive rate is reported.
+
+    Returns
+    -------
+    curve : DataFrame
+        As of :func:`leave_one_model_out`, indexed by (n_estimators, model). Its grouped mean and
+        standard deviation are the curve and the spread between victims. An attack on a model has
+        two models fewer than ``n_estimators``.
+
+    Raises
+    ------
+    TypeError
+        When the attack takes no pool.
+    ValueError
+        When a number of models is odd, below 4 or above that of the pool.
+
+    See Also
+    --------
+    leave_one_model_out : One number of models.
+
+    Examples
+    --------
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skmia import ShadowPool
+    >>> from skmia.attacks import RMIA
+    >>> from skmia.datasets import make_membership_problem
+    >>> from skmia.model_selection import power_curve
+    >>> records, membership = make_membership_problem(random_state=0)
+    >>> pool = ShadowPool(DecisionTreeClassifier(), 16, random_state=0).fit(records)
+    >>> curve = power_curve(RMIA(shadows=FrozenEstimator(pool)), records, max_fprs=[0.05])
+    >>> curve["auc"].groupby("n_estimators").mean().index.tolist()
+    [4, 8, 16]
+    """
+    _, pool = _prepare(attack, records)
+    most = len(pool.membership_)
+    if n_estimators is None:
+        n_estimators = [4 * 2**i for i in range(most.bit_length()) if 4 * 2**i < most] + [most]
+    parts = {}
+    for size in n_estimators:
+        if size % 2 or not 4 <= size <= most:
+            raise ValueError(f"n_estimators must be even numbers from 4 to {most}; got {size}.")
+        smaller = clone(attack).set_params(shadows=FrozenEstimator(_first_models(pool, size)))
+        models = np.unique(np.linspace(0, size - 1, min(size, n_targets)).astype(int))
+        parts[size] = leave_one_model_out(smaller, records, models=models, max_fprs=max_fprs)
+    return pd.concat(parts, names=["n_estimators"])
+
+
+def _prepare(attack, records):
+    check_records(records)
+    if not isinstance(attack, PoolAttack):
+        raise TypeError(
+            f"attack must be one that compares records with shadow models; got "
+            f"{type(attack).__name__}."
+        )
+    pool = find_pool(attack.shadows, records)
+    attack = clone(attack).set_params(shadows=FrozenEstimator(pool))
+    return attack.fit(records), pool
+
+
+def _first_models(pool, size):
+    """A pool of the first models, which reads the arrays of the whole one."""
+    smaller = copy.copy(pool)
+    smaller.n_estimators = size
+    smaller.membership_ = pool.membership_[:size]
+    smaller.signals_ = pool.signals_[:, :, :size]
+    smaller.outputs_ = None if pool.outputs_ is None else pool.outputs_[:size]
+    smaller.estimators_ = None if pool.estimators_ is None else pool.estimators_[:size]
+    smaller._model_steps = pool._model_steps[:size]
+    return smaller
+
+
+def _measure(scores, members, max_fprs):
+    row = {
+        "n_members": members.sum(),
+        "n_nonmembers": (~members).sum(),
+        "auc": roc_auc_score(members, scores),
+    }
+    for max_fpr in max_fprs:
+        try:
+            tpr = tpr_at_fpr_score(members, scores, max_fpr=max_fpr, on_unresolvable="raise")
+        except ValueError:
+            tpr = np.nan
+        row[f"tpr_at_fpr_{max_fpr:g}"] = tpr
+    return row

@@ -1,0 +1,111 @@
+"""Shadow models in the victim's place measure an attack as a real victim would."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import roc_auc_score
+from sklearn.tree import DecisionTreeClassifier
+
+from skmia import Outputs, Records, ShadowPool
+from skmia.attacks import RMIA, CalibratedAttack, LiRA, ThresholdAttack
+from skmia.model_selection import leave_one_model_out, power_curve
+
+SHIFT = 1.5
+
+
+@pytest.fixture(scope="module")
+def world():
+    """Evidence N(0, 1) outside and N(1.5, 1) inside, of 64 models in complementary pairs."""
+    rng = np.random.default_rng(0)
+    inside = np.zeros((64, 3000), dtype=bool)
+    inside[::2] = rng.random((32, 3000)) < 0.5
+    inside[1::2] = ~inside[::2]
+    scores = rng.normal(size=inside.shape) + SHIFT * inside
+    return Records(np.arange(3000.0)[:, None], np.ones(3000, dtype=int)), scores, inside
+
+
+def pool_of(world, models=slice(None)):
+    records, scores, inside = world
+    return FrozenEstimator(ShadowPool.from_scores(scores[models], inside[models], records))
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        LiRA(),
+        LiRA(variance="pooled"),
+        LiRA(variance="example"),
+        LiRA(online=False),
+        LiRA(compat="carlini2022", variance="example"),
+        RMIA(temperature=1.0),
+        RMIA(temperature=1.0, online=False),
+        CalibratedAttack(),
+        CalibratedAttack(reference="midpoint"),
+    ],
+    ids=str,
+)
+def test_a_model_is_scored_as_a_victim_by_the_pool_without_its_pair(world, attack):
+    records, scores, inside = world
+    attack.set_params(shadows=pool_of(world))
+    power = leave_one_model_out(attack, records, models=[5])
+    others = np.delete(np.arange(64), [4, 5])
+    answers = Outputs(np.column_stack([np.zeros(3000), scores[5]]), [0, 1], "logits")
+    alone = attack.set_params(shadows=pool_of(world, others))
+    # The pooled variance is that of the whole pool, hence the tolerance.
+    by_hand = alone.fit(records).score_samples(records.with_fields(outputs=answers))
+    assert power["auc"].item() == pytest.approx(roc_auc_score(inside[5], by_hand), abs=2e-4)
+
+
+def test_power_in_a_gaussian_world_is_the_known_one(world):
+    power = leave_one_model_out(LiRA(variance="pooled", shadows=pool_of(world)), world[0])
+    # 62 models leave the two means uncertain, which costs a little of the ideal AUC.
+    ideal = norm.cdf(SHIFT / np.sqrt(2))
+    error = power["auc"].std() / np.sqrt(64)
+    assert ideal - 0.01 < power["auc"].mean() < ideal + 3 * error
+    assert power["n_members"].between(1350, 1650).all()
+    assert power["tpr_at_fpr_0.001"].isna().all()
+
+
+def test_without_leakage_the_count_of_models_betrays_nothing(world):
+    records, scores, inside = world
+    pool = ShadowPool.from_scores(scores - SHIFT * inside, inside, records)
+    power = leave_one_model_out(LiRA(shadows=FrozenEstimator(pool)), records)
+    assert abs(power["auc"].mean() - 0.5) < 3 * power["auc"].std() / np.sqrt(64) + 1e-3
+
+
+def test_more_models_give_more_power(world):
+    curve = power_curve(LiRA(shadows=pool_of(world)), world[0], n_targets=4)
+    mean = curve["auc"].groupby("n_estimators").mean()
+    assert mean.index.tolist() == [4, 8, 16, 32, 64]
+    assert mean[64] > mean[16] > mean[4] > 0.6
+
+
+def test_a_trained_pool_is_measured_like_a_victim(world):
+    rng = np.random.default_rng(0)
+    records = Records(rng.normal(size=(300, 5)), rng.integers(0, 2, 300))
+    tree = DecisionTreeClassifier(min_samples_leaf=2)
+    pool = ShadowPool(tree, 16, random_state=0, store="models").fit(records)
+    curve = power_curve(RMIA(shadows=FrozenEstimator(pool)), records, n_estimators=[16])
+    assert len(curve) == 16
+    assert curve["auc"].mean() > 0.7
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [({"models": [64]}, "numbers from 0 to 63"), ({"models": []}, "numbers from 0 to 63")],
+)
+def test_models_that_do_not_exist_are_refused(world, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        leave_one_model_out(LiRA(shadows=pool_of(world)), world[0], **arguments)
+
+
+@pytest.mark.parametrize("size", [3, 2, 66])
+def test_sizes_that_do_not_exist_are_refused(world, size):
+    with pytest.raises(ValueError, match="even numbers from 4 to 64"):
+        power_curve(LiRA(shadows=pool_of(world)), world[0], n_estimators=[size])
+
+
+def test_an_attack_without_a_pool_is_refused(world):
+    with pytest.raises(TypeError, match="got ThresholdAttack"):
+        leave_one_model_out(ThresholdAttack(), world[0])
