@@ -47,7 +47,7 @@ clean: ## remove environments, caches and build products
 		.pytest_cache .ruff_cache .hypothesis .coverage htmlcov
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-tested_extras = plot,skops,test,torch,xgboost
+tested_extras = dask,plot,skops,test,torch,xgboost
 
 # $(call install,VENV,REQUIREMENTS): an environment whose last installation was cut off is rebuilt.
 define install

@@ -12,8 +12,9 @@ from tqdm import tqdm
 from ..utils._sklearn import HasMethods, Interval, StrOptions, validate_params_of
 from ..utils._validation import check_records
 from ..victims._query import unwrap
-from ._backends import JoblibBackend, PoolJob
+from ._backends import PoolJob
 from ._checkpoint import FolderCheckpoint, MemoryCheckpoint, describe_job, run_or_resume
+from ._choose import choose_backend
 from ._evidence import ScaledLogit
 from ._lookup import PoolLookup, augmented
 from ._sampling import draw_halves, find_strata, find_units, join_copies
@@ -58,6 +59,9 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         takes the smallest positive p or 1 - p in the pool, or 0 where no probability is 0 or 1. For
         a regressor it is the residual, in units of y, below which differences do not count
         (``"auto"``: a tenth of the median over records that a model was not trained on).
+    batched : "auto" or bool, default="auto"
+        Whether to train many models in one program where that is faster: linear models and torch
+        nets of kinds that the backends know. ``True`` raises where it is not possible and says why.
     checkpoint : str or Path, default=None
         Folder that keeps every finished model. A fit that was interrupted goes on from there and
         gives the same numbers as an undisturbed one; a larger ``n_estimators`` trains only the
@@ -93,7 +97,9 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
     classes_ : ndarray or None
         Task labels.
     backend_ : str
-        How the models were trained.
+        How the models were trained: ``"joblib"``, ``"dask"``, or one of the batched backends.
+    backend_reason_ : str
+        Why in this way.
     n_records_ : int
         Number of records of the pool.
 
@@ -131,6 +137,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         "temperatures": [tuple, list],
         "store": [StrOptions({"signals", "outputs", "models"})],
         "resolution": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "batched": ["boolean", StrOptions({"auto"})],
         "checkpoint": [str, Path, None],
         "warm_start": ["boolean"],
         "n_jobs": [Integral, None],
@@ -148,6 +155,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         temperatures=(1.0, 2.0),
         store="signals",
         resolution="auto",
+        batched="auto",
         checkpoint=None,
         warm_start=False,
         n_jobs=None,
@@ -161,6 +169,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         self.temperatures = temperatures
         self.store = store
         self.resolution = resolution
+        self.batched = batched
         self.checkpoint = checkpoint
         self.warm_start = warm_start
         self.n_jobs = n_jobs
@@ -196,7 +205,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
             settings=PoolSettings(tuple(self.temperatures), self.resolution, self.store),
             n_jobs=self.n_jobs,
         )
-        backend = JoblibBackend()
+        backend, self.backend_reason_ = choose_backend(job, self.batched)
         self.backend_ = backend.name
         if checkpoint is not None:
             design = {"max_samples": self.max_samples}

@@ -1,0 +1,53 @@
+"""Which backend trains the models of a pool, and why."""
+
+import logging
+
+from ._backends import JoblibBackend
+from ._dask import DaskBackend
+
+_logger = logging.getLogger("skmia")
+
+
+def _batched_backends():
+    return []
+
+
+def choose_backend(job, batched):
+    """The fastest backend that can do a job.
+
+    Parameters
+    ----------
+    job : PoolJob
+        The pool.
+    batched : "auto" or bool
+        Whether many models may, or must, be trained at once.
+
+    Returns
+    -------
+    backend : Backend
+        Ready to run.
+    reason : str
+        Why it was taken.
+
+    Raises
+    ------
+    ValueError
+        When ``batched=True`` and no batched backend can do the job.
+    """
+    reasons = []
+    for backend in _batched_backends() if batched else []:
+        refusal = backend.why_not(job)
+        if refusal is None:
+            return _chosen(backend, "it trains many of these models at once")
+        reasons.append(f"{backend.name}: {refusal}")
+    if batched is True:
+        raise ValueError(f"batched=True is not possible here; {'; '.join(reasons)}")
+    dask = DaskBackend()
+    if dask.why_not(job) is None:
+        return _chosen(dask, "joblib has been told to use dask")
+    return _chosen(JoblibBackend(), "; ".join(reasons) or "batched=False")
+
+
+def _chosen(backend, reason):
+    _logger.debug("shadow models are trained by the %s backend: %s", backend.name, reason)
+    return backend, reason
