@@ -1,0 +1,114 @@
+"""
+A forest that looks harmless
+============================
+
+A random forest on handwritten digits is right on all of its training digits and on 97% of others.
+Does it give away which digits it was trained on? We attack it with and without shadow models, see
+how few accusations are false, and look at the digits that are most exposed.
+"""
+
+import os
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+
+from skmia import ShadowPool
+from skmia.attacks import RMIA, LiRA, ThresholdAttack
+from skmia.datasets import load_digits
+from skmia.metrics import MembershipRocDisplay, ScoreDistributionDisplay, auc_interval, tpr_at_fpr
+
+FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer trees and shadow models
+N_TREES, N_SHADOWS = (30, 8) if FAST else (100, 64)
+
+# %%
+# The victim
+# ----------
+# Half of the digits, drawn at random, are the members: the records that the forest is trained on.
+# Both halves together are the records under attack.
+
+records = load_digits()
+membership = np.random.default_rng(0).permutation(len(records)) % 2
+members, others = records[membership == 1], records[membership == 0]
+
+model = RandomForestClassifier(N_TREES, random_state=0).fit(members.X, members.y)
+victim = FrozenEstimator(model)
+print(f"accuracy on members     {model.score(members.X, members.y):.3f}")
+print(f"accuracy on non-members {model.score(others.X, others.y):.3f}")
+
+# %%
+# Three attacks
+# -------------
+# The first attack takes a high confidence in the right label as a sign of membership. The other two
+# compare each digit with itself: with the answers of shadow models that were, and that were not,
+# trained on it. One pool of shadow models serves both.
+
+pool = ShadowPool(model, n_estimators=N_SHADOWS, n_jobs=2, random_state=0).fit(records)
+shadows = FrozenEstimator(pool)
+attacks = {
+    "loss threshold": ThresholdAttack(victim, signal="loss").fit(records),
+    "RMIA": RMIA(victim, shadows=shadows).fit(records),
+    "LiRA": LiRA(victim, shadows=shadows).fit(records),
+}
+for name, attack in attacks.items():
+    auc, low, high = auc_interval(membership, attack.score_samples(records))
+    print(f"{name:15s} AUC {auc:.3f} [{low:.3f}, {high:.3f}]")
+
+# %%
+# What counts is the left side of the ROC curve: how many members are found while hardly any
+# non-member is accused? The axes are logarithmic, to show just that. In the grey range the number
+# of non-members is too small to tell.
+
+MembershipRocDisplay.from_estimator(attacks, records, membership, max_fpr=0.02)
+plt.show()
+
+# %%
+# The loss threshold finds next to nobody there, as many non-members have full confidence too.
+#
+# A threshold without labels
+# --------------------------
+# ``score_samples`` needs no threshold, a guess does. With ``target_fpr`` LiRA sets it so that 2% of
+# the non-members are accused. It does not look at the membership of the victim for that: shadow
+# models take the place of the victim in turn.
+
+careful = LiRA(victim, shadows=shadows, target_fpr=0.02).fit(records)
+guesses = careful.predict(records)
+print(f"found   {guesses[membership == 1].mean():.3f} of the members")
+print(f"accused {guesses[membership == 0].mean():.3f} of the non-members, 0.02 wanted")
+
+ScoreDistributionDisplay.from_estimator(careful, records, membership, name="LiRA")
+plt.show()
+
+# %%
+# Who is exposed?
+# ---------------
+# A member is exposed when the forest answers to it quite differently than the forests that were not
+# trained on it. These are digits that look unlike others of their class. The safest members look
+# like everybody else, and the forest does not need them.
+
+scores = attacks["LiRA"].score_samples(members)
+order = np.argsort(-scores)
+rows = {"most exposed": order[:10], "least exposed": order[::-1][:10]}
+
+figure, axes = plt.subplots(2, 10, figsize=(9, 2.6), layout="constrained")
+for line, (title, chosen) in zip(axes, rows.items(), strict=True):
+    for ax, k in zip(line, chosen, strict=True):
+        ax.imshow(members.X[k].reshape(8, 8), cmap="gray_r")
+        ax.set_title(f"“{members.y[k]}”", fontsize="medium")
+        ax.set(xticks=[], yticks=[])
+    line[0].set_ylabel(title)
+figure.suptitle("Members by their LiRA score, with their label")
+plt.show()
+
+# %%
+# How sure?
+# ---------
+# ``tpr_at_fpr`` gives the operating point with exact intervals and the false positive rate that was
+# realised.
+
+point = tpr_at_fpr(membership, attacks["LiRA"].score_samples(records), max_fpr=0.02)
+print(
+    f"TPR {point.tpr:.3f} [{point.tpr_low:.3f}, {point.tpr_high:.3f}] "
+    f"at FPR {point.fpr:.3f} [{point.fpr_low:.3f}, {point.fpr_high:.3f}]"
+)

@@ -1,0 +1,210 @@
+"""The documentation holds: examples run, links lead somewhere, no public name lacks words."""
+
+import ast
+import doctest
+import importlib.util
+import inspect
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "doc").rglob("*.md")), ROOT / "examples" / "README.md"]
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+OPTIONAL = r"^(?:>>> |\.\.\. )?(?:from|import) (matplotlib|skorch|torch|xgboost)\b"
+
+
+def load_generator():
+    path = ROOT / "doc" / "make_api_reference.py"
+    spec = importlib.util.spec_from_file_location("make_api_reference", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+reference = load_generator()
+PUBLIC = {
+    f"{module.__name__}.{name}": getattr(module, name)
+    for module in reference.public_modules()
+    for name in reference.public_names(module)
+}
+CLASSES = {name: thing for name, thing in PUBLIC.items() if inspect.isclass(thing)}
+FUNCTIONS = {name: thing for name, thing in PUBLIC.items() if inspect.isroutine(thing)}
+
+
+def page_name(page):
+    return str(page.relative_to(ROOT))
+
+
+# The pages
+
+
+def python_blocks(page):
+    """Source and line of each fenced Python block of a page."""
+    text = page.read_text(encoding="utf-8")
+    for found in re.finditer(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        yield found[1], text.count("\n", 0, found.start(1))
+
+
+def run_block(source, line, names, page):
+    if ">>>" not in source:
+        # Line numbers of the page, so that a traceback points into it.
+        exec(compile("\n" * line + source, str(page), "exec"), names)
+        return
+    example = doctest.DocTestParser().get_doctest(source, names, page.name, str(page), line)
+    example.globs = names  # the parser copied them, and later blocks go on from earlier ones
+    runner = doctest.DocTestRunner(optionflags=FLAGS)
+    report = []
+    runner.run(example, out=report.append, clear_globs=False)
+    assert runner.failures == 0, "".join(report)
+
+
+PAGES_WITH_PYTHON = [page for page in PAGES if list(python_blocks(page))]
+
+
+@pytest.mark.parametrize("page", PAGES_WITH_PYTHON, ids=page_name)
+def test_examples_of_a_page_run_from_top_to_bottom(page, tmp_path, monkeypatch):
+    text = page.read_text(encoding="utf-8")
+    for package in {"matplotlib"} & set(re.findall("matplotlib|Display", text)):
+        pytest.importorskip(package)
+    for package in sorted(set(re.findall(OPTIONAL, text, re.MULTILINE))):
+        pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)  # what an example writes
+    names = {"__name__": "__main__"}
+    for source, line in python_blocks(page):
+        if "fetch_" in source:  # would download
+            ast.parse(source)
+        else:
+            run_block(source, line, names, page)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_links_of_a_page_lead_to_files_that_exist(page):
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text)
+    missing = [
+        target for target in targets if "://" not in target and not (page.parent / target).exists()
+    ]
+    assert missing == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_names_that_a_page_mentions_exist(page):
+    mentioned = re.findall(r"\{\w+\}`~?(skmia[\w.]*)", page.read_text(encoding="utf-8"))
+    assert [name for name in mentioned if not can_be_found(name)] == []
+
+
+def can_be_found(dotted):
+    try:
+        importlib.import_module(dotted)
+    except ModuleNotFoundError:
+        home, _, name = dotted.rpartition(".")
+        return home in sys_modules_with_attribute(name) or can_be_found_as_member(home, name)
+    return True
+
+
+def sys_modules_with_attribute(name):
+    return {module.__name__ for module in reference.public_modules() if hasattr(module, name)}
+
+
+def can_be_found_as_member(home, name):
+    return home in PUBLIC and hasattr(PUBLIC[home], name)
+
+
+def test_make_targets_that_the_readme_names_exist():
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = set(re.findall(r"\bmake ([a-z-]+)", (ROOT / "README.md").read_text(encoding="utf-8")))
+    assert {"audit", "test"} <= named <= targets
+
+
+def test_api_reference_is_up_to_date():
+    written = reference.TARGET.read_text(encoding="utf-8")
+    assert written == reference.render(), "run python doc/make_api_reference.py"
+
+
+# The docstrings
+
+
+def sections(thing):
+    """The sections of a numpydoc docstring by name."""
+    parts = re.split(r"^(\w[\w ]*)\n-{3,}$", inspect.getdoc(thing) or "", flags=re.MULTILINE)
+    return {name: body for name, body in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def described(thing, *names):
+    """Names that some sections of a docstring describe."""
+    body = "\n".join(sections(thing).get(name, "") for name in names)
+    heads = re.findall(r"^(\*{0,2}\w[^:\n]*?)(?: :.*)?$", body, flags=re.MULTILINE)
+    return {name.strip("* ") for head in heads for name in head.split(",")}
+
+
+def parameters(function):
+    taken = inspect.signature(function).parameters.values()
+    return {taken.name for taken in taken} - {"self", "cls"}
+
+
+def gives_something(function):
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    own = [tree.body[0]]
+    while own:
+        node = own.pop()
+        if isinstance(node, ast.Return) and node.value is not None:
+            return True
+        inner = (ast.FunctionDef, ast.Lambda, ast.ClassDef)
+        own += [child for child in ast.iter_child_nodes(node) if not isinstance(child, inner)]
+    return False
+
+
+def public_methods(thing):
+    """Methods that a class of skmia has from skmia, without those of Python and of scikit-learn."""
+    for name in dir(thing):
+        method = inspect.getattr_static(thing, name)
+        function = getattr(method, "fn", None) or getattr(method, "__func__", method)
+        if not name.startswith("_") and inspect.isfunction(function):
+            if function.__module__.startswith("skmia"):
+                yield name, function
+
+
+def complaints(name, function):
+    if not inspect.getdoc(function):
+        return [f"{name} has no docstring"]
+    missing = parameters(function) - described(function, "Parameters")
+    found = [f"{name} does not describe {', '.join(sorted(missing))}"] if missing else []
+    if gives_something(function) and "Returns" not in sections(function):
+        found.append(f"{name} does not say what it returns")
+    return found
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_function_describes_its_parameters_and_what_it_returns(name):
+    assert complaints(name, FUNCTIONS[name]) == []
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_class_describes_its_parameters_and_methods(name):
+    thing = CLASSES[name]
+    found = []
+    if not issubclass(thing, BaseException):
+        missing = parameters(thing) - described(thing, "Parameters", "Attributes")
+        found += [f"{name} does not describe {', '.join(sorted(missing))}"] if missing else []
+    for method, function in public_methods(thing):
+        found += complaints(f"{name}.{method}", function)
+    assert found == []
+
+
+def is_made_by_users(thing):
+    """Not an abstract class, an error, or a record of numbers that some function returns."""
+    is_result = hasattr(thing, "_fields") or (
+        hasattr(thing, "__dataclass_fields__") and not thing.__module__.startswith("skmia.signals")
+    )
+    return not (is_result or inspect.isabstract(thing) or issubclass(thing, BaseException))
+
+
+@pytest.mark.parametrize(
+    "name", [*FUNCTIONS, *(name for name, thing in CLASSES.items() if is_made_by_users(thing))]
+)
+def test_example_in_the_docstring(name, pytestconfig):
+    assert ">>> " in sections(PUBLIC[name]).get("Examples", "")
+    assert pytestconfig.option.doctestmodules  # which runs it, as that of every other docstring
