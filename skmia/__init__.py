@@ -1,4 +1,4 @@
-"""Privacy attacks, defenses and leakage estimators as scikit-learn estimators."""
+"""Membership-inference attacks as scikit-learn estimators."""
 
 from ._outputs import Outputs
 from ._records import Records

@@ -18,7 +18,11 @@ def _best_threshold(membership, scores):
     if not np.isfinite(thresholds[best]):
         return float(np.nextafter(scores.max(), np.inf))
     lower = scores[scores < thresholds[best]]
-    return float((thresholds[best] + lower.max()) / 2 if len(lower) else thresholds[best])
+    if not len(lower):
+        return float(thresholds[best])
+    middle = (thresholds[best] + lower.max()) / 2
+    # Between two neighbouring floats there is none, and the middle is rounded to one of them.
+    return float(middle if middle > lower.max() else thresholds[best])
 
 
 class BaseAttack(ClassifierMixin, BaseEstimator, ABC):

@@ -1,4 +1,4 @@
-"""What all public estimators keep to: ours for those that take records, scikit-learn's for others."""
+"""What all public estimators keep: our checks where they take records, else scikit-learn's."""
 
 import importlib
 import inspect
@@ -10,15 +10,14 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
-from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator
 
 import skmia
 import skmia.attacks
-from skmia import Records, ShadowPool
+from skmia import Outputs, Records, ShadowPool
 from skmia.attacks import RMIA, CalibratedAttack, LiRA, ShadowAttack, ThresholdAttack
 from skmia.base import BaseAttack
 from skmia.signals import Signals
@@ -111,10 +110,18 @@ def test_every_public_attack_is_checked():
     assert not missing, f"RECIPES says not how to make {missing}, so that no check runs on them."
 
 
+def find_expected_failures(attack):
+    if getattr(attack, "compat", None) is None or attack.variance == "pooled":
+        return {}
+    reason = "where all models agree the published code divides by 1e-30: no float32 holds that"
+    return {"check_attack_in_stacking": reason}
+
+
 @parametrize_with_attack_checks(
     [attack for recipe in RECIPES.values() for attack in recipe(CLASSIFIER)],
     CLASSIFIER.records,
     CLASSIFIER.membership,
+    expected_failed_checks=find_expected_failures,
 )
 def test_attacks_on_a_classifier(attack, check):
     check(attack)
@@ -175,6 +182,15 @@ def test_attacks_on_stored_values_of_a_regressor(attack, check):
     check(attack)
 
 
+def test_the_threshold_between_neighbouring_floats_parts_them():
+    values = np.array([[0.0, 1.0], [0.0, np.nextafter(1.0, 2.0)]])
+    outputs = Outputs(values, classes=[0, 1], kind="decision")
+    records = Records(np.eye(2), [1, 1], outputs=outputs)
+    for membership in ([0, 1], [1, 0]):
+        attack = ThresholdAttack(signal="hinge").fit(records, membership)
+        assert attack.score(records, membership) == (1.0 if membership == [0, 1] else 0.0)
+
+
 # Why scikit-learn's own checks say nothing of an estimator that is no attack.
 EXCLUDED = {
     "ShadowPool": "takes Records, see the tests of transformers below",
@@ -222,9 +238,11 @@ def test_the_tags_say_who_takes_a_matrix():
         assert not one().__sklearn_tags__().input_tags.two_d_array
 
 
-@parametrize_with_checks(find_estimators_of_matrices())
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
+@pytest.mark.parametrize(
+    "estimator", find_estimators_of_matrices(), ids=lambda estimator: type(estimator).__name__
+)
+def test_scikit_learn_checks(estimator):
+    check_estimator(estimator, on_skip=None)
 
 
 RECORDS = CLASSIFIER.records
@@ -236,7 +254,6 @@ def make_transformers():
         "Signals of stored answers": Signals(signals=("loss",)),
         "ShadowPool": ShadowPool(TREE, 4, random_state=0),
         "ShadowPool of models": ShadowPool(TREE, 2, store="models", random_state=0),
-        "frozen ShadowPool": CLASSIFIER.shadows,
     }
 
 
@@ -276,19 +293,21 @@ def test_transformers_name_their_columns(transformer):
     evidence = transformer.fit(STORED).transform(STORED)
     names = transformer.get_feature_names_out()
     assert len(set(names)) == len(names) == evidence.shape[1]
-    if not isinstance(transformer, FrozenEstimator):
-        table = clone(transformer).set_output(transform="pandas").fit(STORED).transform(STORED)
-        pd.testing.assert_frame_equal(table, pd.DataFrame(evidence, columns=names), check_column_type=False)
+    table = transformer.set_output(transform="pandas").transform(STORED)
+    expected = pd.DataFrame(evidence, columns=names)
+    pd.testing.assert_frame_equal(table, expected, check_column_type=False)
 
 
-@pytest.mark.parametrize("call", ["transform", "get_feature_names_out", "membership"])
-def test_transformers_need_fit(transformer, call):
-    transformer = clone(transformer)
-    if isinstance(transformer, FrozenEstimator) or not hasattr(transformer, call):
-        pytest.skip("a frozen one is fitted, and only pools have membership")
-    arguments = () if call == "get_feature_names_out" else (STORED,)
+def test_transformers_need_fit(transformer):
     with pytest.raises(NotFittedError):
-        getattr(transformer, call)(*arguments)
+        transformer.transform(STORED)
+    with pytest.raises(NotFittedError):
+        transformer.get_feature_names_out()
+
+
+def test_the_membership_in_a_pool_needs_fit():
+    with pytest.raises(NotFittedError):
+        ShadowPool(TREE).membership(STORED)
 
 
 @pytest.mark.parametrize(
@@ -300,11 +319,11 @@ def test_transformers_need_fit(transformer, call):
     ],
 )
 def test_transformers_refuse_bad_input(transformer, given, error, message):
-    if not isinstance(transformer, FrozenEstimator):
-        with pytest.raises(error, match=message):
-            clone(transformer).fit(given)
     with pytest.raises(error, match=message):
-        transformer.fit(STORED).transform(given)
+        transformer.fit(given)
+    transformer.fit(STORED)
+    with pytest.raises(error, match=message):
+        transformer.transform(given)
 
 
 def test_a_pool_is_the_same_for_every_number_of_jobs():

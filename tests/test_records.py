@@ -14,7 +14,17 @@ from skmia import Outputs, Records
 
 X = np.arange(12.0).reshape(4, 3)
 Y = np.array(["a", "b", "a", "c"])
-CONTAINERS = ("ndarray", "image", "frame", "csr", "csc", "coo", "csr_array", "tensor", "list")
+CONTAINERS = (
+    "ndarray",
+    "image",
+    "frame",
+    "csr",
+    "csc",
+    "coo_matrix",
+    "csr_array",
+    "tensor",
+    "list",
+)
 
 
 def make_container(kind, values=X):
@@ -27,7 +37,7 @@ def make_container(kind, values=X):
         "frame": lambda: pd.DataFrame(values, columns=["p", "q", "r"]),
         "csr": lambda: sparse.csr_matrix(values),
         "csc": lambda: sparse.csc_matrix(values),
-        "coo": lambda: sparse.coo_matrix(values),
+        "coo_matrix": lambda: sparse.coo_matrix(values),
         "csr_array": lambda: sparse.csr_array(values),
         "list": lambda: values.tolist(),
     }[kind]()
@@ -81,7 +91,7 @@ def test_arrays_are_not_copied():
     assert np.shares_memory(Records(values)[1:3].X, values)
 
 
-@pytest.mark.parametrize("kind", ["csc", "coo"])
+@pytest.mark.parametrize("kind", ["csc", "coo_matrix"])
 def test_sparse_matrices_become_sliceable(kind):
     assert Records(make_container(kind)).X.format == "csr"
 

@@ -90,14 +90,16 @@ def make_parts(kind):
             "image": lambda: X.reshape(4, 1, 3, 1),
             "frame": lambda: pd.DataFrame({"p": [1, 2, 3, 4], "q": ["u", "v", None, "w"]}),
             "csr": lambda: sparse.csr_matrix(X),
-            "coo": lambda: sparse.coo_matrix(X),
+            "coo_matrix": lambda: sparse.coo_matrix(X),
             "csr_array": lambda: sparse.csr_array(X),
         }[kind]()
     records = Records(whole, Y, group=np.arange(4))
     return records, [records[:1], records[1:1], records[[1, 2]], records[3]]
 
 
-@pytest.mark.parametrize("kind", ["ndarray", "image", "frame", "csr", "coo", "csr_array", "tensor"])
+@pytest.mark.parametrize(
+    "kind", ["ndarray", "image", "frame", "csr", "coo_matrix", "csr_array", "tensor"]
+)
 def test_concat_undoes_slicing(kind):
     whole, parts = make_parts(kind)
     joined = Records.concat(part for part in parts)

@@ -21,7 +21,7 @@ from ._table import as_features, check_column, find_task, read_members, read_tab
 _TABLE_DEFAULTS = {"shadows": 64, "fpr": [0.01, 0.001]}
 
 # Of 900 non-members a rate of 0.001 says nothing.
-_DIGITS_DEFAULTS = {"shadows": 32, "fpr": [0.1, 0.01]}
+_DIGITS_DEFAULTS = {"shadows": 32, "fpr": [0.1, 0.02]}
 
 
 _RESERVED_FIELDS = frozenset({"X", "y", "fields", "group_by", "outputs"})

@@ -72,7 +72,8 @@ class LiRA(PoolAttack):
     and of those that were not (OUT) are each described by a distribution; the score is the log
     ratio of their densities at the victim's evidence,
     :math:`\log p_{in}(\phi) - \log p_{out}(\phi)`, averaged over augmentations. Offline it is
-    one-sided: how far the victim lies above the OUT models, :math:`\log\Pr(\phi_{out} \le \phi)`.
+    one-sided: by how many standard deviations the victim lies above the OUT models, which orders
+    records as :math:`\Pr(\phi_{out} \le \phi)` does and has no ties at 1.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ def find_both_moments(shadows, inside, outside):
     n_in, n_out = inside.sum(axis=0), outside.sum(axis=0)
     if (n_in + n_out < len(inside)).any():  # some models are left out of account
         return find_moments(shadows, inside), find_moments(shadows, outside)
-    # One side is what the other leaves of the total, which spares half of the passes.
+    # Both means in two passes: one side is what the other leaves of the total.
     weight = inside.astype(np.float32)
     divide_in, divide_out = np.maximum(n_in, 1), np.maximum(n_out, 1)
     total_in = np.einsum("qkn,kn->qn", shadows, weight)
@@ -70,16 +70,16 @@ def find_both_moments(shadows, inside, outside):
     mean_out = ((np.einsum("qkn->qn", shadows) - total_in) / divide_out).astype(np.float32)
     deviations = shadows - mean_out[:, None]
     deviations -= (mean_in - mean_out)[:, None] * weight
-    rest, squares = (
-        np.einsum("qkn->qn", deviations),
-        np.einsum("qkn,qkn->qn", deviations, deviations),
+    # Squares are never subtracted: next to a wide side nothing would be left of a narrow one.
+    deviations_in = deviations * weight
+    deviations -= deviations_in
+    rest_in, rest_out = (np.einsum("qkn->qn", one) for one in (deviations_in, deviations))
+    squares_in, squares_out = (
+        np.einsum("qkn,qkn->qn", one, one) for one in (deviations_in, deviations)
     )
-    deviations *= weight
-    rest_in = np.einsum("qkn->qn", deviations)
-    squares_in = np.einsum("qkn,qkn->qn", deviations, deviations)
     return (
         _assemble(n_in, divide_in, mean_in, rest_in, squares_in),
-        _assemble(n_out, divide_out, mean_out, rest - rest_in, squares - squares_in),
+        _assemble(n_out, divide_out, mean_out, rest_out, squares_out),
     )
 
 

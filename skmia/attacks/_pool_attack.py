@@ -69,6 +69,7 @@ class PoolAttack(BaseAttack):
     def _fit(self, records, membership):
         check_outputs_source(self.victim)
         self.pool_ = find_pool(self.shadows, records)
+        self.pool_.check_temperature(self.temperature)
         self._fit_pool(records)
 
     def _fit_pool(self, records):

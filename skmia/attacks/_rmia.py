@@ -9,8 +9,8 @@ from ..utils._sklearn import Interval
 from ..utils._validation import check_records
 from ._pool_attack import PoolAttack, find_partners
 
-# Decimals of log ratios, in nats, below which two records of the population tie.
-_DECIMALS = 6
+# Difference of log ratios, in nats, up to which two records of the population tie: rounding.
+_TIE = 1e-6
 
 # Below it a mean in single precision may have lost terms to underflow.
 _SMALLEST_MEAN = 1e-30
@@ -210,8 +210,9 @@ def _share_beaten(values, reference):
     jumps, so that the rounding of a value that ties with the reference does not matter.
     """
     n = len(reference)
-    distinct, first = np.unique(reference.round(_DECIMALS), return_index=True)
+    first = np.flatnonzero(np.diff(reference, prepend=-np.inf) > _TIE)
     last = np.append(first[1:], n)
+    distinct = reference[first]
     reached = (first + last) / 2 / n
     share = np.interp(values, distinct, reached)
     beyond = 1 - (1 - reached[-1]) * np.exp(np.minimum(distinct[-1] - values, 0))

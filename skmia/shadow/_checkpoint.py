@@ -20,6 +20,10 @@ from ._seeding import seed_estimator
 from ._worker import ShadowResult
 
 _FORMAT = 1
+
+# Entries of the manifest under names that say more to a person.
+_SHOWN = {"estimator_hash": "estimator"}
+_LABELS = {"estimator_hash": "estimator", "entropy": "random_state", "skmia": "version of skmia"}
 _MANIFEST = "manifest.json"
 
 
@@ -132,10 +136,11 @@ def check_same_pool(known, manifest, where):
     """
     for name in sorted({*manifest, *known} - {"estimator"}):
         if manifest.get(name) != known.get(name):
-            name = "estimator" if name == "estimator_hash" else name
+            shown = _SHOWN.get(name, name)
+            there, here = known.get(shown, known.get(name)), manifest.get(shown, manifest.get(name))
             raise CheckpointError(
-                f"{where} belongs to another pool: its {name} is {known.get(name)!r}, here it is "
-                f"{manifest.get(name)!r}."
+                f"{where} belongs to another pool, which differs in {_LABELS.get(name, name)}: "
+                f"{there!r} there, {here!r} here."
             )
 
 

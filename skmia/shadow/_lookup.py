@@ -86,6 +86,21 @@ class PoolLookup:
         squared = np.exp(-2 * self.signals_[0, 0].astype(np.float64))
         return float(np.sqrt(squared[~self.membership_].mean()))
 
+    def check_temperature(self, temperature):
+        """Refuse a temperature that the pool did not store.
+
+        Parameters
+        ----------
+        temperature : float
+            Wanted temperature; pools without probabilities take any.
+
+        Raises
+        ------
+        ValueError
+            Names the temperatures that are stored.
+        """
+        self._temperature_index(temperature)
+
     def _temperature_index(self, temperature):
         if not self._evidence().has_temperature:
             return 0
@@ -122,7 +137,8 @@ class PoolLookup:
         if len(unknown):
             raise ValueError(
                 f"{len(unknown)} of {len(records)} records are not in the shadow pool, first at "
-                f'position {unknown[0]}; fit the pool on them, or with store="models".'
+                f"position {unknown[0]}; fit it on all of them once and freeze it with "
+                'FrozenEstimator, or fit it with store="models".'
             )
         return columns
 

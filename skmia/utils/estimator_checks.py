@@ -24,7 +24,19 @@ __all__ = [
 
 
 class AttackProblem(NamedTuple):
-    """What an attack and its checks need."""
+    """What an attack and its checks need, as made by :func:`make_attack_problem`.
+
+    Attributes
+    ----------
+    victim : FrozenEstimator
+        Fitted on the members.
+    shadows : FrozenEstimator
+        A pool fitted on all records.
+    records : Records of n records
+        Members and non-members mixed.
+    membership : ndarray of shape (n,)
+        1 for members, 0 for non-members.
+    """
 
     victim: FrozenEstimator
     shadows: FrozenEstimator

@@ -28,6 +28,24 @@ def build_world(target, shadows, inside, membership=None):
 
 
 @pytest.fixture(scope="session")
+def put_models_in_the_victims_place():
+    """Scores of the records that each model was not trained on, with the model as the victim.
+
+    The model and its complement, the other one of its pair, are no shadow models meanwhile.
+    """
+
+    def score(world, score_world):
+        scores = []
+        for k in range(len(world.shadows)):
+            rest = [j for j in range(len(world.shadows)) if j not in (k, k ^ 1)]
+            reduced = build_world(world.shadows[k], world.shadows[rest], world.inside[rest])
+            scores.append(score_world(reduced)[~world.inside[k]])
+        return np.concatenate(scores)
+
+    return score
+
+
+@pytest.fixture(scope="session")
 def make_world():
     """Build a world of given scores: make_world(target, shadows, inside)."""
     return build_world

@@ -115,6 +115,19 @@ def test_natural_thresholds(draw_world, reference, offset):
     assert attack_on(draw_world(), reference=reference).offset_ == offset
 
 
+@pytest.mark.parametrize("reference", ["out", "midpoint", "rank"])
+def test_threshold_rests_on_models_in_the_victims_place(
+    draw_world, put_models_in_the_victims_place, reference
+):
+    world = draw_world(n_records=60, n_models=16)
+    scores = put_models_in_the_victims_place(
+        world, lambda some: score_world(some, reference=reference)
+    )
+    offset = attack_on(world, reference=reference, target_fpr=0.2).offset_
+    allowed = [cut for cut in scores if np.mean(scores >= cut) <= 0.2]
+    np.testing.assert_allclose(offset, min(allowed), rtol=1e-4)
+
+
 @pytest.mark.parametrize("reference", ["out", "midpoint"])
 @pytest.mark.parametrize("target_fpr", [0.01, 0.1])
 def test_wanted_false_positive_rate_is_met(draw_world, reference, target_fpr):

@@ -127,6 +127,24 @@ def test_pooled_variance_is_within_records(draw_world):
     np.testing.assert_allclose(shrunk.variance_out_, pooled_variance(world, 2, 1), rtol=1e-4)
 
 
+@pytest.mark.parametrize("narrow", [True, False])
+@pytest.mark.parametrize("variance", ["example", "shrunk"])
+def test_narrow_side_is_not_lost_beside_a_wide_one(make_world, narrow, variance):
+    rng = np.random.default_rng(0)
+    inside = np.tile([[True], [False]], (8, 30))
+    spread = np.where(inside == narrow, 1e-3, 5.0)
+    shadows = np.where(inside, 3.0, -5.0) + spread * rng.normal(size=inside.shape)
+    target = (3.0 if narrow else -5.0) + 1e-3 * rng.normal(size=30)
+    world = make_world(target, shadows, inside)
+    # Single precision leaves a thousandth of the narrow deviation.
+    np.testing.assert_allclose(
+        score_world(world, variance=variance),
+        score_by_loop(world, variance, True),
+        rtol=5e-3,
+        atol=5e-3,
+    )
+
+
 def test_offline_score_needs_no_in_models(draw_world, make_world):
     world = draw_world(n_models=8)
     for variance in VARIANCES:
@@ -261,6 +279,37 @@ def test_wanted_false_positive_rate_is_met(draw_world, target_fpr, settings):
     assert 0.85 * low <= flagged <= 1.15 * high
     true_positives = attack.predict(world.records)[world.membership == 1].mean()
     assert true_positives > 2 * target_fpr or target_fpr == 0.5
+
+
+@pytest.mark.parametrize("n_models", [8, 16])
+@pytest.mark.parametrize("online", [True, False])
+def test_threshold_rests_on_models_in_the_victims_place(
+    draw_world, put_models_in_the_victims_place, n_models, online
+):
+    world = draw_world(n_records=60, n_models=n_models)
+    settings = {"variance": "example", "online": online}
+    scores = put_models_in_the_victims_place(world, lambda some: score_world(some, **settings))
+    for target_fpr in (0.05, 0.3):
+        offset = attack_on(world, target_fpr=target_fpr, **settings).offset_
+        allowed = [cut for cut in scores if np.mean(scores >= cut) <= target_fpr]
+        np.testing.assert_allclose(offset, min(allowed), rtol=1e-3, atol=1e-3)
+
+
+def test_threshold_of_shrunken_variances_takes_the_pooled_ones_of_all_models(
+    draw_world, put_models_in_the_victims_place
+):
+    world = draw_world(n_records=60, n_models=16)
+    whole = attack_on(world, target_fpr=0.1)
+
+    def score(reduced):
+        attack = attack_on(reduced)
+        attack.variance_in_, attack.variance_out_ = whole.variance_in_, whole.variance_out_
+        return attack.score_samples(reduced.records)
+
+    scores = put_models_in_the_victims_place(world, score)
+    np.testing.assert_allclose(
+        whole.offset_, np.quantile(scores, 0.9, method="higher"), rtol=1e-3, atol=1e-3
+    )
 
 
 def test_threshold_at_a_false_positive_rate_needs_no_membership(draw_world):

@@ -187,6 +187,16 @@ def test_wanted_false_positive_rate_is_met(draw_world, target_fpr, settings):
     assert 0.85 * low <= flagged <= 1.15 * high
 
 
+@pytest.mark.parametrize("online", [True, False])
+def test_threshold_rests_on_models_in_the_victims_place(
+    draw_world, put_models_in_the_victims_place, online
+):
+    world = draw_world(n_records=60, n_models=16)
+    scores = put_models_in_the_victims_place(world, lambda some: score_world(some, online=online))
+    offset = attack_on(world, online=online, target_fpr=0.1).offset_
+    np.testing.assert_allclose(offset, np.quantile(scores, 0.9, method="higher"), rtol=1e-4)
+
+
 def test_natural_threshold_is_the_average_model(draw_world):
     world = draw_world()
     attack = attack_on(world)
@@ -230,9 +240,8 @@ def test_offline_score_needs_out_models(draw_world, make_world):
 
 def test_pool_without_the_temperature_is_refused(draw_world):
     world = draw_world()
-    attack = RMIA(shadows=FrozenEstimator(world.pool)).fit(world.records)
     with pytest.raises(ValueError, match=r"stores the temperatures \(1.0\), not 2.0"):
-        attack.score_samples(world.records)
+        RMIA(shadows=FrozenEstimator(world.pool)).fit(world.records)
 
 
 @pytest.mark.parametrize(

@@ -212,9 +212,12 @@ def test_records_of_the_pool_among_others_are_learned_from(audit):
         attack.fit(new)
 
 
-def test_random_state_decides(audit):
+@pytest.mark.parametrize("estimator", [None, RandomForestClassifier(5)])
+def test_random_state_decides(audit, estimator):
     first, again, other = (
-        audit.attack(random_state=seed, max_rows=60).score_samples(audit.records)
+        audit.attack(random_state=seed, max_rows=60, attack_estimator=estimator).score_samples(
+            audit.records
+        )
         for seed in (0, 0, 1)
     )
     np.testing.assert_array_equal(first, again)
@@ -235,6 +238,20 @@ def test_attack_models_see_as_many_members_as_others_and_no_more_than_asked_for(
     audit.attack(attack_estimator=Spy())
     per_class = np.bincount(audit.records.y) * N_MODELS // 2
     assert seen == [[n, n] for n in per_class]
+
+
+def test_sorted_probabilities_begin_with_the_largest(audit):
+    seen = []
+
+    class Spy(DecisionTreeClassifier):
+        def fit(self, X, y):
+            seen.append(X)
+            return super().fit(X, y)
+
+    audit.attack(attack_estimator=Spy(), features=["sorted_probabilities"])
+    X = np.vstack(seen)
+    assert (np.diff(X, axis=1) <= 0).all()
+    np.testing.assert_allclose(X.sum(axis=1), 1, rtol=1e-5)
 
 
 def test_stored_answers_of_the_victim_give_the_same_scores(audit):

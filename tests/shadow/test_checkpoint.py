@@ -103,14 +103,14 @@ def test_without_a_random_state_the_folder_remembers_the_halves(records, tmp_pat
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"estimator": DecisionTreeClassifier(max_depth=4)}, "its estimator is"),
-        ({"estimator": LogisticRegression()}, "its estimator is"),
-        ({"random_state": 1}, "its entropy is"),
-        ({"max_samples": 0.25}, "its sampling is"),
-        ({"temperatures": (1.0, 3.0)}, "its temperatures is"),
-        ({"store": "outputs"}, "its store is"),
-        ({"resolution": 0.1}, "its resolution is"),
-        ({"augment": lambda records: [records]}, "its queries is"),
+        ({"estimator": DecisionTreeClassifier(max_depth=4)}, "differs in estimator"),
+        ({"estimator": LogisticRegression()}, "differs in estimator"),
+        ({"random_state": 1}, "differs in random_state"),
+        ({"max_samples": 0.25}, "differs in sampling"),
+        ({"temperatures": (1.0, 3.0)}, "differs in temperatures"),
+        ({"store": "outputs"}, "differs in store"),
+        ({"resolution": 0.1}, "differs in resolution"),
+        ({"augment": lambda records: [records]}, "differs in queries"),
     ],
 )
 def test_folder_of_another_pool_is_refused(records, tmp_path, change, named):
@@ -121,10 +121,10 @@ def test_folder_of_another_pool_is_refused(records, tmp_path, change, named):
 
 def test_folder_of_other_records_is_refused(records, tmp_path):
     make_pool(tmp_path / "pool", 2).fit(records)
-    with pytest.raises(CheckpointError, match="its records is"):
+    with pytest.raises(CheckpointError, match="differs in records"):
         make_pool(tmp_path / "pool", 2).fit(records[::-1])
     grouped = records.with_fields(group_by=np.arange(120) // 2)
-    with pytest.raises(CheckpointError, match="its group_by is"):
+    with pytest.raises(CheckpointError, match="differs in group_by"):
         make_pool(tmp_path / "pool", 2).fit(grouped)
 
 
@@ -134,7 +134,7 @@ def test_folder_of_another_version_is_refused(records, tmp_path):
     manifest = json.loads(path.read_text())
     manifest["versions"]["scikit-learn"] = "0.1"
     path.write_text(json.dumps(manifest))
-    with pytest.raises(CheckpointError, match="its versions is"):
+    with pytest.raises(CheckpointError, match="differs in versions"):
         make_pool(tmp_path / "pool", 2).fit(records)
 
 
@@ -222,7 +222,7 @@ def test_warm_start_grows_in_memory(records, monkeypatch):
     pool = make_pool(n_estimators=4, warm_start=True).fit(records)
     assert_same(pool.set_params(n_estimators=10).fit(records), make_pool(None, 10).fit(records))
     assert len(fits) == 4 + 6 + 10
-    with pytest.raises(CheckpointError, match="its records is"):
+    with pytest.raises(CheckpointError, match="differs in records"):
         pool.fit(records[:100])
     assert clone(pool).fit(records[:100]).n_records_ == 100
 

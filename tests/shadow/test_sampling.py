@@ -32,6 +32,11 @@ def test_models_of_a_pair_share_no_record(n_records):
     np.testing.assert_array_equal(inside[::2], ~inside[1::2])
 
 
+def test_either_model_of_a_pair_may_have_the_odd_record():
+    sizes = fit_pool(distinct_records(5), 64).membership_.sum(axis=1)[::2]
+    assert set(sizes) == {2, 3}
+
+
 def test_pairs_are_drawn_independently():
     inside = fit_pool(distinct_records(2000), 8).membership_[::2]
     # Two independent halves agree on 1000 of 2000 records, sd 22.

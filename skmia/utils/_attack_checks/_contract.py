@@ -1,5 +1,6 @@
 """What scikit-learn expects of any estimator: parameters, clones, fitting, pickling."""
 
+import inspect
 import pickle
 import random
 from functools import partial
@@ -9,10 +10,19 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from ..._records import Records
-from ...victims._query import query_victim
-from ._helpers import expect, expect_close, expect_refusal, find_collaborator, fitted, fresh
+from ...victims._query import query_victim, unwrap
+from ._helpers import (
+    expect,
+    expect_close,
+    expect_refusal,
+    find_collaborator,
+    find_plain_state,
+    fitted,
+    fresh,
+)
 
 _READS_RECORDS = ("score_samples", "decision_function", "predict", "predict_proba")
 
@@ -20,14 +30,18 @@ _READS_RECORDS = ("score_samples", "decision_function", "predict", "predict_prob
 def check_attack_init_only_assigns(attack, records, membership):
     """The constructor stores its parameters as they are and does nothing else."""
     params = attack.get_params(deep=False)
-    made = type(attack)(**params)
-    for name, value in params.items():
-        expect(
-            getattr(made, name, None) is value,
-            f"__init__ must assign the parameter {name!r} as it is; it changed or copied it.",
-        )
-    further = sorted(set(vars(made)) - set(params))
-    expect(not further, f"__init__ must only assign its parameters; it also set {further}.")
+    signature = inspect.signature(type(attack)).parameters
+    defaults = {name: signature[name].default for name in params}
+    needed = {name: params[name] for name in params if defaults[name] is inspect.Parameter.empty}
+    for given in (params, {**defaults, **needed}):
+        made = type(attack)(**given)
+        for name, value in given.items():
+            expect(
+                getattr(made, name, None) is value,
+                f"__init__ must assign the parameter {name!r} as it is; it changed or copied it.",
+            )
+        further = sorted(set(vars(made)) - set(params))
+        expect(not further, f"__init__ must only assign its parameters; it also set {further}.")
 
 
 def check_attack_get_set_params(attack, records, membership):
@@ -93,18 +107,27 @@ def check_attack_fit_returns_self(attack, records, membership):
         expect(one.fit(records, bits) is one, "fit must return the attack itself.")
 
 
+def _hash_collaborators(params):
+    """Hash of what parameters hold; the victim and other models are asked instead."""
+    plain = {
+        name: find_plain_state(unwrap(value)) if hasattr(value, "get_params") else value
+        for name, value in params.items()
+    }
+    return joblib.hash(plain)
+
+
 def check_attack_fit_keeps_parameters(attack, records, membership):
     """The parameters are after fit and scoring what they were, and so is what is in them."""
     attack = fresh(attack)
     params = attack.get_params(deep=False)
     victim = params.get("victim")
-    shared = {name: value for name, value in params.items() if name != "victim"}
-    before = joblib.hash(shared)
+    before = _hash_collaborators(params)
     answers = None if victim is None else query_victim(victim, records.X).values
     attack.fit(records, membership).score_samples(records)
     for name, value in params.items():
         expect(getattr(attack, name) is value, f"fit must not replace the parameter {name!r}.")
-    expect(joblib.hash(shared) == before, "fit must not change what its parameters hold.")
+    same = _hash_collaborators(params) == before
+    expect(same, "fit must not change what its parameters hold.")
     if victim is not None:
         same = np.array_equal(query_victim(victim, records.X).values, answers)
         expect(same, "fit must not change the victim: its answers are others now.")
@@ -184,12 +207,15 @@ def check_attack_leaves_its_input_alone(attack, records, membership):
 def check_attack_scoring_keeps_its_state(attack, records, membership):
     """Scoring changes nothing in the fitted attack."""
     attack = fitted(attack, records, membership)
-    state = {name: value for name, value in vars(attack).items() if name != "victim"}
-    before = joblib.hash(state)
-    attack.score_samples(records)
+    names, before = set(vars(attack)), joblib.hash(find_plain_state(attack))
+    scores = attack.score_samples(records)
     attack.predict(records[:2])
-    after = {name: value for name, value in vars(attack).items() if name != "victim"}
-    expect(joblib.hash(after) == before, "Scoring must not change the fitted attack.")
+    further = sorted(set(vars(attack)) - names)
+    expect(not further, f"Scoring must set no attribute; it set {further}.")
+    same = joblib.hash(find_plain_state(attack)) == before
+    expect(same, "Scoring must not change the fitted attack.")
+    again = attack.score_samples(records)
+    expect_close(again, scores, "Scores must not depend on what was scored before")
 
 
 def _global_states():
@@ -226,11 +252,13 @@ def check_attack_unfitted_victim(attack, records, membership):
     victim = find_collaborator(attack, "victim")
     if victim is None:
         return
-    while isinstance(victim, FrozenEstimator):
-        victim = victim.estimator
-    if "function" in victim.get_params(deep=False):
-        return  # a CallableVictim is fitted as it is
-    attack = fresh(attack).set_params(victim=clone(victim))
+    victim = clone(unwrap(victim))
+    try:
+        check_is_fitted(victim)
+        return  # it learns nothing in fit, such as a CallableVictim
+    except NotFittedError:
+        pass
+    attack = fresh(attack).set_params(victim=victim)
     expect_refusal(
         lambda: attack.fit(records, membership),
         NotFittedError,

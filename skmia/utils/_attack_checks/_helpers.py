@@ -1,10 +1,18 @@
 """What the checks share."""
 
+from numbers import Number
+
 import numpy as np
 from sklearn.base import clone
 
-# Scores are computed in float32 and by matrix products whose rounding depends on the batch.
+from ..._records import Records
+
+# The same numbers computed again.
 _RELATIVE, _ABSOLUTE = 1e-5, 1e-6
+
+# Scores of the same record in another batch: sums in float32 and matrix products round otherwise,
+# and a small variance multiplies the difference.
+BATCH = 1e-3
 
 
 def expect(holds, sentence):
@@ -13,14 +21,14 @@ def expect(holds, sentence):
         raise AssertionError(sentence)
 
 
-def expect_close(actual, expected, claim):
+def expect_close(actual, expected, claim, relative=_RELATIVE):
     """Raise an AssertionError unless two arrays agree up to rounding."""
     actual, expected = np.asarray(actual), np.asarray(expected)
     expect(
         actual.shape == expected.shape,
         f"{claim}; got the shape {actual.shape} instead of {expected.shape}.",
     )
-    differs = ~np.isclose(actual, expected, rtol=_RELATIVE, atol=_ABSOLUTE)
+    differs = ~np.isclose(actual, expected, rtol=relative, atol=_ABSOLUTE)
     if differs.any():
         first = np.flatnonzero(differs.ravel())[0]
         raise AssertionError(
@@ -76,6 +84,15 @@ def fresh(attack):
 def fitted(attack, records, membership):
     """A fitted copy whose random numbers are fixed."""
     return fresh(attack).fit(records, membership)
+
+
+def find_plain_state(thing):
+    """Attributes of an object that are numbers, text, arrays or records, but no estimators.
+
+    An estimator may count its calls or build an index when it is first asked.
+    """
+    plain = (np.ndarray, Number, str, tuple, Records, type(None))
+    return {name: value for name, value in vars(thing).items() if isinstance(value, plain)}
 
 
 def find_collaborator(attack, name):
