@@ -68,7 +68,9 @@ def main():
         "RMIA": scale * median_time(lambda: loop_rmia(scores, victim), 1),
     }
     read = median_time(lambda: scores.sum())
-    print(f"{options.models} models x {options.records} records; one read of the array {read:.3f} s")
+    print(
+        f"{options.models} models x {options.records} records; one read of the array {read:.3f} s"
+    )
     print(f"{'attack':38s}{'seconds':>9s}{'loop / ours':>13s}{'ours / read':>13s}")
     attacks = {
         "LiRA shrunk": LiRA(None, pool),

@@ -88,7 +88,9 @@ def main():
     seconds = perf_counter() - start
     results = [attack_one_victim(records, model, attacks, seed) for seed in range(options.victims)]
     train, test = np.mean([gap for _, gap in results], axis=0)
-    print(f"{options.problem}: {len(records)} records, {options.shadows} shadows in {seconds:.0f} s")
+    print(
+        f"{options.problem}: {len(records)} records, {options.shadows} shadows in {seconds:.0f} s"
+    )
     print(f"{options.victims} victims, accuracy {train:.3f} on members, {test:.3f} on others")
     print(f"{'attack':28s}{'AUC':>15s}{'TPR @ 1% FPR':>16s}{'TPR @ 0.1% FPR':>16s}")
     for name in attacks:
