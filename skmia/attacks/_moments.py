@@ -3,6 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.utils import gen_batches
+
+# Numbers handled at once: beyond it, fresh memory for each step costs more than the arithmetic.
+_CACHED = 1 << 16
 
 SMALLEST_SPREAD = 1e-6
 
@@ -34,15 +38,12 @@ def find_moments(shadows, chosen):
     -------
     moments : Moments
     """
-    count = chosen.sum(axis=0)
+    count = count_models(chosen)
     divisor = np.maximum(count, 1)
     weight = chosen.astype(np.float32)
-    mean = np.einsum("qkn->qn", shadows * weight).astype(np.float64) / divisor
-    # Deviations from a rounded mean are small, so that single precision keeps their squares.
-    mean = mean.astype(np.float32)
+    mean = np.einsum("qkn->qn", shadows * weight) / divisor.astype(np.float32)
     deviations = (shadows - mean[:, None]) * weight
-    rest = np.einsum("qkn->qn", deviations)
-    return _assemble(count, divisor, mean, rest, np.einsum("qkn,qkn->qn", deviations, deviations))
+    return Moments(count, *_correct_mean(divisor, mean, deviations))
 
 
 def find_both_moments(shadows, inside, outside):
@@ -59,28 +60,52 @@ def find_both_moments(shadows, inside, outside):
     -------
     into, out : Moments
     """
-    n_in, n_out = inside.sum(axis=0), outside.sum(axis=0)
+    n_in, n_out = count_models(inside), count_models(outside)
     if (n_in + n_out < len(inside)).any():  # some models are left out of account
         return find_moments(shadows, inside), find_moments(shadows, outside)
-    # Both means in two passes: one side is what the other leaves of the total.
+    shape = (2, 2, len(shadows), shadows.shape[2])
+    means_and_squares = np.empty(shape)
+    divisors = np.maximum(n_in, 1), np.maximum(n_out, 1)
+    for rows in gen_batches(shadows.shape[2], max(1, _CACHED // len(inside))):
+        means_and_squares[..., rows] = _describe_sides(
+            shadows[:, :, rows], inside[:, rows], *(divisor[rows] for divisor in divisors)
+        )
+    (mean_in, squares_in), (mean_out, squares_out) = means_and_squares
+    return Moments(n_in, mean_in, squares_in), Moments(n_out, mean_out, squares_out)
+
+
+def count_models(chosen):
+    """Number of chosen models of each record."""
+    return np.einsum("kn->n", chosen.view(np.uint8), dtype=np.uint32).astype(np.int64)
+
+
+def _describe_sides(shadows, inside, divide_in, divide_out):
+    """Means and sums of squared deviations inside and outside, of a few records."""
     weight = inside.astype(np.float32)
-    divide_in, divide_out = np.maximum(n_in, 1), np.maximum(n_out, 1)
-    total_in = np.einsum("qkn,kn->qn", shadows, weight)
-    mean_in = (total_in / divide_in).astype(np.float32)
-    mean_out = ((np.einsum("qkn->qn", shadows) - total_in) / divide_out).astype(np.float32)
-    deviations = shadows - mean_out[:, None]
-    deviations -= (mean_in - mean_out)[:, None] * weight
+    one_side = shadows * weight
+    total_in = np.einsum("qkn->qn", one_side)
+    mean_in = total_in / divide_in.astype(np.float32)
+    mean_out = (np.einsum("qkn->qn", shadows) - total_in) / divide_out.astype(np.float32)
     # Squares are never subtracted: next to a wide side nothing would be left of a narrow one.
-    deviations_in = deviations * weight
-    deviations -= deviations_in
-    rest_in, rest_out = (np.einsum("qkn->qn", one) for one in (deviations_in, deviations))
-    squares_in, squares_out = (
-        np.einsum("qkn,qkn->qn", one, one) for one in (deviations_in, deviations)
-    )
+    other_side = shadows - mean_out[:, None]
+    one_side -= mean_in[:, None] * weight
+    np.subtract(1, weight, out=weight)
+    other_side *= weight
     return (
-        _assemble(n_in, divide_in, mean_in, rest_in, squares_in),
-        _assemble(n_out, divide_out, mean_out, rest_out, squares_out),
+        _correct_mean(divide_in, mean_in, one_side),
+        _correct_mean(divide_out, mean_out, other_side),
     )
+
+
+def _correct_mean(divisor, mean, deviations):
+    """Mean and sum of squares from deviations around a rounded mean.
+
+    Deviations are small, so that single precision keeps their squares; their own mean is what the
+    rounded one lacked.
+    """
+    rest = np.einsum("qkn->qn", deviations).astype(np.float64) / divisor
+    squares = np.einsum("qkn,qkn->qn", deviations, deviations)
+    return mean + rest, np.maximum(squares - divisor * rest**2, 0)
 
 
 def leave_out(moments, values, chosen):
@@ -106,12 +131,6 @@ def leave_out(moments, values, chosen):
     mean = moments.mean - away / divisor
     squares = moments.squares - away * np.where(chosen, values - mean, 0)
     return Moments(count, mean, np.maximum(squares, 0))
-
-
-def _assemble(count, divisor, mean, rest, squares):
-    """Moments from deviations around a rounded mean, whose own mean is what it lacked."""
-    rest = rest.astype(np.float64) / divisor
-    return Moments(count, mean + rest, np.maximum(squares - divisor * rest**2, 0))
 
 
 def chosen_values(values, chosen, n_each):

@@ -13,6 +13,7 @@ from ..shadow import ShadowPool
 from ..utils._sklearn import Interval
 from ..utils._validation import check_outputs_source
 from ..victims._query import unwrap
+from ._moments import count_models
 
 # Records scored at once: the evidence of 256 models on them stays within the cache.
 _BLOCK = 1024
@@ -98,7 +99,8 @@ class PoolAttack(BaseAttack):
         target = self.pool_.victim_evidence(self.victim, records, self.temperature)
         scores = np.empty(len(records))
         for rows, shadows, inside in self._blocks(records):
-            self._check_enough(inside.sum(axis=0), (~inside).sum(axis=0))
+            n_in = count_models(inside)
+            self._check_enough(n_in, len(inside) - n_in)
             scores[rows] = self._score(target[:, rows], shadows, inside, ~inside)
         return scores
 

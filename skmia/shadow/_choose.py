@@ -3,13 +3,14 @@
 import logging
 
 from ._backends import JoblibBackend
+from ._batched import BatchedTorchBackend
 from ._dask import DaskBackend
 
 _logger = logging.getLogger("skmia")
 
 
 def _batched_backends():
-    return []
+    return [BatchedTorchBackend()]
 
 
 def choose_backend(job, batched):

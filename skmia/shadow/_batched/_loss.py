@@ -1,0 +1,59 @@
+"""The losses of many models, as their nets compute them from what their modules return."""
+
+from functools import partial
+
+import torch
+from skorch import NeuralNetBinaryClassifier
+from torch import nn
+from torch.func import vmap
+
+_BY_LABEL = (nn.CrossEntropyLoss, nn.NLLLoss)
+_BY_ELEMENT = (
+    nn.BCELoss,
+    nn.BCEWithLogitsLoss,
+    nn.HuberLoss,
+    nn.L1Loss,
+    nn.MSELoss,
+    nn.SmoothL1Loss,
+)
+
+
+def loss_of(net, out, y):
+    """Loss of one model's batch."""
+    if isinstance(net, NeuralNetBinaryClassifier):
+        out = out.reshape(-1)  # what its infer does
+    return net.get_loss(out, y, training=True)
+
+
+class TotalLoss:
+    """Sum of the losses of many models on batches of one size.
+
+    Parameters
+    ----------
+    net : NeuralNet
+        Any of the models.
+    labels : Tensor
+        All targets.
+    """
+
+    def __init__(self, net, labels):
+        self.net = net
+        criterion = net.criterion_
+        plain = getattr(criterion, "reduction", None) == "mean" and not list(criterion.buffers())
+        numbers = labels.dtype == torch.int64 and labels.ndim == 1 and int(labels.min()) >= 0
+        by_label = type(criterion) in _BY_LABEL and numbers
+        self.by_label = plain and by_label and criterion.ignore_index < 0
+        self.by_element = plain and type(criterion) in _BY_ELEMENT
+
+    def __call__(self, out, y):
+        if not self._is_mean_of_records(out, y):
+            return vmap(partial(loss_of, self.net))(out, y).sum()
+        # One mean over the records of all models: a single loss in place of many.
+        return len(out) * loss_of(self.net, out.flatten(0, 1), y.flatten(0, 1))
+
+    def _is_mean_of_records(self, out, y):
+        if self.by_label:
+            return out.ndim == 3
+        # Other shapes are broadcast, record against record.
+        own = isinstance(self.net, NeuralNetBinaryClassifier) and out.numel() == y.numel()
+        return self.by_element and (out.shape == y.shape or own)

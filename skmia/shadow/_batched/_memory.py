@@ -1,0 +1,56 @@
+"""How much memory one model of a batched training takes."""
+
+import copy
+
+import torch
+
+# Copies of each parameter: in the net, stacked, its gradient, and up to three in the optimizer.
+_COPIES = 6
+# An activation, its gradient, and what the steps between them keep.
+_ACTIVATIONS = 3
+
+
+def bytes_per_model(prepared, table):
+    """Bytes of one model while it is trained, besides the records that all models share.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        One of the models.
+    table : Table or None
+        Rows that all models share.
+
+    Returns
+    -------
+    n_bytes : int
+    """
+    own = prepared.table if table is None else table
+    settings = prepared.net.get_params_for("iterator_train")
+    batch = settings.get("batch_size", prepared.net.batch_size)
+    n_rows = len(prepared.rows)
+    batch = n_rows if batch == -1 else min(batch, n_rows)
+    weights = sum(p.numel() * p.element_size() for p in prepared.net.module_.parameters())
+    one = own.X[prepared.rows[:2]]
+    gathered = one[0].numel() * one.element_size() * batch
+    activations = _activation_bytes(prepared.net.module_, one) * batch
+    rows = 16 * n_rows  # the order of the batches
+    if table is None:
+        rows += sum(2 * part.numel() * part.element_size() for part in own)
+    return max(1, _COPIES * weights + gathered + _ACTIVATIONS * activations + rows)
+
+
+def _activation_bytes(module, rows):
+    """Bytes of the outputs of all parts of a module for one record."""
+    total = 0
+
+    def count(part, inputs, out):
+        nonlocal total
+        if isinstance(out, torch.Tensor):
+            total += out.numel() * out.element_size()
+
+    probe = copy.deepcopy(module).eval()
+    for part in probe.modules():
+        part.register_forward_hook(count)
+    with torch.no_grad():
+        probe(rows)
+    return total // len(rows)
