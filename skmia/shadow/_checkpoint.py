@@ -81,7 +81,6 @@ def describe_job(job, records, entropy, design, backend):
     return {
         "format": _FORMAT,
         "skmia": __version__,
-        "versions": _versions(job.estimator),
         "estimator": repr(clone(job.estimator)),
         "estimator_hash": joblib.hash(_neutral(job.estimator)),
         "records": {"n": len(records), "hash": _hash_array(records.fingerprint)},
@@ -92,6 +91,7 @@ def describe_job(job, records, entropy, design, backend):
         "temperatures": [float(one) for one in settings.temperatures],
         "resolution": settings.resolution,
         "store": settings.store,
+        "versions": _versions(job.estimator),
         "backend": backend,
     }
 
@@ -134,7 +134,10 @@ def check_same_pool(known, manifest, where):
     CheckpointError
         Names what differs.
     """
-    for name in sorted({*manifest, *known} - {"estimator"}):
+    # In the order of the manifest, in which a cause stands before what follows from it.
+    for name in dict.fromkeys([*manifest, *known]):
+        if name == "estimator":
+            continue
         if manifest.get(name) != known.get(name):
             shown = _SHOWN.get(name, name)
             there, here = known.get(shown, known.get(name)), manifest.get(shown, manifest.get(name))

@@ -5,12 +5,13 @@ import logging
 from ._backends import JoblibBackend
 from ._batched import BatchedTorchBackend
 from ._dask import DaskBackend
+from ._linear import LinearBackend
 
 _logger = logging.getLogger("skmia")
 
 
 def _batched_backends():
-    return [BatchedTorchBackend()]
+    return [LinearBackend(), BatchedTorchBackend()]
 
 
 def choose_backend(job, batched):

@@ -39,7 +39,9 @@ def regression():
 
 
 def fit_pool(estimator, records, n_estimators=4, **settings):
-    return ShadowPool(estimator, n_estimators, **{"random_state": 0, **settings}).fit(records)
+    """A pool of models trained one by one; the batched backends have tests of their own."""
+    settings = {"random_state": 0, "batched": False, **settings}
+    return ShadowPool(estimator, n_estimators, **settings).fit(records)
 
 
 def global_draws():
@@ -607,3 +609,27 @@ def test_forest_of_regression_trees(regression):
     pool = fit_pool(RandomForestRegressor(5), regression, 8)
     inside, outside = pool.membership_, ~pool.membership_
     assert pool.signals_[0, 0][inside].mean() > pool.signals_[0, 0][outside].mean() + 0.2
+
+
+def test_the_way_of_training_is_chosen_and_explained(records):
+    linear = fit_pool(LogisticRegression(), records, batched="auto")
+    assert (linear.backend_, linear.backend_reason_) == (
+        "linear",
+        "it trains many of these models at once",
+    )
+    forest = fit_pool(RandomForestClassifier(3), records, batched="auto")
+    assert forest.backend_ == "joblib"
+    assert "linear: RandomForestClassifier is none of" in forest.backend_reason_
+    assert fit_pool(LogisticRegression(), records).backend_reason_ == "batched=False"
+    with pytest.raises(ValueError, match="batched=True is not possible here; linear: RandomFor"):
+        fit_pool(RandomForestClassifier(3), records, batched=True)
+
+
+def test_models_solved_together_are_those_solved_one_by_one(records):
+    # In float64: scikit-learn's own solver stops short of the optimum in single precision.
+    records = Records(records.X.astype(np.float64), records.y)
+    model = LogisticRegression(tol=1e-10, max_iter=1000)
+    one_by_one = fit_pool(model, records)
+    together = fit_pool(model, records, batched=True)
+    np.testing.assert_array_equal(together.membership_, one_by_one.membership_)
+    np.testing.assert_allclose(together.signals_, one_by_one.signals_, atol=1e-3)

@@ -1,0 +1,38 @@
+"""Symmetric systems of equations that say how well they can be solved."""
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dpocon
+
+# Systems closer than this to being singular are left to scikit-learn.
+SMALLEST_RCOND = 1e-9
+
+
+class Factor:
+    """Cholesky factor of a matrix that is scaled to a diagonal of ones first.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (d, d)
+        Symmetric, with no negative eigenvalue.
+
+    Attributes
+    ----------
+    rcond : float
+        Reciprocal of the condition number of the scaled matrix; 0 where it is singular.
+    """
+
+    def __init__(self, matrix):
+        self._scale = np.sqrt(np.maximum(np.diagonal(matrix), np.finfo(float).tiny))
+        matrix = matrix / self._scale / self._scale[:, None]
+        norm = np.abs(matrix).sum(axis=0).max()
+        self.rcond = 0.0
+        try:
+            self._factor = cho_factor(matrix, lower=True, overwrite_a=True)
+        except LinAlgError:
+            return
+        self.rcond = dpocon(self._factor[0], norm, uplo="L")[0]
+
+    def solve(self, right):
+        """Solution of matrix @ x = right."""
+        return cho_solve(self._factor, right / self._scale) / self._scale

@@ -1,0 +1,129 @@
+"""Solved linear models as fitted estimators, and their answers."""
+
+import warnings
+from copy import deepcopy
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import clone, is_regressor
+from sklearn.utils.extmath import softmax
+
+from ..._outputs import Outputs
+from ...utils._containers import take_rows
+from .._seeding import isolated_randomness, seed_estimator
+from .._worker import summarise_model
+from ._plan import affine_map, as_matrix, split_estimator
+
+_BYTES_OF_ANSWERS = 2**27
+
+
+class Workshop:
+    """Makes what a pool keeps of solved models.
+
+    Parameters
+    ----------
+    job : PoolJob
+        The pool.
+    plan : Plan
+        The same, as solvers read it.
+    """
+
+    def __init__(self, job, plan):
+        self._job, self._plan = job, plan
+        self._classes = None if is_regressor(plan.model) else np.unique(plan.y)
+        self._pattern, self.warnings = self._fit_pattern()
+        self._dtype = split_estimator(self._pattern)[1].coef_.dtype
+        self._queries = [as_matrix(X) for X in job.data.queries]
+
+    def _fit_pattern(self):
+        """An estimator fitted on next to nothing.
+
+        It has all attributes of a fitted one whatever the version of scikit-learn, the type of its
+        coefficients among them, and gives the warnings that its settings deserve.
+        """
+        pattern = clone(self._job.estimator)
+        model = split_estimator(pattern)[1]
+        steps = model.get_params().get("max_iter")
+        if steps is not None:
+            model.set_params(max_iter=1)
+        _, rows = np.unique(self._plan.y, return_index=True)
+        rows = rows[:2] if self._classes is None else rows
+        with isolated_randomness(self._job.seeds[0]), warnings.catch_warnings(record=True) as got:
+            warnings.simplefilter("always")
+            pattern.fit(take_rows(self._job.data.queries[0], rows), self._plan.y[rows])
+        if steps is not None:
+            model.set_params(max_iter=steps)
+        about_settings = (FutureWarning, DeprecationWarning)
+        kept = [one for one in got if issubclass(one.category, about_settings)]
+        return pattern, [(one.category, str(one.message)) for one in kept]
+
+    def finish(self, models, rows, solution):
+        """Answers of solved models to all records.
+
+        Parameters
+        ----------
+        models : ndarray of int
+            Numbers of all models of the solution.
+        rows : ndarray of int
+            Which of them are wanted.
+        solution : Solution
+
+        Yields
+        ------
+        k, result : int, ShadowResult
+        """
+        n_vectors, d = solution.coef.shape[1:]
+        n_rows = sum(len(X) for X in self._queries)
+        step = max(1, _BYTES_OF_ANSWERS // (8 * n_vectors * n_rows))
+        for begin in range(0, len(rows), step):
+            part = rows[begin : begin + step]
+            coef = solution.coef[part].reshape(-1, d).astype(self._dtype)
+            intercept = solution.intercept[part].ravel().astype(self._dtype)
+            values = [X @ coef.T + intercept for X in self._queries]
+            for j, row in enumerate(part):
+                own = slice(j * n_vectors, (j + 1) * n_vectors)
+                answers = [self._answer(one[:, own], solution.present[row]) for one in values]
+                yield int(models[row]), self._summarise(models[row], row, solution, answers)
+
+    def _answer(self, values, present):
+        if self._classes is None:
+            return Outputs(values, kind="value")
+        if values.shape[1] == 1:
+            proba = expit(values[:, 0])
+            return Outputs(np.column_stack([1 - proba, proba]), self._classes, "proba")
+        proba = softmax(values[:, present])
+        return Outputs(proba, self._classes[present], "proba").aligned_to(self._classes)
+
+    def _summarise(self, k, row, solution, answers):
+        settings = self._job.settings
+        model = self._make_model(k, row, solution) if settings.store == "models" else None
+        return summarise_model(answers, self._plan.y, settings, model, list(self.warnings))
+
+    def _make_model(self, k, row, solution):
+        estimator = deepcopy(self._pattern)
+        seed_estimator(estimator, self._job.seeds[k])
+        coef, intercept = solution.coef[row], solution.intercept[row]
+        if self._plan.scaler is not None:
+            scaler = self._plan.fit_scaler(k)
+            shift, divisor = affine_map(scaler)
+            coef, intercept = coef * divisor, intercept + coef @ shift
+            _put_scaler(estimator, scaler)
+        model = split_estimator(estimator)[1]
+        if self._classes is None:
+            coef, intercept = coef[0], intercept[0]
+        elif len(coef) > 1:
+            own = solution.present[row]
+            coef, intercept, model.classes_ = coef[own], intercept[own], self._classes[own]
+        model.coef_ = coef.astype(self._dtype)
+        model.intercept_ = np.asarray(intercept, dtype=self._dtype)[()]
+        if getattr(model, "n_iter_", None) is not None:
+            model.n_iter_ = np.array([solution.n_iter[row]], dtype=np.int32)
+        for name, value in solution.further[row].items():
+            setattr(model, name, value)
+        return estimator
+
+
+def _put_scaler(estimator, scaler):
+    kinds = [type(step) for _, step in estimator.steps]
+    place = kinds.index(type(scaler))
+    estimator.steps[place] = (estimator.steps[place][0], scaler)
