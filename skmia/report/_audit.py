@@ -100,7 +100,7 @@ def audit(
     """
     check_records(records)
     membership = check_membership(membership, len(records))
-    fprs = [check_rate(rate, "fprs") for rate in fprs]
+    fprs = [check_rate(rate, "fprs") for rate in np.atleast_1d(fprs).tolist()]
     level = check_confidence_level(confidence_level)
     subsets = find_subsets(records, group)
     seeds, clock = _draw_seeds(random_state), Clock()
