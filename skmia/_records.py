@@ -154,7 +154,8 @@ class Records:
     array(['f', 'f'], dtype='<U1')
     """
 
-    __slots__ = ("X", "_fields", "_fingerprint", "y")
+    # _rows holds a container and which of its rows are meant (None: all).
+    __slots__ = ("_fields", "_fingerprint", "_rows", "y")
 
     # Without it Python would iterate through __getitem__, and numpy would build an array of
     # records.
@@ -164,18 +165,18 @@ class Records:
         X = as_rows(X)
         n_records = X.shape[0]
         checked = {name: _as_field(name, values, n_records) for name, values in fields.items()}
-        self._assign(X, None if y is None else _as_labels(y, n_records), checked, None)
+        self._assign((X, None), None if y is None else _as_labels(y, n_records), checked, None)
 
-    def _assign(self, X, y, fields, fingerprint):
+    def _assign(self, rows, y, fields, fingerprint):
         for name, value in zip(
-            ("X", "y", "_fields", "_fingerprint"), (X, y, fields, fingerprint), strict=True
+            ("_rows", "y", "_fields", "_fingerprint"), (rows, y, fields, fingerprint), strict=True
         ):
             object.__setattr__(self, name, value)
 
     @classmethod
-    def _from_checked(cls, X, y, fields, fingerprint=None):
+    def _from_checked(cls, rows, y, fields, fingerprint=None):
         records = cls.__new__(cls)
-        records._assign(X, y, fields, fingerprint)
+        records._assign(rows, y, fields, fingerprint)
         return records
 
     @classmethod
@@ -271,6 +272,16 @@ class Records:
         return MappingProxyType(self._fields)
 
     @property
+    def X(self):
+        container, key = self._rows
+        if key is not None:
+            # Taken when somebody asks: a search over attack settings slices records a thousand
+            # times and reads their fingerprints and stored answers alone.
+            container = read_only(take_rows(container, key))
+            object.__setattr__(self, "_rows", (container, None))
+        return container
+
+    @property
     def fingerprint(self):
         if self._fingerprint is None:
             object.__setattr__(self, "_fingerprint", read_only(hash_records(self.X, self.y)))
@@ -293,7 +304,9 @@ class Records:
         records : Records
         """
         checked = {name: _as_field(name, values, len(self)) for name, values in fields.items()}
-        return self._from_checked(self.X, self.y, {**self._fields, **checked}, self._fingerprint)
+        return self._from_checked(
+            self._rows, self.y, {**self._fields, **checked}, self._fingerprint
+        )
 
     def with_outputs(self, victim):
         """Ask the victim once and keep its answers as the field ``outputs``.
@@ -326,7 +339,8 @@ class Records:
         return self.with_fields(outputs=query_victim(victim, self.X))
 
     def __len__(self):
-        return self.X.shape[0]
+        container, key = self._rows
+        return container.shape[0] if key is None else len(key)
 
     def __getitem__(self, key):
         if isinstance(key, str):
@@ -336,8 +350,17 @@ class Records:
             return self._fields[key]
         key = _as_key(key, len(self))
         fields = {name: read_only(take_rows(values, key)) for name, values in self._fields.items()}
-        X, y = read_only(take_rows(self.X, key)), read_only(take_rows(self.y, key))
-        return self._from_checked(X, y, fields, read_only(self.fingerprint[key]))
+        y, fingerprint = read_only(take_rows(self.y, key)), read_only(self.fingerprint[key])
+        return self._from_checked(self._select(key), y, fields, fingerprint)
+
+    def _select(self, key):
+        container, known = self._rows
+        if known is None and isinstance(key, slice):
+            return take_rows(container, key), None  # a view, which costs nothing
+        if isinstance(key, slice):
+            return container, known[key]
+        key = key % len(self) if len(self) else key  # negative numbers count from the end
+        return container, key if known is None else known[key]
 
     def __setattr__(self, name, value=None):
         raise AttributeError(
@@ -362,8 +385,8 @@ class Records:
     @classmethod
     def _from_checked_args(cls, X, y, fields, fingerprint):
         fields = {name: read_only(unpack(values)) for name, values in fields.items()}
-        X = read_only(unpack(X))
-        return cls._from_checked(X, read_only(y), fields, read_only(fingerprint))
+        rows = read_only(unpack(X)), None
+        return cls._from_checked(rows, read_only(y), fields, read_only(fingerprint))
 
     def __repr__(self):
         y = "" if self.y is None else f", y={self.y.dtype}"
