@@ -3,8 +3,8 @@
 Each case is some epochs of models on one thread, first in the loop of scikit-learn and then in
 stacks; the largest difference of a weight is printed too. The last column is the share of the time
 together that the products of the first layer take by themselves, which no sharing saves. Given a
-table, the estimator of ``skmia audit --estimator mlp`` is trained on halves of it, in two processes,
-by both backends. Asserts nothing.
+table, the estimator of ``skmia audit --estimator mlp`` is trained on halves of it, in two
+processes, by both backends. Asserts nothing.
 
     python benchmarks/bench_perceptrons.py [--models 64] [--table adult.csv.gz --target income]
 """
@@ -15,6 +15,7 @@ from pathlib import Path
 from time import perf_counter
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
 from threadpoolctl import threadpool_limits
@@ -105,7 +106,9 @@ def run_table(options):
     settings = PoolSettings((1.0,), "auto", "models")
     job = PoolJob(estimator, PoolData([X], y), inside, seeds, settings, 2)
     seconds, results = {}, {}
+    short = clone(estimator).set_params(**{f"{estimator.steps[-1][0]}__max_iter": 1})
     for backend in (PerceptronBackend(), JoblibBackend()):
+        dict(backend.run(job._replace(estimator=short), range(2)))  # workers start and import
         start = perf_counter()
         results[backend.name] = dict(backend.run(job, range(n_models)))
         seconds[backend.name] = perf_counter() - start

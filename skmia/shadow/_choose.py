@@ -6,12 +6,13 @@ from ._backends import JoblibBackend
 from ._batched import BatchedTorchBackend
 from ._dask import DaskBackend
 from ._linear import LinearBackend
+from ._perceptron import PerceptronBackend
 
 _logger = logging.getLogger("skmia")
 
 
 def _batched_backends():
-    return [LinearBackend(), BatchedTorchBackend()]
+    return [LinearBackend(), PerceptronBackend(), BatchedTorchBackend()]
 
 
 def choose_backend(job, batched):
