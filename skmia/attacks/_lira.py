@@ -193,7 +193,7 @@ class LiRA(PoolAttack):
                 f"variance={self.variance!r}, online={self.online}, compat={self.compat!r}."
             )
         sides = {"in": [], "out": []}
-        self._reference = None if self.compat is None else ReferenceStatistics()
+        self._reference = None
         for _, shadows, inside in self._blocks(records):
             self._check_enough(inside.sum(axis=0), (~inside).sum(axis=0))
             both = find_both_moments(shadows, inside, ~inside)
@@ -203,12 +203,12 @@ class LiRA(PoolAttack):
                 sides[side].append(
                     [moments.squares.sum(axis=1), np.full(len(shadows), count.sum())]
                 )
-            if self._reference is not None:
-                self._reference.update(shadows, inside)
         for side, parts in sides.items():
             squares, count = np.sum(parts, axis=0)
             pooled = np.maximum(squares / np.maximum(count, 1), SMALLEST_SPREAD**2)
             setattr(self, f"variance_{side}_", pooled)
+        if self.compat is not None:
+            self._reference = ReferenceStatistics(self._blocks(records))
 
     def _score(self, target, shadows, inside, outside):
         if self._reference is not None:

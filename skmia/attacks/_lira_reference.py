@@ -11,23 +11,25 @@ class ReferenceStatistics:
 
     It cuts all records to the smallest number of IN and of OUT models, takes medians, and for a
     fixed variance the standard deviation of all numbers around their grand mean.
+
+    Parameters
+    ----------
+    blocks : iterable of (slice, ndarray, ndarray)
+        Evidence and training sets as a pool gives them, block by block.
     """
 
-    def __init__(self):
-        self._parts = []
+    def __init__(self, blocks):
+        parts = [(shadows, inside) for _, shadows, inside in blocks]
+        counts = np.concatenate([inside.sum(axis=0) for _, inside in parts])
+        self.n_in, self.n_out = counts.min(), len(parts[0][1]) - counts.max()
+        self.std_in = self._grand_std(parts, True, self.n_in)
+        self.std_out = self._grand_std(parts, False, self.n_out)
 
-    def update(self, shadows, inside):
-        """Take in the evidence of further records."""
-        self._parts.append((shadows, inside))
-        counts = np.concatenate([part[1].sum(axis=0) for part in self._parts])
-        self.n_in, self.n_out = counts.min(), len(inside) - counts.max()
-        self.std_in = self._grand_std(True, self.n_in)
-        self.std_out = self._grand_std(False, self.n_out)
-
-    def _grand_std(self, side, n_each):
+    @staticmethod
+    def _grand_std(parts, side, n_each):
         if n_each == 0:
             return 0.0  # offline there may be no IN models, and none are needed
-        values = [chosen_values(shadows, inside == side, n_each) for shadows, inside in self._parts]
+        values = [chosen_values(shadows, inside == side, n_each) for shadows, inside in parts]
         return np.std(np.concatenate(values, axis=2), dtype=np.float64)
 
     def score(self, target, shadows, inside, outside, online, fix_variance):

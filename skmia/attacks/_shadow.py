@@ -215,9 +215,6 @@ class ShadowAttack(BaseAttack):
         return values if name == "probabilities" else -np.sort(-values, axis=1)
 
     def _score_samples(self, records):
-        return self._find_probabilities(records)
-
-    def _find_probabilities(self, records):
         outputs = query(self.victim, records)
         if outputs.kind != self.pool_.output_kind_:
             raise ValueError(
