@@ -1,7 +1,5 @@
 """The power of an attack, measured with shadow models in the victim's place."""
 
-import copy
-
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
@@ -133,7 +131,7 @@ def power_curve(attack, records, *, n_estimators=None, n_targets=16, max_fprs=(0
     for size in n_estimators:
         if size % 2 or not 4 <= size <= most:
             raise ValueError(f"n_estimators must be even numbers from 4 to {most}; got {size}.")
-        smaller = clone(attack).set_params(shadows=FrozenEstimator(_first_models(pool, size)))
+        smaller = clone(attack).set_params(shadows=FrozenEstimator(pool.first(size)))
         models = np.unique(np.linspace(0, size - 1, min(size, n_targets)).astype(int))
         parts[size] = leave_one_model_out(smaller, records, models=models, max_fprs=max_fprs)
     return pd.concat(parts, names=["n_estimators"])
@@ -149,18 +147,6 @@ def _prepare(attack, records):
     pool = find_pool(attack.shadows, records)
     attack = clone(attack).set_params(shadows=FrozenEstimator(pool))
     return attack.fit(records), pool
-
-
-def _first_models(pool, size):
-    """A pool of the first models, which reads the arrays of the whole one."""
-    smaller = copy.copy(pool)
-    smaller.n_estimators = size
-    smaller.membership_ = pool.membership_[:size]
-    smaller.signals_ = pool.signals_[:, :, :size]
-    smaller.outputs_ = None if pool.outputs_ is None else pool.outputs_[:size]
-    smaller.estimators_ = None if pool.estimators_ is None else pool.estimators_[:size]
-    smaller._model_steps = pool._model_steps[:size]
-    return smaller
 
 
 def _measure(scores, members, max_fprs):

@@ -1,5 +1,7 @@
 """Reading a fitted pool: which record is which column, and what the models say of it."""
 
+import copy
+
 import numpy as np
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
@@ -85,6 +87,27 @@ class PoolLookup:
             return None
         squared = np.exp(-2 * self.signals_[0, 0].astype(np.float64))
         return float(np.sqrt(squared[~self.membership_].mean()))
+
+    def first(self, n_estimators):
+        """A pool of the first models alone.
+
+        Parameters
+        ----------
+        n_estimators : int
+            How many models, at most those of the pool.
+
+        Returns
+        -------
+        pool : ShadowPool
+            Fitted; it reads the arrays of this one and copies none.
+        """
+        pool = copy.copy(self)
+        pool.n_estimators = n_estimators
+        for name in ("membership_", "outputs_", "estimators_", "_model_steps"):
+            values = getattr(self, name)
+            setattr(pool, name, None if values is None else values[:n_estimators])
+        pool.signals_ = self.signals_[:, :, :n_estimators]
+        return pool
 
     def check_temperature(self, temperature):
         """Refuse a temperature that the pool did not store.

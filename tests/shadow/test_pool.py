@@ -633,3 +633,12 @@ def test_models_solved_together_are_those_solved_one_by_one(records):
     together = fit_pool(model, records, batched=True)
     np.testing.assert_array_equal(together.membership_, one_by_one.membership_)
     np.testing.assert_allclose(together.signals_, one_by_one.signals_, atol=1e-3)
+
+
+def test_the_first_models_are_a_pool_that_copies_nothing(records):
+    pool = fit_pool(LogisticRegression(), records, 8, store="models")
+    first = pool.first(4)
+    assert len(first.estimators_) == first.n_estimators == 4
+    np.testing.assert_array_equal(first.transform(records), pool.transform(records)[:, :4])
+    assert np.shares_memory(first.signals_, pool.signals_)
+    assert pool.n_estimators == 8
