@@ -55,13 +55,22 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
         check_records(records)
         if membership is not None:
             membership = check_membership(membership, len(records))
+        elif self.__sklearn_tags__().target_tags.required:
+            raise ValueError(
+                f"{type(self).__name__} learns from known members and non-members; give their "
+                "membership: fit(records, membership)."
+            )
         self._fit(records, membership)
         self.classes_ = np.array([0, 1])
         if membership is None:
             self.offset_ = float(self._natural_offset(records))
         else:
-            self.offset_ = _best_threshold(membership, self.score_samples(records))
+            self.offset_ = _best_threshold(membership, self._score_fitted(records))
         return self
+
+    def _score_fitted(self, records):
+        """Scores of the records given to ``fit``, for the threshold."""
+        return self.score_samples(records)
 
     def score_samples(self, records):
         """Evidence that each record is a member.
@@ -147,4 +156,5 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.classifier_tags.multi_class = False
+        tags.target_tags.required = False
         return tags

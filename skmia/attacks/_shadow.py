@@ -186,15 +186,15 @@ class ShadowAttack(BaseAttack):
         """Sort the features into arrays, signals and one-hot encoded fields."""
         if len(self.features) == 0:
             raise ValueError("features must name at least one feature; got none.")
-        self._encoders = {}
+        self._encoders, signals = {}, get_signal_names(answers_only=True)
         for name in self.features:
             if name in records.fields and name != "outputs":
                 encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
                 self._encoders[name] = encoder.fit(records[name].reshape(-1, 1))
-            elif name not in _ARRAYS and name not in get_signal_names():
+            elif name not in _ARRAYS and name not in signals:
                 raise ValueError(
                     f"Feature {name!r} is neither one of {', '.join(_ARRAYS)}, nor a signal "
-                    f"({', '.join(get_signal_names())}), nor a field of the records "
+                    f"({', '.join(signals)}), nor a field of the records "
                     f"({', '.join(records.fields) or 'they have none'})."
                 )
 

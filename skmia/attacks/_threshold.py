@@ -1,10 +1,10 @@
-"""The attack that needs nothing but the victim's answer."""
+"""The attack that compares one signal with a threshold."""
 
 from numbers import Real
 
 from ..base import BaseAttack
 from ..signals import Signal, get_signal
-from ..utils._validation import check_outputs_source, query
+from ..utils._validation import check_outputs_source
 
 
 class ThresholdAttack(BaseAttack):
@@ -75,7 +75,7 @@ class ThresholdAttack(BaseAttack):
             )
 
     def _score_samples(self, records):
-        return self.signal_(query(self.victim, records), records.y)
+        return self.signal_.of(self.victim, records)
 
     def _natural_offset(self, records):
         if self.mean_train_loss is not None:

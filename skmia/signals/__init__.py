@@ -1,6 +1,6 @@
-"""Evidence of membership in a victim's answers."""
+"""Evidence of membership, one number per record."""
 
-from ._base import Signal
+from ._base import AnswerSignal, Signal, VictimSignal
 from ._confidence import (
     ODIN,
     Confidence,
@@ -20,6 +20,7 @@ from ._signals import Signals
 __all__ = [
     "ODIN",
     "AbsoluteError",
+    "AnswerSignal",
     "Confidence",
     "Correctness",
     "Doctor",
@@ -32,6 +33,7 @@ __all__ = [
     "Signal",
     "Signals",
     "SquaredError",
+    "VictimSignal",
     "get_signal",
     "get_signal_names",
 ]

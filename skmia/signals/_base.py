@@ -1,6 +1,8 @@
-"""The interface of a signal: one number of evidence per record."""
+"""The interfaces of a signal: one number of evidence per record."""
 
 from abc import ABC, abstractmethod
+
+from ..utils._validation import query
 
 _METHODS = {
     "proba": "predict_proba",
@@ -12,10 +14,47 @@ _METHODS = {
 
 
 class Signal(ABC):
-    """Evidence of membership that can be read from a victim's answer to a record.
+    """Evidence of membership: one number per record, higher = more likely a member.
+
+    Base of :class:`AnswerSignal`, which reads what the victim answers to a record, and of
+    :class:`VictimSignal`, which handles the victim itself.
+
+    Attributes
+    ----------
+    name : str
+        The name under which attacks take the signal.
+    """
+
+    name: str
+
+    @abstractmethod
+    def of(self, victim, records):
+        """Evidence of each record.
+
+        Parameters
+        ----------
+        victim : fitted estimator or None
+            Model under attack; None stands for the answers stored in the records.
+        records : Records of n records
+            Labelled records.
+
+        Returns
+        -------
+        evidence : ndarray of shape (n,)
+            Higher = more likely a member.
+
+        Raises
+        ------
+        ValueError
+            When the victim does not answer what the signal needs.
+        """
+
+
+class AnswerSignal(Signal):
+    """Evidence in a victim's answer to a record.
 
     A subclass names itself, says which kinds of :class:`~skmia.Outputs` it can read, and computes
-    one number per record, higher = more likely a member.
+    one number per record in ``_evaluate(outputs, y)``.
 
     Attributes
     ----------
@@ -25,11 +64,13 @@ class Signal(ABC):
         Kinds of outputs it reads.
     """
 
-    name: str
     reads: tuple
 
+    def of(self, victim, records):
+        return self(query(victim, records), records.y)
+
     def __call__(self, outputs, y):
-        """Evidence of each record.
+        """Evidence in answers that are at hand.
 
         Parameters
         ----------
@@ -58,3 +99,26 @@ class Signal(ABC):
     @abstractmethod
     def _evaluate(self, outputs, y):
         """Compute the evidence from outputs of a kind that the signal reads."""
+
+
+class VictimSignal(Signal):
+    """Evidence that takes the victim itself: its gradients, or its answers to changed records.
+
+    A subclass names itself and computes one number per record in ``_inspect(victim, records)``.
+
+    Attributes
+    ----------
+    name : str
+        The name under which attacks take the signal.
+    """
+
+    def of(self, victim, records):
+        if victim is None:
+            raise ValueError(
+                f"Signal {self.name!r} needs the victim itself; stored answers are not enough."
+            )
+        return self._inspect(victim, records)
+
+    @abstractmethod
+    def _inspect(self, victim, records):
+        """Compute the evidence from a fitted victim."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._outputs import PROBABILITY_FLOOR, log_sum_exp
-from ._base import Signal
+from ._base import AnswerSignal
 
 _PROBABILITIES = ("proba", "logits")
 _LARGEST_LOGIT = -np.log(PROBABILITY_FLOOR)
@@ -22,7 +22,7 @@ def _log_others(outputs, log_proba):
 
 
 @dataclass(frozen=True)
-class Loss(Signal):
+class Loss(AnswerSignal):
     """Minus the loss: log p_y in nats for a classifier, minus the squared residual for a regressor.
 
     Source: Yeom et al. (2018).
@@ -45,7 +45,7 @@ class Loss(Signal):
 
 
 @dataclass(frozen=True)
-class Confidence(Signal):
+class Confidence(AnswerSignal):
     """Probability of the label, p_y in [0, 1].
 
     Examples
@@ -64,7 +64,7 @@ class Confidence(Signal):
 
 
 @dataclass(frozen=True)
-class MaxSoftmax(Signal):
+class MaxSoftmax(AnswerSignal):
     """Largest probability, whatever the label (softmax response).
 
     Examples
@@ -83,7 +83,7 @@ class MaxSoftmax(Signal):
 
 
 @dataclass(frozen=True)
-class Entropy(Signal):
+class Entropy(AnswerSignal):
     """Minus the entropy of the probabilities, in nats; the label is not used.
 
     Source: Salem et al. (2019).
@@ -106,7 +106,7 @@ class Entropy(Signal):
 
 
 @dataclass(frozen=True)
-class ModifiedEntropy(Signal):
+class ModifiedEntropy(AnswerSignal):
     """Minus the modified entropy, which falls with the probability of the label, in nats.
 
     The entropy-like sum is (1 - p_y) (-log p_y) + sum over the other classes of p_k (-log(1 -
@@ -134,7 +134,7 @@ class ModifiedEntropy(Signal):
 
 
 @dataclass(frozen=True)
-class Correctness(Signal):
+class Correctness(AnswerSignal):
     """1 where the predicted class is the label, else 0 (the baseline attack).
 
     Examples
@@ -153,7 +153,7 @@ class Correctness(Signal):
 
 
 @dataclass(frozen=True)
-class ScaledLogit(Signal):
+class ScaledLogit(AnswerSignal):
     """Log odds of the label, log p_y - log(1 - p_y), in nats.
 
     Probabilities of exactly 0 or 1 are cut at 1e-12 before the logarithm. Source: Carlini et al.
@@ -178,7 +178,7 @@ class ScaledLogit(Signal):
 
 
 @dataclass(frozen=True)
-class Hinge(Signal):
+class Hinge(AnswerSignal):
     """Margin of the label: its logit, log-probability or decision value minus the best other.
 
     Examples
@@ -197,7 +197,7 @@ class Hinge(Signal):
 
 
 @dataclass(frozen=True)
-class ODIN(Signal):
+class ODIN(AnswerSignal):
     """Largest probability after dividing the logits by a temperature.
 
     Source: Liang et al. (2018), used for membership by del Grosso (2023), without perturbation of
@@ -225,7 +225,7 @@ class ODIN(Signal):
 
 
 @dataclass(frozen=True)
-class Doctor(Signal):
+class Doctor(AnswerSignal):
     """Sum of the squared probabilities after dividing the logits by a temperature.
 
     Source: Granese et al. (2021), used for membership by del Grosso (2023).

@@ -1,6 +1,6 @@
 """Signals by name."""
 
-from ._base import Signal
+from ._base import AnswerSignal, Signal
 from ._confidence import (
     ODIN,
     Confidence,
@@ -34,8 +34,13 @@ _SIGNALS = {
 }
 
 
-def get_signal_names():
+def get_signal_names(*, answers_only=False):
     """Names under which attacks and :class:`Signals` take a signal.
+
+    Parameters
+    ----------
+    answers_only : bool, default=False
+        Whether to leave out the signals that need more than the victim's answers to the records.
 
     Returns
     -------
@@ -47,7 +52,11 @@ def get_signal_names():
     >>> get_signal_names()[:4]
     ['absolute_error', 'confidence', 'correctness', 'doctor']
     """
-    return sorted(_SIGNALS)
+    return sorted(
+        name
+        for name, signal in _SIGNALS.items()
+        if not answers_only or issubclass(signal, AnswerSignal)
+    )
 
 
 def get_signal(signal):

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._base import Signal
+from ._base import AnswerSignal
 
 
 @dataclass(frozen=True)
-class SquaredError(Signal):
+class SquaredError(AnswerSignal):
     """Minus the squared residual, in squared units of y.
 
     Examples
@@ -27,7 +27,7 @@ class SquaredError(Signal):
 
 
 @dataclass(frozen=True)
-class AbsoluteError(Signal):
+class AbsoluteError(AnswerSignal):
     """Minus the absolute residual, in units of y.
 
     Examples

@@ -6,12 +6,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..utils._sklearn import validate_params_of
 from ..utils._validation import check_finite, check_outputs_source, check_records, query
-from ._base import Signal
+from ._base import AnswerSignal, Signal
 from ._registry import get_signal
 
 
 class Signals(TransformerMixin, BaseEstimator):
-    """Evidence of membership in a victim's answers, as a matrix.
+    """Evidence of membership as a matrix.
 
     Turns records into one column of evidence per signal, so that any classifier on top of it is an
     attack: ``make_pipeline(Signals(victim, ["loss", "entropy"]), LogisticRegression())``.
@@ -96,8 +96,14 @@ class Signals(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         check_records(records)
-        outputs = query(self.victim, records)
-        columns = [signal(outputs, records.y) for signal in self.signals_]
+        outputs, columns = None, []
+        for signal in self.signals_:
+            if isinstance(signal, AnswerSignal):
+                # The victim is asked once for all of them.
+                outputs = query(self.victim, records) if outputs is None else outputs
+                columns.append(signal(outputs, records.y))
+            else:
+                columns.append(signal.of(self.victim, records))
         return check_finite(np.column_stack(columns))
 
     def get_feature_names_out(self, input_features=None):

@@ -138,6 +138,18 @@ class NeedsAKeyword(ThresholdAttack):
         return super().fit(records, membership)
 
 
+class SaysThatItNeedsMembership(ThresholdAttack):
+    def fit(self, records, membership=None):
+        return super().fit(
+            records, np.arange(len(records)) % 2 if membership is None else membership
+        )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
 BROKEN = [
     (OtherClasses, "check_attack_classes"),
     (ScoresWithNaN, "check_attack_scores_are_finite"),
@@ -164,6 +176,7 @@ BROKEN = [
     (NeedsManyRecords, "check_attack_in_stacking"),
     (NeedsManyRecords, "check_attack_in_calibration"),
     (RanksWithinTheBatch, "check_attack_subset"),
+    (SaysThatItNeedsMembership, "check_attack_refuses_no_membership"),
 ]
 
 NAMES = [function.__name__ for function in ATTACK_CHECKS]

@@ -19,9 +19,11 @@ from ._helpers import (
     expect_close,
     expect_refusal,
     find_collaborator,
+    find_half,
     find_plain_state,
     fitted,
     fresh,
+    ways_to_fit,
 )
 
 _READS_RECORDS = ("score_samples", "decision_function", "predict", "predict_proba")
@@ -102,7 +104,7 @@ def check_attack_tags(attack, records, membership):
 
 def check_attack_fit_returns_self(attack, records, membership):
     """The method fit returns the attack, with and without membership."""
-    for bits in (membership, None):
+    for bits in ways_to_fit(attack, membership):
         one = fresh(attack)
         expect(one.fit(records, bits) is one, "fit must return the attack itself.")
 
@@ -144,7 +146,7 @@ def check_attack_fit_is_idempotent(attack, records, membership):
 
 def check_attack_forgets_earlier_fits(attack, records, membership):
     """Nothing is left of records that the attack was fitted on before."""
-    half = np.concatenate([np.flatnonzero(membership == bit)[::2] for bit in (0, 1)])
+    half = find_half(membership)
     attack = fitted(attack, records[half], membership[half]).fit(records, membership)
     expected = fitted(attack, records, membership)
     claim = "An attack that was fitted on other records before must give the same {}"

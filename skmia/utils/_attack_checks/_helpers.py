@@ -86,6 +86,21 @@ def fitted(attack, records, membership):
     return fresh(attack).fit(records, membership)
 
 
+def find_half(membership):
+    """Positions of every other member and of every other non-member."""
+    return np.concatenate([np.flatnonzero(membership == bit)[::2] for bit in (0, 1)])
+
+
+def needs_membership(attack):
+    """Whether the attack learns from known members and non-members."""
+    return attack.__sklearn_tags__().target_tags.required
+
+
+def ways_to_fit(attack, membership):
+    """What the attack may be fitted with: the membership, and where it needs none also None."""
+    return (membership,) if needs_membership(attack) else (membership, None)
+
+
 def find_plain_state(thing):
     """Attributes of an object that are numbers, text, arrays or records, but no estimators.
 

@@ -6,13 +6,22 @@ import numpy as np
 import pandas as pd
 
 from ..._records import Records
-from ._helpers import expect_close, expect_refusal, fitted, fresh
+from ._helpers import (
+    expect_close,
+    expect_refusal,
+    find_half,
+    fitted,
+    fresh,
+    needs_membership,
+    ways_to_fit,
+)
 
 
 def _expect_records_refused(attack, given, records, membership, error, word, what):
     """Refused by fit and, once fitted, by scoring."""
-    expect_refusal(partial(fresh(attack).fit, given, membership), error, word, f"fit on {what}")
-    attack = fitted(attack, records, None)
+    bits = membership[: len(given)]
+    expect_refusal(partial(fresh(attack).fit, given, bits), error, word, f"fit on {what}")
+    attack = fitted(attack, records, ways_to_fit(attack, membership)[-1])
     for name in ("score_samples", "decision_function", "predict"):
         expect_refusal(partial(getattr(attack, name), given), error, word, f"{name} of {what}")
 
@@ -34,9 +43,8 @@ def check_attack_refuses_no_labels(attack, records, membership):
 
 def check_attack_refuses_no_records(attack, records, membership):
     """An empty set of records is refused."""
-    _expect_records_refused(
-        attack, records[:0], records, membership[:0], ValueError, "record", "no records"
-    )
+    what = "no records"
+    _expect_records_refused(attack, records[:0], records, membership, ValueError, "record", what)
 
 
 def check_attack_refuses_bad_membership(attack, records, membership):
@@ -56,14 +64,22 @@ def check_attack_refuses_bad_membership(attack, records, membership):
         expect_refusal(partial(fresh(attack).fit, records, bits), ValueError, "membership", what)
 
 
+def check_attack_refuses_no_membership(attack, records, membership):
+    """An attack that learns from known members and non-members says so where there are none."""
+    if needs_membership(attack):
+        fit = partial(fresh(attack).fit, records)
+        expect_refusal(fit, ValueError, "membership", "fit without membership")
+
+
 def check_attack_refuses_an_unknown_label(attack, records, membership):
     """A label that the victim does not know is refused, unless the attack reads no labels."""
     known = np.unique(records.y)
     if known.dtype.kind == "f":
         return  # every real number may be the label of a regressor
     unknown = "no such label" if known.dtype.kind in "OU" else known[-1] + 1
-    changed = Records(records.X, [unknown] * len(records), **records.fields)
-    attack = fitted(attack, records, membership)
+    half = np.isin(np.arange(len(records)), find_half(membership))
+    attack, rest = fitted(attack, records[half], membership[half]), records[~half]
+    changed = Records(rest.X, [unknown] * len(rest), **rest.fields)
     try:
         scores = attack.score_samples(changed)
     except ValueError:
@@ -72,7 +88,7 @@ def check_attack_refuses_an_unknown_label(attack, records, membership):
         return
     expect_close(
         scores,
-        attack.score_samples(records),
+        attack.score_samples(rest),
         "An unknown task label must be refused, or labels must not matter at all",
     )
 

@@ -5,7 +5,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.frozen import FrozenEstimator
 
 from ...victims._query import query_victim
-from ._helpers import BATCH, expect, expect_close, find_collaborator, fitted, fresh
+from ._helpers import BATCH, expect, expect_close, find_collaborator, fitted, fresh, ways_to_fit
 
 _N_SINGLE = 5
 
@@ -18,7 +18,7 @@ def check_attack_classes(attack, records, membership):
 
 def check_attack_scores_are_finite(attack, records, membership):
     """There is one finite score per record."""
-    for bits in (membership, None):
+    for bits in ways_to_fit(attack, membership):
         attack = fitted(attack, records, bits)
         _expect_finite(attack, records)
         expect(
@@ -73,7 +73,7 @@ def check_attack_certain_victim(attack, records, membership):
 
 def check_attack_decision_function(attack, records, membership):
     """The decision function is the score above the threshold."""
-    for bits in (membership, None):
+    for bits in ways_to_fit(attack, membership):
         attack = fitted(attack, records, bits)
         expect_close(
             attack.decision_function(records),
@@ -84,7 +84,7 @@ def check_attack_decision_function(attack, records, membership):
 
 def check_attack_predict(attack, records, membership):
     """A record is a member where its score reaches the threshold."""
-    for bits in (membership, None):
+    for bits in ways_to_fit(attack, membership):
         attack = fitted(attack, records, bits)
         guesses = attack.predict(records)
         expect(
@@ -107,7 +107,7 @@ def _find_advantage(membership, guesses, weights):
 
 def check_attack_score_is_advantage(attack, records, membership):
     """The score of an attack is the true minus the false positive rate of its guesses."""
-    for bits in (membership, None):
+    for bits in ways_to_fit(attack, membership):
         attack = fitted(attack, records, bits)
         guesses, ones = attack.predict(records), np.ones(len(records))
         weights = np.random.default_rng(0).uniform(1, 2, len(records))

@@ -1,0 +1,102 @@
+"""Attacks that learn from known members: who is scored by which model."""
+
+import numpy as np
+import pytest
+from sklearn.frozen import FrozenEstimator
+from sklearn.tree import DecisionTreeClassifier
+
+from skmia import Records
+from skmia.attacks._supervised import SupervisedAttack
+from skmia.utils.estimator_checks import check_attack, make_attack_problem
+from skmia.victims._query import check_victim
+
+
+class TreeAttack(SupervisedAttack):
+    """Learns the records by heart."""
+
+    def __init__(self, victim=None, *, cross_fit=True, cv=5, random_state=None):
+        self.victim = victim
+        self.cross_fit = cross_fit
+        self.cv = cv
+        self.random_state = random_state
+
+    def _collect(self, records):
+        check_victim(self.victim)
+        return [np.asarray(records.X)]
+
+    def _learn(self, evidence, membership, seed):
+        return DecisionTreeClassifier(random_state=seed).fit(*evidence, membership)
+
+    def _judge(self, model, evidence):
+        return model.predict_proba(*evidence)[:, 1]
+
+
+PROBLEM = make_attack_problem()
+RNG = np.random.default_rng(0)
+NOISE = Records(RNG.normal(size=(400, 4)), RNG.integers(2, size=400))
+COIN = RNG.integers(2, size=400)
+
+
+VICTIM = FrozenEstimator(DecisionTreeClassifier().fit(NOISE.X, NOISE.y))
+
+
+def fit(records=NOISE, membership=COIN, **settings):
+    return TreeAttack(VICTIM, random_state=0, **settings).fit(records, membership)
+
+
+def test_no_record_is_scored_by_a_model_that_saw_it():
+    by_heart = fit(cross_fit=False)
+    assert by_heart.offset_ == 0.5  # the tree gives every record its own bit
+    crossed = fit()
+    # Membership is a coin: 95% of honest advantages are within 0.1 of 0 at 400 records.
+    right = (crossed.score_samples(NOISE) >= 0.5) == COIN
+    assert abs(right.mean() - 0.5) < 0.1
+
+
+def test_known_records_are_refused_without_cross_fitting():
+    attack = fit(cross_fit=False)
+    fresh = Records(RNG.normal(size=(5, 4)), np.zeros(5, dtype=int))
+    assert attack.score_samples(fresh).shape == (5,)
+    with pytest.raises(ValueError, match="2 of 7 records are among those that the attack was"):
+        attack.score_samples(Records.concat([fresh, NOISE[:2]]))
+
+
+def test_other_records_are_scored_by_the_model_of_all():
+    attack = fit()
+    fresh = Records(RNG.normal(size=(50, 4)), np.zeros(50, dtype=int))
+    np.testing.assert_array_equal(
+        attack.score_samples(fresh), attack._model.predict_proba(fresh.X)[:, 1]
+    )
+    mixed = attack.score_samples(Records.concat([fresh, NOISE[:9]]))
+    np.testing.assert_array_equal(mixed[50:], attack.score_samples(NOISE[:9]))
+    np.testing.assert_array_equal(mixed[:50], attack.score_samples(fresh))
+
+
+def test_the_order_of_the_records_changes_nothing():
+    order = RNG.permutation(len(NOISE))
+    one = fit()
+    other = fit(NOISE[order], COIN[order])
+    np.testing.assert_array_equal(one.score_samples(NOISE), other.score_samples(NOISE))
+    assert one.offset_ == other.offset_
+
+
+def test_equal_records_share_a_fold():
+    twice = np.repeat(np.arange(60), 2)
+    attack = fit(NOISE[twice], COIN[twice])
+    # With its twin in the training set a record would be recognised.
+    right = (attack.score_samples(NOISE[:60]) >= 0.5) == COIN[:60]
+    assert right.mean() < 0.8
+
+
+def test_too_few_records_for_the_folds():
+    with pytest.raises(ValueError, match="cv=5 folds needs as many members; got 3"):
+        fit(NOISE[:40], (np.arange(40) < 3).astype(int))
+
+
+def test_the_membership_is_needed():
+    with pytest.raises(ValueError, match="TreeAttack learns from known members and non-members"):
+        TreeAttack(PROBLEM.victim).fit(PROBLEM.records)
+
+
+def test_it_keeps_the_promises_of_all_attacks():
+    check_attack(TreeAttack(PROBLEM.victim), PROBLEM.records, PROBLEM.membership)
