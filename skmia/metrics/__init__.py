@@ -17,14 +17,18 @@ from ._membership import (
     precision_at_prior,
     tpr_at_fpr_score,
 )
+from ._plot.critical_difference import CriticalDifferenceDisplay
 from ._plot.membership_roc import MembershipRocDisplay
 from ._plot.score_distribution import ScoreDistributionDisplay
+from ._ranking import RankingTest
 from ._scorer import membership_advantage_scorer, tpr_at_fpr_scorer
 
 __all__ = [
+    "CriticalDifferenceDisplay",
     "Interval",
     "MembershipRocDisplay",
     "OperatingPoint",
+    "RankingTest",
     "ScoreDistributionDisplay",
     "advantage_interval",
     "auc_interval",

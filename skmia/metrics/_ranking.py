@@ -1,0 +1,227 @@
+"""Whether one method ranks above another over several scenarios."""
+
+import warnings
+from itertools import combinations
+from numbers import Real
+
+import numpy as np
+import pandas as pd
+from scipy.stats import friedmanchisquare, rankdata
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+from statsmodels.stats.multitest import multipletests
+
+from ..exceptions import ResolutionWarning
+from ..utils._sklearn import Interval, StrOptions, validate_params_of
+
+_CORRECTIONS = {
+    "bonferroni",
+    "fdr_bh",
+    "fdr_by",
+    "holm",
+    "holm-sidak",
+    "hommel",
+    "sidak",
+    "simes-hochberg",
+}
+
+
+def _signed_rank_test(first, second):
+    """Two-sided exact signed-rank test of Wilcoxon: the smaller rank sum and its p-value.
+
+    Zero differences are dropped and ties share their average rank. The distribution is that of
+    these ranks under all signs, which the tables for untied ranks are not.
+    """
+    difference = first - second
+    difference = difference[difference != 0]
+    # Average ranks are multiples of one half: doubled they are positions in an array.
+    doubled = np.rint(2 * rankdata(np.abs(difference))).astype(int)
+    probability = np.ones(1)
+    for rank in doubled:
+        either = np.zeros(len(probability) + rank)
+        either[: len(probability)] += probability / 2
+        either[rank:] += probability / 2
+        probability = either
+    smaller = min(doubled[difference > 0].sum(), doubled[difference < 0].sum())
+    return smaller / 2, min(1.0, 2 * probability[: smaller + 1].sum())
+
+
+def _find_cliques(ranks, rejected):
+    """Maximal runs of methods, by rank, of which no two were told apart."""
+    order = np.argsort(ranks, kind="stable")
+    cliques = []
+    for start in range(len(order)):
+        stop = start + 1
+        while stop < len(order) and not rejected[order[stop], order[start:stop]].any():
+            stop += 1
+        inside_the_last = cliques and cliques[-1][1] >= stop
+        if stop - start > 1 and not inside_the_last:
+            cliques.append((start, stop))
+    return [order[start:stop].tolist() for start, stop in cliques]
+
+
+class RankingTest(BaseEstimator):
+    """Compare methods by their ranks over several scenarios.
+
+    Each scenario (a victim, a data set) ranks the methods, 1 = best, with ties averaged. The test
+    of Friedman asks whether the methods differ at all; signed-rank tests of Wilcoxon, exact and
+    corrected for their number, ask which pairs do.
+
+    Parameters
+    ----------
+    alpha : float, default=0.05
+        Level of the tests.
+    correction : str, default="holm"
+        Correction for the number of pairs, as in
+        :func:`statsmodels.stats.multitest.multipletests`.
+    higher_is_better : bool, default=True
+        Whether a higher value is a better one.
+
+    Attributes
+    ----------
+    average_ranks_ : Series of length n_methods
+        Mean rank of each method, 1 = best, in the order of the columns.
+    statistic_, pvalue_ : float
+        Chi-squared statistic of Friedman's test with its p-value; NaN for two methods.
+    pairwise_ : DataFrame
+        Per pair of methods: ``first``, ``second``, the statistic, ``pvalue``,
+        ``pvalue_corrected`` and whether the difference is ``significant``.
+    cliques_ : list of list of str
+        Maximal runs of methods, best first, of which no two differ significantly.
+    n_scenarios_ : int
+        Rows of the table.
+    feature_names_in_ : ndarray of shape (n_methods,)
+        Names of the methods, where the table has them.
+    n_features_in_ : int
+        Number of methods.
+
+    Warns
+    -----
+    ResolutionWarning
+        When there are too few scenarios for any pair to be told apart: with N of them the smallest
+        p-value is 2 / 2**N, and "not significantly different" is then no finding.
+
+    See Also
+    --------
+    CriticalDifferenceDisplay : Draws the ranks and the cliques.
+
+    References
+    ----------
+    Demsar, J. (2006). Statistical comparisons of classifiers over multiple data sets. JMLR.
+
+    Benavoli, A., Corani, G. and Mangili, F. (2016). Should we really use post-hoc tests based on
+    mean-ranks? JMLR.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from skmia.metrics import RankingTest
+    >>> rng = np.random.default_rng(0)
+    >>> auc = pd.DataFrame(rng.uniform(0.5, 0.6, size=(12, 2)), columns=["loss", "entropy"])
+    >>> auc["LiRA"] = rng.uniform(0.7, 0.8, size=12)
+    >>> test = RankingTest().fit(auc)
+    >>> test.average_ranks_.round(2).to_dict()
+    {'loss': 2.42, 'entropy': 2.58, 'LiRA': 1.0}
+    >>> test.cliques_
+    [['loss', 'entropy']]
+    """
+
+    _parameter_constraints = {
+        "alpha": [Interval(Real, 0, 1, closed="neither")],
+        "correction": [StrOptions(_CORRECTIONS)],
+        "higher_is_better": ["boolean"],
+    }
+
+    def __init__(self, *, alpha=0.05, correction="holm", higher_is_better=True):
+        self.alpha = alpha
+        self.correction = correction
+        self.higher_is_better = higher_is_better
+
+    def fit(self, X, y=None):
+        """Rank the methods and test their differences.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_scenarios, n_methods)
+            One value per scenario and method, for instance the AUC; names of columns are names of
+            methods.
+        y : ignored
+
+        Returns
+        -------
+        self : RankingTest
+        """
+        validate_params_of(self)
+        values = validate_data(
+            self, X, dtype=np.float64, ensure_min_samples=2, ensure_min_features=2
+        )
+        self.n_scenarios_, n_methods = values.shape
+        names = getattr(self, "feature_names_in_", np.arange(n_methods).astype(str).astype(object))
+        ranks = rankdata(-values if self.higher_is_better else values, axis=1)
+        self.average_ranks_ = pd.Series(ranks.mean(axis=0), index=names, name="average_rank")
+        self.statistic_ = self.pvalue_ = np.nan
+        if n_methods > 2:
+            if (ranks == ranks[:, :1]).all():
+                self.statistic_, self.pvalue_ = 0.0, 1.0
+            else:
+                self.statistic_, self.pvalue_ = map(float, friedmanchisquare(*ranks.T))
+        self._compare_pairs(values, names)
+        return self
+
+    def _compare_pairs(self, values, names):
+        pairs = list(combinations(range(len(names)), 2))
+        self._warn_if_unresolvable(len(pairs))
+        tests = [_signed_rank_test(values[:, one], values[:, other]) for one, other in pairs]
+        statistics, pvalues = np.transpose(tests)
+        significant, corrected, *_ = multipletests(pvalues, self.alpha, self.correction)
+        first, second = np.transpose(pairs)
+        self.pairwise_ = pd.DataFrame(
+            {
+                "first": names[first],
+                "second": names[second],
+                "statistic": statistics,
+                "pvalue": pvalues,
+                "pvalue_corrected": corrected,
+                "significant": significant,
+            }
+        )
+        rejected = np.zeros((len(names), len(names)), dtype=bool)
+        rejected[first, second] = rejected[second, first] = significant
+        cliques = _find_cliques(self.average_ranks_.to_numpy(), rejected)
+        self.cliques_ = [names[clique].tolist() for clique in cliques]
+
+    def _warn_if_unresolvable(self, n_pairs):
+        smallest = 2.0 ** (1 - self.n_scenarios_)
+        if smallest > self.alpha / n_pairs:
+            warnings.warn(
+                f"With {self.n_scenarios_} scenarios the smallest p-value of a pair is "
+                f"{smallest:.2g}, and the smallest of {n_pairs} pairs must be at most "
+                f"{self.alpha / n_pairs:.2g}: no two methods can be told apart.",
+                ResolutionWarning,
+                stacklevel=4,
+            )
+
+    def summary(self):
+        """The ranks and the tests as text.
+
+        Returns
+        -------
+        text : str
+        """
+        check_is_fitted(self)
+        ranks = self.average_ranks_.sort_values(kind="stable")
+        n_different, n_pairs = self.pairwise_["significant"].sum(), len(self.pairwise_)
+        lines = [
+            f"Average ranks over {self.n_scenarios_} scenarios (1 = best)",
+            *(f"  {rank:6.2f}  {name}" for name, rank in ranks.items()),
+        ]
+        if np.isfinite(self.statistic_):
+            lines.append(
+                f"Friedman: chi2({len(ranks) - 1}) = {self.statistic_:.3f}, p = {self.pvalue_:.3g}"
+            )
+        lines.append(
+            f"Pairs told apart at level {self.alpha:g} (Wilcoxon, {self.correction}): "
+            f"{n_different} of {n_pairs}"
+        )
+        return "\n".join(lines)

@@ -1,0 +1,111 @@
+"""Ranks over scenarios, and which methods they tell apart."""
+
+from itertools import combinations, product
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import wilcoxon
+
+from skmia.exceptions import ResolutionWarning
+from skmia.metrics import RankingTest
+from skmia.metrics._ranking import _find_cliques, _signed_rank_test
+
+RNG = np.random.default_rng(0)
+
+
+def test_ranks_are_those_of_the_hand():
+    table = pd.DataFrame([[0.9, 0.8, 0.8], [0.5, 0.7, 0.6]] * 5, columns=["a", "b", "c"])
+    test = RankingTest().fit(table)
+    assert test.average_ranks_.to_dict() == {"a": 2.0, "b": 1.75, "c": 2.25}
+    reversed_ = RankingTest(higher_is_better=False).fit(table)
+    assert reversed_.average_ranks_.to_dict() == {"a": 2.0, "b": 2.25, "c": 1.75}
+
+
+def test_friedman_is_that_of_the_textbook_without_ties():
+    table = RNG.uniform(size=(12, 5))
+    test = RankingTest().fit(table)
+    n, k = table.shape
+    ranks = test.average_ranks_.to_numpy()
+    expected = 12 * n / (k * (k + 1)) * (np.sum(ranks**2) - k * (k + 1) ** 2 / 4)
+    assert test.statistic_ == pytest.approx(expected, rel=1e-12)
+
+
+def test_without_ties_the_signed_rank_test_is_that_of_scipy():
+    for n in (5, 9, 20):
+        one, other = RNG.normal(size=(2, n))
+        expected = wilcoxon(one, other, method="exact")
+        statistic, pvalue = _signed_rank_test(one, other)
+        assert statistic == expected.statistic
+        assert pvalue == pytest.approx(expected.pvalue, rel=1e-12)
+
+
+def test_with_ties_and_zeros_it_counts_all_signs():
+    one = np.array([3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0])
+    other = np.array([2.0, 2.0, 2.0, 1.0, 7.0, 6.0, 1.0])
+    difference = (one - other)[one != other]
+    ranks = pd.Series(np.abs(difference)).rank().to_numpy()
+    sums = np.array([ranks @ signs for signs in product([0, 1], repeat=len(ranks))])
+    observed = min(ranks[difference > 0].sum(), ranks[difference < 0].sum())
+    statistic, pvalue = _signed_rank_test(one, other)
+    assert statistic == observed
+    assert pvalue == pytest.approx(min(1, 2 * np.mean(sums <= observed)), rel=1e-12)
+
+
+def test_methods_that_agree_everywhere_are_not_told_apart():
+    test = RankingTest().fit(np.ones((20, 3)))
+    assert (test.statistic_, test.pvalue_) == (0.0, 1.0)
+    assert (test.pairwise_["pvalue"] == 1).all()
+    assert test.cliques_ == [["0", "1", "2"]]
+
+
+def test_holm_is_that_of_the_hand():
+    test = RankingTest().fit(RNG.normal(size=(15, 4)) + [0, 0, 1, 2])
+    p = test.pairwise_["pvalue"].to_numpy()
+    expected, largest = np.empty(len(p)), 0.0
+    for k, row in enumerate(np.argsort(p)):
+        largest = expected[row] = max(largest, min(1, (len(p) - k) * p[row]))
+    np.testing.assert_allclose(test.pairwise_["pvalue_corrected"], expected, rtol=1e-12)
+    assert list(zip(test.pairwise_["first"], test.pairwise_["second"], strict=True)) == list(
+        combinations("0123", 2)
+    )
+
+
+def test_cliques_are_maximal_runs_of_mutually_unseparated_methods():
+    ranks = np.array([3.0, 1.0, 2.0, 4.0])  # order: 1, 2, 0, 3
+    rejected = np.zeros((4, 4), dtype=bool)
+    rejected[1, 3] = rejected[3, 1] = rejected[1, 0] = rejected[0, 1] = True
+    assert _find_cliques(ranks, rejected) == [[1, 2], [2, 0, 3]]
+    assert _find_cliques(ranks, np.ones((4, 4), dtype=bool)) == []
+    assert _find_cliques(ranks, np.zeros((4, 4), dtype=bool)) == [[1, 2, 0, 3]]
+
+
+def test_too_few_scenarios_are_said_to_be_too_few():
+    # Seven scenarios and four methods: 2 / 2**7 = .0156 where the first of six needs .0083.
+    with pytest.warns(ResolutionWarning, match=r"smallest p-value of a pair is 0\.016.*0\.0083"):
+        test = RankingTest().fit(RNG.normal(size=(7, 4)) + [0, 10, 20, 30])
+    assert not test.pairwise_["significant"].any()
+    assert test.pvalue_ < 1e-3  # while the methods do differ
+    RankingTest().fit(RNG.normal(size=(8, 4)))
+
+
+def test_two_methods_have_one_pair_and_no_friedman():
+    test = RankingTest().fit(RNG.normal(size=(10, 2)) + [0, 5])
+    assert np.isnan(test.statistic_)
+    assert test.pairwise_["pvalue"].tolist() == [2 / 2**10]
+    assert "Friedman" not in test.summary()
+
+
+def test_the_summary_says_what_was_found():
+    table = pd.DataFrame(RNG.normal(size=(12, 3)) + [0, 0, 9], columns=["loss", "odin", "LiRA"])
+    lines = RankingTest().fit(table).summary().splitlines()
+    assert lines[0] == "Average ranks over 12 scenarios (1 = best)"
+    assert lines[1].split() == ["1.00", "LiRA"]
+    assert lines[-1].endswith("(Wilcoxon, holm): 2 of 3")
+
+
+def test_too_few_rows_or_columns_are_refused():
+    with pytest.raises(ValueError, match="minimum of 2 is required"):
+        RankingTest().fit(RNG.normal(size=(1, 3)))
+    with pytest.raises(ValueError, match="minimum of 2 is required"):
+        RankingTest().fit(RNG.normal(size=(9, 1)))
