@@ -11,7 +11,7 @@ from .utils._sklearn import validate_params_of
 from .utils._validation import check_finite, check_membership, check_records
 
 
-def _best_threshold(membership, scores):
+def best_threshold(membership, scores):
     """Threshold of the highest balanced accuracy, halfway between two scores."""
     fpr, tpr, thresholds = membership_roc_curve(membership, scores)
     best = np.argmax(tpr - fpr)
@@ -65,12 +65,8 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
         if membership is None:
             self.offset_ = float(self._natural_offset(records))
         else:
-            self.offset_ = _best_threshold(membership, self._score_fitted(records))
+            self.offset_ = float(self._learned_offset(records, membership))
         return self
-
-    def _score_fitted(self, records):
-        """Scores of the records given to ``fit``, for the threshold."""
-        return self.score_samples(records)
 
     def score_samples(self, records):
         """Evidence that each record is a member.
@@ -147,6 +143,10 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
     @abstractmethod
     def _score_samples(self, records):
         """Evidence of each record."""
+
+    def _learned_offset(self, records, membership):
+        """Threshold of the highest balanced accuracy on the records given to ``fit``."""
+        return best_threshold(membership, self.score_samples(records))
 
     @abstractmethod
     def _natural_offset(self, records):

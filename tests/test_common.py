@@ -18,7 +18,16 @@ from sklearn.utils.estimator_checks import check_estimator
 import skmia
 import skmia.attacks
 from skmia import Outputs, Records, ShadowPool
-from skmia.attacks import RMIA, CalibratedAttack, LiRA, ShadowAttack, ThresholdAttack
+from skmia.attacks import (
+    RMIA,
+    CalibratedAttack,
+    DiversityAttack,
+    LiRA,
+    MorganAttack,
+    RenyiAttack,
+    ShadowAttack,
+    ThresholdAttack,
+)
 from skmia.base import BaseAttack
 from skmia.signals import Signals
 from skmia.utils.estimator_checks import make_attack_problem, parametrize_with_attack_checks
@@ -89,11 +98,19 @@ def make_shadow_attacks(problem):
     ]
 
 
+def make_supervised(attack, *settings):
+    """A recipe for attacks that need nothing but the victim and known members."""
+    return lambda problem: [attack(problem.victim, **one) for one in settings or ({},)]
+
+
 # How each public attack is made; a new attack needs an entry here.
 RECIPES = {
     CalibratedAttack: make_calibrated_attacks,
+    DiversityAttack: make_supervised(DiversityAttack, {}, {"method": "learned", "max_iter": 2}),
     LiRA: make_lira_attacks,
+    MorganAttack: make_supervised(MorganAttack, {"n_changes": 5}),
     RMIA: make_rmia_attacks,
+    RenyiAttack: make_supervised(RenyiAttack),
     ShadowAttack: make_shadow_attacks,
     ThresholdAttack: make_threshold_attacks,
 }
@@ -101,7 +118,8 @@ RECIPES = {
 
 def find_attacks():
     public = (getattr(skmia.attacks, name) for name in skmia.attacks.__all__)
-    return {one for one in public if inspect.isclass(one) and issubclass(one, BaseAttack)}
+    classes = {one for one in public if inspect.isclass(one) and issubclass(one, BaseAttack)}
+    return {one for one in classes if not inspect.isabstract(one)}
 
 
 def test_every_public_attack_is_checked():

@@ -61,6 +61,9 @@ class ShadowAttack(BaseAttack):
         What the attack models see: ``"probabilities"``, ``"sorted_probabilities"`` (largest first),
         the name of any signal (``"loss"``, ``"correctness"``, ...), or the name of a field of the
         records (one-hot encoded), such as ``"group"``.
+    per_class : bool, default=True
+        Whether each class of the task has an attack model. With False there is a single one for all
+        records, which is not told the class.
     max_rows : int, default=100_000
         Most training rows of one attack model, drawn at random.
     random_state : int, RandomState instance or None, default=None
@@ -120,6 +123,7 @@ class ShadowAttack(BaseAttack):
         "shadows": "no_validation",
         "attack_estimator": [HasMethods(["fit", "predict_proba"]), None],
         "features": [list, tuple],
+        "per_class": ["boolean"],
         "max_rows": [Interval(Integral, 10, None, closed="left")],
         "random_state": ["random_state"],
     }
@@ -131,6 +135,7 @@ class ShadowAttack(BaseAttack):
         *,
         attack_estimator=None,
         features=("probabilities",),
+        per_class=True,
         max_rows=100_000,
         random_state=None,
     ):
@@ -138,6 +143,7 @@ class ShadowAttack(BaseAttack):
         self.shadows = shadows
         self.attack_estimator = attack_estimator
         self.features = features
+        self.per_class = per_class
         self.max_rows = max_rows
         self.random_state = random_state
 
@@ -151,7 +157,7 @@ class ShadowAttack(BaseAttack):
         # The decision value of a class that a model never saw is infinitely low.
         self._lowest = answers.min(where=np.isfinite(answers), initial=0)
         self.estimators_, self.pooled_estimator_ = {}, None
-        for label in self.pool_.classes_:
+        for label in self.pool_.classes_ if self.per_class else ():
             models, rows = _draw_pairs(inside, records.y == label, self.max_rows, rng)
             if len(models) >= 2 * _FEWEST:
                 X = self._compute_features(answers[models, rows], records[rows])
@@ -159,7 +165,7 @@ class ShadowAttack(BaseAttack):
         if len(self.estimators_) < len(self.pool_.classes_):
             everyone = np.ones(len(records), dtype=bool)
             models, rows = _draw_pairs(inside, everyone, self.max_rows, rng)
-            X = self._compute_features(answers[models, rows], records[rows], with_label=True)
+            X = self._compute_features(answers[models, rows], records[rows], self.per_class)
             self.pooled_estimator_ = self._fit_estimator(X, inside[models, rows], rng)
 
     def _records_of_pool(self, records):
@@ -233,7 +239,7 @@ class ShadowAttack(BaseAttack):
         rows = np.flatnonzero(pooled)
         if len(rows):
             outputs.label_index(records.y)  # names a label that nobody knows
-            X = self._compute_features(values[rows], records[rows], with_label=True)
+            X = self._compute_features(values[rows], records[rows], self.per_class)
             scores[rows] = self.pooled_estimator_.predict_proba(X)[:, 1]
         return scores
 

@@ -6,8 +6,9 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..base import BaseAttack
+from ..base import BaseAttack, best_threshold
 from ..utils._sklearn import Interval
+from ..utils._validation import check_outputs_source
 
 
 def _take(evidence, rows):
@@ -34,6 +35,7 @@ class SupervisedAttack(BaseAttack):
     }
 
     def _fit(self, records, membership):
+        check_outputs_source(self.victim)
         # Sorted by content, so that nothing depends on the order in which records come.
         order = np.argsort(records.fingerprint, kind="stable")
         records, membership = records[order], membership[order]
@@ -86,8 +88,8 @@ class SupervisedAttack(BaseAttack):
             scores[~known] = self._judge(self._model, self._collect(records[~known]))
         return scores
 
-    def _score_fitted(self, records):
-        return self._known_scores[self._find_known(records)]
+    def _learned_offset(self, records, membership):
+        return best_threshold(membership, self._known_scores[self._find_known(records)])
 
     def _natural_offset(self, records):
         raise NotImplementedError("fit needs membership")

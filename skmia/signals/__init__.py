@@ -13,6 +13,7 @@ from ._confidence import (
     ModifiedEntropy,
     ScaledLogit,
 )
+from ._perturbation import Merlin
 from ._registry import get_signal, get_signal_names
 from ._residual import AbsoluteError, SquaredError
 from ._signals import Signals
@@ -28,6 +29,7 @@ __all__ = [
     "Hinge",
     "Loss",
     "MaxSoftmax",
+    "Merlin",
     "ModifiedEntropy",
     "ScaledLogit",
     "Signal",

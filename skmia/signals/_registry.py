@@ -13,6 +13,7 @@ from ._confidence import (
     ModifiedEntropy,
     ScaledLogit,
 )
+from ._perturbation import Merlin
 from ._residual import AbsoluteError, SquaredError
 
 _SIGNALS = {
@@ -26,6 +27,7 @@ _SIGNALS = {
         Hinge,
         Loss,
         MaxSoftmax,
+        Merlin,
         ModifiedEntropy,
         ODIN,
         ScaledLogit,

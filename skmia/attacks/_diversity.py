@@ -1,0 +1,192 @@
+"""A quadratic form of the victim's answer that is large for members."""
+
+from numbers import Integral, Real
+
+import numpy as np
+
+from ..utils._sklearn import Interval, StrOptions
+from ..utils._validation import query
+from ._supervised import SupervisedAttack
+
+
+def _mean_product(proba):
+    return proba.T @ proba / len(proba)
+
+
+def _own_product(label, size):
+    """The matrix that reads the label's own probability alone."""
+    matrix = np.zeros((size, size))
+    matrix[label, label] = 1
+    return matrix
+
+
+def _solve(proba, membership):
+    """The matrix of norm 1 that sets members and non-members farthest apart; None if none does."""
+    difference = _mean_product(proba[membership]) - _mean_product(proba[~membership])
+    positive = np.maximum(difference, 0)
+    norm = np.linalg.norm(positive)
+    return positive / norm if norm > 0 else None
+
+
+def _balance(membership, rng):
+    """As many members as non-members, in random order."""
+    sides = [rng.permutation(np.flatnonzero(membership == bit)) for bit in (False, True)]
+    n_each = min(map(len, sides))
+    return rng.permutation(np.concatenate([side[:n_each] for side in sides]))
+
+
+def _descend(matrix, proba, sign, rate, moments):
+    """One step of Adam on the hinge loss of a batch, back onto the sphere."""
+    value = np.einsum("ni,ij,nj->n", proba, matrix, proba)
+    active = sign * value < 0  # a hinge at 0: members want to be above it
+    gradient = -np.einsum("n,ni,nj->ij", sign * active, proba, proba) / len(sign)
+    gradient -= matrix * np.sum(gradient * matrix)  # along the sphere
+    moments["step"] += 1
+    moments["first"] = 0.9 * moments["first"] + 0.1 * gradient
+    moments["second"] = 0.999 * moments["second"] + 0.001 * gradient**2
+    first = moments["first"] / (1 - 0.9 ** moments["step"])
+    second = moments["second"] / (1 - 0.999 ** moments["step"])
+    matrix = matrix - rate * first / (np.sqrt(second) + 1e-8)
+    return matrix / np.linalg.norm(matrix)
+
+
+def _train(proba, membership, rate, batch_size, n_epochs, rng):
+    """The matrix by gradient descent on the hinge loss, from a random one."""
+    size = proba.shape[1]
+    matrix = rng.normal(size=(size, size))
+    matrix /= np.linalg.norm(matrix)
+    moments = {"step": 0, "first": np.zeros_like(matrix), "second": np.zeros_like(matrix)}
+    for _ in range(n_epochs):
+        rows = _balance(membership, rng)
+        for start in range(0, len(rows), batch_size):
+            batch = rows[start : start + batch_size]
+            sign = np.where(membership[batch], 1.0, -1.0)
+            matrix = _descend(matrix, proba[batch], sign, rate, moments)
+    return matrix
+
+
+class DiversityAttack(SupervisedAttack):
+    r"""Guess "member" where the diversity coefficient of the victim's answer is high.
+
+    The score is :math:`p^\top M_y p` of the probabilities :math:`p`, with one matrix of norm 1 for
+    each label. ``"closed_form"`` takes the matrix without negative entries that sets the means of
+    known members and non-members farthest apart, the positive part of the difference of the mean
+    :math:`p p^\top`; ``"learned"`` trains it on a hinge loss.
+
+    Parameters
+    ----------
+    victim : fitted estimator, default=None
+        Classifier under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. With None the
+        answers stored by :meth:`skmia.Records.with_outputs` are read.
+    method : {"closed_form", "learned"}, default="closed_form"
+        How the matrices are found.
+    learning_rate : float, default=0.01
+        Of Adam, for ``method="learned"``.
+    batch_size : int, default=128
+        For ``method="learned"``.
+    max_iter : int, default=1
+        Number of epochs, for ``method="learned"``.
+    cross_fit : bool, default=True
+        Whether records given to ``fit`` are scored by matrices of the other folds; with False they
+        are refused.
+    cv : int, default=5
+        Number of folds.
+    random_state : int, RandomState instance or None, default=None
+        Determines the folds and the training.
+
+    Attributes
+    ----------
+    coefficients_ : dict of int to ndarray of shape (n_classes, n_classes)
+        Matrix of each label, by its position among the victim's classes. A label that is missing
+        among the members or the non-members has the product of its own probability with itself.
+    offset_ : float
+        Threshold of the score.
+    classes_ : ndarray of shape (2,)
+        ``[0, 1]``.
+
+    Notes
+    -----
+    The thesis prints that the closed form minimises the difference; the matrix that it prints
+    maximises it, and so does this class. With one epoch there is nothing to select on a validation
+    set, and none is set aside.
+
+    References
+    ----------
+    del Grosso Guzman, G. (2023). Leakage of sensitive data from deep neural networks. PhD thesis,
+    equations (2.31) to (2.43).
+
+    Examples
+    --------
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from skmia.attacks import DiversityAttack
+    >>> from skmia.datasets import make_membership_problem
+    >>> records, membership = make_membership_problem(random_state=0)
+    >>> members = records[membership == 1]
+    >>> victim = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
+    >>> attack = DiversityAttack(FrozenEstimator(victim), random_state=0).fit(records, membership)
+    >>> bool(attack.score(records, membership) > 0.5)
+    True
+    """
+
+    _parameter_constraints = {
+        **SupervisedAttack._parameter_constraints,
+        "method": [StrOptions({"closed_form", "learned"})],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        victim=None,
+        *,
+        method="closed_form",
+        learning_rate=0.01,
+        batch_size=128,
+        max_iter=1,
+        cross_fit=True,
+        cv=5,
+        random_state=None,
+    ):
+        self.victim = victim
+        self.method = method
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.cross_fit = cross_fit
+        self.cv = cv
+        self.random_state = random_state
+
+    def _fit(self, records, membership):
+        super()._fit(records, membership)
+        self.coefficients_ = self._model
+
+    def _collect(self, records):
+        outputs = query(self.victim, records)
+        return [np.exp(outputs.log_proba()), outputs.label_index(records.y)]
+
+    def _learn(self, evidence, membership, seed):
+        proba, labels = evidence
+        rng = np.random.RandomState(seed)
+        matrices = {}
+        for label in range(proba.shape[1]):
+            own = labels == label
+            matrix = self._find_matrix(proba[own], membership[own], rng)
+            matrices[label] = _own_product(label, proba.shape[1]) if matrix is None else matrix
+        return matrices
+
+    def _find_matrix(self, proba, membership, rng):
+        if not 0 < membership.sum() < len(membership):
+            return None
+        if self.method == "closed_form":
+            return _solve(proba, membership)
+        return _train(proba, membership, self.learning_rate, self.batch_size, self.max_iter, rng)
+
+    def _judge(self, model, evidence):
+        proba, labels = evidence
+        scores = np.empty(len(labels))
+        for label in np.unique(labels):
+            p = proba[labels == label]
+            scores[labels == label] = np.einsum("ni,ij,nj->n", p, model[label], p)
+        return scores

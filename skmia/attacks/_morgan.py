@@ -1,0 +1,139 @@
+"""The attack that joins the loss with what random changes do to it."""
+
+from numbers import Integral, Real
+
+import numpy as np
+
+from ..signals import Loss, Merlin
+from ..utils._sklearn import Interval
+from ._supervised import SupervisedAttack
+
+# Quantiles of the loss that may bound the window.
+_N_BOUNDS = 64
+
+
+def _find_window(loss, share, membership, n_changes, target_fpr):
+    """Bounds of the loss and the least share of the best rule on records of known membership."""
+    edges = np.unique(np.quantile(loss, np.linspace(0, 1, _N_BOUNDS)))
+    place = np.minimum(np.searchsorted(edges, loss, side="right") - 1, len(edges) - 1)
+    level = np.rint(share * n_changes).astype(int)
+    counts = np.zeros((2, len(edges) + 1, n_changes + 1))
+    np.add.at(counts, (membership.astype(int), place + 1, level), 1)
+    # Up to each edge, with at least each share.
+    counts = counts.cumsum(axis=1)[:, :, ::-1].cumsum(axis=2)[:, :, ::-1]
+    inside = counts[:, None, 1:] - counts[:, :-1, None]  # from the first bin to the last
+    rates = inside / np.bincount(membership.astype(int), minlength=2)[:, None, None, None]
+    gain = rates[1] - rates[0] if target_fpr is None else rates[1]
+    allowed = np.triu(np.ones((len(edges), len(edges)), dtype=bool))[..., None]
+    if target_fpr is not None:
+        allowed = allowed & (rates[0] <= target_fpr)
+    first, last, least = np.unravel_index(np.argmax(np.where(allowed, gain, -2)), gain.shape)
+    upper = edges[last + 1] if last + 1 < len(edges) else np.inf
+    return edges[first] if first else -np.inf, upper, least / n_changes
+
+
+class MorganAttack(SupervisedAttack):
+    """Guess "member" where the loss lies in a window and most small changes raise it.
+
+    The score is the share of random changes that raise the loss (:class:`skmia.signals.Merlin`)
+    inside a window of the loss, and -1 outside. The window, and with ``target_fpr`` the least
+    share, are those of the best rule on the records given to ``fit``.
+
+    Parameters
+    ----------
+    victim : fitted estimator, default=None
+        Classifier or regressor under attack, in a :class:`~sklearn.frozen.FrozenEstimator`.
+    n_changes : int, default=100
+        Number of changed copies of each record.
+    scale : float, default=0.01
+        Standard deviation of the noise, in units of the features.
+    target_fpr : float, default=None
+        The rule has the highest TPR among those that flag at most this share of the known
+        non-members; None takes the highest advantage.
+    cross_fit : bool, default=True
+        Whether records given to ``fit`` are scored by the rule of the other folds; with False
+        they are refused.
+    cv : int, default=5
+        Number of folds.
+    random_state : int, RandomState instance or None, default=None
+        Determines the folds.
+
+    Attributes
+    ----------
+    loss_window_ : tuple of float
+        Bounds of the loss; the lower one belongs to the window, the upper one does not.
+    offset_ : float
+        Threshold of the score.
+    classes_ : ndarray of shape (2,)
+        ``[0, 1]``.
+
+    See Also
+    --------
+    ThresholdAttack : With ``signal="merlin"`` the share alone.
+
+    References
+    ----------
+    Jayaraman, B., Wang, L., Knipmeyer, K., Gu, Q. and Evans, D. (2021). Revisiting membership
+    inference under realistic assumptions. PoPETs.
+
+    Examples
+    --------
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.neural_network import MLPClassifier
+    >>> from skmia.attacks import MorganAttack
+    >>> from skmia.datasets import make_membership_problem
+    >>> records, membership = make_membership_problem(random_state=0)
+    >>> members = records[membership == 1]
+    >>> victim = MLPClassifier(solver="lbfgs", max_iter=2000, random_state=0)
+    >>> victim = victim.fit(members.X, members.y)
+    >>> attack = MorganAttack(FrozenEstimator(victim), n_changes=20, random_state=0)
+    >>> bool(attack.fit(records, membership).score(records, membership) > 0.3)
+    True
+    """
+
+    _parameter_constraints = {
+        **SupervisedAttack._parameter_constraints,
+        "n_changes": [Interval(Integral, 1, None, closed="left")],
+        "scale": [Interval(Real, 0, None, closed="neither")],
+        "target_fpr": [Interval(Real, 0, 1, closed="both"), None],
+    }
+
+    def __init__(
+        self,
+        victim=None,
+        *,
+        n_changes=100,
+        scale=0.01,
+        target_fpr=None,
+        cross_fit=True,
+        cv=5,
+        random_state=None,
+    ):
+        self.victim = victim
+        self.n_changes = n_changes
+        self.scale = scale
+        self.target_fpr = target_fpr
+        self.cross_fit = cross_fit
+        self.cv = cv
+        self.random_state = random_state
+
+    def _fit(self, records, membership):
+        super()._fit(records, membership)
+        self.loss_window_ = self._model[:2]
+
+    def _collect(self, records):
+        merlin = Merlin(self.n_changes, self.scale)
+        return [-Loss().of(self.victim, records), merlin.of(self.victim, records)]
+
+    def _learn(self, evidence, membership, seed):
+        return _find_window(*evidence, membership, self.n_changes, self.target_fpr)
+
+    def _judge(self, model, evidence):
+        lower, upper, _ = model
+        loss, share = evidence
+        return np.where((lower <= loss) & (loss < upper), share, -1.0)
+
+    def _learned_offset(self, records, membership):
+        if self.target_fpr is None:
+            return super()._learned_offset(records, membership)
+        return self._model[2]

@@ -1,0 +1,90 @@
+"""Evidence in the victim's answers to records that were changed a little."""
+
+from dataclasses import dataclass
+from numbers import Integral
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.utils import gen_batches
+
+from ..utils._containers import is_frame, is_tensor, to_numpy
+from ..victims._query import query_victim
+from ._base import VictimSignal
+from ._confidence import Loss
+
+# Changed rows that the victim is asked about at once.
+_ROWS = 50_000
+
+
+def _as_numbers(X):
+    """The numbers of a container of rows, and the way back for other numbers."""
+    if sparse.issparse(X):
+        raise ValueError("Merlin adds noise to every feature; X must not be sparse.")
+    if is_tensor(X):
+        return to_numpy(X), lambda values: X.new_tensor(values)
+    if is_frame(X):
+        for name, dtype in X.dtypes.items():
+            if not pd.api.types.is_numeric_dtype(dtype):
+                raise ValueError(f"Merlin adds noise to every feature; {name!r} holds no numbers.")
+        return X.to_numpy(), lambda values: pd.DataFrame(values, columns=X.columns)
+    if X.dtype.kind not in "biuf":
+        raise ValueError(f"Merlin adds noise to every feature; X holds no numbers but {X.dtype}.")
+    return X, lambda values: values
+
+
+@dataclass(frozen=True)
+class Merlin(VictimSignal):
+    """Share of small random changes of a record that raise the victim's loss.
+
+    A trained model has its members near minima of the loss. Each change adds Gaussian noise to all
+    features; the same changes are made to every record, so that a score depends on the record
+    alone. The share is a multiple of ``1 / n_changes``, with many ties. The victim is asked
+    ``n_changes`` times for each record. Source: Jayaraman et al. (2021), algorithm 3.
+
+    Parameters
+    ----------
+    n_changes : int, default=100
+        Number of changed copies of each record.
+    scale : float, default=0.01
+        Standard deviation of the noise, in units of the features, which should be of one scale.
+    random_state : int, default=0
+        Determines the noise.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skmia import Records
+    >>> from skmia.signals import Merlin
+    >>> X, y = load_iris(return_X_y=True)
+    >>> victim = LogisticRegression(max_iter=500).fit(X, y)
+    >>> Merlin(n_changes=10).of(victim, Records(X, y)[[0, 60, 149]])
+    array([0.6, 0.4, 0.3])
+    """
+
+    n_changes: int = 100
+    scale: float = 0.01
+    random_state: int = 0
+    name = "merlin"
+
+    def __post_init__(self):
+        if not (isinstance(self.n_changes, Integral) and self.n_changes >= 1):
+            raise ValueError(f"n_changes must be an integer of at least 1; got {self.n_changes!r}.")
+        if not self.scale > 0:
+            raise ValueError(f"scale must be above 0; got {self.scale!r}.")
+
+    def _inspect(self, victim, records):
+        X, restore = _as_numbers(records.X)
+        dtype = X.dtype if X.dtype.kind == "f" else np.dtype(float)
+        rng = np.random.RandomState(self.random_state)
+        noise = rng.normal(scale=self.scale, size=(self.n_changes, 1, *X.shape[1:])).astype(dtype)
+        signal = Loss()
+        unchanged = signal(query_victim(victim, restore(X.astype(dtype))), records.y)
+        raised = np.zeros(len(records))
+        for some in gen_batches(self.n_changes, max(1, _ROWS // len(records))):
+            changed = X + noise[some]
+            answers = query_victim(victim, restore(changed.reshape(-1, *X.shape[1:])))
+            evidence = signal(answers, np.tile(records.y, len(changed))).reshape(len(changed), -1)
+            raised += (evidence < unchanged).sum(axis=0)  # evidence is minus the loss
+        return raised / self.n_changes
