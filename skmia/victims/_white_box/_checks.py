@@ -1,0 +1,71 @@
+"""Checks of what is asked of a white box."""
+
+from numbers import Integral
+
+import numpy as np
+
+
+def check_inputs(inputs):
+    """Inputs as an array of numbers with one row for each of at least one record."""
+    inputs = np.asarray(inputs)
+    if inputs.ndim < 2 or not len(inputs) or inputs.dtype.kind not in "biuf":
+        raise ValueError(
+            "inputs must be an array of numbers with one row for each of one or more records, as "
+            f"encode(X) makes it; got an array of {inputs.dtype} of shape {inputs.shape}."
+        )
+    return inputs
+
+
+def check_answers(one, start):
+    """A forward pass whose first record is at a position, where no answer is NaN."""
+    bad = np.isnan(one.raw).any(axis=1)
+    if bad.any():
+        raise ValueError(
+            f"The model answered NaN to the record at position {start + bad.argmax()}."
+        )
+    return one
+
+
+def check_classifier(classes):
+    """Check that there are classes to have logits of."""
+    if classes is None:
+        raise ValueError("A regressor has no logits; outputs(inputs) gives its values.")
+
+
+def check_wrt(wrt, white_box):
+    """Check what gradients are taken with respect to."""
+    if wrt not in ("parameters", "inputs"):
+        raise ValueError(f"wrt must be 'parameters' or 'inputs'; got {wrt!r}.")
+    if wrt == "parameters" and not white_box.n_parameters:
+        raise ValueError("The model has no parameters that were trained.")
+
+
+def check_parameters(names, shapes):
+    """Names of parameters as a list; with None that of the weights of the last layer."""
+    if names is None:
+        return [name for name, shape in shapes.items() if len(shape) > 1][-1:]
+    if isinstance(names, str):
+        raise ValueError(f"parameters must be a sequence of names; got {names!r}.")
+    for name in names:
+        if name not in shapes:
+            raise ValueError(f"There is no parameter {name!r}; there are {', '.join(shapes)}.")
+    return list(names)
+
+
+def find_layers(layers, names):
+    """Names of layers that are given by their names or positions; all with None."""
+    if layers is None:
+        return names
+    if isinstance(layers, str | Integral):
+        raise ValueError(f"layers must be a sequence of names or positions; got {layers!r}.")
+    chosen = []
+    for layer in layers:
+        if isinstance(layer, Integral) and -len(names) <= layer < len(names):
+            chosen.append(names[layer])
+        elif isinstance(layer, str) and layer in names:
+            chosen.append(layer)
+        else:
+            raise ValueError(
+                f"There is no layer {layer!r}; there are {len(names)}: {', '.join(names)}."
+            )
+    return chosen

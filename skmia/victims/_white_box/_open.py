@@ -1,0 +1,82 @@
+"""Which family of white boxes a victim belongs to."""
+
+from numbers import Integral
+
+from sklearn.pipeline import Pipeline
+
+from .._query import _is_skorch, check_victim, unwrap
+from ._sklearn_models import NAMES, open_sklearn
+
+
+def open_white_box(victim, *, chunk_size=None):
+    """Gradients and layers of a fitted victim.
+
+    Parameters
+    ----------
+    victim : fitted estimator
+        A skorch ``NeuralNetClassifier``, ``NeuralNetBinaryClassifier`` or ``NeuralNetRegressor``,
+        or a ``LogisticRegression``, ``LinearRegression``, ``Ridge``, ``MLPClassifier`` or
+        ``MLPRegressor`` of scikit-learn; alone, as the last step of a Pipeline, or in a
+        :class:`~sklearn.frozen.FrozenEstimator`. Nets are trained with ``CrossEntropyLoss``,
+        ``NLLLoss``, ``BCEWithLogitsLoss``, ``BCELoss`` or ``MSELoss``.
+    chunk_size : int, default=None
+        Rows that are computed at once; with None as many as take about 100 MiB (1 GiB on a GPU).
+
+    Returns
+    -------
+    white_box : WhiteBox
+
+    Raises
+    ------
+    TypeError
+        When the victim has no gradients that are known.
+    ValueError
+        When it is trained with a loss that is not known.
+
+    See Also
+    --------
+    WhiteBox : What can be read.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.neural_network import MLPClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import MinMaxScaler
+    >>> from skmia.victims import open_white_box
+    >>> X, y = load_iris(return_X_y=True)
+    >>> mlp = MLPClassifier(8, solver="lbfgs", max_iter=2000, random_state=0)
+    >>> white_box = open_white_box(make_pipeline(MinMaxScaler(), mlp).fit(X, y))
+    >>> inputs = white_box.encode(X)
+    >>> float(inputs.max()), white_box.n_parameters
+    (1.0, 67)
+    >>> white_box.gradient_norms(inputs, y).shape
+    (150,)
+    >>> [values.shape for values in white_box.layer_outputs(inputs)]
+    [(150, 8), (150, 3)]
+    """
+    if chunk_size is not None and not (isinstance(chunk_size, Integral) and chunk_size > 0):
+        raise ValueError(f"chunk_size must be a positive integer or None; got {chunk_size!r}.")
+    transformers, model = _take_apart(check_victim(victim))
+    white_box = open_sklearn(model, transformers, chunk_size)
+    if white_box is None and _is_skorch(model):
+        from ._torch import open_net
+
+        white_box = open_net(model, transformers, chunk_size)
+    if white_box is None:
+        raise TypeError(
+            f"White-box evidence needs gradients, which skmia has of skorch nets, {NAMES}; got "
+            f"{type(model).__name__}. Signals that need only answers, such as loss, "
+            "modified_entropy or correctness, work with any victim."
+        )
+    return white_box
+
+
+def _take_apart(victim):
+    """Fitted steps before the model, and the model."""
+    transformers, model = [], unwrap(victim)
+    while isinstance(model, Pipeline):
+        if len(model) > 1:
+            transformers.append(model[:-1])
+        model = unwrap(model.steps[-1][1])
+    return transformers, model

@@ -1,0 +1,174 @@
+"""Torch modules in skorch nets."""
+
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+from skorch import NeuralNetBinaryClassifier, NeuralNetClassifier, NeuralNetRegressor
+from torch import nn
+
+from .._query import _skorch_classes
+from ._base import WhiteBox
+from ._checks import check_inputs
+from ._heads import LogLossHead, ProbabilityHead, SquaredErrorHead
+from ._torch_layers import LayerReader
+from ._torch_passes import PARAMETER_WAYS, LoopPass, RulePass, TorchPass, trained
+from ._torch_state import evaluating, to_device, without_fused_attention
+
+# What is held at once besides the answer, where the number of rows is left to the white box.
+_BYTES, _BYTES_ON_GPU = 2**27, 2**30
+_N_TRIED = 3
+_NETS = (NeuralNetClassifier, NeuralNetBinaryClassifier, NeuralNetRegressor)
+_LOSSES = {
+    NeuralNetClassifier: (nn.CrossEntropyLoss, nn.NLLLoss),
+    NeuralNetBinaryClassifier: (nn.BCEWithLogitsLoss, nn.BCELoss),
+    NeuralNetRegressor: (nn.MSELoss,),
+}
+
+
+def open_net(net, transformers, chunk_size):
+    """White box of a skorch net; None when it is of no family that is known."""
+    family = next((one for one in _NETS if isinstance(net, one)), None)
+    module = getattr(net, "module_", None)
+    if family is None or module is None:
+        return None
+    criterion = type(getattr(net.criterion_, "_orig_mod", net.criterion_))
+    if criterion not in _LOSSES[family]:
+        known = " or ".join(one.__name__ for one in _LOSSES[family])
+        raise ValueError(
+            f"White-box evidence of {family.__name__} needs the criterion {known}; "
+            f"got {criterion.__name__}."
+        )
+    return TorchBox(net, getattr(module, "_orig_mod", module), criterion, transformers, chunk_size)
+
+
+class TorchBox(WhiteBox):
+    """A torch module in a skorch net.
+
+    Parameters
+    ----------
+    net : fitted NeuralNet
+    module : nn.Module
+        Its module.
+    criterion : type
+        Of the loss.
+    transformers : list of fitted transformers
+    chunk_size : int or None
+    """
+
+    def __init__(self, net, module, criterion, transformers, chunk_size):
+        shapes = {name: tuple(one.shape) for name, one in trained(module).items()}
+        classes = None if criterion is nn.MSELoss else np.asarray(net.classes_)
+        super().__init__(net, transformers, None, classes, shapes, chunk_size)
+        self._module, self._criterion = module, criterion
+        self._way, self._n_values, self._n_rule = None, None, 0
+
+    def _check_inputs(self, inputs):
+        inputs = check_inputs(inputs)
+        if self._head is None:
+            self._learn(inputs[:_N_TRIED])
+        return inputs
+
+    def _learn(self, inputs):
+        """Find out what the module gives, which only records can tell."""
+        reader = LayerReader(self._module, 1, names=())
+        with reader.listening(), without_fused_attention(), self._pass(inputs[:1], None) as one:
+            n_columns = one.raw.shape[1]
+        self._check_alone(inputs)
+        if self.classes is not None:
+            self.classes = _skorch_classes(self.model, max(2, n_columns))
+        elif n_columns != 1:
+            raise ValueError(f"White-box evidence needs one target; the module gives {n_columns}.")
+        self._n_values = reader.count + inputs[0].size
+        self._head = self._make_head()
+
+    def _check_alone(self, inputs):
+        """Check that the answers to records do not depend on what else is asked."""
+        if self._chunk_size == 1:
+            return
+        together, alone = self._ask_raw([inputs]), self._ask_raw(inputs[:, None])
+        with np.errstate(invalid="ignore"):  # a net that diverged is somebody else's concern
+            difference = abs(together - alone)
+        if (difference > self._tolerance() * abs(alone).max()).any():
+            raise ValueError(
+                "The module's answer to a record depends on the other records of the batch, so "
+                "that there is no gradient of one record; open it with chunk_size=1."
+            )
+
+    def _ask_raw(self, batches):
+        answers = []
+        for batch in batches:
+            with self._pass(batch, None) as one:
+                answers.append(one.raw)
+        return np.concatenate(answers)
+
+    def _make_head(self):
+        if self.classes is None:
+            return SquaredErrorHead()
+        if self._criterion in (nn.CrossEntropyLoss, nn.BCEWithLogitsLoss):
+            return LogLossHead(self.classes)
+        parameter = next(self._module.parameters())
+        return ProbabilityHead(self.classes, torch.finfo(parameter.dtype).eps)  # as skorch does
+
+    def _rows_at_once(self, inputs, task):
+        held = 2 * self._n_values
+        if task in ("norms", "parts", "whole"):
+            way = self._way or self._choose_way(inputs)
+            held = 4 * self._n_values + self._n_rule
+            if task == "whole" or way[0] is not RulePass:
+                held += 3 * self.n_parameters
+        on_gpu = any(one.is_cuda for one in self._module.parameters())
+        return max(1, (_BYTES_ON_GPU if on_gpu else _BYTES) // (4 * held))
+
+    @contextmanager
+    def _pass(self, chunk, wrt):
+        if wrt == "parameters" and self._way is None:
+            self._choose_way(chunk)
+        way, plan = self._way if wrt == "parameters" else (TorchPass, None)
+        with evaluating(self._module, wrt is not None):
+            x = to_device(chunk, self._module)
+            if wrt == "inputs":
+                if not x.is_floating_point():
+                    raise ValueError(
+                        f"The inputs are integers ({chunk.dtype}), which have no gradient."
+                    )
+                x = x.detach().requires_grad_()
+            yield way(self._module, plan, x)
+
+    def _choose_way(self, inputs):
+        """The fastest way that gives the gradients of the first records as taken one by one."""
+        inputs = inputs[:_N_TRIED]
+        expected = self._try(LoopPass, inputs)
+        for way in PARAMETER_WAYS:
+            try:
+                found = self._try(way, inputs)
+            except Exception:  # whatever a module does that a way is not made for
+                continue
+            close = self._tolerance() * torch.linalg.norm(expected)
+            if way is LoopPass or torch.dist(found, expected) <= close:
+                self._way = way, way.plan(self._module)
+                break
+        if way is RulePass:
+            with self._pass(inputs[:1], "parameters") as one:
+                self._n_rule = one.count()
+        return self._way
+
+    def _try(self, way, inputs):
+        """Gradients of a few records for a cotangent that has no symmetry."""
+        with evaluating(self._module, True):
+            one = way(self._module, way.plan(self._module), to_device(inputs, self._module))
+            cotangent = np.cos(np.arange(1, one.raw.size + 1)).reshape(one.raw.shape)
+            parts = one.parameter_gradients(cotangent, tuple(self.parameter_shapes))
+            return torch.cat([part.reshape(len(part), -1).cpu().double() for part in parts], 1)
+
+    def _tolerance(self):
+        parameter = next(self._module.parameters())
+        if parameter.device.type != "cpu":
+            return 1e-2  # products of matrices may be rounded to ten bits
+        return 3 * torch.finfo(parameter.dtype).eps ** 0.5
+
+    def _read_layers(self, chunk, names=None):
+        reader = LayerReader(self._module, len(chunk), names)
+        with evaluating(self._module, False), without_fused_attention(), reader.listening():
+            self._module(to_device(chunk, self._module))
+        return reader.outputs

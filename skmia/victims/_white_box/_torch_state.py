@@ -1,0 +1,64 @@
+"""Reading a torch module without changing it."""
+
+import warnings
+from contextlib import ExitStack, contextmanager
+
+import torch
+
+from ...utils._randomness import preserved_randomness
+
+
+@contextmanager
+def evaluating(module, with_gradients):
+    """Put a module into evaluation mode; mode, buffers and random states are put back."""
+    modes = [(part, part.training) for part in module.modules()]
+    buffers = [
+        (part._buffers, name, buffer, buffer.clone())
+        for part, _ in modes
+        for name, buffer in part._buffers.items()
+        if buffer is not None
+    ]
+    try:
+        with ExitStack() as stack:
+            stack.enter_context(preserved_randomness())
+            stack.enter_context(torch.inference_mode(False))
+            stack.enter_context(torch.set_grad_enabled(with_gradients))
+            module.eval()
+            yield
+    finally:
+        for part, mode in modes:
+            part.training = mode
+        for home, name, buffer, values in buffers:
+            home[name] = buffer
+            if not torch.equal(buffer, values):
+                with torch.no_grad():
+                    buffer.copy_(values)
+
+
+@contextmanager
+def without_fused_attention():
+    """Context in which attention is computed by operations that can be vectorised."""
+    try:
+        from torch.nn.attention import SDPBackend, sdpa_kernel
+    except ImportError:  # torch 2.2, where modules with attention are read record by record
+        yield
+        return
+    enabled = torch.backends.mha.get_fastpath_enabled()
+    try:
+        torch.backends.mha.set_fastpath_enabled(False)
+        with sdpa_kernel(SDPBackend.MATH):
+            yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(enabled)
+
+
+def to_device(inputs, module):
+    """Inputs as a tensor; floating-point numbers in the precision of the module."""
+    parameter = next((one for one in module.parameters() if one.is_floating_point()), None)
+    with warnings.catch_warnings():
+        # Records and memory maps are read-only; torch only reads them.
+        warnings.filterwarnings("ignore", message="The given NumPy array is not writ")
+        x = torch.as_tensor(inputs)
+    if parameter is None:
+        return x
+    return x.to(parameter.device, parameter.dtype if x.is_floating_point() else x.dtype)
