@@ -211,6 +211,7 @@ def test_the_threshold_between_neighbouring_floats_parts_them():
 
 # Why scikit-learn's own checks say nothing of an estimator that is no attack.
 EXCLUDED = {
+    "DisparityTest": "takes Records or a table of rounds, see tests/disparity",
     "ShadowPool": "takes Records, see the tests of transformers below",
     "Signals": "takes Records, see the tests of transformers below",
     "CallableVictim": "a function given by the user makes its answers: it does not learn in fit",

@@ -9,7 +9,6 @@ import pandas as pd
 from scipy.stats import friedmanchisquare, rankdata
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
-from statsmodels.stats.multitest import multipletests
 
 from ..exceptions import ResolutionWarning
 from ..utils._sklearn import Interval, StrOptions, validate_params_of
@@ -170,6 +169,9 @@ class RankingTest(BaseEstimator):
         return self
 
     def _compare_pairs(self, values, names):
+        # statsmodels takes as long to import as all of skmia.
+        from statsmodels.stats.multitest import multipletests
+
         pairs = list(combinations(range(len(names)), 2))
         self._warn_if_unresolvable(len(pairs))
         tests = [_signed_rank_test(values[:, one], values[:, other]) for one, other in pairs]

@@ -1,0 +1,6 @@
+"""Whether groups of people are exposed unequally."""
+
+from ._plot import DisparityDisplay
+from ._test import DisparityTest
+
+__all__ = ["DisparityDisplay", "DisparityTest"]

@@ -1,0 +1,248 @@
+"""Vulnerability of each group as boxes or violins."""
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+from ..metrics._checks import check_confidence_level, check_option
+from ..metrics._plot._common import COLORS, GREY, get_axes, thin_spines
+from ._repeated_measures import describe_groups
+from ._table import check_table, drop_incomplete
+
+_KINDS = ("box", "violin")
+# Longer names would run into each other.
+_LONGEST_LEVEL_NAME = 10
+
+
+class DisparityDisplay:
+    """Boxes or violins of the vulnerability of each group over the rounds of a game.
+
+    A diamond marks the mean of a group, with Student's interval over rounds, which is optimistic
+    since all rounds split the same records. The dotted line at 0 is an attack that does no better
+    than a coin.
+
+    It is recommended to use :meth:`from_estimator` or :meth:`from_table`.
+
+    Parameters
+    ----------
+    vulnerabilities : DataFrame of shape (n_rounds, n_groups)
+        Finite values, a column for each group.
+
+    pvalue : float, default=None
+        Of the hypothesis that all groups are equally vulnerable, for the title.
+
+    name : str, default=None
+        Name of the attack, for the title.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes with the groups.
+
+    figure_ : matplotlib Figure
+        Figure containing them.
+
+    bodies_ : dict of matplotlib artists
+        Group -> box or violin.
+
+    means_ : matplotlib ErrorbarContainer
+        Means and intervals.
+
+    See Also
+    --------
+    DisparityTest : Makes the table and tests it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from skmia.disparity import DisparityDisplay
+    >>> rng = np.random.default_rng(0)
+    >>> table = pd.DataFrame(rng.normal(0.1, 0.02, (30, 2)), columns=["young", "old"])
+    >>> display = DisparityDisplay.from_table(table)
+    >>> sorted(display.bodies_)
+    ['old', 'young']
+    """
+
+    def __init__(self, *, vulnerabilities, pvalue=None, name=None):
+        self.vulnerabilities = vulnerabilities
+        self.pvalue = pvalue
+        self.name = name
+
+    @classmethod
+    def from_estimator(cls, test, *, name=None, ax=None, **kwargs):
+        """Plot what a fitted test found.
+
+        Parameters
+        ----------
+        test : DisparityTest
+            A fitted test.
+
+        name : str, default=None
+            Name of the attack; None takes the class name of the test's ``attack``, if it has one.
+
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a new figure.
+
+        **kwargs : dict
+            Passed to :meth:`plot`.
+
+        Returns
+        -------
+        display : DisparityDisplay
+        """
+        check_is_fitted(test)
+        if name is None and test.attack is not None:
+            name = type(test.attack).__name__
+        display = cls(
+            vulnerabilities=test.vulnerabilities_, pvalue=test.pvalue_corrected_, name=name
+        )
+        return display.plot(ax=ax, **kwargs)
+
+    @classmethod
+    def from_table(cls, table, *, name=None, ax=None, **kwargs):
+        """Plot a table of vulnerabilities.
+
+        Parameters
+        ----------
+        table : DataFrame or array-like of shape (n_rounds, n_groups)
+            A column for each group; rounds with NaN are left out.
+
+        name : str, default=None
+            Name of the attack.
+
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a new figure.
+
+        **kwargs : dict
+            Passed to :meth:`plot`.
+
+        Returns
+        -------
+        display : DisparityDisplay
+
+        Raises
+        ------
+        ValueError
+            If the table is not what :class:`DisparityTest` takes.
+        """
+        display = cls(vulnerabilities=drop_incomplete(check_table(table)), name=name)
+        return display.plot(ax=ax, **kwargs)
+
+    def frame(self, *, confidence_level=0.95):
+        """Tabulate what is drawn.
+
+        Parameters
+        ----------
+        confidence_level : float, default=0.95
+            Of the interval of each mean.
+
+        Returns
+        -------
+        frame : DataFrame
+            By group: ``n_rounds``, ``mean`` with its interval ``low``, ``high``, and ``minimum``,
+            ``lower_quartile``, ``median``, ``upper_quartile``, ``maximum`` over the rounds.
+        """
+        table = self.vulnerabilities
+        means = describe_groups(table, check_confidence_level(confidence_level))
+        quartiles = table.quantile([0, 0.25, 0.5, 0.75, 1]).T
+        quartiles.columns = ["minimum", "lower_quartile", "median", "upper_quartile", "maximum"]
+        parts = [means[["mean", "low", "high"]], quartiles]
+        frame = pd.concat(parts, axis=1)
+        frame.insert(0, "n_rounds", len(table))
+        return frame
+
+    def plot(self, ax=None, *, kind="box", confidence_level=0.95, **kwargs):
+        """Draw the groups.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a new figure.
+
+        kind : {"box", "violin"}, default="box"
+            Box with whiskers to 1.5 interquartile ranges and outliers, or mirrored density.
+
+        confidence_level : float, default=0.95
+            Of the interval of each mean.
+
+        **kwargs : dict
+            Passed to the `boxplot` or `violinplot` function of matplotlib.
+
+        Returns
+        -------
+        display : DisparityDisplay
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        check_option(kind, "kind", _KINDS)
+        frame = self.frame(confidence_level=confidence_level)
+        self.ax_ = get_axes(ax)
+        self.figure_ = self.ax_.figure
+        places = np.arange(len(frame))
+        values = [self.vulnerabilities[group].to_numpy() for group in frame.index]
+        draw = self._draw_boxes if kind == "box" else self._draw_violins
+        bodies = draw(values, places, kwargs)
+        self.bodies_ = dict(zip(frame.index, bodies, strict=True))
+        for place, body in enumerate(bodies):
+            color = COLORS[place % len(COLORS)]
+            body.set(facecolor=color, edgecolor=color, alpha=0.45)
+        mean, low, high = frame[["mean", "low", "high"]].to_numpy().T
+        self.means_ = self.ax_.errorbar(
+            places,
+            mean,
+            yerr=[mean - low, high - mean],
+            fmt="D",
+            color="black",
+            markersize=4,
+            capsize=4,
+            linewidth=1.4,
+            zorder=5,
+            label=f"mean and its {100 * confidence_level:g}% interval over rounds",
+        )
+        self.ax_.axhline(
+            0, color=GREY, linestyle=":", linewidth=1.2, zorder=0, label="no better than a coin"
+        )
+        self._label_axes(frame)
+        return self
+
+    def _draw_boxes(self, values, places, kwargs):
+        style = {
+            "widths": 0.55,
+            "medianprops": {"color": "black", "linewidth": 1.0},
+            "whiskerprops": {"color": GREY},
+            "capprops": {"color": GREY},
+            "flierprops": {"marker": ".", "markersize": 4, "markeredgecolor": GREY},
+        }
+        style |= kwargs | {"positions": places, "patch_artist": True}
+        return self.ax_.boxplot(values, **style)["boxes"]
+
+    def _draw_violins(self, values, places, kwargs):
+        style = {"widths": 0.75, "showextrema": False}
+        return self.ax_.violinplot(values, **(style | kwargs | {"positions": places}))["bodies"]
+
+    def _label_axes(self, frame):
+        names = [str(group) for group in frame.index]
+        rotation = 30 if max(map(len, names)) > _LONGEST_LEVEL_NAME else 0
+        self.ax_.set_xticks(
+            range(len(names)),
+            labels=names,
+            rotation=rotation,
+            ha="right" if rotation else "center",
+        )
+        title = f"Vulnerability of each group in {frame['n_rounds'].iloc[0]} rounds"
+        if self.name is not None:
+            title = f"{self.name}: {title[0].lower()}{title[1:]}"
+        if self.pvalue is not None:
+            title += f"\nall groups equally vulnerable: corrected p = {self.pvalue:.2g}"
+        self.ax_.set(
+            xlim=(-0.6, len(names) - 0.4), ylabel="Vulnerability, TPR - FPR (0 = coin)", title=title
+        )
+        self.ax_.grid(axis="y", color=GREY, alpha=0.2, linewidth=0.6)
+        self.ax_.set_axisbelow(True)
+        self.ax_.margins(y=0.15)
+        self.ax_.legend(fontsize="small", framealpha=0.9)
+        thin_spines(self.ax_)

@@ -1,0 +1,173 @@
+"""Tests on a table in which every round measures every group."""
+
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+ANOVA_ROWS = ("groups", "rounds", "residual")
+
+
+class RepeatedMeasures(NamedTuple):
+    """A one-way analysis of variance with repeated measures."""
+
+    sums: np.ndarray  # of squares: groups, rounds, residual
+    df: np.ndarray
+    statistic: float
+    pvalue: float
+    epsilon: float
+    pvalue_corrected: float
+
+
+def _rounding(values):
+    """Largest difference between two numbers of the table that is rounding alone."""
+    return 16 * np.finfo(float).eps * np.abs(values).max()
+
+
+def _sums_of_squares(values):
+    """Of the groups, of the rounds and of what neither explains; 0 where it is rounding alone."""
+    n_rounds, n_groups = values.shape
+    centred = values - values.mean()
+    groups, rounds = centred.mean(axis=0), centred.mean(axis=1)
+    residual = centred - groups - rounds[:, None]
+    sums = n_rounds * (groups**2).sum(), n_groups * (rounds**2).sum(), (residual**2).sum()
+    return np.where(np.array(sums) > values.size * _rounding(values) ** 2, sums, 0.0)
+
+
+def find_epsilon(values):
+    """Greenhouse and Geisser's estimate of how far the differences are from equal variances.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rounds, n_groups)
+        The table.
+
+    Returns
+    -------
+    epsilon : float
+        From 1 / (n_groups - 1) to 1, which it is where all differences between two groups have one
+        variance; NaN where rounds do not differ but by a constant.
+    """
+    n_groups = values.shape[1]
+    centred = values - values.mean(axis=1, keepdims=True)  # the same as H S H of the covariance S
+    covariance = np.atleast_2d(np.cov(centred, rowvar=False))
+    size = (covariance**2).sum()
+    return float(np.trace(covariance) ** 2 / ((n_groups - 1) * size)) if size > 0 else np.nan
+
+
+def _f_test(values):
+    """F and its p-value by statsmodels."""
+    from statsmodels.stats.anova import AnovaRM
+
+    n_rounds, n_groups = values.shape
+    table = pd.DataFrame(
+        {
+            "value": values.ravel(),
+            "round": np.repeat(np.arange(n_rounds), n_groups),
+            "group": np.tile([f"g{i}" for i in range(n_groups)], n_rounds),
+        }
+    )
+    row = AnovaRM(table, "value", "round", within=["group"]).fit().anova_table.iloc[0]
+    return float(row["F Value"]), float(row["Pr > F"])
+
+
+def analyse(values):
+    """Test whether all columns have one mean.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rounds, n_groups)
+        Finite table of at least two rows and two columns.
+
+    Returns
+    -------
+    result : RepeatedMeasures
+        Without any residual F is infinite and p is 0; both are NaN where the groups are equal too.
+    """
+    n_rounds, n_groups = values.shape
+    sums = _sums_of_squares(values)
+    df = np.array([n_groups - 1, n_rounds - 1, (n_rounds - 1) * (n_groups - 1)])
+    if sums[2] == 0:
+        statistic, pvalue = (np.inf, 0.0) if sums[0] > 0 else (np.nan, np.nan)
+        return RepeatedMeasures(sums, df, statistic, pvalue, np.nan, pvalue)
+    statistic, pvalue = _f_test(values)
+    epsilon = find_epsilon(values)
+    corrected = float(stats.f.sf(statistic, epsilon * df[0], epsilon * df[2]))
+    return RepeatedMeasures(sums, df, statistic, pvalue, epsilon, corrected)
+
+
+def compare_pairs(table, correction, confidence_level):
+    """Dependent t-tests between all pairs of columns.
+
+    Parameters
+    ----------
+    table : DataFrame of shape (n_rounds, n_groups)
+        Finite.
+    correction : str
+        Method of :func:`statsmodels.stats.multitest.multipletests`.
+    confidence_level : float
+        Of each interval; the tests reject at one minus this.
+
+    Returns
+    -------
+    pairs : DataFrame of shape (n_pairs, 11)
+        As :attr:`DisparityTest.pairwise_`.
+    """
+    from statsmodels.stats.multitest import multipletests
+
+    values, n_rounds = table.to_numpy(), len(table)
+    first, second = np.transpose(list(combinations(range(table.shape[1]), 2)))
+    differences = values[:, first] - values[:, second]
+    mean, deviation = differences.mean(axis=0), differences.std(axis=0, ddof=1)
+    mean, deviation = (
+        np.where(np.abs(each) > _rounding(values), each, 0.0) for each in (mean, deviation)
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        effect = mean / deviation
+    statistic = effect * np.sqrt(n_rounds)
+    pvalue = 2 * stats.t.sf(np.abs(statistic), n_rounds - 1)
+    half_width = stats.t.isf((1 - confidence_level) / 2, n_rounds - 1)
+    half_width = half_width * deviation / np.sqrt(n_rounds)
+    # Groups that are equal in every round give no p-value, and no evidence of a difference.
+    reject, adjusted, *_ = multipletests(
+        np.nan_to_num(pvalue, nan=1.0), alpha=1 - confidence_level, method=correction
+    )
+    return pd.DataFrame(
+        {
+            "group": table.columns[first],
+            "other": table.columns[second],
+            "difference": mean,
+            "low": mean - half_width,
+            "high": mean + half_width,
+            "statistic": statistic,
+            "df": n_rounds - 1,
+            "pvalue": pvalue,
+            "pvalue_adjusted": np.where(np.isnan(pvalue), np.nan, adjusted),
+            "reject": reject,
+            "effect_size": effect,
+        }
+    )
+
+
+def describe_groups(table, confidence_level):
+    """Mean of each column with its standard error and interval over rounds.
+
+    Parameters
+    ----------
+    table : DataFrame of shape (n_rounds, n_groups)
+        Finite, of at least two rows.
+    confidence_level : float
+        Of each interval, from Student's distribution.
+
+    Returns
+    -------
+    groups : DataFrame of shape (n_groups, 5)
+        By group: ``mean``, ``std``, ``standard_error``, ``low``, ``high``.
+    """
+    mean, deviation = table.mean(), table.std(ddof=1)
+    error = deviation / np.sqrt(len(table))
+    half_width = stats.t.isf((1 - confidence_level) / 2, len(table) - 1) * error
+    columns = {"mean": mean, "std": deviation, "standard_error": error}
+    return pd.DataFrame({**columns, "low": mean - half_width, "high": mean + half_width})

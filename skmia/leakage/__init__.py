@@ -1,0 +1,44 @@
+"""What any attacker could learn: closed forms, worst cases and bounds."""
+
+from ._bounds import (
+    bounded_loss_success_bound,
+    dp_advantage_bound,
+    subexponential_loss_success_bound,
+    subgaussian_loss_success_bound,
+)
+from ._gaussian import GaussianRegressionAttacker
+from ._generalization_gap import GeneralizationGapBound
+from ._information_bounds import (
+    generalization_gap_probability_bound,
+    mutual_information_success_bound,
+    required_mutual_information,
+)
+from ._mahalanobis import MahalanobisLeakage
+from ._mean_attacks import MeanGLiRAttack, MeanLikelihoodRatioAttack, MeanScalarProductAttack
+from ._mean_mechanisms import EmpiricalMean, NoisyMean, SubsampledMean
+from ._misspecified import MisspecifiedTarget
+from ._total_variation import total_variation_discrete, total_variation_kde
+from ._worst_case import WorstCaseVulnerability
+
+__all__ = [
+    "EmpiricalMean",
+    "GaussianRegressionAttacker",
+    "GeneralizationGapBound",
+    "MahalanobisLeakage",
+    "MeanGLiRAttack",
+    "MeanLikelihoodRatioAttack",
+    "MeanScalarProductAttack",
+    "MisspecifiedTarget",
+    "NoisyMean",
+    "SubsampledMean",
+    "WorstCaseVulnerability",
+    "bounded_loss_success_bound",
+    "dp_advantage_bound",
+    "generalization_gap_probability_bound",
+    "mutual_information_success_bound",
+    "required_mutual_information",
+    "subexponential_loss_success_bound",
+    "subgaussian_loss_success_bound",
+    "total_variation_discrete",
+    "total_variation_kde",
+]

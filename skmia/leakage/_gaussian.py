@@ -1,0 +1,318 @@
+"""The one attacker whose success is known exactly: Bayes against Gaussian linear regression."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from scipy import special
+from sklearn.utils import check_array, check_random_state, gen_batches
+
+from ..base import BaseAttack
+from ..utils._sklearn import Interval, StrOptions
+from ..utils._validation import check_outputs_source, query
+from ._bounds import SMALLEST, subexponential_loss_success_bound
+from ._information_bounds import mutual_information_success_bound
+
+# Leverages are sums of squares of float64 numbers: what is closer to 1 than this is 1.
+_RESOLUTION = 1e-12
+
+# Nodes of the quadrature; the error is below 1e-10, see the tests.
+_N_NODES = 100
+
+# Numbers in one block of a (samples x training rows) array.
+_BLOCK = 2**20
+
+
+def _find_whitening(design):
+    """Matrix that makes the columns of the design orthonormal: leverages are its squared rows."""
+    _, singular, directions = np.linalg.svd(design, full_matrices=False)
+    rounding = singular[0] * max(design.shape) * np.finfo(np.float64).eps
+    kept = singular > rounding
+    return directions[kept].T / singular[kept]
+
+
+def _compute_variation(leverage):
+    """Total variation of a standard Gaussian pair and one with the correlation sqrt(leverage).
+
+    In polar coordinates the radius integrates in closed form, and the angle, doubled, is left over:
+    it runs from arccos(sqrt(leverage)), where the density ratio is 1 at all radii, to pi. There all
+    derivatives vanish, which the squared variable of the Gauss-Legendre rule makes harmless.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(_N_NODES)
+    nodes, weights = (1 + nodes) / 2, weights / 2
+    correlation = np.sqrt(np.maximum(leverage, SMALLEST))[:, None]
+    start = np.arccos(correlation)
+    length = np.pi - start
+    angle = start + length * nodes**2
+    # cos(start) - cos(angle), which would lose its digits next to the start.
+    ahead = 2 * np.sin((angle + start) / 2) * np.sin((angle - start) / 2)
+    rest = 1 - leverage[:, None]
+    decay = -special.xlog1py(rest, -leverage[:, None]) / (2 * correlation)
+    share = correlation * ahead / (rest + correlation * ahead)
+    integrand = share * np.exp(-decay / ahead) * 2 * nodes * length
+    return np.minimum(integrand @ weights / np.pi, 1.0)
+
+
+def _log_likelihood_ratio(leverage, error, residual, noise_std):
+    """Log of the density of the model with the record over that without it, in nats.
+
+    Parameters
+    ----------
+    leverage : ndarray
+        Of the record's row.
+    error : ndarray
+        Response minus its true mean.
+    residual : ndarray
+        Response minus the model's prediction.
+    noise_std : float
+        Standard deviation of the responses.
+    """
+    rest = np.maximum(1 - leverage, _RESOLUTION)
+    return (np.square(error) - np.square(residual) / rest) / (2 * noise_std**2) - np.log(rest) / 2
+
+
+def _mix(log_ratios, errors, noise_std):
+    """Log ratio for a row that is not known: the mean, each row weighted by the response's density.
+
+    Parameters
+    ----------
+    log_ratios, errors : ndarray of shape (n_samples, n_rows)
+    noise_std : float
+    """
+    log_weights = -np.square(errors / noise_std) / 2
+    log_weights -= special.logsumexp(log_weights, axis=1, keepdims=True)
+    return special.logsumexp(log_ratios + log_weights, axis=1)
+
+
+class GaussianRegressionAttacker(BaseAttack):
+    """The best possible attack on least squares with Gaussian noise, and its exact success.
+
+    The rows of a design are known to everybody, and their responses are linear in the features
+    plus Gaussian noise. The victim publishes the least squares coefficients. The attacker is
+    given a row and a response, knows the true coefficients and the noise, and is to say whether the
+    response is the one that the victim was trained on or a fresh one with the same mean. Both are
+    equally likely. No attack does better than comparing the two densities of what was
+    published; what it reaches depends on nothing but the leverage of the row.
+
+    It measures other attacks, which know less, against what is possible: take it where the true
+    coefficients are known because the data were made.
+
+    Parameters
+    ----------
+    victim : fitted regressor, default=None
+        Least squares without an intercept, in a :class:`~sklearn.frozen.FrozenEstimator`. With None
+        the answers stored by :meth:`skmia.Records.with_outputs` are read. The success and its
+        bounds need neither.
+    coef : array-like of shape (n_features,), default=None
+        True coefficients. None is enough for the success and its bounds where the row is known;
+        scores need them.
+    noise_std : float, default=1.0
+        Standard deviation of the noise, in units of the response.
+    knows_index : bool, default=True
+        Whether the attacker is told the row. Otherwise it is given the response alone, which may
+        belong to any row.
+    proxy : {"valid", "thesis"}, default="valid"
+        Proxy variance of the squared residual behind ``success_lower_bound_``: the largest
+        variance that a residual has, ``noise_std**2 * (1 + leverage)``, or ``noise_std**2``, as
+        printed, which is too small to give a bound.
+    n_simulations : int, default=10_000
+        Draws behind ``success_rate_`` where the row is not known.
+    random_state : int, RandomState instance or None, default=None
+        For these draws.
+
+    Attributes
+    ----------
+    leverage_ : ndarray of shape (n_rows,)
+        Of each row of the design, in [0, 1].
+    success_rates_ : ndarray of shape (n_rows,)
+        Probability of a right guess about each row, for the attacker who knows the row.
+    success_rate_ : float
+        Probability of a right guess about a random row; exact where the row is known, else
+        simulated.
+    success_rate_error_ : float
+        Standard error of ``success_rate_``, 0 where it is exact.
+    success_lower_bound_ : float
+        What the generalisation gap promises, in [0.5, 1]. The loss, on which it rests, takes the
+        row: for an attacker who does not know it there is no such bound, and this is 0.5.
+    success_upper_bound_ : float
+        What ``mutual_information_`` allows.
+    mutual_information_ : float
+        Between the response with its row and the published coefficients, in nats; infinite
+        where a leverage is 1.
+    generalization_gap_ : float
+        Expected squared residual of a fresh response minus that of a training response.
+    offset_ : float
+        Threshold of the log-likelihood ratio, by default 0.
+    classes_ : ndarray of shape (2,)
+        ``[0, 1]``.
+
+    Raises
+    ------
+    ValueError
+        When ``coef`` is needed and not given, or does not fit the records.
+
+    See Also
+    --------
+    skmia.attacks.ThresholdAttack : With ``signal="squared_error"`` it knows neither leverage nor
+        coefficients.
+    subexponential_loss_success_bound : The bound behind ``success_lower_bound_``.
+
+    Notes
+    -----
+    With the leverage h, the response's error e and the residual r the score is
+    ``(e**2 - r**2 / (1 - h)) / (2 * noise_std**2) - log(1 - h) / 2`` in nats. A leverage of 1 means
+    that the model passes through the response: membership is certain.
+
+    A record of another row than those of the design cannot be a member, and its score means
+    nothing.
+
+    References
+    ----------
+    del Grosso Guzman, G. (2023). Leakage of sensitive data from deep neural networks. PhD thesis,
+    Institut Polytechnique de Paris, section 3.2.1 and appendix E.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from skmia import Records
+    >>> from skmia.leakage import GaussianRegressionAttacker
+    >>> rng = np.random.default_rng(0)
+    >>> X, coef = rng.normal(size=(40, 20)), rng.normal(size=20)
+    >>> members = Records(X, X @ coef + rng.normal(size=40))
+    >>> others = Records(X, X @ coef + rng.normal(size=40))
+    >>> model = LinearRegression(fit_intercept=False).fit(members.X, members.y)
+    >>> attack = GaussianRegressionAttacker(FrozenEstimator(model), coef=coef).fit(members)
+    >>> round(attack.success_rate_, 3)
+    0.654
+    >>> float(attack.predict(members).mean()), float(attack.predict(others).mean())
+    (0.875, 0.6)
+    """
+
+    _parameter_constraints = {
+        **BaseAttack._parameter_constraints,
+        "coef": ["array-like", None],
+        "noise_std": [Interval(Real, 0, None, closed="neither")],
+        "knows_index": ["boolean"],
+        "proxy": [StrOptions({"valid", "thesis"})],
+        "n_simulations": [Interval(Integral, 2, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        victim=None,
+        *,
+        coef=None,
+        noise_std=1.0,
+        knows_index=True,
+        proxy="valid",
+        n_simulations=10_000,
+        random_state=None,
+    ):
+        self.victim = victim
+        self.coef = coef
+        self.noise_std = noise_std
+        self.knows_index = knows_index
+        self.proxy = proxy
+        self.n_simulations = n_simulations
+        self.random_state = random_state
+
+    def _fit(self, records, membership):
+        check_outputs_source(self.victim)
+        self._design = records
+        design = self._as_matrix(records)
+        if self.coef is not None:
+            self._predict_truth(design)
+        self._whitening = _find_whitening(design)
+        basis = design @ self._whitening
+        leverage = np.square(basis).sum(axis=1)
+        self.leverage_ = np.where(leverage > 1 - _RESOLUTION, 1.0, leverage)
+        self._fit_bounds()
+        self.success_rates_ = (1 + _compute_variation(self.leverage_)) / 2
+        self.success_rate_, self.success_rate_error_ = float(self.success_rates_.mean()), 0.0
+        if not self.knows_index:
+            self._simulate(design, basis)
+
+    def _fit_bounds(self):
+        variance = self.noise_std**2
+        self.generalization_gap_ = float(2 * variance * self.leverage_.mean())
+        with np.errstate(divide="ignore"):
+            information = -np.log1p(-self.leverage_).mean() / 2
+        # The model depends on the record in one of the two equally likely cases only.
+        self.mutual_information_ = float(information / 2)
+        self.success_upper_bound_ = mutual_information_success_bound(self.mutual_information_)
+        largest = 1 + self.leverage_.max() if self.proxy == "valid" else 1.0
+        self.success_lower_bound_ = (
+            subexponential_loss_success_bound(self.generalization_gap_, variance * largest)
+            if self.knows_index
+            else 0.5
+        )
+
+    def _simulate(self, design, basis):
+        """Estimate the success of an attacker who does not know the row.
+
+        The total variation is the mean of (1 - ratio)+ without the record, a number in [0, 1].
+        """
+        rng = check_random_state(self.random_state)
+        means = self._predict_truth(design)
+        shares = []
+        for batch in gen_batches(self.n_simulations, max(1, _BLOCK // len(design))):
+            size = batch.stop - batch.start
+            rows = rng.randint(len(design), size=size)
+            responses = means[rows] + self.noise_std * rng.normal(size=size)
+            errors = responses[:, None] - means
+            noise = rng.normal(size=(size, basis.shape[1])) @ basis.T
+            ratios = _log_likelihood_ratio(
+                self.leverage_, errors, errors - self.noise_std * noise, self.noise_std
+            )
+            shares.append(-np.expm1(np.minimum(_mix(ratios, errors, self.noise_std), 0)))
+        shares = np.concatenate(shares)
+        self.success_rate_ = float(1 + shares.mean()) / 2
+        self.success_rate_error_ = float(shares.std(ddof=1) / np.sqrt(len(shares)) / 2)
+
+    def _as_matrix(self, records):
+        return check_array(records.X, dtype=np.float64, input_name="X of the records")
+
+    def _predict_truth(self, X):
+        """Mean of the response of each row."""
+        if self.coef is None:
+            raise ValueError(
+                "coef is None; the true coefficients are needed for scores, and where the "
+                "attacker does not know the row for its success as well."
+            )
+        coef = np.asarray(self.coef, dtype=np.float64)
+        if coef.shape != X.shape[1:]:
+            raise ValueError(
+                f"coef must have one number for each of {X.shape[1]} features of the records; got "
+                f"shape {coef.shape}."
+            )
+        return X @ coef
+
+    def _ask(self, records):
+        outputs = query(self.victim, records)
+        if outputs.kind != "value":
+            raise ValueError("GaussianRegressionAttacker needs a regressor's predict as answers.")
+        return outputs.values
+
+    def _score_samples(self, records):
+        if not self.knows_index:
+            return self._score_responses(records)
+        X, answers = self._as_matrix(records), self._ask(records)
+        errors, residuals = records.y - self._predict_truth(X), records.y - answers
+        leverage = np.square(X @ self._whitening).sum(axis=1)
+        return _log_likelihood_ratio(leverage, errors, residuals, self.noise_std)
+
+    def _score_responses(self, records):
+        means = self._predict_truth(self._as_matrix(self._design))
+        answers, responses = self._ask(self._design), records.y
+        scores = []
+        for batch in gen_batches(len(responses), max(1, _BLOCK // len(means))):
+            errors = responses[batch, None] - means
+            residuals = responses[batch, None] - answers
+            ratios = _log_likelihood_ratio(self.leverage_, errors, residuals, self.noise_std)
+            scores.append(_mix(ratios, errors, self.noise_std))
+        return np.concatenate(scores)
+
+    def _natural_offset(self, records):
+        return 0.0

@@ -1,0 +1,181 @@
+"""What the information that a model carries promises about attackers and about its gap."""
+
+import numpy as np
+from scipy import special
+
+from ._bounds import (
+    N_HALVINGS,
+    SMALLEST,
+    check_baseline,
+    check_numbers,
+    check_variance,
+    like_input,
+)
+
+
+def _binary_divergence(baseline, excess):
+    """Kullback-Leibler divergence of a coin with probability baseline + excess from baseline.
+
+    In terms of the excess, which keeps its digits where it is small.
+    """
+
+    def part(share, change):
+        # (share + change) * log((share + change) / share) - change; the changes cancel in the sum.
+        after = np.maximum(share + change, 0)
+        return special.xlog1py(after, np.maximum(change / share, -1)) - change
+
+    return np.maximum(part(baseline, excess) + part(1 - baseline, -excess), 0)
+
+
+def mutual_information_success_bound(mutual_information, *, baseline=0.5):
+    """Success that no attacker can exceed when a model carries little information.
+
+    It is the largest P in [baseline, 1] with ``d(P || baseline) <= mutual_information``, where d
+    is the divergence of two coins, and 1 where there is no other.
+
+    Parameters
+    ----------
+    mutual_information : float or array-like
+        Between the attribute and the model, given what the attacker knows besides, in nats; an
+        upper bound of it will do. May be infinite.
+    baseline : float or array-like, default=0.5
+        Success of the best guess without the model, in (0, 1): the share of the most frequent
+        value of the attribute; for membership the larger one of the shares of members and
+        non-members.
+
+    Returns
+    -------
+    success : float or ndarray
+        Upper bound of the probability of a right guess, in [baseline, 1].
+
+    Raises
+    ------
+    ValueError
+        When a number is out of range.
+
+    See Also
+    --------
+    required_mutual_information : The inverse.
+
+    Notes
+    -----
+    All is in nats. Information in nats with a divergence in bits, as a published experiment has
+    it, gives a number that is too small to be a bound. The proof prints the smallest instead of the
+    largest share of the attribute's values; with the smallest the inequality is false.
+
+    References
+    ----------
+    del Grosso, G. et al. (2023). Bounding information leakage in machine learning. Neurocomputing
+    534, theorem 5.
+
+    Examples
+    --------
+    >>> from skmia.leakage import mutual_information_success_bound
+    >>> mutual_information_success_bound([0.0, 0.1, 1.0]).round(4)
+    array([0.5   , 0.7198, 1.    ])
+    """
+    information = check_numbers(
+        mutual_information, "mutual_information", "a number of nats of at least 0", 0, np.inf
+    )
+    baseline = check_baseline(baseline, lowest=0)
+    low = np.zeros(np.broadcast_shapes(information.shape, baseline.shape))
+    high = low + (1 - baseline)
+    for _ in range(N_HALVINGS):
+        middle = (low + high) / 2
+        fits = _binary_divergence(baseline, middle) <= information
+        low, high = np.where(fits, middle, low), np.where(fits, high, middle)
+    # The upper end of what is left: rounding must not make the bound too small.
+    return like_input(np.minimum(baseline + high, 1.0))
+
+
+def required_mutual_information(success, *, baseline=0.5):
+    """Information about the attribute that a model must carry for a given success.
+
+    Parameters
+    ----------
+    success : float or array-like
+        Probability of a right guess, in [baseline, 1].
+    baseline : float or array-like, default=0.5
+        Success of the best guess without the model, in (0, 1).
+
+    Returns
+    -------
+    mutual_information : float or ndarray
+        Lower bound in nats.
+
+    Raises
+    ------
+    ValueError
+        When a number is out of range, or a success is below the baseline.
+
+    See Also
+    --------
+    mutual_information_success_bound : The inverse.
+
+    References
+    ----------
+    del Grosso, G. et al. (2023). Bounding information leakage in machine learning. Neurocomputing
+    534, theorem 5.
+
+    Examples
+    --------
+    >>> from skmia.leakage import required_mutual_information
+    >>> round(required_mutual_information(1.0), 4)  # membership, for certain: log(2)
+    0.6931
+    """
+    success = check_numbers(success, "success", "a fraction in [0, 1]", 0, 1)
+    baseline = check_baseline(baseline, lowest=0)
+    if (success < baseline).any():
+        raise ValueError("success must be at least the baseline, which needs no model.")
+    return like_input(_binary_divergence(baseline, success - baseline))
+
+
+def generalization_gap_probability_bound(gap, mutual_information, n_samples, *, proxy_variance=1.0):
+    """Probability with which a model that carries little information has a large gap.
+
+    The bound is ``(mutual_information + log(2)) / (n_samples * gap**2 / (2 * proxy_variance))``.
+
+    Parameters
+    ----------
+    gap : float or array-like
+        Expected loss on a new record minus mean loss on the training records; positive.
+    mutual_information : float or array-like
+        Between the training records and the model, in nats.
+    n_samples : int or array-like
+        Number of independent training records.
+    proxy_variance : float or array-like, default=1.0
+        Sub-Gaussian proxy variance of the loss of any fixed model on a random record;
+        ``(b - a)**2 / 4`` for a loss in [a, b].
+
+    Returns
+    -------
+    probability : float or ndarray
+        Upper bound of the probability that the gap is at least this large, in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        When a number is out of range.
+
+    Notes
+    -----
+    The constant is log(2) in nats; where it is printed as 1, information is in bits.
+
+    References
+    ----------
+    del Grosso, G. et al. (2023). Bounding information leakage in machine learning. Neurocomputing
+    534, theorem 5.
+
+    Examples
+    --------
+    >>> from skmia.leakage import generalization_gap_probability_bound
+    >>> round(generalization_gap_probability_bound(0.1, 5.0, 10_000, proxy_variance=0.25), 4)
+    0.0285
+    """
+    gap = check_numbers(gap, "gap", "positive and finite", SMALLEST)
+    information = check_numbers(
+        mutual_information, "mutual_information", "a number of nats of at least 0", 0, np.inf
+    )
+    n_samples = check_numbers(n_samples, "n_samples", "at least 1", 1)
+    rate = np.square(gap) / (2 * check_variance(proxy_variance))
+    return like_input(np.minimum((information + np.log(2)) / (n_samples * rate), 1.0))

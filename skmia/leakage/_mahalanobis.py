@@ -1,0 +1,375 @@
+"""Leakage of a released mean."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from scipy.special import ndtri
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..utils._sklearn import Interval, StrOptions, validate_params_of
+from ._misspecified import MisspecifiedTarget
+from ._moments import (
+    COVARIANCE_CONSTRAINT,
+    check_moments,
+    check_noise_scale,
+    estimate_moments,
+    inner_products,
+    make_moments,
+    squared_distances,
+)
+from ._tradeoff import (
+    advantage,
+    check_epsilons,
+    check_rates,
+    make_subsampling,
+    power,
+    privacy_profile,
+)
+
+
+class MahalanobisLeakage(BaseEstimator):
+    r"""How much each record of a data set leaks when the mean of the data set is released.
+
+    An attacker who knows the distribution of the rows and one row :math:`z` sees the mean of
+    :math:`n` rows and asks whether :math:`z` is among them. How well the best attacker can tell is
+    decided by one number, the leakage score
+
+    .. math:: m(z) = \tfrac1n (z - \mu)^\top (\Sigma + C_\gamma)^{-1} (z - \mu),
+
+    with the mean :math:`\mu` and the covariance :math:`\Sigma` of the rows and noise of the
+    standard deviations :math:`\gamma` in each row. The log-likelihood ratio tends to
+    :math:`N(-m/2, m)` for a non-member and to :math:`N(m/2, m)` for a member when rows and columns
+    grow together. Rows typically have :math:`m = d / n`: the more columns are released, the more
+    each record leaks, and records far from the centre leak most.
+
+    Parameters
+    ----------
+    covariance : {"diagonal", "full"} or covariance estimator, default="diagonal"
+        ``"diagonal"`` takes columns as uncorrelated and never holds a d x d matrix. ``"full"`` is
+        the sample covariance and needs many more rows than columns. An estimator of
+        :mod:`sklearn.covariance` is cloned and fitted; one that was fitted on other, public rows
+        goes in a :class:`~sklearn.frozen.FrozenEstimator`.
+    n_samples : int, default=None
+        Rows of the private data set; None takes the number of rows of X.
+    noise_scale : float or array-like of shape (n_features,), default=0.0
+        Standard deviation of normal noise in each row, so that the released mean of k rows has
+        noise of ``noise_scale / sqrt(k)``.
+    sampling_ratio : float, default=1.0
+        Share of the rows, drawn without replacement, that the mean is taken of; in (0, 1].
+    subsampling : {"exact", "published"}, default="exact"
+        Law of the test after sub-sampling. ``"published"`` is there to redraw the printed curves;
+        see Notes.
+
+    Attributes
+    ----------
+    location_ : ndarray of shape (n_features,)
+        Mean of the rows.
+    covariance_ : ndarray of shape (n_features,) or (n_features, n_features)
+        Variances, or covariance matrix, of the rows, without noise.
+    n_samples_ : int
+        Rows of the private data set.
+    n_features_in_ : int
+        Columns seen in fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where they are strings.
+
+    See Also
+    --------
+    MeanLikelihoodRatioAttack : The attacker of this bound.
+    SubsampledMean : The mechanism.
+
+    Notes
+    -----
+    In the game a non-member's mean has n fresh rows; for a member one of them is replaced by the
+    target.
+
+    The paper states that sub-sampling multiplies the score by the sampling ratio :math:`\rho`.
+    That is right where each coordinate draws its own rows. Where rows are drawn, one event decides
+    for all columns whether the target takes part. Then the mean of a member is that of a
+    non-member with probability :math:`1 - \rho`, and no attacker has more than
+    :math:`(1 - \rho) \alpha + \rho \Phi(\Phi^{-1}(\alpha) + \sqrt{m / \rho})` power at the false
+    positive rate :math:`\alpha`, nor an advantage above :math:`\rho`. For large m the printed curve
+    exceeds both, and at low false positive rates it shows too little leakage. With
+    ``subsampling="exact"``, :meth:`score_samples` stays that of the mean of all rows, as no single
+    score describes a mixture.
+
+    Columns without spread take no part. A row that differs from the mean there betrays itself: its
+    score is infinite.
+
+    A row pulls moments that are estimated from it towards itself, and its score comes out too low.
+    With ``"full"`` the score of such a row stays below 1 however far out it lies: where outliers
+    are the question, fit on other rows and give `n_samples`.
+
+    References
+    ----------
+    Azize, A. and Basu, D. (2024). How much does each datapoint leak your privacy? Quantifying the
+    per-datum membership leakage. arXiv:2402.10065.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmia.leakage import MahalanobisLeakage
+    >>> X = np.random.default_rng(0).normal(size=(100, 400))
+    >>> X[7] *= 2
+    >>> leakage = MahalanobisLeakage().fit(X)
+    >>> leakage.top_k(X, 1)
+    array([7])
+    >>> leakage.predict(X[[7, 8]]).round(2)
+    array([0.95, 0.66])
+    >>> MahalanobisLeakage(noise_scale=2.0).fit(X).predict(X[[7, 8]]).round(2)
+    array([0.64, 0.33])
+    """
+
+    _parameter_constraints: dict = {
+        "covariance": COVARIANCE_CONSTRAINT,
+        "n_samples": [Interval(Integral, 1, None, closed="left"), None],
+        "noise_scale": [Interval(Real, 0, None, closed="left"), "array-like"],
+        "sampling_ratio": [Interval(Real, 0, 1, closed="right")],
+        "subsampling": [StrOptions({"exact", "published"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        covariance="diagonal",
+        n_samples=None,
+        noise_scale=0.0,
+        sampling_ratio=1.0,
+        subsampling="exact",
+    ):
+        self.covariance = covariance
+        self.n_samples = n_samples
+        self.noise_scale = noise_scale
+        self.sampling_ratio = sampling_ratio
+        self.subsampling = subsampling
+
+    @classmethod
+    def from_moments(cls, mean, covariance, *, n_samples, **params):
+        """Make a fitted estimator of a distribution whose moments are known.
+
+        Parameters
+        ----------
+        mean : array-like of shape (n_features,)
+            Mean of the rows.
+        covariance : array-like of shape (n_features,) or (n_features, n_features)
+            Variances of uncorrelated columns, or the covariance matrix.
+        n_samples : int
+            Rows of the private data set.
+        **params : dict
+            Further parameters of the constructor.
+
+        Returns
+        -------
+        leakage : MahalanobisLeakage
+            The fitted estimator.
+        """
+        mean, covariance = check_moments(mean, covariance)
+        kind = "diagonal" if covariance.ndim == 1 else "full"
+        leakage = cls(covariance=kind, n_samples=n_samples, **params)
+        validate_params_of(leakage)
+        leakage.n_features_in_ = len(mean)
+        return leakage._set_moments(mean, covariance, n_samples)
+
+    def fit(self, X, y=None):
+        """Estimate mean and covariance of the distribution of the rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The private data set, or other rows of the same distribution and `n_samples`.
+        y : Ignored
+            Not used.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        validate_params_of(self)
+        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        mean, covariance = estimate_moments(X, self.covariance)
+        n_samples = len(X) if self.n_samples is None else self.n_samples
+        return self._set_moments(mean, covariance, n_samples)
+
+    def _set_moments(self, mean, covariance, n_samples):
+        noise = check_noise_scale(self.noise_scale, len(mean))
+        self._moments = make_moments(mean, covariance, noise)
+        self._subsampling = make_subsampling(self.sampling_ratio, self.subsampling)
+        self.location_, self.covariance_ = mean, covariance
+        self.n_samples_ = n_samples
+        return self
+
+    def _check_rows(self, X):
+        check_is_fitted(self)
+        return validate_data(self, X, dtype=np.float64, reset=False)
+
+    def _scores(self, X):
+        """Leakage scores of the mean of all rows."""
+        return squared_distances(self._check_rows(X), self._moments) / self.n_samples_
+
+    def _shifts(self, X):
+        scores = self._scores(X)
+        return np.sqrt(self._subsampling.scale * scores)
+
+    def score_samples(self, X):
+        """Leakage score of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Targets.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows,)
+            0 and above, typically ``n_features / n_samples``. The advantage of the optimal attacker
+            increases with it. After sub-sampling it is still that of the mean of all rows, with
+            ``subsampling="published"`` it is multiplied by the sampling ratio.
+        """
+        scores = self._scores(X)
+        return self.sampling_ratio * scores if self.subsampling == "published" else scores
+
+    def predict(self, X):
+        """Membership advantage of the optimal attacker of each row, TPR - FPR.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Targets.
+
+        Returns
+        -------
+        advantages : ndarray of shape (n_rows,)
+            In [0, 1]; 0 = the mean says nothing about the row.
+        """
+        shifts = self._shifts(X)
+        return advantage(shifts, self._subsampling.inclusion)
+
+    def power(self, X, fpr):
+        """True positive rate of the optimal attacker at a false positive rate.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Targets.
+        fpr : float or array-like of shape (k,)
+            False positive rates, fractions.
+
+        Returns
+        -------
+        tpr : ndarray of shape (n_rows,) or (n_rows, k)
+            One row a target, one column a rate.
+        """
+        rates = check_rates(fpr)
+        shifts = _beside(self._shifts(X), rates)
+        return power(rates, shifts, self._subsampling.inclusion)
+
+    def threshold(self, X, fpr):
+        """Threshold of the log-likelihood ratio with a false positive rate.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Targets.
+        fpr : float or array-like of shape (k,)
+            False positive rates, fractions.
+
+        Returns
+        -------
+        thresholds : ndarray of shape (n_rows,) or (n_rows, k)
+            In nats, for the scores of :class:`MeanLikelihoodRatioAttack`; the guess is "member"
+            where the ratio is at least this. The advantage is largest at 0. A row of infinite score
+            has the threshold 0.
+        """
+        rates = check_rates(fpr)
+        shifts = _beside(self._shifts(X), rates)
+        certain = np.isinf(shifts)
+        shifts = np.where(certain, 0.0, shifts)
+        quantiles = -ndtri(rates)
+        with np.errstate(invalid="ignore"):
+            spread = np.where(np.isinf(quantiles), quantiles, shifts * quantiles)
+        return np.where(certain, 0.0, spread - shifts**2 / 2)
+
+    def privacy_profile(self, X, epsilon):
+        """Smallest delta of (epsilon, delta)-differential privacy with respect to each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Targets.
+        epsilon : float or array-like of shape (k,)
+            Privacy parameters in nats, 0 or more.
+
+        Returns
+        -------
+        delta : ndarray of shape (n_rows,) or (n_rows, k)
+            Fractions; the mean with the row and the mean without it are this close, in the worse
+            of the two directions. It holds for these targets and rows drawn from the distribution,
+            and is no guarantee for other data sets.
+        """
+        epsilons = check_epsilons(epsilon)
+        shifts = _beside(self._shifts(X), epsilons)
+        return privacy_profile(epsilons, shifts, self._subsampling.inclusion)
+
+    def misspecified(self, X, X_assumed):
+        """Leakage of targets to an attacker whose test was made for other ones.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            True targets.
+        X_assumed : array-like of shape (n_rows, n_features)
+            Targets that the attacker takes them for, row by row.
+
+        Returns
+        -------
+        leakage : MisspecifiedTarget
+            Scores, advantages and power of each pair.
+
+        Raises
+        ------
+        ValueError
+            When the numbers of rows differ, or a row differs from the mean in a column without
+            spread.
+        """
+        X, X_assumed = self._check_rows(X), self._check_rows(X_assumed)
+        if len(X) != len(X_assumed):
+            raise ValueError(
+                f"X_assumed needs one row for each of the {len(X)} rows of X; got {len(X_assumed)}."
+            )
+        true, assumed, cross = (
+            inner_products(left, right, self._moments) / self.n_samples_
+            for left, right in ((X, X), (X_assumed, X_assumed), (X, X_assumed))
+        )
+        if np.isinf(cross).any():
+            raise ValueError(
+                f"The pair in row {np.isinf(cross).argmax()} differs from the mean in a column "
+                "without spread, which gives the membership away without any test."
+            )
+        return MisspecifiedTarget(true, assumed, cross, *self._subsampling)
+
+    def top_k(self, X, k):
+        """Rows that leak most, the canaries of an audit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Candidates.
+        k : int
+            How many to take, from 1 to n_rows.
+
+        Returns
+        -------
+        rows : ndarray of shape (k,)
+            Their indices, the most leaking row first; of equal rows the first one.
+        """
+        scores = self._scores(X)
+        if not (isinstance(k, Integral) and 1 <= k <= len(scores)):
+            raise ValueError(f"k must be an integer from 1 to {len(scores)}; got {k!r}.")
+        return np.argsort(-scores, kind="stable")[:k]
+
+
+def _beside(values, others):
+    """One column of values where there is a row of others."""
+    return values if others.ndim == 0 else values[:, np.newaxis]

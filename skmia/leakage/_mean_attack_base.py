@@ -1,0 +1,239 @@
+"""What attacks on a released mean have in common."""
+
+from abc import ABC, abstractmethod
+from numbers import Integral, Real
+
+import numpy as np
+from scipy.special import ndtri
+from sklearn.base import BaseEstimator
+from sklearn.utils import ClassifierTags
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from ..metrics import membership_advantage_score
+from ..utils._sklearn import Interval, validate_params_of
+from ._moments import (
+    COVARIANCE_CONSTRAINT,
+    check_moments,
+    check_noise_scale,
+    estimate_moments,
+    make_moments,
+    squared_distances,
+)
+from ._tradeoff import check_rates, power
+
+
+class BaseMeanAttack(BaseEstimator, ABC):
+    """Base of the attacks that ask whether a target is among the rows of a released mean.
+
+    Every attack projects released means on a direction. For k rows in the mean, the projection has
+    the variance ``direction' covariance direction / k``, and a member moves its mean by
+    ``direction' (target - mean) / k``. A subclass gives the direction with ``_find_direction`` and
+    may turn the projection into a score of its own with ``_score`` and ``_score_at``.
+    """
+
+    _parameter_constraints: dict = {
+        "target": ["array-like", None],
+        "n_samples": [Interval(Integral, 1, None, closed="left"), None],
+        "noise_scale": [Interval(Real, 0, None, closed="left"), "array-like"],
+        "sampling_ratio": [Interval(Real, 0, 1, closed="right")],
+        "covariance": COVARIANCE_CONSTRAINT,
+        "target_fpr": [Interval(Real, 0, 1, closed="neither"), None],
+    }
+
+    @classmethod
+    def from_moments(cls, target, mean, covariance, *, n_samples, **params):
+        """Make a fitted attack of an attacker who knows the distribution.
+
+        Parameters
+        ----------
+        target : array-like of shape (n_features,)
+            The row in question.
+        mean : array-like of shape (n_features,)
+            Mean of the rows.
+        covariance : array-like of shape (n_features,) or (n_features, n_features)
+            Variances of uncorrelated columns, or the covariance matrix.
+        n_samples : int
+            Rows of the private data set.
+        **params : dict
+            Further parameters of the constructor.
+
+        Returns
+        -------
+        attack : object
+            The fitted attack.
+        """
+        mean, covariance = check_moments(mean, covariance)
+        kind = "diagonal" if covariance.ndim == 1 else "full"
+        attack = cls(target, n_samples=n_samples, covariance=kind, **params)
+        validate_params_of(attack)
+        if target is None:
+            raise ValueError("target must be a row; without reference rows there is no default.")
+        attack.n_features_in_ = len(mean)
+        return attack._set_moments(mean, covariance, n_samples, None)
+
+    def fit(self, X, y=None):
+        """Estimate mean and covariance of the rows from a reference set.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Reference rows: of the same distribution as the private data set, but not of it.
+        y : Ignored
+            Not used.
+
+        Returns
+        -------
+        self : object
+            The fitted attack.
+        """
+        validate_params_of(self)
+        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        mean, covariance = estimate_moments(X, self.covariance)
+        n_samples = len(X) if self.n_samples is None else self.n_samples
+        return self._set_moments(mean, covariance, n_samples, X)
+
+    def _set_moments(self, mean, covariance, n_samples, X):
+        """Set what scores need from moments and, where there are any, reference rows."""
+        noise = check_noise_scale(self.noise_scale, len(mean))
+        self._moments = make_moments(mean, covariance, noise)
+        self.target_ = self._choose_target(X)
+        self.location_, self.covariance_ = mean, covariance
+        self.n_samples_ = n_samples
+        self._n_drawn = self.sampling_ratio * n_samples
+        self.direction_ = self._find_direction(X)
+        self._move = float(self.direction_ @ (self.target_ - mean)) / self._n_drawn
+        self._spread = np.sqrt(self._moments.variance_along(self.direction_) / self._n_drawn)
+        self.effective_score_ = float(self.sampling_ratio * self._shift**2)
+        self.classes_ = np.array([0, 1])
+        self.offset_ = float(self._find_offset())
+        return self
+
+    def _choose_target(self, X):
+        if self.target is None:
+            return X[np.argmax(squared_distances(X, self._moments))].copy()
+        target = check_array(self.target, dtype=np.float64, ensure_2d=False, input_name="target")
+        if target.shape != self._moments.mean.shape:
+            raise ValueError(
+                f"target must be one row of {len(self._moments.mean)} features; "
+                f"got shape {target.shape}."
+            )
+        return target
+
+    @property
+    def _shift(self):
+        """Distance of the two laws of the projection in standard deviations."""
+        if self._move == 0:
+            return 0.0
+        return self._move / self._spread if self._spread > 0 else np.copysign(np.inf, self._move)
+
+    def _find_offset(self):
+        """Score where both hypotheses are as likely, or of the asked false positive rate."""
+        if self.target_fpr is None:
+            above_mean = self._move / 2
+        else:
+            above_mean = -ndtri(self.target_fpr) * self._spread
+        return self._score_at(self.direction_ @ self.location_ + above_mean)
+
+    def score_samples(self, X):
+        """Evidence that the target is among the rows of each released mean.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_releases, n_features)
+            Released means.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_releases,)
+            Higher = more likely a member.
+        """
+        check_is_fitted(self)
+        return self._score(validate_data(self, X, dtype=np.float64, reset=False))
+
+    def decision_function(self, X):
+        """Evidence above the threshold, ``score_samples(X) - offset_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_releases, n_features)
+            Released means.
+
+        Returns
+        -------
+        decision : ndarray of shape (n_releases,)
+            Means that the target is taken to be part of have values of 0 and above.
+        """
+        return self.score_samples(X) - self.offset_
+
+    def predict(self, X):
+        """Guess whether the target is among the rows of each released mean.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_releases, n_features)
+            Released means.
+
+        Returns
+        -------
+        membership : ndarray of shape (n_releases,)
+            1 = member, 0 = non-member.
+        """
+        is_member = self.score_samples(X) >= self.offset_
+        return self.classes_[is_member.astype(int)]
+
+    def score(self, X, y, sample_weight=None):
+        """Membership advantage of the guesses, TPR - FPR.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_releases, n_features)
+            Released means of data sets with and without the target.
+        y : array-like of shape (n_releases,)
+            1 = the target was a member of the data set, 0 = it was not. Of two other labels the
+            larger one stands for members.
+        sample_weight : array-like of shape (n_releases,), default=None
+            Weights of the releases.
+
+        Returns
+        -------
+        advantage : float
+            In [-1, 1]; 0 = no better than a coin, 1 = every release right.
+        """
+        guesses, y = self.predict(X), np.asarray(y)
+        labels = np.unique(y)
+        membership = y == labels[1] if len(labels) == 2 else y
+        return membership_advantage_score(membership, guesses, sample_weight=sample_weight)
+
+    def power(self, fpr):
+        """True positive rate of this attack at a false positive rate, by theory.
+
+        Parameters
+        ----------
+        fpr : float or array-like
+            False positive rates, fractions.
+
+        Returns
+        -------
+        tpr : float or ndarray of the shape of `fpr`
+            For many rows and columns, with the mean and the covariance that the attack believes in.
+        """
+        check_is_fitted(self)
+        rates = check_rates(fpr)
+        tpr = power(rates, np.float64(self._shift), self.sampling_ratio)
+        return tpr if rates.ndim else float(tpr)
+
+    @abstractmethod
+    def _find_direction(self, X):
+        """Vector to project released means on; X is None without reference rows."""
+
+    def _score(self, X):
+        return self._score_at(X @ self.direction_)
+
+    def _score_at(self, projection):
+        return projection
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        # Not a classifier of its training rows, but `score` takes membership bits.
+        tags.classifier_tags = ClassifierTags(multi_class=False)
+        return tags

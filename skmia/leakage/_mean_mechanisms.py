@@ -1,0 +1,225 @@
+"""Mechanisms that release the mean of a private data set."""
+
+from abc import ABC, abstractmethod
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..utils._sklearn import Interval, validate_params_of
+from ._moments import check_noise_scale
+
+# Numbers in the largest temporary array.
+_BLOCK = 2**22
+
+
+class _MeanMechanism(BaseEstimator, ABC):
+    """A data set is fixed by fit; sample draws what the mechanism adds by chance."""
+
+    _parameter_constraints: dict = {}
+
+    def fit(self, X, y=None):
+        """Take a private data set.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The private data set.
+        y : Ignored
+            Not used.
+
+        Returns
+        -------
+        self : object
+            The fitted mechanism.
+        """
+        validate_params_of(self)
+        X = validate_data(self, X, dtype=np.float64)
+        self.n_samples_fit_ = len(X)
+        self._fit(X)
+        return self
+
+    def sample(self, n_samples=1, random_state=None):
+        """Release the mean of the private data set anew.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of independent releases.
+        random_state : int, RandomState instance or None, default=None
+            Seed of what the mechanism draws; pass an int for equal results.
+
+        Returns
+        -------
+        X_released : ndarray of shape (n_samples, n_features)
+            One released mean a row.
+        """
+        check_is_fitted(self)
+        if not (isinstance(n_samples, Integral) and n_samples >= 1):
+            raise ValueError(f"n_samples must be an integer of 1 or more; got {n_samples!r}.")
+        return self._sample(n_samples, check_random_state(random_state))
+
+    @abstractmethod
+    def _fit(self, X):
+        """Keep what sample needs."""
+
+    @abstractmethod
+    def _sample(self, n_samples, random_state):
+        """Draw releases."""
+
+
+class EmpiricalMean(_MeanMechanism):
+    """Release the mean as it is.
+
+    Attributes
+    ----------
+    mean_ : ndarray of shape (n_features,)
+        Mean of the private data set.
+    n_samples_fit_ : int
+        Rows of the private data set.
+    n_features_in_ : int
+        Columns seen in fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where they are strings.
+
+    See Also
+    --------
+    MahalanobisLeakage : How much each row leaks.
+    NoisyMean, SubsampledMean : Mechanisms that leak less.
+
+    Examples
+    --------
+    >>> from skmia.leakage import EmpiricalMean
+    >>> EmpiricalMean().fit([[0.0, 1.0], [1.0, 1.0]]).sample(2)
+    array([[0.5, 1. ],
+           [0.5, 1. ]])
+    """
+
+    def _fit(self, X):
+        self.mean_ = X.mean(axis=0)
+
+    def _sample(self, n_samples, random_state):
+        return np.tile(self.mean_, (n_samples, 1))
+
+
+class NoisyMean(_MeanMechanism):
+    """Release the mean with normal noise.
+
+    Noise of the standard deviation `noise_scale` in each row would reach the mean of n rows as
+    ``noise_scale / sqrt(n)``; that much is added to the mean itself.
+
+    Parameters
+    ----------
+    noise_scale : float or array-like of shape (n_features,), default=1.0
+        Standard deviation of the noise of each row, in the units of the column.
+
+    Attributes
+    ----------
+    mean_ : ndarray of shape (n_features,)
+        Mean of the private data set, without noise: not for release.
+    n_samples_fit_ : int
+        Rows of the private data set.
+    n_features_in_ : int
+        Columns seen in fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where they are strings.
+
+    See Also
+    --------
+    MahalanobisLeakage : How much each row leaks; takes the same `noise_scale`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmia.leakage import NoisyMean
+    >>> mechanism = NoisyMean(noise_scale=2.0).fit(np.zeros((100, 3)))
+    >>> mechanism.sample(1000, random_state=0).std(axis=0).round(1)
+    array([0.2, 0.2, 0.2])
+    """
+
+    _parameter_constraints = {
+        "noise_scale": [Interval(Real, 0, None, closed="left"), "array-like"],
+    }
+
+    def __init__(self, noise_scale=1.0):
+        self.noise_scale = noise_scale
+
+    def _fit(self, X):
+        self._noise = check_noise_scale(self.noise_scale, X.shape[1]) / np.sqrt(len(X))
+        self.mean_ = X.mean(axis=0)
+
+    def _sample(self, n_samples, random_state):
+        noise = random_state.normal(size=(n_samples, len(self.mean_)))
+        return self.mean_ + self._noise * noise
+
+
+class SubsampledMean(_MeanMechanism):
+    """Release the mean of some rows, drawn without replacement for each release.
+
+    Parameters
+    ----------
+    sampling_ratio : float, default=0.5
+        Share of the rows that is drawn, in (0, 1]; rounded to whole rows, at least one.
+    noise_scale : float or array-like of shape (n_features,), default=0.0
+        Standard deviation of normal noise of each row; the mean of k rows gets
+        ``noise_scale / sqrt(k)``.
+
+    Attributes
+    ----------
+    n_drawn_ : int
+        Rows that each released mean is taken of.
+    n_samples_fit_ : int
+        Rows of the private data set.
+    n_features_in_ : int
+        Columns seen in fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where they are strings.
+
+    See Also
+    --------
+    MahalanobisLeakage : How much each row leaks; takes the same parameters.
+
+    Notes
+    -----
+    The fitted mechanism holds the private rows: release samples of it, not the object.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmia.leakage import SubsampledMean
+    >>> mechanism = SubsampledMean(sampling_ratio=0.5).fit(np.eye(4))
+    >>> mechanism.n_drawn_
+    2
+    >>> mechanism.sample(3, random_state=0)
+    array([[0.5, 0. , 0. , 0.5],
+           [0.5, 0. , 0.5, 0. ],
+           [0. , 0.5, 0. , 0.5]])
+    """
+
+    _parameter_constraints = {
+        "sampling_ratio": [Interval(Real, 0, 1, closed="right")],
+        "noise_scale": [Interval(Real, 0, None, closed="left"), "array-like"],
+    }
+
+    def __init__(self, sampling_ratio=0.5, *, noise_scale=0.0):
+        self.sampling_ratio = sampling_ratio
+        self.noise_scale = noise_scale
+
+    def _fit(self, X):
+        self.n_drawn_ = max(1, round(self.sampling_ratio * len(X)))
+        self._noise = check_noise_scale(self.noise_scale, X.shape[1]) / np.sqrt(self.n_drawn_)
+        self._fit_X = X
+
+    def _sample(self, n_samples, random_state):
+        n, k = self.n_samples_fit_, self.n_drawn_
+        means = np.empty((n_samples, self._fit_X.shape[1]))
+        for rounds in gen_batches(n_samples, max(1, _BLOCK // n)):
+            # The smallest k of n random numbers stand at a random set of k places.
+            keys = random_state.uniform(size=(rounds.stop - rounds.start, n))
+            drawn = np.argpartition(keys, k - 1, axis=1)[:, :k]
+            weights = np.zeros_like(keys)
+            np.put_along_axis(weights, drawn, 1 / k, axis=1)
+            means[rounds] = weights @ self._fit_X
+        return means + self._noise * random_state.normal(size=means.shape)

@@ -1,0 +1,83 @@
+"""What a test for one target finds out about another one."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr
+
+from ._tradeoff import advantage, check_rates, power
+
+
+@dataclass(frozen=True)
+class MisspecifiedTarget:
+    """Leakage of targets to an attacker whose test was made for others.
+
+    Made by :meth:`MahalanobisLeakage.misspecified`. Each array has one entry a pair of a true and
+    an assumed target.
+
+    Attributes
+    ----------
+    true_score : ndarray of shape (n,)
+        Leakage score of the true target: what the right test would have.
+    assumed_score : ndarray of shape (n,)
+        Leakage score of the target that the test was made for.
+    cross_score : ndarray of shape (n,)
+        Scalar product of the two targets in place of the squared norm of one; negative where the
+        test is misled.
+    inclusion : float
+        Probability with which a member takes part in the mean.
+    scale : float
+        What sub-sampling multiplies the scores with.
+    """
+
+    true_score: np.ndarray
+    assumed_score: np.ndarray
+    cross_score: np.ndarray
+    inclusion: float = 1.0
+    scale: float = 1.0
+
+    @property
+    def _shift(self):
+        spread = np.sqrt(self.assumed_score)
+        out = np.zeros_like(spread)
+        shift = np.divide(self.cross_score, spread, out=out, where=spread > 0)
+        return np.sqrt(self.scale) * shift
+
+    @property
+    def effective_score(self):
+        """Score of a target that the right test finds as often, at most ``true_score``."""
+        return self._shift**2 / self.scale
+
+    @property
+    def advantage(self):
+        """Advantage at the best threshold, with the sign of the test turned where it is misled."""
+        return advantage(self._shift, self.inclusion)
+
+    @property
+    def loss(self):
+        """Advantage that the wrong target costs, 0 or more."""
+        right = advantage(np.sqrt(self.scale * self.true_score), self.inclusion)
+        return np.maximum(right - self.advantage, 0.0)
+
+    @property
+    def naive_advantage(self):
+        """Advantage of the attacker who believes the test and keeps its threshold of 0."""
+        spread = np.sqrt(self.scale * self.assumed_score)
+        return self.inclusion * (ndtr(self._shift - spread / 2) - ndtr(-spread / 2))
+
+    def power(self, fpr):
+        """True positive rate at a false positive rate.
+
+        Parameters
+        ----------
+        fpr : float or array-like of shape (k,)
+            False positive rates, fractions.
+
+        Returns
+        -------
+        tpr : ndarray of shape (n,) or (n, k)
+            Below `fpr` where the test is misled.
+        """
+        rates = check_rates(fpr)
+        shift = self._shift
+        return power(rates, shift if rates.ndim == 0 else shift[:, np.newaxis], self.inclusion)

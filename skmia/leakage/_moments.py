@@ -1,0 +1,200 @@
+"""Mean and covariance of the data-generating distribution, and distances under them."""
+
+import numpy as np
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
+from sklearn.base import clone
+from sklearn.utils import gen_batches
+
+from ..utils._sklearn import HasMethods, StrOptions
+
+COVARIANCE_CONSTRAINT = [StrOptions({"diagonal", "full"}), HasMethods(["fit"])]
+
+# Numbers in the largest temporary array.
+_BLOCK = 2**22
+
+
+class DiagonalMoments:
+    """Mean and variances; columns without spread take no part in distances."""
+
+    def __init__(self, mean, variance):
+        self.mean = mean
+        self.variance = variance
+        self.constant = variance == 0
+        spread = ~self.constant
+        self._scale = np.divide(1.0, np.sqrt(variance), out=np.zeros_like(mean), where=spread)
+
+    def whiten(self, deviations):
+        """Turn rows of deviations from the mean into rows with unit covariance."""
+        return deviations * self._scale
+
+    def solve(self, deviation):
+        """Apply the inverse of the covariance to one vector."""
+        return deviation * self._scale**2
+
+    def variance_along(self, direction):
+        """Variance of the scalar product of a row with a vector."""
+        return float(direction**2 @ self.variance)
+
+
+class FullMoments:
+    """Mean and covariance matrix, factored once; columns without spread take no part."""
+
+    def __init__(self, mean, covariance):
+        self.mean = mean
+        self.covariance = covariance
+        self.constant = np.diag(covariance) == 0
+        self._kept = np.flatnonzero(~self.constant)
+        self._factor = _factorize(covariance[np.ix_(self._kept, self._kept)])
+
+    def whiten(self, deviations):
+        """Turn rows of deviations from the mean into rows with unit covariance."""
+        kept = deviations[:, self._kept].T
+        return solve_triangular(self._factor, kept, lower=True, check_finite=False).T
+
+    def solve(self, deviation):
+        """Apply the inverse of the covariance to one vector."""
+        half = self.whiten(deviation[np.newaxis])[0]
+        solved = np.zeros_like(deviation)
+        solved[self._kept] = solve_triangular(
+            self._factor, half, lower=True, trans="T", check_finite=False
+        )
+        return solved
+
+    def variance_along(self, direction):
+        """Variance of the scalar product of a row with a vector."""
+        return float(direction @ self.covariance @ direction)
+
+
+def _factorize(covariance):
+    """Lower Cholesky factor of a covariance matrix that can be inverted."""
+    n_features = len(covariance)
+    try:
+        factor = cholesky(covariance, lower=True, check_finite=False)
+    except LinAlgError:
+        factor = None
+    # What of a column's variance the columns before it leave unexplained: rounding, or more?
+    tolerance = 10 * n_features * np.finfo(np.float64).eps
+    if factor is None or (np.diag(factor) ** 2 <= tolerance * np.diag(covariance)).any():
+        raise ValueError(
+            f"The covariance of {n_features} features is singular; use covariance='diagonal', or "
+            "an estimator that shrinks such as sklearn.covariance.LedoitWolf()."
+        )
+    return factor
+
+
+def make_moments(mean, covariance, noise_scale=0.0):
+    """Build the moments of rows that each carry normal noise of the given standard deviation."""
+    noise = np.broadcast_to(np.asarray(noise_scale, dtype=np.float64) ** 2, mean.shape)
+    if covariance.ndim == 1:
+        return DiagonalMoments(mean, covariance + noise)
+    covariance = covariance + np.diag(noise)
+    if not np.diag(covariance).any():  # there is nothing to factor
+        return DiagonalMoments(mean, np.diag(covariance))
+    return FullMoments(mean, covariance)
+
+
+def _estimate_from_rows(X, covariance):
+    mean = X.mean(axis=0)
+    constant = np.ptp(X, axis=0) == 0
+    # The mean of equal numbers is rounded, and their variance then is not zero.
+    mean[constant] = X[0, constant]
+    if covariance == "diagonal":
+        variance = X.var(axis=0, ddof=1)
+        variance[constant] = 0
+        return mean, variance
+    matrix = np.atleast_2d(np.cov(X, rowvar=False))
+    matrix[constant] = matrix[:, constant] = 0
+    return mean, matrix
+
+
+def estimate_moments(X, covariance):
+    """Estimate mean and covariance from rows: two arrays, the second of one or two dimensions.
+
+    Raises
+    ------
+    TypeError
+        When an estimator estimates no covariance.
+    ValueError
+        When a covariance estimator describes another number of features.
+    """
+    if isinstance(covariance, str):
+        return _estimate_from_rows(X, covariance)
+    fitted = clone(covariance).fit(X, None)
+    if not (hasattr(fitted, "location_") and hasattr(fitted, "covariance_")):
+        raise TypeError(
+            "covariance must be an estimator with location_ and covariance_, as those of "
+            f"sklearn.covariance; got {covariance!r}."
+        )
+    mean, matrix = np.asarray(fitted.location_), np.asarray(fitted.covariance_)
+    if matrix.shape != (X.shape[1], X.shape[1]):
+        raise ValueError(
+            f"The covariance estimator describes {len(matrix)} features; X has {X.shape[1]}."
+        )
+    return mean.astype(np.float64), matrix.astype(np.float64)
+
+
+def check_moments(mean, covariance):
+    """Return a known mean with variances or a covariance matrix as float arrays.
+
+    Raises
+    ------
+    ValueError
+        When shapes do not fit, a number is not finite, or a variance is negative.
+    """
+    mean = np.array(mean, dtype=np.float64)
+    covariance = np.array(covariance, dtype=np.float64)
+    if mean.ndim != 1 or covariance.shape not in (mean.shape, 2 * mean.shape):
+        raise ValueError(
+            "mean must be a vector, and covariance a vector of variances or a square matrix of "
+            f"the same size; got shapes {mean.shape} and {covariance.shape}."
+        )
+    variances = covariance if covariance.ndim == 1 else np.diag(covariance)
+    if not (np.isfinite(mean).all() and np.isfinite(covariance).all()):
+        raise ValueError("mean and covariance must be finite.")
+    if (variances < 0).any():
+        raise ValueError(f"Variances must not be negative; got {variances.min()}.")
+    return mean, covariance
+
+
+def check_noise_scale(noise_scale, n_features):
+    """Return standard deviations of noise, one number or one for each feature.
+
+    Raises
+    ------
+    ValueError
+        When there is another number of them, or one is negative or not finite.
+    """
+    scale = np.asarray(noise_scale, dtype=np.float64)
+    if scale.shape not in ((), (n_features,)):
+        raise ValueError(
+            f"noise_scale must be one number or one for each of {n_features} features; "
+            f"got shape {scale.shape}."
+        )
+    bad = scale[~((scale >= 0) & np.isfinite(scale))]
+    if bad.size:
+        raise ValueError(f"noise_scale must hold finite numbers of 0 and above; got {bad[0]}.")
+    return scale
+
+
+def squared_distances(X, moments):
+    """Squared Mahalanobis distance of each row from the mean.
+
+    It is infinite for a row that differs from the mean in a column without spread.
+    """
+    return inner_products(X, X, moments)
+
+
+def inner_products(X, Z, moments):
+    """Scalar product of each row of X with the same row of Z, both whitened, in blocks of rows.
+
+    It is infinite where either row differs from the mean in a column without spread.
+    """
+    products = np.empty(len(X))
+    for rows in gen_batches(len(X), max(1, _BLOCK // max(1, X.shape[1]))):
+        left, right = X[rows] - moments.mean, Z[rows] - moments.mean
+        white = moments.whiten(left)
+        other = white if X is Z else moments.whiten(right)
+        products[rows] = np.einsum("ij,ij->i", white, other)
+        outside = (left[:, moments.constant] != 0) | (right[:, moments.constant] != 0)
+        products[rows][outside.any(axis=1)] = np.inf
+    return products

@@ -1,0 +1,382 @@
+"""The advantage of the best attack that reads given features."""
+
+from functools import partial
+from numbers import Integral, Real
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import (
+    assert_all_finite,
+    check_array,
+    check_consistent_length,
+    check_random_state,
+)
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from ..metrics import membership_advantage_score
+from ..shadow._sampling import draw_halves
+from ..utils._sklearn import HasMethods, Interval, StrOptions, validate_params_of
+from ._columns import take_column
+from ._confidence import summarise_null, threshold_interval, witness_bound
+from ._describe import describe_worst_case
+from ._witness import GroupedWitness, choose_method, make_witness
+
+
+class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
+    """Total variation between the features of members and those of non-members.
+
+    An attacker reads some features of each record: the victim's loss, its probabilities, whether
+    it is right. If the features of members have one law and those of non-members another, no rule
+    that reads them has an advantage, TPR - FPR, above the total variation between the two laws, and
+    the best rule reaches it. This estimator measures it on records of known membership. What it
+    learns on the way is a classifier into members and non-members, an attack like any other.
+
+    The estimate speaks of these features of this victim, on average over records. An attacker who
+    reads more, or who knows what the answer to one particular record should be (see
+    :class:`~skmia.attacks.LiRA`), may find more.
+
+    Parameters
+    ----------
+    method : {"auto", "plugin", "kde", "neighbors", "classifier"}, default="auto"
+        - ``"plugin"``: half the sum of differences of observed frequencies, for discrete features.
+          It errs upwards, the more so the more values there are;
+        - ``"kde"``: half the integral of the difference of two kernel densities; see
+          :func:`total_variation_kde`;
+        - ``"neighbors"``: advantage of the majority of the nearest neighbours, without the record
+          itself. Features are divided by their standard deviation;
+        - ``"classifier"``: advantage of ``estimator``, cross-fitted;
+        - ``"auto"``: plugin where the rows take at most as many values as the square root of their
+          number, else kde for one feature, else neighbors.
+
+        The last two ways err downwards on average, because no rule beats the best one.
+    estimator : classifier, default=None
+        With ``predict_proba``, for ``method="classifier"``. Its probabilities are restated for
+        equal numbers of members and non-members. None takes gradient-boosted trees.
+    n_neighbors : int, default=None
+        For ``method="neighbors"``; None takes the odd number next to the square root of n.
+    cv : int or splitter, default=5
+        Folds for ``method="classifier"``; a number gives shuffled stratified ones.
+    group_column : int or str, default=None
+        Column of X with the group of each record, by position or by name in a DataFrame; it may
+        hold text. The attacker then knows the group, and the vulnerability is the mean over groups
+        of the vulnerability within each, weighted by the groups' shares. It is never below that of
+        an attacker who does not know the group.
+    confidence_level : float, default=0.95
+        Of ``lower_bound_`` and ``threshold_advantage_``.
+    n_permutations : int, default=100
+        Shuffles of membership for ``null_``, each estimated like the truth: set it to 0 where an
+        estimate is expensive (a slow ``estimator``, kernel densities of many rows in several
+        dimensions).
+    n_jobs : int, default=None
+        Jobs of the search for neighbours, or classifiers fitted at the same time.
+    random_state : int, RandomState instance or None, default=None
+        For shuffles, halves, folds and draws.
+
+    Attributes
+    ----------
+    vulnerability_ : float
+        The estimate, in [0, 1].
+    lower_bound_ : float
+        In [0, 1]. With probability ``confidence_level`` or more the total variation is at least
+        this: the region where members seem denser is chosen on one half of the records and its two
+        probabilities are bounded on the other (Clopper-Pearson). It may exceed an estimate that
+        errs downwards. No such upper bound exists for continuous features.
+    signed_gap_ : float or None
+        For a single feature of two values, share of members minus share of non-members that have
+        the larger one; its absolute value is the plug-in estimate. None for other features.
+    threshold_advantage_ : Interval or None
+        For a single feature, ``(estimate, low, high)`` of the largest advantage of a threshold on
+        it, in either direction, with a band over all thresholds (Dvoretzky, Kiefer, Wolfowitz).
+        ``low`` is a lower bound of the total variation; ``high`` bounds thresholds only.
+    null_ : ndarray of shape (n_permutations,)
+        Estimates with shuffled membership (within groups, if there are any).
+    bias_ : float
+        Mean of ``null_``: what the method reports on average where nothing leaks. NaN without
+        permutations.
+    pvalue_ : float
+        Share of ``null_`` that is at least the estimate, the estimate counted as one of them. NaN
+        without permutations.
+    group_vulnerability_ : DataFrame or None
+        By group: ``n_members``, ``n_nonmembers``, ``weight``, ``vulnerability``, ``lower_bound``
+        (each at ``confidence_level`` by itself), ``bias``, ``pvalue``. NaN, and weight 0, where a
+        group has no members or no non-members. None without ``group_column``.
+    method_ : str
+        The method in use.
+    n_members_, n_nonmembers_ : int
+        Records on both sides.
+    classes_ : ndarray of shape (2,)
+        The two values of y; the second means "member".
+    n_features_in_ : int
+        Columns of X, that of the groups included.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where all are strings.
+
+    See Also
+    --------
+    total_variation_discrete : The plug-in estimate as a function.
+    total_variation_kde : The estimate by kernel densities as a function.
+    skmia.signals.Signals : Makes features from a victim's answers.
+
+    Notes
+    -----
+    The integral of the absolute difference of two density estimates tends to twice the total
+    variation; the thesis prints half of it as the limit. Half of the integral is computed here.
+
+    References
+    ----------
+    O'Dell, R. (2023). Estimating privacy leakage of machine learning models. MSc thesis, UCLA.
+
+    Cherubin, G., Chatzikokolakis, K. and Palamidessi, C. (2019). F-BLEAU: Fast black-box leakage
+    estimation. IEEE S&P.
+
+    Examples
+    --------
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skmia.datasets import make_membership_problem
+    >>> from skmia.leakage import WorstCaseVulnerability
+    >>> from skmia.signals import Signals
+    >>> records, membership = make_membership_problem(random_state=0)
+    >>> members, others = records[membership == 1], records[membership == 0]
+    >>> victim = DecisionTreeClassifier(random_state=0).fit(members.X, members.y)
+    >>> right = Signals(FrozenEstimator(victim), ["correctness"])
+    >>> audit = make_pipeline(right, WorstCaseVulnerability(random_state=0))
+    >>> worst = audit.fit(records, membership)[-1]
+    >>> gap = victim.score(members.X, members.y) - victim.score(others.X, others.y)
+    >>> bool(abs(worst.vulnerability_ - gap) < 1e-12)
+    True
+    >>> worst.method_, bool(0 < worst.lower_bound_ < gap), bool(worst.pvalue_ < 0.05)
+    ('plugin', True, True)
+    """
+
+    _parameter_constraints: dict = {
+        "method": [StrOptions({"auto", "plugin", "kde", "neighbors", "classifier"})],
+        "estimator": [HasMethods(["fit", "predict_proba"]), None],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
+        "cv": [Interval(Integral, 2, None, closed="left"), HasMethods(["split"])],
+        "group_column": [Integral, str, None],
+        "confidence_level": [Interval(Real, 0, 1, closed="neither")],
+        "n_permutations": [Interval(Integral, 0, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        method="auto",
+        *,
+        estimator=None,
+        n_neighbors=None,
+        cv=5,
+        group_column=None,
+        confidence_level=0.95,
+        n_permutations=100,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.method = method
+        self.estimator = estimator
+        self.n_neighbors = n_neighbors
+        self.cv = cv
+        self.group_column = group_column
+        self.confidence_level = confidence_level
+        self.n_permutations = n_permutations
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        """Estimate the vulnerability.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Finite features of each record, and its group where ``group_column`` is set.
+        y : array-like of shape (n,)
+            Membership: 1 for members, 0 for non-members. Of any other two values the larger one
+            means "member".
+
+        Returns
+        -------
+        self : WorstCaseVulnerability
+            The fitted estimator.
+        """
+        validate_params_of(self)
+        X, groups = self._split_group_column(X, reset=True)
+        members = self._check_membership(X, y)
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        if groups is None:
+            codes, self._group_names = np.zeros(len(X), dtype=np.intp), None
+        else:
+            codes, self._group_names = pd.factorize(groups, sort=True)
+        self.method_ = choose_method(X, members, codes) if self.method == "auto" else self.method
+        witness = self._make_witness(X.shape[1])
+        estimates = witness.estimate(X, members, codes, self.n_permutations, rng)
+        if np.isnan(estimates).all():
+            raise ValueError("No group holds both members and non-members.")
+        sides = [codes[side] for side in (members, ~members)]
+        sizes = np.array([np.bincount(side, minlength=len(estimates)) for side in sides])
+        weights = self._combine(estimates, sizes)
+        bounds = self._bound(X, members, codes, rng)
+        self.group_vulnerability_ = None
+        if groups is not None:
+            self.group_vulnerability_ = self._tabulate(estimates, weights, bounds, sizes)
+        self._measure_single_feature(X, members)
+        self._witness = witness.learn(X, members, codes, rng)
+        return self
+
+    def predict_proba(self, X):
+        """Probability of membership where half of the records are members.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Features as in ``fit``.
+
+        Returns
+        -------
+        proba : ndarray of shape (n, 2)
+            Of non-member and member; one half where the features tell nothing, such as values or
+            groups that ``fit`` has not seen on both sides.
+        """
+        check_is_fitted(self)
+        X, groups = self._split_group_column(X, reset=False)
+        if groups is None:
+            codes = np.zeros(len(X), dtype=np.intp)
+        else:
+            codes = pd.Index(self._group_names).get_indexer(groups)
+        posterior = self._witness.posterior(X, codes)
+        return np.column_stack([1 - posterior, posterior])
+
+    def predict(self, X):
+        """Guess the membership by the larger density.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Features as in ``fit``.
+
+        Returns
+        -------
+        membership : ndarray of shape (n,)
+            Values of ``classes_``.
+        """
+        is_member = self.predict_proba(X)[:, 1] > 0.5
+        return self.classes_[is_member.astype(int)]
+
+    def score(self, X, y, sample_weight=None):
+        """Membership advantage of the guesses, TPR - FPR.
+
+        On records that ``fit`` has not seen it underestimates the total variation on average.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Features as in ``fit``.
+        y : array-like of shape (n,)
+            Membership.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the records.
+
+        Returns
+        -------
+        advantage : float
+            In [-1, 1].
+        """
+        guesses = self.predict(X) == self.classes_[1]
+        truth = np.asarray(y) == self.classes_[1]
+        return membership_advantage_score(truth, guesses, sample_weight=sample_weight)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def summary(self):
+        """What was found, in words.
+
+        Returns
+        -------
+        text : str
+            Lines for a terminal.
+        """
+        check_is_fitted(self)
+        return describe_worst_case(self)
+
+    def _check_membership(self, X, y):
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+        check_consistent_length(X, y)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) > 2:
+            raise ValueError(
+                "Only binary classification is supported: membership has two values; got "
+                f"{len(self.classes_)} classes."
+            )
+        if len(self.classes_) == 1:
+            raise ValueError(f"Membership holds one class only, {str(self.classes_[0])!r}.")
+        self.n_members_, self.n_nonmembers_ = int(codes.sum()), int((1 - codes).sum())
+        return codes == 1
+
+    def _split_group_column(self, X, reset):
+        """The features as a matrix of floats, and the group of each row or None."""
+        if self.group_column is None:
+            return validate_data(self, X, reset=reset, dtype=np.float64), None
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        X, groups = take_column(X, self.group_column, "group_column")
+        return check_array(X, dtype=np.float64), groups
+
+    def _make_witness(self, n_features):
+        names = ("estimator", "n_neighbors", "cv", "n_jobs")
+        settings = {name: getattr(self, name) for name in names}
+        return GroupedWitness(partial(make_witness, self.method_, n_features, **settings))
+
+    def _combine(self, estimates, sizes):
+        """Mean over the groups, weighted by their shares of members and of non-members."""
+        weights = (sizes / sizes.sum(axis=1, keepdims=True)).mean(axis=0)
+        weights[np.isnan(estimates[:, 0])] = 0
+        weights /= weights.sum()
+        combined = weights @ np.nan_to_num(estimates)
+        self.vulnerability_, self.null_ = float(combined[0]), combined[1:]
+        self.bias_, self.pvalue_ = summarise_null(self.vulnerability_, self.null_)
+        return weights
+
+    def _bound(self, X, members, groups, rng):
+        """Choose a region on one half, measure it on the other; bounds of the groups."""
+        chosen = draw_halves(np.arange(len(X)), 2 * groups + members, len(X), rng)[0]
+        witness = self._make_witness(X.shape[1])
+        witness.learn(X[chosen], members[chosen], groups[chosen], rng)
+        members, groups, rest = members[~chosen], groups[~chosen], X[~chosen]
+        guesses = witness.posterior(rest, groups) > 0.5
+        self.lower_bound_ = witness_bound(members, guesses, self.confidence_level)
+        parts = [] if self._group_names is None else range(len(self._group_names))
+        return [
+            witness_bound(members[groups == part], guesses[groups == part], self.confidence_level)
+            for part in parts
+        ]
+
+    def _tabulate(self, estimates, weights, bounds, sizes):
+        null = np.array([summarise_null(row[0], row[1:]) for row in estimates])
+        columns = {
+            "n_members": sizes[0],
+            "n_nonmembers": sizes[1],
+            "weight": weights,
+            "vulnerability": estimates[:, 0],
+            "lower_bound": np.where(weights > 0, bounds, np.nan),
+            "bias": null[:, 0],
+            "pvalue": null[:, 1],
+        }
+        return pd.DataFrame(columns, index=pd.Index(self._group_names, name="group"))
+
+    def _measure_single_feature(self, X, members):
+        self.signed_gap_ = self.threshold_advantage_ = None
+        if X.shape[1] > 1:
+            return
+        values = X[:, 0]
+        self.threshold_advantage_ = threshold_interval(members, values, self.confidence_level)
+        if len(np.unique(values)) == 2:
+            larger = values == values.max()
+            self.signed_gap_ = float(larger[members].mean() - larger[~members].mean())

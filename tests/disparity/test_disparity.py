@@ -1,0 +1,373 @@
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.tree import DecisionTreeClassifier
+
+from skmia import Records
+from skmia.attacks import ThresholdAttack
+from skmia.datasets import make_membership_problem
+from skmia.disparity import DisparityTest
+from skmia.disparity._repeated_measures import describe_groups, find_epsilon
+from skmia.model_selection import membership_game
+
+
+def make_table(n_rounds=12, n_groups=4, seed=0):
+    """Groups that differ in mean and in spread, rounds that differ in level."""
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(n_rounds, n_groups)) * np.arange(1, n_groups + 1)
+    values += rng.normal(size=(n_rounds, 1)) + [1, *[0] * (n_groups - 1)]
+    return pd.DataFrame(values, columns=[f"g{i}" for i in range(n_groups)])
+
+
+# The analysis of variance
+
+
+def analyse_by_hand(values):
+    n_rounds, n_groups = values.shape
+    grand = values.mean()
+    between = sum(n_rounds * (values[:, z].mean() - grand) ** 2 for z in range(n_groups))
+    rounds = sum(n_groups * (values[i].mean() - grand) ** 2 for i in range(n_rounds))
+    residual = ((values - grand) ** 2).sum() - between - rounds
+    df = n_groups - 1, (n_rounds - 1) * (n_groups - 1)
+    statistic = between / df[0] / (residual / df[1])
+    centring = np.eye(n_groups) - 1 / n_groups
+    double = centring @ np.cov(values.T) @ centring
+    epsilon = np.trace(double) ** 2 / ((n_groups - 1) * np.linalg.norm(double) ** 2)
+    return (between, rounds, residual), df, statistic, epsilon
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (2, 5), (12, 4), (40, 3)])
+def test_analysis_of_variance_by_hand(shape):
+    table = make_table(*shape)
+    sums, df, statistic, epsilon = analyse_by_hand(table.to_numpy())
+    test = DisparityTest().fit(table)
+    np.testing.assert_allclose(test.anova_["sum_of_squares"], sums)
+    assert test.anova_["df"].tolist() == [df[0], shape[0] - 1, df[1]]
+    assert test.statistic_ == pytest.approx(statistic)
+    assert test.pvalue_ == pytest.approx(stats.f.sf(statistic, *df))
+    assert test.epsilon_ == pytest.approx(epsilon)
+    corrected = stats.f.sf(statistic, epsilon * df[0], epsilon * df[1])
+    assert test.pvalue_corrected_ == pytest.approx(corrected)
+    assert test.anova_.loc["groups", ["F", "pvalue", "pvalue_corrected"]].tolist() == [
+        test.statistic_,
+        test.pvalue_,
+        test.pvalue_corrected_,
+    ]
+    assert test.partial_eta_squared_ == pytest.approx(sums[0] / (sums[0] + sums[2]))
+    assert test.generalized_eta_squared_ == pytest.approx(sums[0] / sum(sums))
+
+
+def test_two_groups_are_a_dependent_t_test():
+    table = make_table(15, 2)
+    test = DisparityTest().fit(table)
+    t, p = stats.ttest_rel(table["g0"], table["g1"])
+    assert test.statistic_ == pytest.approx(t**2)
+    assert test.pvalue_ == pytest.approx(p)
+    assert test.epsilon_ == pytest.approx(1)
+    assert test.pvalue_corrected_ == pytest.approx(p)
+    (row,) = test.pairwise_.itertuples(index=False)
+    assert (row.statistic, row.pvalue, row.pvalue_adjusted) == pytest.approx((t, p, p))
+
+
+def make_rounds_of_covariance(covariance, n_rounds=30):
+    noise = np.random.default_rng(1).normal(size=(n_rounds, len(covariance)))
+    noise -= noise.mean(axis=0)
+    noise = noise @ np.linalg.inv(np.linalg.cholesky(np.cov(noise.T))).T
+    return noise @ np.linalg.cholesky(covariance).T
+
+
+def test_epsilon_lies_between_its_limits():
+    equal = 0.3 * np.ones((4, 4)) + 0.7 * np.eye(4)
+    assert find_epsilon(make_rounds_of_covariance(equal)) == pytest.approx(1)
+    # One group varies, the others follow the rounds: all differences are one difference.
+    values = np.random.default_rng(2).normal(size=(30, 1)) * [0, 0, 0, 1.0]
+    assert find_epsilon(values) == pytest.approx(1 / 3)
+    # By hand: H diag(1, 4, 9) H has trace 28 / 3 and squares 490 / 9 in all.
+    assert find_epsilon(make_rounds_of_covariance(np.diag([1.0, 4, 9]))) == pytest.approx(
+        (28 / 3) ** 2 / (2 * 490 / 9)
+    )
+
+
+def test_correction_keeps_the_level_where_small_groups_vary_more():
+    rng = np.random.default_rng(3)
+    n_runs, found = 1000, np.zeros(2)
+    for _ in range(n_runs):
+        values = rng.normal(size=(10, 4)) * [1, 1, 1, 12]
+        _, df, statistic, _ = analyse_by_hand(values)
+        for place, epsilon in enumerate((1.0, find_epsilon(values))):
+            found[place] += stats.f.sf(statistic, epsilon * df[0], epsilon * df[1]) <= 0.05
+    # Three standard errors of 1000 runs at 5% are 2.1%.
+    assert found[1] / n_runs <= 0.05 + 0.021
+    assert found[0] / n_runs > 0.05 + 0.021
+
+
+# Pairs and groups
+
+
+def test_pairs_by_hand():
+    table = make_table()
+    pairs = DisparityTest(correction="bonferroni", confidence_level=0.9).fit(table).pairwise_
+    assert len(pairs) == 6
+    for row in pairs.itertuples():
+        difference = table[row.group] - table[row.other]
+        known = stats.ttest_rel(table[row.group], table[row.other])
+        assert row.statistic == pytest.approx(known.statistic)
+        assert row.pvalue == pytest.approx(known.pvalue)
+        assert (row.low, row.high) == pytest.approx(tuple(known.confidence_interval(0.9)))
+        assert row.difference == pytest.approx(difference.mean())
+        assert row.effect_size == pytest.approx(difference.mean() / difference.std())
+        assert row.pvalue_adjusted == pytest.approx(min(1, 6 * known.pvalue))
+        assert row.reject == (row.pvalue_adjusted <= 0.1)
+
+
+def test_holm_by_hand():
+    pairs = DisparityTest().fit(make_table()).pairwise_.sort_values("pvalue")
+    steps = np.minimum(1, (6 - np.arange(6)) * pairs["pvalue"])
+    np.testing.assert_allclose(pairs["pvalue_adjusted"], np.maximum.accumulate(steps))
+
+
+def test_a_pair_does_not_depend_on_the_order_of_the_groups():
+    table = make_table()
+    forwards = DisparityTest().fit(table)
+    backwards = DisparityTest().fit(table[table.columns[::-1]])
+    assert backwards.statistic_ == pytest.approx(forwards.statistic_)
+    assert backwards.epsilon_ == pytest.approx(forwards.epsilon_)
+    first, last = forwards.pairwise_.iloc[0], backwards.pairwise_.iloc[-1]
+    assert (first["group"], first["other"]) == (last["other"], last["group"])
+    assert first["statistic"] == pytest.approx(-last["statistic"])
+    assert first["pvalue_adjusted"] == pytest.approx(last["pvalue_adjusted"])
+
+
+def test_means_and_disparity():
+    table = make_table()
+    test = DisparityTest().fit(table)
+    groups = test.group_vulnerability_
+    np.testing.assert_allclose(groups["mean"], table.mean())
+    np.testing.assert_allclose(groups["standard_error"], stats.sem(table))
+    low, high = stats.t.interval(0.95, 11, loc=table.mean(), scale=stats.sem(table))
+    np.testing.assert_allclose(groups[["low", "high"]], np.transpose([low, high]))
+    assert test.disparity_ == test.score() == groups["mean"].max() - groups["mean"].min()
+
+
+def test_intervals_of_groups_cover_their_mean():
+    # 500 repetitions of one group each, side by side.
+    table = pd.DataFrame(np.random.default_rng(4).normal(0.1, 0.05, size=(10, 500)))
+    groups = describe_groups(table, 0.95)
+    held = ((groups["low"] <= 0.1) & (groups["high"] >= 0.1)).mean()
+    assert 0.93 <= held <= 0.97
+
+
+# Edges
+
+
+def test_no_residual_is_certainty():
+    table = np.array([0.1, 0.2, 0.4])[:, None] + [0.0, 0.3, 0.5]
+    test = DisparityTest().fit(table)
+    assert test.statistic_ == np.inf
+    assert test.pvalue_ == test.pvalue_corrected_ == 0
+    assert np.isnan(test.epsilon_)
+    assert test.partial_eta_squared_ == 1
+    assert (test.pairwise_["statistic"] == -np.inf).all()
+    assert (test.pairwise_["pvalue"] == 0).all()
+    assert test.pairwise_["reject"].all()
+    np.testing.assert_allclose(test.pairwise_["low"], test.pairwise_["high"])
+
+
+def test_equal_groups_tell_nothing():
+    test = DisparityTest().fit(np.array([0.1, 0.2, 0.4])[:, None] + np.zeros(3))
+    assert np.isnan([test.statistic_, test.pvalue_, test.pvalue_corrected_]).all()
+    assert np.isnan(test.pairwise_[["statistic", "pvalue", "pvalue_adjusted"]].to_numpy()).all()
+    assert not test.pairwise_["reject"].any()
+    assert test.disparity_ == 0
+    assert "nan" in test.summary()
+
+
+def test_a_pair_that_is_always_equal_counts_as_no_evidence():
+    table = make_table(12, 2)
+    table["copy"] = table["g0"]
+    pairs = (
+        DisparityTest(correction="bonferroni").fit(table).pairwise_.set_index(["group", "other"])
+    )
+    assert np.isnan(pairs.loc[("g0", "copy"), "pvalue_adjusted"])
+    row = pairs.loc[("g0", "g1")]
+    assert row["pvalue_adjusted"] == pytest.approx(min(1, 3 * row["pvalue"]))
+
+
+def test_incomplete_rounds_are_left_out():
+    table = make_table()
+    holes = table.copy()
+    holes.iloc[2, 1] = holes.iloc[7, 3] = np.nan
+    with pytest.warns(UserWarning, match="2 of 12 rounds were left out"):
+        test = DisparityTest().fit(holes)
+    known = DisparityTest().fit(table.drop(index=[2, 7]))
+    assert (test.n_rounds_, test.n_dropped_) == (10, 2)
+    assert test.vulnerabilities_.index.tolist() == [0, 1, 3, 4, 5, 6, 8, 9, 10, 11]
+    assert test.statistic_ == known.statistic_
+    assert "10 rounds (2 incomplete ones left out)" in test.summary()
+    assert known.n_dropped_ == 0
+
+
+@pytest.mark.parametrize(
+    "parameters, table, message",
+    [
+        ({}, [1.0, 2.0], "a row for each round and a column for each group; got .* shape \\(2,\\)"),
+        ({}, [[1.0], [2.0]], "at least 2 groups to compare; got 1"),
+        ({}, [[1.0, 2.0]], "At least 2 rounds need a value of every group; 1 of 1 have one\\."),
+        ({}, [[1.0, np.nan], [2, np.nan]], "0 of 2 have one; group 1 lacks 2"),
+        ({}, [[1.0, np.inf], [2, 3]], "finite numbers, or NaN for missing ones; got inf"),
+        ({}, [["low", 1.0], ["high", 2.0]], "The table must hold numbers"),
+        ({}, pd.DataFrame([[1.0, 2], [3, 5]], columns=["a", "a"]), "'a' has several"),
+        ({"correction": "bh"}, [[1.0, 2], [3, 5]], "The 'correction' parameter"),
+        ({"confidence_level": 1.0}, [[1.0, 2], [3, 5]], "The 'confidence_level' parameter"),
+        ({"n_rounds": 1}, [[1.0, 2], [3, 5]], "The 'n_rounds' parameter"),
+    ],
+)
+def test_bad_tables_are_named(parameters, table, message):
+    with pytest.raises(ValueError, match=message):
+        DisparityTest(**parameters).fit(table)
+
+
+# An estimator like any other
+
+
+def test_every_correction_can_be_had():
+    table = make_table()
+    for correction in sorted(DisparityTest._parameter_constraints["correction"][0].options):
+        pairs = DisparityTest(correction=correction).fit(table).pairwise_
+        assert (pairs["pvalue_adjusted"] >= pairs["pvalue"] * (1 - 1e-12)).all() or (
+            "tsb" in correction  # these estimate how many hypotheses are true
+        )
+
+
+def test_constructor_only_assigns_and_input_is_kept():
+    table = make_table()
+    before = table.copy()
+    test = DisparityTest(correction="fdr_by", confidence_level=0.8)
+    params = test.get_params()
+    assert vars(test) == params
+    test.fit(table)
+    pd.testing.assert_frame_equal(table, before)
+    assert test.get_params() == params
+    again = pickle.loads(pickle.dumps(test))
+    pd.testing.assert_frame_equal(again.pairwise_, test.pairwise_)
+    pd.testing.assert_frame_equal(clone(test).fit(table).pairwise_, test.pairwise_)
+
+
+def test_prediction_is_the_mean_of_the_group():
+    table = make_table()
+    test = DisparityTest().fit(table)
+    expected = table.mean()[["g2", "g0", "g2"]]
+    np.testing.assert_allclose(test.predict(["g2", "g0", "g2"]), expected)
+    assert test.score(["g2", "g0"]) == pytest.approx(np.ptp(expected))
+    assert test.score(["g2", "g2"]) == 0
+    with pytest.raises(ValueError, match="Group 'g9' did not occur in fit; its groups are g0, g1"):
+        test.predict(["g0", "g9"])
+    with pytest.raises(ValueError, match="one group for each; got an array of shape \\(1, 2\\)"):
+        test.predict([["g0", "g1"]])
+
+
+def test_columns_of_an_array_are_numbered():
+    test = DisparityTest().fit(make_table().to_numpy())
+    assert test.vulnerabilities_.columns.tolist() == [0, 1, 2, 3]
+    assert len(test.predict([3, 3, 0])) == 3
+
+
+def test_fit_comes_first():
+    for ask in (lambda t: t.predict(["a"]), lambda t: t.score(), lambda t: t.summary()):
+        with pytest.raises(NotFittedError):
+            ask(DisparityTest())
+
+
+def test_summary_holds_the_numbers():
+    test = DisparityTest().fit(make_table())
+    text = test.summary()
+    assert "4 groups, 12 rounds\n" in text
+    assert f"F(3, 33) = {test.statistic_:.6g}, p = {test.pvalue_:.2g} if" in text
+    assert f"corrected p        {test.pvalue_corrected_:.2g} (" in text
+    assert f"epsilon = {test.epsilon_:.3f}" in text
+    assert "adjusted by Holm" in text
+    assert text.splitlines()[-1].endswith("standard errors are optimistic.")
+    assert max(map(len, text.splitlines())) <= 100
+
+
+# The game
+
+
+@pytest.fixture(scope="module")
+def population():
+    records, _ = make_membership_problem(random_state=0)
+    return records.with_fields(race=np.where(records.X[:, 0] > 0.5, "high", "low"))
+
+
+def make_test(**parameters):
+    attack = ThresholdAttack(signal="correctness")
+    settings = {"group": "race", "n_rounds": 6, "random_state": 0}
+    return DisparityTest(DecisionTreeClassifier(), attack, **(settings | parameters))
+
+
+def test_records_are_played_for(population):
+    test = make_test(train_size=0.3).fit(population)
+    game = membership_game(
+        test.estimator,
+        test.attack,
+        population,
+        groups="race",
+        n_rounds=6,
+        train_size=0.3,
+        random_state=0,
+    )
+    pd.testing.assert_frame_equal(test.vulnerabilities_, game["group_vulnerability"])
+    np.testing.assert_array_equal(test.game_["vulnerability"], game["vulnerability"])
+    by_table = DisparityTest().fit(game["group_vulnerability"])
+    assert by_table.game_ is None
+    assert by_table.statistic_ == test.statistic_
+    assert test.vulnerabilities_.to_numpy().min() > 0
+    again = make_test(train_size=0.3).fit(population)
+    pd.testing.assert_frame_equal(again.vulnerabilities_, test.vulnerabilities_)
+    means = test.group_vulnerability_["mean"]
+    np.testing.assert_array_equal(test.predict(population), means[population["race"]])
+    assert test.score(population[population["race"] == "low"]) == 0
+
+
+def test_noisy_labels_of_one_group_are_found():
+    # A tree learns noise by heart, and is wrong about the noise of non-members.
+    records, _ = make_membership_problem(memorization=0.0, random_state=0)
+    noisy = np.arange(len(records)) % 2 == 1
+    y = np.where(noisy, np.random.default_rng(0).permutation(records.y), records.y)
+    records = Records(records.X, y, race=np.where(noisy, "noisy", "clean"))
+    test = make_test().fit(records)
+    assert test.group_vulnerability_["mean"].idxmax() == "noisy"
+    assert test.pvalue_corrected_ < 0.01
+
+
+def test_rare_groups_lose_rounds(population):
+    race = population["race"].astype("U8")
+    race[:3] = "rare"
+    with pytest.warns(UserWarning, match="rounds were left out"):
+        test = make_test(n_rounds=12).fit(population.with_fields(race=race))
+    assert 2 <= test.n_rounds_ < 12
+    assert test.n_rounds_ + test.n_dropped_ == 12
+
+
+@pytest.mark.parametrize(
+    "parameters, message",
+    [
+        ({"group": "age"}, "group='age' is no field of the records; they have race"),
+        ({"attack": None}, "attack is needed to play the game on records"),
+        ({"estimator": None}, "estimator is needed to play the game on records"),
+    ],
+)
+def test_what_the_game_lacks_is_named(population, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        make_test().set_params(**parameters).fit(population)
+
+
+def test_predict_names_the_missing_field(population):
+    test = DisparityTest().fit(make_table())
+    with pytest.raises(ValueError, match="group='group' is no field of the records"):
+        test.predict(population)

@@ -1,0 +1,145 @@
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.integrate import trapezoid
+
+from skmia.leakage import (
+    WorstCaseVulnerability,
+    total_variation_discrete,
+    total_variation_kde,
+)
+
+
+def majority_learner(sample):
+    """Most frequent label of each of two places, 0 where the labels are as many."""
+    votes = [0, 0]
+    for place, label in sample:
+        votes[place] += 2 * label - 1
+    return tuple(int(vote > 0) for vote in votes)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_total_variation_is_the_advantage_of_the_best_adversary(n):
+    # Every training set of n records from a uniform law over four, so that frequencies are laws.
+    domain = list(product([0, 1], [0, 1]))
+    members, nonmembers = [], []
+    for sample in product(domain, repeat=n):
+        model = majority_learner(sample)
+        members += [(model[x], x, y) for x, y in sample for _ in domain]
+        nonmembers += [(model[x], x, y) for x, y in domain for _ in sample]
+    assert len(members) == len(nonmembers)
+    seen = sorted(set(members) | set(nonmembers))
+    share = {f: (members.count(f) - nonmembers.count(f)) / len(members) for f in seen}
+    best = max(
+        sum(share[feature] for feature, accused in zip(seen, guess, strict=True) if accused)
+        for guess in product([0, 1], repeat=len(seen))
+    )
+    assert best > 0
+    assert total_variation_discrete(members, nonmembers) == pytest.approx(best, abs=1e-12)
+    # An attacker who does not know the record, but only whether it was predicted, knows less.
+    wrong = [[model != y for model, _, y in side] for side in (members, nonmembers)]
+    gap = abs(np.mean(wrong[0]) - np.mean(wrong[1]))
+    assert total_variation_discrete(*wrong) == pytest.approx(gap, abs=1e-12)
+    assert gap <= best + 1e-12
+
+
+def test_distance_of_frequencies_by_hand():
+    assert total_variation_discrete(["a", "a", "b"], ["a", "c", "c"]) == pytest.approx(2 / 3)
+    assert total_variation_discrete([1, 2], [1, 2, 1, 2]) == 0
+    assert total_variation_discrete([[0, 1], [1, 0]], [[0, 0], [1, 1]]) == 1
+
+
+def sum_of_kernels(values, nodes):
+    low, high = np.percentile(values, [25, 75])
+    width = 0.9 * min(values.std(ddof=1), (high - low) / 1.34) * len(values) ** -0.2
+    return stats.norm.pdf((nodes[:, None] - values) / width).mean(axis=1) / width
+
+
+def test_kernel_distance_on_the_line_is_the_integral():
+    rng = np.random.default_rng(0)
+    members, nonmembers = rng.gumbel(size=80), 3 * rng.normal(size=150)
+    nodes = np.linspace(-25, 25, 10_001)
+    gap = np.abs(sum_of_kernels(members, nodes) - sum_of_kernels(nonmembers, nodes))
+    expected = trapezoid(gap, nodes) / 2
+    assert total_variation_kde(members, nonmembers) == pytest.approx(expected, abs=1e-5)
+
+
+def test_kernel_posterior_is_the_ratio_of_densities():
+    rng = np.random.default_rng(1)
+    membership = np.arange(300) % 3 == 0
+    values = rng.normal(size=300) + membership
+    worst = WorstCaseVulnerability("kde", n_permutations=0).fit(values[:, None], membership)
+    nodes = np.linspace(-2, 3, 50)
+    inside, outside = (sum_of_kernels(values[side], nodes) for side in (membership, ~membership))
+    posterior = worst.predict_proba(nodes[:, None])[:, 1]
+    np.testing.assert_allclose(posterior, inside / (inside + outside), atol=1e-3)
+    assert worst.predict_proba([[1e6]])[0, 1] == 0.5
+
+
+def test_kernel_distance_in_the_plane_is_the_integral():
+    rng = np.random.default_rng(2)
+    samples = rng.normal(size=(60, 2)), rng.normal(size=(90, 2)) * [1, 2] + [1, 0]
+    axis = np.linspace(-10, 10, 401)
+    densities = []
+    for rows in samples:
+        low, high = np.percentile(rows, [25, 75], axis=0)
+        scale = np.minimum(rows.std(axis=0, ddof=1), (high - low) / 1.34)
+        width = scale * (4 / (4 * len(rows))) ** (1 / 6)
+        one, two = (stats.norm.pdf(axis, rows[:, [j]], width[j]) for j in (0, 1))
+        densities.append(one.T @ two / len(rows))
+    expected = np.abs(densities[0] - densities[1]).sum() * (axis[1] - axis[0]) ** 2 / 2
+    got = total_variation_kde(*samples, n_draws=40_000, random_state=0)
+    # Three standard errors of 80,000 draws of a number in [0, 1].
+    assert got == pytest.approx(expected, abs=3 * 0.5 / np.sqrt(80_000))
+
+
+def test_kernel_distance_survives_scale_and_place():
+    rng = np.random.default_rng(3)
+    members, nonmembers = rng.normal(size=50), rng.normal(size=70) + 1
+    expected = total_variation_kde(members, nonmembers)
+    for scale, place in ((1e-9, 0), (1e6, 0), (-3, 1e4)):
+        moved = total_variation_kde(scale * members + place, scale * nonmembers + place)
+        assert moved == pytest.approx(expected, abs=1e-5)
+    # Kernels so far apart that both densities underflow.
+    apart = rng.normal(size=(50, 2)), rng.normal(size=(50, 2)) + 1e4
+    assert total_variation_kde(*apart, random_state=0) == 1
+
+
+def test_bias_of_two_frequencies():
+    rng = np.random.default_rng(7)
+    n, q, n_runs = 1000, 0.3, 2000
+    gaps = [total_variation_discrete(rng.random(n) < q, rng.random(n) < q) for _ in range(n_runs)]
+    expected = np.sqrt(2 / np.pi * q * (1 - q) * 2 / n)
+    assert expected == pytest.approx(0.0164, abs=1e-4)
+    # Of the absolute value of a normal variable; four standard errors.
+    error = 4 * expected * np.sqrt(np.pi / 2 - 1) / np.sqrt(n_runs)
+    assert np.mean(gaps) == pytest.approx(expected, abs=error)
+
+
+@pytest.mark.parametrize("n, bias", [(200, 0.076), (1000, 0.040), (4000, 0.024)])
+def test_bias_of_kernel_densities(n, bias):
+    rng = np.random.default_rng(8)
+    distances = [total_variation_kde(rng.normal(size=n), rng.normal(size=n)) for _ in range(300)]
+    # Given to three digits from a simulation, whose own error is not known.
+    assert np.mean(distances) == pytest.approx(bias, abs=0.003)
+
+
+@pytest.mark.parametrize(
+    "members, nonmembers, message",
+    [
+        ([], [1.0], "0 sample"),
+        ([1.0, 2.0], [[1.0, 2.0]], "same features; got 1 and 2"),
+        ([1.0, np.nan], [1.0, 2.0], "members contains NaN"),
+        ([1.0, 1.0], [1.0, 2.0], "one value for all 2 members"),
+    ],
+)
+def test_samples_are_checked(members, nonmembers, message):
+    with pytest.raises(ValueError, match=message):
+        total_variation_kde(members, nonmembers)
+
+
+def test_number_of_draws_is_checked():
+    with pytest.raises(ValueError, match="n_draws must be a positive integer; got 0"):
+        total_variation_kde([1.0, 2.0], [1.0, 2.0], n_draws=0)

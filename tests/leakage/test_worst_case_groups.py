@@ -1,0 +1,113 @@
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from skmia.leakage import (
+    WorstCaseVulnerability,
+    total_variation_discrete,
+)
+
+QUICK = {"n_permutations": 0, "random_state": 0}
+
+
+def make_groups():
+    """Exact frequencies: group a leaks .5, group b leaks -.2 in the same feature, c nothing."""
+    rows = []
+    for group, size, of_members, of_others in (("a", 20, 15, 5), ("b", 10, 3, 5), ("c", 30, 9, 9)):
+        for membership, ones in ((1, of_members), (0, of_others)):
+            rows += [(float(i < ones), group, membership) for i in range(size)]
+    frame = pd.DataFrame(rows, columns=["right", "race", "membership"])
+    return frame.sample(frac=1, random_state=0, ignore_index=True)
+
+
+def test_group_aware_vulnerability_is_the_mean_over_groups():
+    frame = make_groups()
+    aware = WorstCaseVulnerability(group_column="race", n_permutations=50, random_state=0)
+    aware.fit(frame[["right", "race"]], frame["membership"])
+    table = aware.group_vulnerability_
+    assert table.index.tolist() == ["a", "b", "c"]
+    np.testing.assert_allclose(table["vulnerability"], [0.5, 0.2, 0.0], atol=1e-12)
+    np.testing.assert_allclose(table["weight"], [1 / 3, 1 / 6, 1 / 2])
+    assert aware.vulnerability_ == pytest.approx(0.5 / 3 + 0.2 / 6)
+    # The same as the distance of (feature, group) pairs, and more than without the group.
+    pairs = [frame.loc[frame["membership"] == bit, ["right", "race"]] for bit in (1, 0)]
+    joint = total_variation_discrete(*(side.to_numpy(dtype=object) for side in pairs))
+    assert aware.vulnerability_ == pytest.approx(joint)
+    blind = WorstCaseVulnerability(**QUICK).fit(frame[["right"]], frame["membership"])
+    assert blind.vulnerability_ == pytest.approx((10 - 2) / 60)
+    assert table.loc["a", "pvalue"] < 0.05
+    assert table.loc["c", "pvalue"] == 1
+    assert (table["lower_bound"] <= table["vulnerability"]).all()
+
+
+def test_group_aware_guesses_turn_round_with_the_group():
+    frame = make_groups()
+    aware = WorstCaseVulnerability(group_column="race", **QUICK)
+    aware.fit(frame[["right", "race"]], frame["membership"])
+    asked = pd.DataFrame({"right": [1.0, 0, 1, 0, 1], "race": ["a", "a", "b", "b", "new"]})
+    assert aware.predict(asked).tolist() == [1, 0, 0, 1, 0]
+    assert aware.predict_proba(asked)[-1].tolist() == [0.5, 0.5]
+    assert aware.n_features_in_ == 2
+    assert aware.feature_names_in_.tolist() == ["right", "race"]
+
+
+def test_groups_may_be_a_column_of_numbers():
+    frame = make_groups()
+    codes = frame["race"].map({"a": 0, "b": 1, "c": 2})
+    X = np.column_stack([codes, frame["right"]])
+    by_name = WorstCaseVulnerability(group_column="race", random_state=0)
+    by_name.fit(frame[["right", "race"]], frame["membership"])
+    by_place = WorstCaseVulnerability(group_column=0, random_state=0).fit(X, frame["membership"])
+    from_end = WorstCaseVulnerability(group_column=-1, random_state=0)
+    from_end.fit(X[:, ::-1], frame["membership"])
+    for other in (by_place, from_end):
+        assert other.vulnerability_ == by_name.vulnerability_
+        assert other.lower_bound_ == by_name.lower_bound_
+        np.testing.assert_array_equal(other.null_, by_name.null_)
+
+
+def test_groups_without_a_side_are_left_out():
+    frame = make_groups()
+    lonely = pd.DataFrame({"right": [1.0, 0.0], "race": "d", "membership": 1})
+    frame = pd.concat([frame, lonely], ignore_index=True)
+    worst = WorstCaseVulnerability(group_column="race", random_state=0)
+    worst.fit(frame[["right", "race"]], frame["membership"])
+    row = worst.group_vulnerability_.loc["d"]
+    assert (row["n_members"], row["n_nonmembers"], row["weight"]) == (2, 0, 0)
+    assert np.isnan(row[["vulnerability", "lower_bound", "bias", "pvalue"]].to_numpy()).all()
+    assert worst.group_vulnerability_["weight"].sum() == pytest.approx(1)
+    with pytest.raises(ValueError, match="No group holds both members and non-members"):
+        worst.fit(pd.DataFrame({"x": [0.0, 1.0], "race": ["a", "b"]}), [0, 1])
+
+
+def test_null_is_shuffled_within_groups():
+    # Which group a record is in says nearly everything of membership, its feature nothing.
+    rng = np.random.default_rng(12)
+    group = np.repeat([0, 1], 200)
+    membership = np.where(group, np.arange(400) % 10 > 0, np.arange(400) % 10 == 0)
+    X = np.column_stack([rng.normal(size=400) + 3 * group, group])
+    aware = WorstCaseVulnerability("kde", group_column=1, random_state=0).fit(X, membership)
+    assert aware.pvalue_ > 0.05
+    blind = WorstCaseVulnerability("kde", random_state=0).fit(X[:, :1], membership)
+    assert blind.pvalue_ < 0.05
+
+
+def test_summary_holds_the_numbers():
+    frame = make_groups()
+    worst = WorstCaseVulnerability(group_column="race", random_state=0)
+    text = worst.fit(frame[["right", "race"]], frame["membership"]).summary()
+    assert "by observed frequencies: 60 members, 60 non-members" in text
+    assert f"{worst.vulnerability_:.3f}" in text
+    assert f"{worst.lower_bound_:.3f} at 95% confidence" in text
+    assert f"{worst.bias_:.3f} on average over 100 shuffles, p = {worst.pvalue_:.3g}" in text
+    assert "+0.133" in text
+    assert [line.split()[0] for line in text.splitlines()[-3:]] == ["a", "b", "c"]
+    with pytest.raises(NotFittedError):
+        WorstCaseVulnerability().summary()
+
+
+def test_missing_groups_are_named():
+    frame = pd.DataFrame({"x": np.arange(20.0), "race": ["a", None] * 10})
+    with pytest.raises(ValueError, match="lacks 10 of 20 values, first at position 1"):
+        WorstCaseVulnerability(group_column="race").fit(frame, np.arange(20) % 2)
