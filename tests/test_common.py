@@ -4,6 +4,7 @@ import importlib
 import inspect
 import pickle
 import pkgutil
+from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import pytest
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import check_estimator
@@ -22,19 +24,28 @@ from skmia.attacks import (
     RMIA,
     CalibratedAttack,
     DiversityAttack,
+    EnsembleAttack,
+    FisherRaoAttack,
+    GradientAttack,
+    LayerOutputsAttack,
     LiRA,
+    MahalanobisAttack,
     MorganAttack,
     RenyiAttack,
     ShadowAttack,
     ThresholdAttack,
+    WhiteBoxAttack,
 )
 from skmia.base import BaseAttack
-from skmia.signals import Signals
+from skmia.signals import AdversarialDistance, GradientStatistics, Signals
 from skmia.utils.estimator_checks import make_attack_problem, parametrize_with_attack_checks
 
 pytestmark = pytest.mark.contract
 
 CLASSIFIER = make_attack_problem()
+NET = make_attack_problem(
+    MLPClassifier((8,), solver="lbfgs", max_iter=2000, random_state=0), n_estimators=2
+)
 MARGINS = make_attack_problem(LinearSVC(random_state=0))
 REGRESSOR = make_attack_problem(DecisionTreeRegressor(max_depth=4, random_state=0))
 STORED = CLASSIFIER.records.with_outputs(CLASSIFIER.victim)
@@ -103,10 +114,43 @@ def make_supervised(attack, *settings):
     return lambda problem: [attack(problem.victim, **one) for one in settings or ({},)]
 
 
+def make_white_box_attacks():
+    """Attacks that need a victim with gradients or layers."""
+    attacks = [
+        ThresholdAttack(NET.victim, signal="gradient_norm_w"),
+        ThresholdAttack(NET.victim, signal="gradient_norm_x"),
+        *(
+            ThresholdAttack(NET.victim, signal=AdversarialDistance(norm, n_rounds=4, n_steps=5))
+            for norm in ("l1", "l2", "linf")
+        ),
+        GradientAttack(NET.victim),
+        GradientAttack(NET.victim, wrt="inputs", attack_estimator=TREE),
+        LayerOutputsAttack(NET.victim, attack_estimator=TREE),
+        EnsembleAttack(NET.victim, attack_estimator=TREE),
+        MahalanobisAttack(NET.victim, cv=2),
+        FisherRaoAttack(NET.victim, cv=2, layers=[]),
+    ]
+    if find_spec("torch") is not None:
+        attacks.append(WhiteBoxAttack(NET.victim, max_iter=2, cv=2))
+    return attacks
+
+
+# Their recipes hold a victim with gradients, see make_white_box_attacks.
+WHITE_BOX = {
+    FisherRaoAttack,
+    GradientAttack,
+    LayerOutputsAttack,
+    MahalanobisAttack,
+    WhiteBoxAttack,
+}
+
 # How each public attack is made; a new attack needs an entry here.
 RECIPES = {
     CalibratedAttack: make_calibrated_attacks,
     DiversityAttack: make_supervised(DiversityAttack, {}, {"method": "learned", "max_iter": 2}),
+    EnsembleAttack: make_supervised(
+        EnsembleAttack, {"signals": ["loss", "entropy"], "attack_estimator": TREE}
+    ),
     LiRA: make_lira_attacks,
     MorganAttack: make_supervised(MorganAttack, {"n_changes": 5}),
     RMIA: make_rmia_attacks,
@@ -124,7 +168,7 @@ def find_attacks():
 
 def test_every_public_attack_is_checked():
     assert len(find_attacks()) > 0
-    missing = {attack.__name__ for attack in find_attacks() - set(RECIPES)}
+    missing = {attack.__name__ for attack in find_attacks() - set(RECIPES) - WHITE_BOX}
     assert not missing, f"RECIPES says not how to make {missing}, so that no check runs on them."
 
 
@@ -142,6 +186,20 @@ def find_expected_failures(attack):
     expected_failed_checks=find_expected_failures,
 )
 def test_attacks_on_a_classifier(attack, check):
+    check(attack)
+
+
+def find_failures_of_white_box_attacks(attack):
+    return {"check_attack_certain_victim": "the victim of this check has no gradients"}
+
+
+@parametrize_with_attack_checks(
+    make_white_box_attacks(),
+    NET.records,
+    NET.membership,
+    expected_failed_checks=find_failures_of_white_box_attacks,
+)
+def test_attacks_on_a_victim_with_gradients(attack, check):
     check(attack)
 
 
@@ -211,8 +269,10 @@ def test_the_threshold_between_neighbouring_floats_parts_them():
 
 # Why scikit-learn's own checks say nothing of an estimator that is no attack.
 EXCLUDED = {
-    "DisparityTest": "takes Records or a table of rounds, see tests/disparity",
     "ShadowPool": "takes Records, see the tests of transformers below",
+    "AttributeInferenceAttack": "takes Records, see tests/attacks/test_attribute.py",
+    "DisparityTest": "takes Records or a table of rounds, see tests/disparity",
+    "GradientStatistics": "takes Records, see the tests of transformers below",
     "Signals": "takes Records, see the tests of transformers below",
     "CallableVictim": "a function given by the user makes its answers: it does not learn in fit",
 }
@@ -270,6 +330,7 @@ RECORDS = CLASSIFIER.records
 def make_transformers():
     return {
         "Signals": Signals(CLASSIFIER.victim, ["loss", "entropy", "correctness"]),
+        "GradientStatistics": GradientStatistics(NET.victim),
         "Signals of stored answers": Signals(signals=("loss",)),
         "ShadowPool": ShadowPool(TREE, 4, random_state=0),
         "ShadowPool of models": ShadowPool(TREE, 2, store="models", random_state=0),

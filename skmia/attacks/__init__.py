@@ -1,23 +1,39 @@
 """Membership inference attacks."""
 
+from ._attribute import AttributeInferenceAttack
 from ._calibrated import CalibratedAttack
 from ._diversity import DiversityAttack
+from ._ensemble import EnsembleAttack
+from ._fisher_rao import FisherRaoAttack
+from ._gradient import GradientAttack
+from ._layers import LayerOutputsAttack
+from ._learned import LearnedAttack
 from ._lira import LiRA
+from ._mahalanobis import MahalanobisAttack
 from ._morgan import MorganAttack
 from ._renyi import RenyiAttack
 from ._rmia import RMIA
 from ._shadow import ShadowAttack
 from ._supervised import SupervisedAttack
 from ._threshold import ThresholdAttack
+from ._white_box import WhiteBoxAttack
 
 __all__ = [
     "RMIA",
+    "AttributeInferenceAttack",
     "CalibratedAttack",
     "DiversityAttack",
+    "EnsembleAttack",
+    "FisherRaoAttack",
+    "GradientAttack",
+    "LayerOutputsAttack",
+    "LearnedAttack",
     "LiRA",
+    "MahalanobisAttack",
     "MorganAttack",
     "RenyiAttack",
     "ShadowAttack",
     "SupervisedAttack",
     "ThresholdAttack",
+    "WhiteBoxAttack",
 ]

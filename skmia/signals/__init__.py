@@ -1,5 +1,6 @@
 """Evidence of membership, one number per record."""
 
+from ._adversarial import AdversarialDistance
 from ._base import AnswerSignal, Signal, VictimSignal
 from ._confidence import (
     ODIN,
@@ -13,6 +14,7 @@ from ._confidence import (
     ModifiedEntropy,
     ScaledLogit,
 )
+from ._gradient import GradientNorm, GradientStatistics
 from ._perturbation import Merlin
 from ._registry import get_signal, get_signal_names
 from ._residual import AbsoluteError, SquaredError
@@ -21,11 +23,14 @@ from ._signals import Signals
 __all__ = [
     "ODIN",
     "AbsoluteError",
+    "AdversarialDistance",
     "AnswerSignal",
     "Confidence",
     "Correctness",
     "Doctor",
     "Entropy",
+    "GradientNorm",
+    "GradientStatistics",
     "Hinge",
     "Loss",
     "MaxSoftmax",

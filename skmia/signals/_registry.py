@@ -1,5 +1,6 @@
 """Signals by name."""
 
+from ._adversarial import AdversarialDistance
 from ._base import AnswerSignal, Signal
 from ._confidence import (
     ODIN,
@@ -13,25 +14,31 @@ from ._confidence import (
     ModifiedEntropy,
     ScaledLogit,
 )
+from ._gradient import GradientNorm
 from ._perturbation import Merlin
 from ._residual import AbsoluteError, SquaredError
 
 _SIGNALS = {
     signal.name: signal
     for signal in (
-        AbsoluteError,
-        Confidence,
-        Correctness,
-        Doctor,
-        Entropy,
-        Hinge,
-        Loss,
-        MaxSoftmax,
-        Merlin,
-        ModifiedEntropy,
-        ODIN,
-        ScaledLogit,
-        SquaredError,
+        AbsoluteError(),
+        AdversarialDistance("l1"),
+        AdversarialDistance("l2"),
+        AdversarialDistance("linf"),
+        Confidence(),
+        Correctness(),
+        Doctor(),
+        Entropy(),
+        GradientNorm("inputs"),
+        GradientNorm("parameters"),
+        Hinge(),
+        Loss(),
+        MaxSoftmax(),
+        Merlin(),
+        ModifiedEntropy(),
+        ODIN(),
+        ScaledLogit(),
+        SquaredError(),
     )
 }
 
@@ -51,13 +58,13 @@ def get_signal_names(*, answers_only=False):
     Examples
     --------
     >>> from skmia.signals import get_signal_names
-    >>> get_signal_names()[:4]
-    ['absolute_error', 'confidence', 'correctness', 'doctor']
+    >>> get_signal_names()
+    ['absolute_error', 'adversarial_distance_l1', ...]
     """
     return sorted(
         name
         for name, signal in _SIGNALS.items()
-        if not answers_only or issubclass(signal, AnswerSignal)
+        if not answers_only or isinstance(signal, AnswerSignal)
     )
 
 
@@ -87,4 +94,4 @@ def get_signal(signal):
         return signal
     if signal not in _SIGNALS:
         raise ValueError(f"There is no signal {signal!r}; the signals are {', '.join(_SIGNALS)}.")
-    return _SIGNALS[signal]()
+    return _SIGNALS[signal]

@@ -1,0 +1,296 @@
+"""Guessing a sensitive attribute of a record from the victim's answers."""
+
+import numpy as np
+import pandas as pd
+from scipy.special import softmax
+from scipy.stats import norm
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OrdinalEncoder
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from ..metrics import clopper_pearson
+from ..shadow._seeding import seed_estimator
+from ..utils._containers import is_frame, is_tensor, to_numpy
+from ..utils._sklearn import HasMethods, StrOptions, validate_params_of
+from ..utils._validation import check_finite, check_records
+from ..victims import open_white_box
+from ..victims._query import check_victim, query_victim
+from ._sensitive import SensitiveAttribute
+
+
+def _make_baseline():
+    """Boosted trees, which take text as numbers of categories."""
+    text = make_column_selector(dtype_exclude="number")
+    encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
+    return make_pipeline(
+        make_column_transformer((encoder, text), remainder="passthrough"),
+        HistGradientBoostingClassifier(max_iter=50),
+    )
+
+
+class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
+    """Guess a sensitive attribute of a record by completing it with each value.
+
+    The attacker knows all of a record but the attribute, and the victim. Each candidate completes
+    the record, and the one that suits the victim best is the guess. A baseline guesses from the
+    other columns and the label without the victim: what the attack guesses no better than the
+    baseline the victim does not leak.
+
+    Parameters
+    ----------
+    victim : fitted estimator
+        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`.
+    sensitive : str, int, slice or sequence of them
+        Column of the attribute, or the columns of a one-hot block: names in a DataFrame,
+        positions in an array.
+    values : array-like of shape (n_values,), default=None
+        Candidates; None takes the values that occur in the records given to ``fit``. Not for a
+        block, whose candidates are its columns.
+    criterion : {"loss", "softmax", "accuracy", "gradient"}, default="loss"
+        What suits the victim: the smallest loss; the largest probability of any class; that among
+        the candidates with which the label is predicted (where there is none, the largest
+        probability of the label); the smallest gradient of the loss with respect to the
+        parameters.
+    baseline : classifier, default=None
+        Unfitted; learns the attribute from the other columns and the label. None takes boosted
+        trees.
+    random_state : int, RandomState instance or None, default=None
+        Determines the baseline.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_values,)
+        Candidates; of a block the names or positions of its columns.
+    baseline_ : classifier
+        Fitted on the records given to ``fit``.
+
+    See Also
+    --------
+    skmia.victims.open_white_box : The victims that have gradients.
+
+    Notes
+    -----
+    Ties go to the first candidate. The victim is asked once for each record and candidate.
+
+    References
+    ----------
+    del Grosso Guzman, G. (2023). Leakage of sensitive data from deep neural networks. PhD thesis,
+    equations (2.62) to (2.65).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skmia import Records
+    >>> from skmia.attacks import AttributeInferenceAttack
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.column_stack([rng.normal(size=(400, 3)), rng.integers(2, size=400)])
+    >>> y = rng.integers(2, size=400)
+    >>> victim = FrozenEstimator(DecisionTreeClassifier(random_state=0).fit(X[:200], y[:200]))
+    >>> attack = AttributeInferenceAttack(victim, sensitive=3, random_state=0)
+    >>> attack = attack.fit(Records(X[200:], y[200:]))
+    >>> attack.compare(Records(X[:200], y[:200])).index.tolist()
+    ['attack', 'baseline', 'difference']
+    """
+
+    _parameter_constraints = {
+        "victim": "no_validation",
+        "sensitive": "no_validation",
+        "values": ["array-like", None],
+        "criterion": [StrOptions({"loss", "softmax", "accuracy", "gradient"})],
+        "baseline": [HasMethods(["fit", "predict"]), None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        victim=None,
+        sensitive=None,
+        *,
+        values=None,
+        criterion="loss",
+        baseline=None,
+        random_state=None,
+    ):
+        self.victim = victim
+        self.sensitive = sensitive
+        self.values = values
+        self.criterion = criterion
+        self.baseline = baseline
+        self.random_state = random_state
+
+    def fit(self, records, y=None):
+        """Find the candidates and fit the baseline.
+
+        Parameters
+        ----------
+        records : Records of n records
+            Labelled records with their attribute. Take others than those under attack.
+        y : ignored
+
+        Returns
+        -------
+        self : AttributeInferenceAttack
+        """
+        validate_params_of(self)
+        check_records(records)
+        check_victim(self.victim)
+        if self.sensitive is None:
+            raise ValueError("sensitive must name the column of the attribute; got None.")
+        self._attribute = SensitiveAttribute(records.X, self.sensitive, self.values)
+        self.classes_ = self._attribute.values
+        self.baseline_ = _make_baseline() if self.baseline is None else clone(self.baseline)
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        seed_estimator(self.baseline_, np.random.SeedSequence(seed))
+        self.baseline_.fit(self._known_columns(records), self._attribute.read(records.X))
+        return self
+
+    def _known_columns(self, records):
+        rest = self._attribute.drop(records.X)
+        if is_frame(rest):
+            return rest.assign(**{"task label": records.y})
+        rest = to_numpy(rest) if is_tensor(rest) else np.asarray(rest)
+        label = pd.factorize(records.y, sort=True)[0] if records.y.dtype.kind in "OU" else records.y
+        return pd.DataFrame(np.column_stack([rest, label])).rename(columns=str)
+
+    def score_samples(self, records):
+        """How well each candidate suits the victim.
+
+        Parameters
+        ----------
+        records : Records of n records
+            Labelled records; what they hold as their attribute is not read.
+
+        Returns
+        -------
+        scores : ndarray of shape (n, n_values)
+            Higher = a better candidate: a probability, or minus a loss or a squared norm.
+        """
+        check_is_fitted(self)
+        check_records(records)
+        completed = [self._attribute.complete(records.X, value) for value in self.classes_]
+        if self.criterion == "gradient":
+            white_box = open_white_box(self.victim)
+            columns = [
+                -(white_box.gradient_norms(white_box.encode(X), records.y) ** 2) for X in completed
+            ]
+            return check_finite(np.column_stack(columns))
+        columns = [self._suit(query_victim(self.victim, X), records.y) for X in completed]
+        scores = np.stack(columns, axis=1)
+        if self.criterion == "accuracy":
+            largest, of_label, is_right = np.moveaxis(scores, 2, 0)
+            some = is_right.any(axis=1)[:, None]
+            scores = np.where(some, np.where(is_right, largest, 0), of_label)
+        return check_finite(scores)
+
+    def _suit(self, outputs, y):
+        if outputs.kind == "value":
+            if self.criterion != "loss":
+                raise ValueError(
+                    f"criterion={self.criterion!r} needs class probabilities; of a regressor there "
+                    "are 'loss' and 'gradient'."
+                )
+            return -np.square(y - outputs.values)
+        log_proba = outputs.log_proba()
+        of_label = log_proba[np.arange(len(y)), outputs.label_index(y)]
+        if self.criterion == "loss":
+            return of_label
+        largest = np.exp(log_proba.max(axis=1))
+        if self.criterion == "softmax":
+            return largest
+        return np.column_stack([largest, np.exp(of_label), outputs.is_correct(y)])
+
+    def predict(self, records):
+        """Guess the attribute of each record.
+
+        Parameters
+        ----------
+        records : Records of n records
+            Labelled records.
+
+        Returns
+        -------
+        values : ndarray of shape (n,)
+            Candidates.
+        """
+        best = self.score_samples(records).argmax(axis=1)
+        return self.classes_[best]
+
+    def predict_proba(self, records):
+        """Scores of the candidates, normalised; they are no calibrated probabilities.
+
+        Parameters
+        ----------
+        records : Records of n records
+            Labelled records.
+
+        Returns
+        -------
+        proba : ndarray of shape (n, n_values)
+            Shares of the probabilities, or a softmax of minus the losses or squared norms. Rows
+            sum to 1.
+        """
+        scores = self.score_samples(records)
+        if self.criterion in ("loss", "gradient"):
+            return softmax(scores, axis=1)
+        return scores / scores.sum(axis=1, keepdims=True)
+
+    def score(self, records, y=None, sample_weight=None):
+        """Share of right guesses.
+
+        Parameters
+        ----------
+        records : Records of n records
+            Labelled records.
+        y : array-like of shape (n,), default=None
+            The attribute; None reads it from the records.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the records.
+
+        Returns
+        -------
+        accuracy : float
+            Compare with that of the baseline, see :meth:`compare`.
+        """
+        guesses = self.predict(records)
+        truth = self._attribute.read(records.X) if y is None else np.asarray(y)
+        return float(np.average(guesses == truth, weights=sample_weight))
+
+    def compare(self, records, *, confidence_level=0.95):
+        """Accuracy of the attack beside that of the baseline.
+
+        Parameters
+        ----------
+        records : Records of n records
+            Labelled records that the baseline was not fitted on.
+        confidence_level : float, default=0.95
+            Of the intervals.
+
+        Returns
+        -------
+        comparison : DataFrame of shape (3, 3)
+            Rows ``attack``, ``baseline`` and ``difference``; columns ``accuracy``, ``low`` and
+            ``high``: Clopper-Pearson intervals, and for the difference that of paired proportions.
+        """
+        guesses, truth = self.predict(records), self._attribute.read(records.X)
+        right = guesses == truth
+        guessed = self.baseline_.predict(self._known_columns(records)) == truth
+        rows = {}
+        for name, hits in (("attack", right), ("baseline", guessed)):
+            low, high = clopper_pearson(hits.sum(), len(hits), confidence_level=confidence_level)
+            rows[name] = [hits.mean(), low, high]
+        gap = right.astype(float) - guessed
+        reach = norm.ppf((1 + confidence_level) / 2) * gap.std() / np.sqrt(len(gap))
+        rows["difference"] = [gap.mean(), gap.mean() - reach, gap.mean() + reach]
+        return pd.DataFrame.from_dict(rows, orient="index", columns=["accuracy", "low", "high"])
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.target_tags.required = False
+        return tags

@@ -1,0 +1,67 @@
+"""What attacks share that compare the victim's layers with those of known records."""
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from ..victims import open_white_box
+from ._supervised import SupervisedAttack
+
+# Keeps the ratio finite for a record that lies on a centre.
+_SMALLEST = 1e-12
+
+
+class LayerDistanceAttack(SupervisedAttack):
+    """Base of attacks that compare distances to members and to non-members, layer by layer.
+
+    The score is a weighted sum over layers of the distance to known non-members over the distance
+    to known members, with the weights of a logistic regression. With ``cross_fit=True`` it reads
+    distances to the other half of the known records: those to the record's own half are flattering.
+
+    A subclass implements ``_read(white_box, inputs)``, a list of arrays, one for each layer;
+    ``_describe(values, labels, is_last)``, what is learned from the known records of one side; and
+    ``_measure(description, values, is_last)``, the distance to it.
+    """
+
+    def _collect(self, records):
+        white_box = open_white_box(self.victim)
+        inputs = white_box.encode(records.X)
+        if white_box.classes is None:
+            raise ValueError(f"{type(self).__name__} needs a classifier; got a regressor.")
+        white_box.loss(inputs, records.y)  # names a label that nobody knows
+        labels = np.searchsorted(white_box.classes, records.y)
+        return [*self._read(white_box, inputs), labels]
+
+    def _learn(self, evidence, membership, seed):
+        *layers, labels = evidence
+        sides = self._describe_sides(layers, labels, membership)
+        if self.cross_fit:
+            half = np.random.RandomState(seed).permutation(len(labels)) % 2 == 0
+            ratios = np.empty((len(labels), len(layers)))
+            for rows in (half, ~half):
+                rest = [layer[~rows] for layer in layers]
+                of_rest = self._describe_sides(rest, labels[~rows], membership[~rows])
+                ratios[rows] = self._find_ratios(of_rest, [layer[rows] for layer in layers])
+        else:
+            ratios = self._find_ratios(sides, layers)
+        scale = np.maximum(ratios.std(axis=0), _SMALLEST)
+        model = LogisticRegression(max_iter=1000).fit(ratios / scale, membership)
+        return sides, model.coef_[0] / scale
+
+    def _describe_sides(self, layers, labels, membership):
+        last = len(layers) - 1
+        return [
+            [self._describe(layer[side], labels[side], k == last) for k, layer in enumerate(layers)]
+            for side in (membership, ~membership)
+        ]
+
+    def _find_ratios(self, sides, layers):
+        """Distance to the non-members over that to the members: large for a member."""
+        last, columns = len(layers) - 1, []
+        for k, (into, out, layer) in enumerate(zip(*sides, layers, strict=True)):
+            to_members = np.maximum(self._measure(into, layer, k == last), _SMALLEST)
+            columns.append(self._measure(out, layer, k == last) / to_members)
+        return np.column_stack(columns)
+
+    def _judge(self, model, evidence):
+        sides, weights = model
+        return self._find_ratios(sides, evidence[:-1]) @ weights

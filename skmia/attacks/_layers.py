@@ -1,0 +1,95 @@
+"""A classifier on what the layers of the victim give."""
+
+import numpy as np
+from sklearn.neural_network import MLPClassifier
+
+from ..victims import open_white_box
+from ._learned import LearnedAttack
+
+
+class LayerOutputsAttack(LearnedAttack):
+    """Learn from known members what the layers of the victim give for a member.
+
+    A perceptron with 128 and 64 hidden units reads the outputs of the chosen layers; channels of
+    images are averaged over their positions. Labels are not used.
+
+    Parameters
+    ----------
+    victim : fitted estimator
+        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`; see
+        :func:`skmia.victims.open_white_box` for those that have layers.
+    layers : sequence of str or int, default=(-2, -1)
+        Layers by name or position, see :meth:`skmia.victims.WhiteBox.layer_names`. A model with
+        fewer layers has all of them read.
+    attack_estimator : classifier, default=None
+        Unfitted, with ``predict_proba``; None takes the perceptron, on columns that are scaled to
+        [0, 1].
+    cross_fit : bool, default=True
+        Whether records given to ``fit`` are scored by a classifier of the other folds; with False
+        they are refused.
+    cv : int, default=5
+        Number of folds.
+    random_state : int, RandomState instance or None, default=None
+        Determines the folds and the classifier.
+
+    Attributes
+    ----------
+    offset_ : float
+        Threshold of the score.
+    classes_ : ndarray of shape (2,)
+        ``[0, 1]``.
+
+    See Also
+    --------
+    WhiteBoxAttack : Reads labels, losses and gradients as well.
+
+    References
+    ----------
+    del Grosso Guzman, G. (2023). Leakage of sensitive data from deep neural networks. PhD thesis.
+
+    Examples
+    --------
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.neural_network import MLPClassifier
+    >>> from skmia.attacks import LayerOutputsAttack
+    >>> from skmia.datasets import make_membership_problem
+    >>> records, membership = make_membership_problem(random_state=0)
+    >>> members = records[membership == 1]
+    >>> victim = MLPClassifier(solver="lbfgs", max_iter=2000, random_state=0)
+    >>> victim = FrozenEstimator(victim.fit(members.X, members.y))
+    >>> attack = LayerOutputsAttack(victim, cv=2, random_state=0).fit(records, membership)
+    >>> attack.score_samples(records).shape
+    (1000,)
+    """
+
+    _parameter_constraints = {
+        **LearnedAttack._parameter_constraints,
+        "layers": [list, tuple],
+    }
+
+    def __init__(
+        self,
+        victim=None,
+        *,
+        layers=(-2, -1),
+        attack_estimator=None,
+        cross_fit=True,
+        cv=5,
+        random_state=None,
+    ):
+        self.victim = victim
+        self.layers = layers
+        self.attack_estimator = attack_estimator
+        self.cross_fit = cross_fit
+        self.cv = cv
+        self.random_state = random_state
+
+    def _collect(self, records):
+        white_box = open_white_box(self.victim)
+        inputs = white_box.encode(records.X)
+        n_layers = len(white_box.layer_names(inputs[:1]))
+        layers = [one for one in self.layers if isinstance(one, str) or -n_layers <= one < n_layers]
+        return [np.column_stack(white_box.layer_outputs(inputs, layers))]
+
+    def _make_classifier(self):
+        return MLPClassifier((128, 64))

@@ -1,0 +1,117 @@
+"""The Mahalanobis score of out-of-distribution detection, for membership."""
+
+import numpy as np
+
+from ._layer_distance import LayerDistanceAttack
+
+
+class ClassGaussians:
+    """Means of the classes and one covariance matrix, of divisor N, for all of them.
+
+    Directions in which nothing varies are left out, as a pseudo-inverse does.
+    """
+
+    def __init__(self, values, labels):
+        classes, position = np.unique(labels, return_inverse=True)
+        means = np.array([values[position == k].mean(axis=0) for k in range(len(classes))])
+        centred = values - means[position]
+        variances, directions = np.linalg.eigh(centred.T @ centred / len(values))
+        floor = max(variances.max(), 0) * len(variances) * np.finfo(float).eps
+        kept = variances > floor
+        self.whitener = directions[:, kept] / np.sqrt(variances[kept])
+        self.means = means @ self.whitener
+
+    def measure(self, values):
+        """Squared distance of each row to the nearest mean."""
+        white = values @ self.whitener
+        nearest = np.full(len(white), np.inf)
+        for mean in self.means:
+            np.minimum(nearest, np.square(white - mean).sum(axis=1), out=nearest)
+        return nearest
+
+
+class MahalanobisAttack(LayerDistanceAttack):
+    r"""Guess "member" where the victim's layers are closer to known members than to others.
+
+    In each layer the outputs for known members are described by the means of the classes and one
+    covariance matrix, and so are those for known non-members; channels of images are averaged over
+    their positions. The score is a weighted sum over layers of the squared Mahalanobis distance to
+    the nearest class of the non-members over that to the nearest class of the members.
+
+    Parameters
+    ----------
+    victim : fitted estimator
+        Classifier under attack, in a :class:`~sklearn.frozen.FrozenEstimator`; see
+        :func:`skmia.victims.open_white_box` for those that have layers.
+    layers : sequence of str or int, default=None
+        Layers by name or position, see :meth:`skmia.victims.WhiteBox.layer_names`; None reads all.
+    cross_fit : bool, default=True
+        Whether the weights of the layers are learned from distances to other records, and records
+        given to ``fit`` are scored by what was learned from the other folds. With False such
+        records are refused.
+    cv : int, default=5
+        Number of folds.
+    random_state : int, RandomState instance or None, default=None
+        Determines the folds.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_layers,)
+        Weight of each layer.
+    offset_ : float
+        Threshold of the score.
+    classes_ : ndarray of shape (2,)
+        ``[0, 1]``.
+
+    See Also
+    --------
+    FisherRaoAttack : The same idea with another distance.
+
+    References
+    ----------
+    Lee, K., Lee, K., Lee, H. and Shin, J. (2018). A simple unified framework for detecting
+    out-of-distribution samples and adversarial attacks. NeurIPS.
+
+    del Grosso Guzman, G. (2023). Leakage of sensitive data from deep neural networks. PhD thesis,
+    equation (2.52).
+
+    Examples
+    --------
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.neural_network import MLPClassifier
+    >>> from skmia.attacks import MahalanobisAttack
+    >>> from skmia.datasets import make_membership_problem
+    >>> records, membership = make_membership_problem(random_state=0)
+    >>> members = records[membership == 1]
+    >>> victim = MLPClassifier(solver="lbfgs", max_iter=2000, random_state=0)
+    >>> victim = FrozenEstimator(victim.fit(members.X, members.y))
+    >>> attack = MahalanobisAttack(victim, random_state=0).fit(records, membership)
+    >>> attack.weights_.shape
+    (2,)
+    """
+
+    _parameter_constraints = {
+        **LayerDistanceAttack._parameter_constraints,
+        "layers": [list, tuple, None],
+    }
+
+    def __init__(self, victim=None, *, layers=None, cross_fit=True, cv=5, random_state=None):
+        self.victim = victim
+        self.layers = layers
+        self.cross_fit = cross_fit
+        self.cv = cv
+        self.random_state = random_state
+
+    def _fit(self, records, membership):
+        super()._fit(records, membership)
+        self.weights_ = self._model[1]
+
+    def _read(self, white_box, inputs):
+        layers = white_box.layer_outputs(inputs, self.layers)
+        return [layer.astype(np.float64) for layer in layers]
+
+    def _describe(self, values, labels, is_last):
+        return ClassGaussians(values, labels)
+
+    def _measure(self, description, values, is_last):
+        return description.measure(values)

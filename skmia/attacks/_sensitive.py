@@ -1,0 +1,140 @@
+"""The columns of X that hold a sensitive attribute, and records completed with another value."""
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from ..utils._containers import is_frame, is_tensor
+
+# Beyond it a column is taken for a measurement, of which candidates must be chosen.
+_MOST_VALUES = 100
+
+
+class SensitiveAttribute:
+    """One column with several values, or a block of one-hot columns.
+
+    Parameters
+    ----------
+    X : DataFrame, ndarray or torch tensor of shape (n, n_features)
+        Features.
+    sensitive : str, int, slice or sequence of them
+        Columns of the attribute.
+    values : array-like of shape (n_values,) or None
+        Candidates; None takes those that occur.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_values,)
+        Candidates; of a block the names of its columns, or their positions in X.
+    """
+
+    def __init__(self, X, sensitive, values):
+        if sparse.issparse(X) or X.ndim != 2:
+            raise ValueError(
+                "Attribute inference needs X with rows and columns, a DataFrame, an array or a "
+                f"tensor; got {type(X).__name__} with {X.ndim} axes."
+            )
+        self.columns = self._find_columns(X, sensitive)
+        self.is_block = len(self.columns) > 1
+        names = X.columns if is_frame(X) else pd.RangeIndex(X.shape[1])
+        if self.is_block:
+            if values is not None:
+                raise ValueError("values goes with a single column; a one-hot block has its own.")
+            self.values = np.asarray(names[self.columns])
+            self.read(X)
+        else:
+            self.values = self._find_values(self._column(X), names[self.columns[0]], values)
+
+    @staticmethod
+    def _find_columns(X, sensitive):
+        everything = np.arange(X.shape[1])
+        if isinstance(sensitive, slice):
+            columns = everything[sensitive]
+        else:
+            wanted = [sensitive] if isinstance(sensitive, str | int | np.integer) else sensitive
+            names = list(X.columns) if is_frame(X) else everything.tolist()
+            missing = [name for name in wanted if name not in names]
+            if missing:
+                raise ValueError(f"sensitive names the column {missing[0]!r}, which X has not.")
+            columns = np.array([names.index(name) for name in wanted], dtype=int)
+        if len(columns) in (0, X.shape[1]):
+            raise ValueError(
+                f"sensitive must name some but not all of the {X.shape[1]} columns; "
+                f"got {len(columns)}."
+            )
+        return columns
+
+    @staticmethod
+    def _find_values(column, name, values):
+        if values is not None:
+            values = pd.unique(np.asarray(values).ravel())
+        else:
+            values = np.sort(pd.unique(np.asarray(column)))
+            if len(values) > _MOST_VALUES:
+                raise ValueError(
+                    f"The column {name!r} has {len(values)} values; choose candidates by values=."
+                )
+        if len(values) < 2:
+            raise ValueError(f"The column {name!r} needs two candidates; got {len(values)}.")
+        return values
+
+    def _column(self, X):
+        if is_frame(X):
+            return X.iloc[:, self.columns[0]]
+        column = X[:, self.columns[0]]
+        return column.cpu().numpy() if is_tensor(column) else column
+
+    def _block(self, X):
+        block = X.iloc[:, self.columns] if is_frame(X) else X[:, self.columns]
+        return block.cpu().numpy() if is_tensor(block) else np.asarray(block)
+
+    def read(self, X):
+        """The values that the records have.
+
+        Returns
+        -------
+        values : ndarray of shape (n,)
+        """
+        if not self.is_block:
+            return np.asarray(self._column(X))
+        block = self._block(X)
+        one_hot = np.isin(block, (0, 1)).all(axis=1) & (block.sum(axis=1) == 1)
+        if not one_hot.all():
+            raise ValueError(
+                f"A sensitive block must be one-hot; record {np.argmin(one_hot)} is not."
+            )
+        return self.values[block.argmax(axis=1)]
+
+    def complete(self, X, value):
+        """The records with one value in place of their own.
+
+        Returns
+        -------
+        completed : of the type of X
+        """
+        completed = X.copy() if is_frame(X) else X.clone() if is_tensor(X) else np.array(X)
+        if self.is_block:
+            content = (self.values == value).astype(float)
+            for column, number in zip(self.columns, content, strict=True):
+                self._fill(completed, column, number)
+        else:
+            self._fill(completed, self.columns[0], value)
+        return completed
+
+    @staticmethod
+    def _fill(X, column, value):
+        if is_frame(X):
+            name, old = X.columns[column], X.iloc[:, column]
+            X[name] = pd.Series([value] * len(X), index=X.index, dtype=old.dtype, name=name)
+        else:
+            X[:, column] = value
+
+    def drop(self, X):
+        """The other columns.
+
+        Returns
+        -------
+        rest : of the type of X
+        """
+        keep = np.setdiff1d(np.arange(X.shape[1]), self.columns)
+        return X.iloc[:, keep] if is_frame(X) else X[:, keep]

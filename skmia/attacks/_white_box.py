@@ -1,0 +1,154 @@
+"""The attack that reads all there is: layers, label, loss and gradient."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from scipy.special import expit
+
+from ..shadow._seeding import isolated_randomness
+from ..utils._optional import import_optional
+from ..utils._sklearn import Interval
+from ..victims import open_white_box
+from ._supervised import SupervisedAttack
+
+
+class WhiteBoxAttack(SupervisedAttack):
+    """Learn from known members what the inside of the victim looks like for a member.
+
+    A net reads the outputs of layers, the label, the loss and the gradient of the loss with
+    respect to the weights of the last layer, each through a component of its own.
+
+    Parameters
+    ----------
+    victim : fitted estimator
+        Classifier under attack, in a :class:`~sklearn.frozen.FrozenEstimator`; see
+        :func:`skmia.victims.open_white_box` for those that have gradients and layers.
+    layers : sequence of str or int, default=None
+        Layers by name or position, see :meth:`skmia.victims.WhiteBox.layer_names`; None reads all.
+    learning_rate : float, default=0.001
+        Of Adam.
+    batch_size : int, default=64
+        Records in a step.
+    max_iter : int, default=50
+        Number of epochs.
+    device : str, default="cpu"
+        Where the attack's own net is trained.
+    cross_fit : bool, default=True
+        Whether records given to ``fit`` are scored by a net of the other folds; with False they
+        are refused.
+    cv : int, default=5
+        Number of folds.
+    random_state : int, RandomState instance or None, default=None
+        Determines the folds and the net.
+
+    Attributes
+    ----------
+    offset_ : float
+        Threshold of the score, which is the log odds of a member.
+    classes_ : ndarray of shape (2,)
+        ``[0, 1]``.
+
+    See Also
+    --------
+    LayerOutputsAttack : Reads the outputs of layers alone, without torch.
+
+    Notes
+    -----
+    Evidence is standardised before it enters the net. Of weights with more than two axes those
+    after the first are taken as one.
+
+    References
+    ----------
+    Nasr, M., Shokri, R. and Houmansadr, A. (2019). Comprehensive privacy analysis of deep learning:
+    passive and active white-box inference attacks. IEEE S&P.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.neural_network import MLPClassifier
+    >>> from skmia.attacks import WhiteBoxAttack
+    >>> from skmia.datasets import make_membership_problem
+    >>> records, membership = make_membership_problem(random_state=0)
+    >>> members = records[membership == 1]
+    >>> victim = MLPClassifier(solver="lbfgs", max_iter=2000, random_state=0)
+    >>> victim = FrozenEstimator(victim.fit(members.X, members.y))
+    >>> attack = WhiteBoxAttack(victim, max_iter=5, cv=2, random_state=0)
+    >>> bool(attack.fit(records, membership).score(records, membership) > 0.3)
+    True
+    """
+
+    _parameter_constraints = {
+        **SupervisedAttack._parameter_constraints,
+        "layers": [list, tuple, None],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "device": [str],
+    }
+
+    def __init__(
+        self,
+        victim=None,
+        *,
+        layers=None,
+        learning_rate=0.001,
+        batch_size=64,
+        max_iter=50,
+        device="cpu",
+        cross_fit=True,
+        cv=5,
+        random_state=None,
+    ):
+        self.victim = victim
+        self.layers = layers
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.device = device
+        self.cross_fit = cross_fit
+        self.cv = cv
+        self.random_state = random_state
+
+    def _collect(self, records):
+        import_optional("torch", extra="torch")
+        white_box = open_white_box(self.victim)
+        inputs = white_box.encode(records.X)
+        if white_box.classes is None:
+            raise ValueError("WhiteBoxAttack needs a classifier; got a regressor.")
+        loss = white_box.loss(inputs, records.y)
+        label = np.searchsorted(white_box.classes, records.y)
+        one_hot = np.eye(len(white_box.classes), dtype=np.float32)[label]
+        gradients = [
+            next(iter(found.values())) for _, found in white_box.layer_gradients(inputs, records.y)
+        ]
+        gradient = np.concatenate(gradients).astype(np.float32)
+        gradient = gradient.reshape(*gradient.shape[:2], -1)
+        return [*white_box.layer_outputs(inputs, self.layers), one_hot, loss[:, None], gradient]
+
+    def _learn(self, evidence, membership, seed):
+        from ._white_box_net import WhiteBoxModel
+
+        with isolated_randomness(np.random.SeedSequence(int(seed))):
+            return WhiteBoxModel(self.device).fit(
+                evidence, membership, self.learning_rate, self.batch_size, self.max_iter
+            )
+
+    def _judge(self, model, evidence):
+        return model.log_odds(evidence)
+
+    def predict_proba(self, records):
+        """Probability of membership according to the net.
+
+        Parameters
+        ----------
+        records : Records of n records
+            Labelled records.
+
+        Returns
+        -------
+        proba : ndarray of shape (n, 2)
+            Of a non-member and of a member, at the share of members in ``fit``.
+        """
+        member = expit(self.score_samples(records))
+        return np.column_stack([1 - member, member])

@@ -1,0 +1,196 @@
+"""Evidence in how far a record is from the victim's decision boundary."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from sklearn.utils import gen_batches
+
+from ..victims import open_white_box
+from ._apgd import ascend, find_norm
+from ._base import VictimSignal
+
+# Numbers in one array of a chunk of records; the search holds about ten such arrays.
+_CELLS = 1 << 22
+
+# Halvings of the segment between a record and a misclassified point.
+_HALVINGS = 12
+
+# Classes, best first, among which the nearest is looked for.
+_CANDIDATES = 9
+
+_DUALS = {"l1": "linf", "l2": "l2", "linf": "l1"}
+_NORMS = ("l1", "l2", "linf")
+_MODES = ("min", "fixed_eps")
+
+
+def _diameter(norm, shape):
+    """Farthest that a point of the unit cube can lie, with the channels of an image as one."""
+    n_places = int(np.prod(shape[1:])) if len(shape) == 3 else int(np.prod(shape))
+    return float({"linf": 1, "l2": np.sqrt(n_places), "l1": n_places}[norm])
+
+
+class _Boundary:
+    """Records of one chunk, flattened, and questions about points around them."""
+
+    def __init__(self, white_box, inputs, y, bounds):
+        self.white_box, self.y = white_box, y
+        self.shape, self.bounds = inputs.shape[1:], bounds
+        self.origin = inputs.reshape(len(inputs), -1)
+        self.label = np.searchsorted(white_box.classes, y)
+
+    def is_wrong(self, points, rows=slice(None)):
+        logits = self.white_box.logits(points.reshape(-1, *self.shape))
+        return logits.argmax(axis=1) != self.label[rows]
+
+    def cross_entropy(self, points, rows):
+        """What fixed radii climb: the loss and its gradient."""
+        given = points.reshape(-1, *self.shape)
+        loss, gradient = self.white_box.input_gradient(given, self.y[rows])
+        return loss, gradient.reshape(points.shape)
+
+    def margin(self, points, rows, other=None):
+        """What the smallest distance climbs: another logit, by default the best, above the own."""
+        given = points.reshape(-1, *self.shape)
+        logits, row = self.white_box.logits(given), np.arange(len(rows))
+        own = logits[row, self.label[rows]]
+        logits[row, self.label[rows]] = -np.inf
+        other = logits.argmax(axis=1) if other is None else other
+        weights = np.zeros_like(logits)
+        weights[row, other], weights[row, self.label[rows]] = 1, -1
+        gradient = self.white_box.logit_gradient(given, weights)
+        return logits[row, other] - own, gradient.reshape(points.shape)
+
+    def find_nearest_classes(self, rows, norm):
+        """The class of each record that would be reached first if the victim were linear."""
+        points = self.origin[rows]
+        logits = self.white_box.logits(points.reshape(-1, *self.shape))
+        logits[np.arange(len(rows)), self.label[rows]] = -np.inf
+        candidates = np.argsort(-logits, axis=1)[:, : min(_CANDIDATES, logits.shape[1] - 1)]
+        distances = []
+        for other in candidates.T:
+            margin, gradient = self.margin(points, rows, other)
+            slope = find_norm(gradient, _DUALS[norm])
+            distances.append(-margin / np.maximum(slope, np.finfo(slope.dtype).tiny))
+        return candidates[np.arange(len(rows)), np.argmin(distances, axis=0)]
+
+    def approach(self, wrong, rows):
+        """The nearest misclassified point found on the way from each record to a wrong one."""
+        near, far = np.zeros(len(rows)), np.ones(len(rows))
+        step = wrong - self.origin[rows]
+        for _ in range(_HALVINGS):
+            middle = (near + far) / 2
+            points = self.origin[rows] + middle[:, None].astype(step.dtype) * step
+            is_wrong = self.is_wrong(points, rows)
+            far, near = np.where(is_wrong, middle, far), np.where(is_wrong, near, middle)
+        return self.origin[rows] + far[:, None].astype(step.dtype) * step
+
+
+@dataclass(frozen=True)
+class AdversarialDistance(VictimSignal):
+    r"""Distance to a record that the victim misclassifies, found by gradients.
+
+    0 for a record that is itself misclassified. ``mode="min"`` looks for the smallest distance, by
+    bisection over the radius and along the way; ``"fixed_eps"`` is the published strategy, the
+    distance of the point with the largest loss inside a fixed ball, which says little about the
+    smallest one. Points are found by Auto-PGD on the cross-entropy, started at the record. Where
+    none is found the distance is ``eps``. The name is ``"adversarial_distance_linf"`` and so on.
+
+    Distances are taken in what the last step of the victim receives, which should be scaled to
+    [0, 1].
+
+    Parameters
+    ----------
+    norm : {"l1", "l2", "linf"}, default="linf"
+        Norm of the perturbation.
+    mode : {"min", "fixed_eps"}, default="min"
+        What is looked for.
+    eps : float, default=None
+        Largest radius. None takes 1 for ``"linf"``, :math:`\sqrt d` for ``"l2"`` and :math:`d` for
+        ``"l1"``, with :math:`d` the number of features or of pixels.
+    bounds : tuple of two floats, default=None
+        Smallest and largest value of a feature; (0, 1) for images. None sets no bounds.
+    n_steps : int, default=20
+        Steps of Auto-PGD for each radius.
+    n_rounds : int, default=8
+        Radii tried by ``mode="min"``.
+
+    Notes
+    -----
+    Source: del Grosso, Jalalzai, Pichler, Palamidessi and Piantanida (2022). They ran an ensemble,
+    of which this is the first member (Croce and Hein, 2020).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skmia import Records
+    >>> from skmia.signals import AdversarialDistance
+    >>> X, y = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([0, 0, 1, 1])
+    >>> victim = LogisticRegression().fit(X, y)
+    >>> AdversarialDistance(eps=10.0).of(victim, Records(X, y)).round(2)
+    array([2., 1., 1., 2.])
+    """
+
+    norm: str = "linf"
+    mode: str = "min"
+    eps: float | None = None
+    bounds: tuple | None = None
+    n_steps: int = 20
+    n_rounds: int = 8
+
+    def __post_init__(self):
+        if self.norm not in _NORMS:
+            raise ValueError(f"norm must be one of {', '.join(_NORMS)}; got {self.norm!r}.")
+        if self.mode not in _MODES:
+            raise ValueError(f"mode must be one of {', '.join(_MODES)}; got {self.mode!r}.")
+        if self.eps is not None and not self.eps > 0:
+            raise ValueError(f"eps must be above 0; got {self.eps!r}.")
+        if not (self.n_steps >= 1 and self.n_rounds >= 1):
+            raise ValueError("n_steps and n_rounds must be at least 1.")
+
+    @property
+    def name(self):
+        return f"adversarial_distance_{self.norm}"
+
+    def _inspect(self, victim, records):
+        white_box = open_white_box(victim)
+        if white_box.classes is None:
+            raise ValueError(f"Signal {self.name!r} needs a classifier; got a regressor.")
+        inputs = white_box.encode(records.X)
+        white_box.loss(inputs[:1], records.y[:1])  # names a label that nobody knows
+        eps = _diameter(self.norm, inputs.shape[1:]) if self.eps is None else float(self.eps)
+        search = self._find_smallest if self.mode == "min" else self._find_in_ball
+        distance = np.zeros(len(inputs))
+        size = max(1, _CELLS // max(1, int(np.prod(inputs.shape[1:]))))
+        for rows in gen_batches(len(inputs), size):
+            boundary = _Boundary(white_box, inputs[rows], records.y[rows], self.bounds)
+            right = np.flatnonzero(~boundary.is_wrong(boundary.origin))
+            if len(right):
+                distance[rows][right] = search(boundary, right, eps)
+        return distance
+
+    def _find_in_ball(self, boundary, rows, eps):
+        radius = np.full(len(rows), eps)
+        points, found = ascend(
+            boundary, boundary.cross_entropy, rows, radius, self.norm, self.n_steps
+        )
+        return np.where(found, find_norm(points - boundary.origin[rows], self.norm), eps)
+
+    def _find_smallest(self, boundary, rows, eps):
+        shortest, failed = np.full(len(rows), eps), np.zeros(len(rows))
+        nearest_class = boundary.find_nearest_classes(rows, self.norm)
+        climbs = partial(boundary.margin, other=nearest_class), boundary.margin
+        radius = shortest.copy()
+        for k in range(self.n_rounds):
+            points, found = ascend(boundary, climbs[k % 2], rows, radius, self.norm, self.n_steps)
+            hits = np.flatnonzero(found)
+            if len(hits):
+                nearest = boundary.approach(points[hits], rows[hits])
+                length = find_norm(nearest - boundary.origin[rows[hits]], self.norm)
+                shortest[hits] = np.minimum(shortest[hits], length)
+            failed = np.where(found, failed, radius)
+            # A failure at some radius is no proof that nothing is there.
+            failed = np.minimum(failed, shortest)
+            radius = (failed + shortest) / 2
+        return shortest

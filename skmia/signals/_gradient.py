@@ -1,0 +1,161 @@
+"""Evidence in the gradients of the victim's loss."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ..utils._sklearn import StrOptions, validate_params_of
+from ..utils._validation import check_finite, check_records
+from ..victims import WhiteBox, open_white_box
+from ._base import VictimSignal
+
+_LETTERS = {"parameters": "w", "inputs": "x"}
+
+
+@dataclass(frozen=True)
+class GradientNorm(VictimSignal):
+    """Minus the Euclidean norm of the gradient of a record's loss.
+
+    Training has brought the gradients of members close to zero. The name is ``"gradient_norm_w"``
+    or ``"gradient_norm_x"``. See :func:`skmia.victims.open_white_box` for the victims that have
+    gradients. Source: Nasr et al. (2019), Rezaei and Liu (2021).
+
+    Parameters
+    ----------
+    wrt : {"parameters", "inputs"}, default="parameters"
+        What the gradient is taken with respect to.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skmia import Records
+    >>> from skmia.signals import GradientNorm
+    >>> X, y = np.array([[-2.0], [-1.0], [1.0], [3.0]]), np.array([0, 0, 1, 1])
+    >>> GradientNorm().of(LogisticRegression().fit(X, y), Records(X, y)).round(3)
+    array([-0.221, -0.322, -0.361, -0.11 ])
+    """
+
+    wrt: str = "parameters"
+
+    def __post_init__(self):
+        if self.wrt not in _LETTERS:
+            raise ValueError(f"wrt must be 'parameters' or 'inputs'; got {self.wrt!r}.")
+
+    @property
+    def name(self):
+        return f"gradient_norm_{_LETTERS[self.wrt]}"
+
+    def _inspect(self, victim, records):
+        white_box = open_white_box(victim)
+        return -white_box.gradient_norms(white_box.encode(records.X), records.y, self.wrt)
+
+
+class GradientStatistics(TransformerMixin, BaseEstimator):
+    """Seven statistics of the gradient of each record's loss.
+
+    The l1, l2 and maximum norm, the mean, the skewness, the excess kurtosis and the smallest
+    absolute value of the entries. Norms are low for members: orientation is left to the classifier
+    on top.
+
+    Parameters
+    ----------
+    victim : fitted estimator
+        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`; see
+        :func:`skmia.victims.open_white_box` for those that have gradients.
+    wrt : {"parameters", "inputs"}, default="parameters"
+        What the gradient is taken with respect to.
+
+    Attributes
+    ----------
+    n_statistics_ : int
+        7.
+
+    See Also
+    --------
+    skmia.attacks.GradientAttack : The attack that learns from them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skmia import Records
+    >>> from skmia.signals import GradientStatistics
+    >>> X, y = np.array([[-2.0], [-1.0], [1.0], [3.0]]), np.array([0, 0, 1, 1])
+    >>> victim = FrozenEstimator(LogisticRegression().fit(X, y))
+    >>> statistics = GradientStatistics(victim).fit(Records(X, y))
+    >>> statistics.transform(Records(X, y))[:, :2].round(3)
+    array([[0.296, 0.221],
+           [0.455, 0.322],
+           [0.511, 0.361],
+           [0.139, 0.11 ]])
+    """
+
+    _parameter_constraints = {
+        "victim": "no_validation",
+        "wrt": [StrOptions(set(_LETTERS))],
+    }
+
+    def __init__(self, victim=None, *, wrt="parameters"):
+        self.victim = victim
+        self.wrt = wrt
+
+    def fit(self, records, membership=None):
+        """Check that the victim has gradients.
+
+        Parameters
+        ----------
+        records : Records of n records
+            Labelled records.
+        membership : ignored
+
+        Returns
+        -------
+        self : GradientStatistics
+        """
+        validate_params_of(self)
+        check_records(records)
+        open_white_box(self.victim)
+        self.n_statistics_ = len(WhiteBox.statistics)
+        return self
+
+    def transform(self, records):
+        """Statistics of each record.
+
+        Parameters
+        ----------
+        records : Records of n records
+            Labelled records.
+
+        Returns
+        -------
+        statistics : ndarray of shape (n, 7)
+        """
+        check_is_fitted(self)
+        check_records(records)
+        white_box = open_white_box(self.victim)
+        inputs = white_box.encode(records.X)
+        return check_finite(white_box.gradient_statistics(inputs, records.y, self.wrt))
+
+    def get_feature_names_out(self, input_features=None):
+        """Names of the columns.
+
+        Parameters
+        ----------
+        input_features : ignored
+
+        Returns
+        -------
+        names : ndarray of shape (7,)
+        """
+        check_is_fitted(self)
+        letter = _LETTERS[self.wrt]
+        return np.array([f"gradient_{letter}_{name}" for name in WhiteBox.statistics], dtype=object)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags

@@ -1,0 +1,183 @@
+"""Guessing an attribute: by hand, in every form of X, and beside a guess without the victim."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from skmia import Records
+from skmia.attacks import AttributeInferenceAttack
+
+RNG = np.random.default_rng(0)
+X = np.column_stack([RNG.normal(size=(300, 3)), RNG.integers(3, size=300)])
+Y = RNG.integers(2, size=300)
+RECORDS = Records(X, Y)
+VICTIM = FrozenEstimator(LogisticRegression().fit(X, Y))
+CRITERIA = ("loss", "softmax", "accuracy", "gradient")
+
+
+def complete(row, value):
+    return np.r_[row[:3], value][None]
+
+
+def score_by_hand(victim, row, label, criterion):
+    answers = np.array([victim.predict_proba(complete(row, value))[0] for value in range(3)])
+    if criterion == "softmax":
+        return answers.max(axis=1)
+    if criterion == "loss":
+        return np.log(answers[:, label])
+    if criterion == "accuracy":
+        right = answers.argmax(axis=1) == label
+        return np.where(right, answers.max(axis=1), 0) if right.any() else answers[:, label]
+    residual = answers[:, 1] - label
+    inputs = np.array([np.r_[row[:3], value, 1] for value in range(3)])
+    return -np.sum((residual[:, None] * inputs) ** 2, axis=1)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_scores_are_those_of_the_hand(criterion):
+    attack = AttributeInferenceAttack(VICTIM, 3, criterion=criterion, random_state=0).fit(RECORDS)
+    expected = [
+        score_by_hand(VICTIM, *pair, criterion) for pair in zip(X[:20], Y[:20], strict=True)
+    ]
+    np.testing.assert_allclose(attack.score_samples(RECORDS[:20]), expected, rtol=1e-9)
+    guesses = attack.classes_[np.argmax(expected, axis=1)]
+    np.testing.assert_array_equal(attack.predict(RECORDS[:20]), guesses)
+    proba = attack.predict_proba(RECORDS[:20])
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    np.testing.assert_array_equal(attack.classes_[proba.argmax(axis=1)], guesses)
+    assert attack.score(RECORDS[:20]) == np.mean(guesses == X[:20, 3])
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_what_the_records_hold_is_not_read(criterion):
+    attack = AttributeInferenceAttack(VICTIM, 3, criterion=criterion, random_state=0).fit(RECORDS)
+    hidden = Records(np.column_stack([X[:, :3], np.zeros(300)]), Y)
+    np.testing.assert_array_equal(attack.predict(hidden), attack.predict(RECORDS))
+
+
+def test_a_column_of_a_table_is_completed_in_its_own_type():
+    table = pd.DataFrame(X[:, :3], columns=list("abc"))
+    table["race"] = pd.Categorical(np.array(["x", "y", "z"])[X[:, 3].astype(int)])
+    before = table.copy()
+    model = make_pipeline(
+        OneHotEncoder(handle_unknown="ignore"), DecisionTreeClassifier(random_state=0)
+    ).fit(table, Y)
+    attack = AttributeInferenceAttack(FrozenEstimator(model), "race", random_state=0)
+    attack.fit(Records(table, Y))
+    assert attack.classes_.tolist() == ["x", "y", "z"]
+    assert attack._attribute.complete(table, "y")["race"].dtype == table["race"].dtype
+    assert (attack._attribute.complete(table, "y")["race"] == "y").all()
+    assert attack.score(Records(table, Y)) > 0.45  # the tree has split records by their race
+    pd.testing.assert_frame_equal(table, before)
+
+
+def test_a_block_is_completed_as_a_whole():
+    one_hot = np.column_stack([X[:, :3], np.eye(3)[X[:, 3].astype(int)]])
+    victim = FrozenEstimator(DecisionTreeClassifier(random_state=0).fit(one_hot, Y))
+    attack = AttributeInferenceAttack(victim, slice(3, 6), random_state=0).fit(Records(one_hot, Y))
+    assert attack.classes_.tolist() == [3, 4, 5]
+    for value in (3, 4, 5):
+        completed = attack._attribute.complete(one_hot, value)
+        np.testing.assert_array_equal(completed[:, 3:], np.eye(6)[[value] * 300][:, 3:])
+    np.testing.assert_array_equal(attack._attribute.read(one_hot), X[:, 3] + 3)
+    table = pd.DataFrame(one_hot, columns=[*"abc", "r0", "r1", "r2"])
+    named = FrozenEstimator(DecisionTreeClassifier(random_state=0).fit(table, Y))
+    by_name = AttributeInferenceAttack(named, ["r0", "r1", "r2"], random_state=0)
+    by_name.fit(Records(table, Y))
+    positions = [["r0", "r1", "r2"].index(name) + 3 for name in by_name.predict(Records(table, Y))]
+    np.testing.assert_array_equal(positions, attack.predict(Records(one_hot, Y)))
+
+
+def test_a_victim_that_knows_nothing_leaks_nothing_beyond_the_baseline():
+    # The attribute follows from the first column: the baseline guesses it, the victim need not.
+    X = RNG.normal(size=(600, 3))
+    X = np.column_stack([X, X[:, 0] > 0])
+    y = (X[:, 0] + 0.1 * RNG.normal(size=600) > 0).astype(int)
+    victim = FrozenEstimator(LogisticRegression().fit(X[:300], y[:300]))
+    attack = AttributeInferenceAttack(victim, 3, random_state=0).fit(Records(X[300:], y[300:]))
+    table = attack.compare(Records(X[:300], y[:300]))
+    assert table.loc["baseline", "accuracy"] > 0.95
+    assert table.loc["difference", "high"] < 0.02
+
+
+def test_a_victim_that_knows_its_records_by_heart_leaks_beyond_the_baseline():
+    half = np.arange(300) < 150
+    # Completed with its own value a record is its own neighbour, otherwise another one is.
+    model = make_pipeline(StandardScaler(), KNeighborsClassifier(1)).fit(X[half], Y[half])
+    attack = AttributeInferenceAttack(FrozenEstimator(model), 3, random_state=0)
+    attack.fit(RECORDS[~half])
+    table = attack.compare(RECORDS[half])
+    assert table.loc["difference", "low"] > 0
+    assert table.loc["attack", "accuracy"] == attack.score(RECORDS[half])
+
+
+def test_intervals_cover_the_difference():
+    # The attack is right with .5 and the baseline, on the same records, with 1/3.
+    covered = 0
+    for seed in range(500):
+        rng = np.random.default_rng(seed)
+        gap = (rng.uniform(size=200) < 0.5).astype(float) - (rng.uniform(size=200) < 1 / 3)
+        reach = 1.959964 * gap.std() / np.sqrt(200)
+        covered += abs(gap.mean() - 1 / 6) <= reach
+    assert covered >= 0.93 * 500
+
+
+def test_a_regressor_has_losses_and_gradients():
+    y = X @ [1.0, 2, 3, 4] + 0.01 * RNG.normal(size=300)
+    victim = FrozenEstimator(LinearRegression().fit(X, y))
+    for criterion in ("loss", "gradient"):
+        attack = AttributeInferenceAttack(victim, 3, criterion=criterion, random_state=0)
+        assert attack.fit(Records(X, y)).score(Records(X, y)) == 1.0
+    with pytest.raises(ValueError, match="criterion='softmax' needs class probabilities"):
+        attack.set_params(criterion="softmax").fit(Records(X, y)).predict(Records(X, y))
+
+
+def test_torch_tensors_are_completed():
+    torch = pytest.importorskip("torch")
+    attack = AttributeInferenceAttack(VICTIM, 3, random_state=0)
+    tensors = Records(torch.as_tensor(X), Y)
+    expected = attack.fit(RECORDS).predict(RECORDS)
+    np.testing.assert_array_equal(attack.fit(tensors).predict(tensors), expected)
+
+
+def test_it_is_an_ordinary_estimator():
+    attack = AttributeInferenceAttack(VICTIM, 3, random_state=0)
+    with pytest.raises(NotFittedError):
+        attack.predict(RECORDS)
+    fitted = clone(attack).fit(RECORDS)
+    again = pickle.loads(pickle.dumps(fitted))
+    pd.testing.assert_frame_equal(again.compare(RECORDS), fitted.compare(RECORDS))
+    pd.testing.assert_frame_equal(
+        clone(fitted).fit(RECORDS).compare(RECORDS), fitted.compare(RECORDS)
+    )
+
+
+@pytest.mark.parametrize(
+    "records, settings, message",
+    [
+        (RECORDS, {"sensitive": None}, "sensitive must name the column"),
+        (RECORDS, {"sensitive": 9}, "sensitive names the column 9, which X has not"),
+        (RECORDS, {"sensitive": []}, "some but not all of the 4 columns; got 0"),
+        (RECORDS, {"sensitive": 0}, "column 0 has 300 values; choose candidates by values="),
+        (RECORDS, {"values": [1]}, "column 3 needs two candidates; got 1"),
+        (RECORDS, {"sensitive": [2, 3]}, "must be one-hot; record 0 is not"),
+        (RECORDS, {"sensitive": [2, 3], "values": [0, 1]}, "values goes with a single column"),
+        (Records(sparse.csr_matrix(X), Y), {}, "needs X with rows and columns"),
+        (Records(X[:, :, None], Y), {}, "needs X with rows and columns"),
+    ],
+)
+def test_bad_input_is_refused(records, settings, message):
+    attack = AttributeInferenceAttack(VICTIM, 3).set_params(**settings)
+    with pytest.raises(ValueError, match=message):
+        attack.fit(records)

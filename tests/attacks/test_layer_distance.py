@@ -1,0 +1,129 @@
+"""Distances between layers, in closed form and by hand."""
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression
+from sklearn.neural_network import MLPClassifier
+
+from skmia import Records
+from skmia.attacks import FisherRaoAttack, MahalanobisAttack
+from skmia.attacks._fisher_rao import (
+    distance_of_distributions,
+    distance_of_normals,
+    find_centroid,
+)
+from skmia.attacks._mahalanobis import ClassGaussians
+from skmia.victims import open_white_box
+
+RNG = np.random.default_rng(0)
+
+
+def test_mahalanobis_is_the_smallest_quadratic_form():
+    values = RNG.normal(size=(90, 4)) @ RNG.normal(size=(4, 4))
+    labels = RNG.integers(3, size=90)
+    means = [values[labels == k].mean(axis=0) for k in range(3)]
+    centred = values - np.array(means)[labels]
+    inverse = np.linalg.inv(centred.T @ centred / 90)
+    expected = [min((v - m) @ inverse @ (v - m) for m in means) for v in values]
+    np.testing.assert_allclose(ClassGaussians(values, labels).measure(values), expected, rtol=1e-8)
+
+
+def test_directions_without_variance_are_left_out():
+    values = np.column_stack([RNG.normal(size=(50, 2)), np.ones(50)])
+    values = np.column_stack([values, values[:, 0] + values[:, 1]])
+    labels = RNG.integers(2, size=50)
+    few = ClassGaussians(values[:, :2], labels).measure(values[:, :2])
+    np.testing.assert_allclose(ClassGaussians(values, labels).measure(values), few, rtol=1e-6)
+
+
+def test_the_distance_of_distributions_is_the_angle_between_their_roots():
+    p, q = RNG.dirichlet(np.ones(5), size=2)
+    expected = 2 * np.arccos(np.sum(np.sqrt(p * q)))
+    assert distance_of_distributions(p, q) == pytest.approx(expected, rel=1e-10)
+    assert distance_of_distributions(p, p) == 0
+    assert distance_of_distributions(np.eye(2)[0], np.eye(2)[1]) == pytest.approx(np.pi)
+    near = p * np.array([1 + 1e-9, 1, 1, 1, 1])
+    assert 0 < distance_of_distributions(p, near) < 1e-9
+
+
+def test_the_distance_of_normals_is_the_length_of_the_geodesic():
+    # In the half plane (mean / sqrt 2, std) the geodesic of equal stds is an arc of a circle around
+    # the middle of the means; its length is sqrt 2 times that of the hyperbolic metric.
+    gap, std = 1.7, 0.6
+    half = gap / np.sqrt(2) / 2
+    angle = np.arctan2(std, half)
+    length = np.sqrt(2) * quad(lambda t: 1 / np.sin(t), angle, np.pi - angle)[0]
+    one, other = np.array([0.0]), np.array([gap])
+    assert distance_of_normals(one, other, np.array([std])) == pytest.approx(length, rel=1e-9)
+    both = distance_of_normals(np.zeros(2), np.array([gap, gap]), np.array([std, std]))
+    assert both == pytest.approx(np.sqrt(2) * length, rel=1e-9)
+
+
+def test_no_other_logits_are_nearer_than_the_centroid():
+    p = RNG.dirichlet([5.0, 2.0, 1.0], size=80)
+    centroid = find_centroid(p, np.array([1.0, 0, 0]), 1.0)
+
+    def mean_distance(logits):
+        q = np.exp(logits) / np.exp(logits).sum()
+        return distance_of_distributions(p, q).mean()
+
+    best = mean_distance(centroid)
+    for _ in range(200):
+        assert mean_distance(centroid + 0.1 * RNG.normal(size=3)) > best - 1e-6
+
+
+@pytest.fixture(scope="module")
+def audit():
+    X, y = RNG.normal(size=(400, 8)), RNG.integers(3, size=400)
+    membership = np.arange(400) % 2
+    model = MLPClassifier((30,), solver="lbfgs", max_iter=3000, random_state=0)
+    model.fit(X[membership == 1], y[membership == 1])
+    return FrozenEstimator(model), Records(X, y), membership
+
+
+def test_the_score_is_the_weighted_sum_of_ratios(audit):
+    victim, records, membership = audit
+    attack = MahalanobisAttack(victim, cross_fit=False).fit(records[:300], membership[:300])
+    known, rest = records[:300], records[300:]
+    white_box = open_white_box(victim)
+    expected = np.zeros(100)
+    layers = zip(
+        attack.weights_,
+        white_box.layer_outputs(known.X),
+        white_box.layer_outputs(rest.X),
+        strict=True,
+    )
+    for weight, values, asked in layers:
+        into, out = (
+            ClassGaussians(values[m], known.y[m])
+            for m in (membership[:300] == 1, membership[:300] == 0)
+        )
+        expected += weight * out.measure(asked) / into.measure(asked)
+    np.testing.assert_allclose(attack.score_samples(rest), expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("attack", [MahalanobisAttack, FisherRaoAttack])
+def test_known_records_are_recognised_by_their_ratio(audit, attack):
+    # Without cross-fitting a record helps to describe its own side, and stands out: the ratios of
+    # the very records that were described are what the weights were learned from.
+    victim, records, membership = audit
+    one = attack(victim, cross_fit=False).fit(records, membership)
+    flattered = one._judge(one._model, one._collect(records))
+    assert flattered[membership == 1].mean() > flattered[membership == 0].mean()
+
+
+@pytest.mark.parametrize("attack", [MahalanobisAttack, FisherRaoAttack])
+def test_chosen_layers_are_read(audit, attack):
+    victim, records, membership = audit
+    chosen = attack(victim, layers=[0], cv=2, random_state=0).fit(records, membership)
+    assert len(chosen.weights_) == (1 if attack is MahalanobisAttack else 2)
+
+
+@pytest.mark.parametrize("attack", [MahalanobisAttack, FisherRaoAttack])
+def test_a_regressor_is_refused(attack):
+    X, y = RNG.normal(size=(40, 3)), RNG.normal(size=40)
+    victim = FrozenEstimator(LinearRegression().fit(X, y))
+    with pytest.raises(ValueError, match="needs a classifier; got a regressor"):
+        attack(victim).fit(Records(X, y), np.arange(40) % 2)
