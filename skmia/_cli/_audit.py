@@ -13,9 +13,12 @@ from sklearn.ensemble import RandomForestClassifier
 from .._records import Records
 from ..datasets import load_digits
 from ..report import audit
+from ..shadow._backends import PoolJob
+from ..shadow._choose import choose_backend
 from ..shadow._sampling import draw_halves, find_strata, find_units
+from ..shadow._worker import PoolData, PoolSettings
 from ._errors import CommandError
-from ._model import as_model_input, load_model, make_estimator
+from ._model import as_model_input, load_model, make_estimator, needs_numbered_labels
 from ._table import as_features, check_column, find_task, read_members, read_table, read_target
 
 _TABLE_DEFAULTS = {"shadows": 64, "fpr": [0.01, 0.001]}
@@ -70,6 +73,7 @@ def run_audit(arguments):
             shadows=arguments.shadows or defaults["shadows"],
             group=problem.group,
             fprs=arguments.fpr or defaults["fpr"],
+            batched=False if arguments.no_batching else "auto",
             n_jobs=arguments.jobs,
             random_state=arguments.seed,
             verbose=int(sys.stderr.isatty()),
@@ -177,14 +181,30 @@ def _train_victim(arguments, frame, features, fields, membership):
     task = arguments.task or find_task(frame[arguments.target])
     y = read_target(frame, arguments.target, task)
     X = as_features(frame[features])
-    estimator = make_estimator(arguments.estimator or "random-forest", X, task, arguments.seed)
+    name, classes = arguments.estimator or "random-forest", np.empty(0)
+    if needs_numbered_labels(name, task):
+        classes, y = np.unique(y, return_inverse=True)
+    estimator = make_estimator(name, X, task, arguments.seed, n_classes=len(classes))
     records = Records(X, y, **fields)
     notes = [f"Task: {task} of {arguments.target!r} (--task overrides)."]
     if membership is None:
         membership = _draw_members(records, task == "classification", arguments.seed)
         notes.append("The members are a random half of the rows (--members names others).")
+    if needs_numbered_labels(name, task):
+        return _train_net(estimator, records, membership, arguments), records, membership, notes
     members = records[membership]
     return estimator.fit(members.X, members.y), records, membership, notes
+
+
+def _train_net(estimator, records, membership, arguments):
+    """A net, which has no random_state, trained as its shadow models are: batched, or not."""
+    seeds = np.random.SeedSequence(arguments.seed).spawn(2)
+    settings, data = PoolSettings((1.0,), "auto", "models"), PoolData([records.X], records.y)
+    # What a backend can do is tried on two models.
+    job = PoolJob(estimator, data, np.array([membership, membership]), seeds, settings, n_jobs=1)
+    backend, _ = choose_backend(job, False if arguments.no_batching else "auto")
+    ((_, result),) = backend.run(job, [0])
+    return result.model
 
 
 def _load_victim(arguments, frame, features, fields, membership):

@@ -14,9 +14,9 @@ from sklearn.ensemble import (
 )
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
-from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from ..utils._optional import import_optional
 from ._errors import CommandError
@@ -25,13 +25,17 @@ _MODELS = {
     "random-forest": (RandomForestClassifier, RandomForestRegressor),
     "logistic": (LogisticRegression, None),
     "gradient-boosting": (HistGradientBoostingClassifier, HistGradientBoostingRegressor),
-    "mlp": (MLPClassifier, MLPRegressor),
 }
-ESTIMATORS = tuple(_MODELS)
+ESTIMATORS = (*_MODELS, "mlp")
 _SETTINGS = {"logistic": {"max_iter": 1000}}
 
 # Columns of one text feature at most; rarer values share the last one.
 _MOST_CATEGORIES = 100
+_ENCODING = {
+    "handle_unknown": "infrequent_if_exist",
+    "max_categories": _MOST_CATEGORIES,
+    "sparse_output": False,
+}
 
 _PICKLES = (".pkl", ".pickle", ".joblib")
 
@@ -71,7 +75,7 @@ _SAFE_TYPES = frozenset(
 )
 
 
-def make_estimator(name, X, task, seed):
+def make_estimator(name, X, task, seed, n_classes=2):
     """An unfitted pipeline: text one-hot encoded, numbers imputed and scaled, then the model.
 
     Parameters
@@ -83,6 +87,8 @@ def make_estimator(name, X, task, seed):
     task : {"classification", "regression"}
     seed : int
         Of the model.
+    n_classes : int, default=2
+        Of a net, whose labels are 0 to ``n_classes - 1``.
 
     Returns
     -------
@@ -92,24 +98,54 @@ def make_estimator(name, X, task, seed):
     ------
     CommandError
         When the model is none for the task.
+    ImportError
+        When the model needs a package that is not installed.
     """
-    model = _MODELS[name][task == "regression"]
-    if model is None:
-        raise CommandError(f"--estimator: {name} is a classifier, and the task is a regression")
-    is_text = [isinstance(dtype, pd.CategoricalDtype) for dtype in X.dtypes]
-    numbers = make_pipeline(
-        SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler()
-    )
-    text = OneHotEncoder(
-        handle_unknown="infrequent_if_exist", max_categories=_MOST_CATEGORIES, sparse_output=False
-    )
-    columns = ColumnTransformer(
-        [
-            ("numbers", numbers, list(X.columns[~np.array(is_text)])),
-            ("text", text, list(X.columns[is_text])),
-        ]
-    )
-    return make_pipeline(columns, model(random_state=seed, **_SETTINGS.get(name, {})))
+    is_text = np.array([isinstance(dtype, pd.CategoricalDtype) for dtype in X.dtypes])
+    numbers, text = list(X.columns[~is_text]), list(X.columns[is_text])
+    if name != "mlp":
+        model = _MODELS[name][task == "regression"]
+        if model is None:
+            raise CommandError(f"--estimator: {name} is a classifier, and the task is a regression")
+        encoder = OneHotEncoder(**_ENCODING)
+        columns = ColumnTransformer([("numbers", _make_scaler(), numbers), ("text", encoder, text)])
+        return make_pipeline(columns, model(random_state=seed, **_SETTINGS.get(name, {})))
+    n_values = [len(X[name].cat.categories) for name in text]
+    columns = _make_columns_of_net(numbers, text, n_values)
+    if task == "regression":
+        return make_pipeline(columns, MLPRegressor(random_state=seed))
+    import_optional("skorch", extra="torch")
+    from ._net import make_net
+
+    n_features = len(numbers) + sum(min(n, _MOST_CATEGORIES) for n in n_values)
+    return make_pipeline(columns, make_net(len(X) // 2, n_features, n_classes))
+
+
+def needs_numbered_labels(name, task):
+    """Whether a model takes the numbers of the classes in place of their names."""
+    return name == "mlp" and task == "classification"
+
+
+def _make_scaler():
+    imputer = SimpleImputer(strategy="median", keep_empty_features=True)
+    return make_pipeline(imputer, StandardScaler())
+
+
+def _make_columns_of_net(numbers, text, n_values):
+    """Features in single precision, as many for every half, and from codes: text takes longer."""
+    scaled = make_pipeline(_make_scaler(), FunctionTransformer(_as_single))
+    categories = [np.arange(n) for n in n_values]
+    encoder = OneHotEncoder(categories=categories, dtype=np.float32, **_ENCODING)
+    encoded = make_pipeline(FunctionTransformer(_as_codes), encoder)
+    return ColumnTransformer([("numbers", scaled, numbers), ("text", encoded, text)])
+
+
+def _as_single(X):
+    return np.asarray(X, dtype=np.float32)
+
+
+def _as_codes(frame):
+    return np.column_stack([frame[name].cat.codes for name in frame.columns])
 
 
 def load_model(path, *, trust_pickle):

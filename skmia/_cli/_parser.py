@@ -133,7 +133,8 @@ def _add_victim(group):
     group.add_argument(
         "--estimator",
         choices=ESTIMATORS,
-        help="train this model on the members and audit it (default: random-forest)",
+        help="train this model on the members and audit it (default: random-forest); mlp needs "
+        'pip install "skmia[torch]" for a classification',
     )
     group.add_argument(
         "--model",
@@ -169,6 +170,12 @@ def _add_attack(group):
         default=2,
         metavar="N",
         help="models trained at once, -1 for one on each core (default: 2)",
+    )
+    group.add_argument(
+        "--no-batching",
+        action="store_true",
+        help="train the shadow models one by one, which takes longer and leads to the same "
+        "conclusions",
     )
     group.add_argument(
         "--seed", type=_seed, default=0, metavar="N", help="of all that is random (default: 0)"

@@ -5,7 +5,8 @@ import numpy as np
 from .._records import Records
 from ..utils._sklearn import StrOptions
 from ..utils._validation import check_records
-from ._moments import find_both_moments
+from ._left_out import compare_left_out
+from ._moments import find_both_moments, find_moments
 from ._pool_attack import PoolAttack
 
 
@@ -133,9 +134,18 @@ class CalibratedAttack(PoolAttack):
         if self.reference == "rank":
             below = ((shadows <= target[:, None]) & outside).sum(axis=1)
             return (below / outside.sum(axis=0)).mean(axis=0)
-        into, out = find_both_moments(shadows, inside, outside)
-        centre = (into.mean + out.mean) / 2 if self.reference == "midpoint" else out.mean
+        if self.reference == "out":
+            return self._compare(target, None, find_moments(shadows, outside))
+        return self._compare(target, *find_both_moments(shadows, inside, outside))
+
+    def _compare(self, target, into, out):
+        centre = out.mean if self.reference == "out" else (into.mean + out.mean) / 2
         return (target - centre).mean(axis=0)
+
+    def _score_left_out(self, shadows, inside, models):
+        if self.reference in ("rank", "population"):
+            return super()._score_left_out(shadows, inside, models)
+        return compare_left_out(self._compare, self._as_signal(shadows), inside, models)[0]
 
     def _count_needed(self):
         return {"out": (0, 1), "rank": (0, 1), "midpoint": (1, 1), "population": (0, 0)}[

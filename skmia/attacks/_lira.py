@@ -7,9 +7,10 @@ from scipy.special import expit, gammaln, logit
 from sklearn.utils.metaestimators import available_if
 
 from ..utils._sklearn import Interval, StrOptions
+from ._left_out import compare_left_out
 from ._lira_reference import ReferenceStatistics
-from ._moments import SMALLEST_SPREAD, Moments, find_both_moments, find_moments, leave_out
-from ._pool_attack import PoolAttack, find_partners
+from ._moments import SMALLEST_SPREAD, find_both_moments, find_moments
+from ._pool_attack import PoolAttack
 
 _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
 
@@ -17,13 +18,27 @@ _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
 _RIDGE = 1e-3
 
 
-def _log_normal(x, mean, std):
-    return -0.5 * ((x - mean) / std) ** 2 - np.log(std) - _LOG_ROOT_2PI
+def _log_normal(x, mean, variance):
+    density = x - mean
+    density *= density
+    density /= -2 * variance
+    density -= 0.5 * np.log(variance) + _LOG_ROOT_2PI
+    return density
 
 
-def _log_student(x, mean, scale, dof):
-    constant = gammaln((dof + 1) / 2) - gammaln(dof / 2) - 0.5 * np.log(dof * np.pi)
-    return constant - np.log(scale) - (dof + 1) / 2 * np.log1p(((x - mean) / scale) ** 2 / dof)
+def _log_student(x, mean, variance, count, prior_strength):
+    """Log density of a t distribution; ``variance`` is its squared scale."""
+    # Counts are few, records many: a table of the slow function is enough.
+    dofs = prior_strength - 1 + np.arange(count.min(), count.max() + 1)
+    constants = gammaln((dofs + 1) / 2) - gammaln(dofs / 2) - 0.5 * np.log(dofs * np.pi)
+    dof = prior_strength - 1 + count
+    density = x - mean
+    density *= density
+    density /= dof * variance
+    np.log1p(density, out=density)
+    density *= (dof + 1) / -2
+    density += constants[count - count.min()] - 0.5 * np.log(variance)
+    return density
 
 
 def _log_normal_joint(target, shadows, chosen):
@@ -49,11 +64,9 @@ def _joint_ratio(target, shadows, inside, outside):
     return _log_normal_joint(target, shadows, inside) - _log_normal_joint(target, shadows, outside)
 
 
-def _spread(moments):
-    """Moments of shape (n_queries, n) with an axis for the models to leave out."""
-    if moments.mean.ndim == 3:
-        return moments
-    return Moments(moments.count[None], moments.mean[:, None], moments.squares[:, None])
+def _average(values):
+    """Mean over the queries, of which there is most often one."""
+    return values[0] if len(values) == 1 else values.mean(axis=0)
 
 
 def _is_posterior(attack):
@@ -193,9 +206,11 @@ class LiRA(PoolAttack):
                 f"variance={self.variance!r}, online={self.online}, compat={self.compat!r}."
             )
         sides = {"in": [], "out": []}
+        fewest = []
         self._reference = None
-        for _, shadows, inside in self._blocks(records):
-            self._check_enough(inside.sum(axis=0), (~inside).sum(axis=0))
+        for _, shadows, inside, n_in in self._blocks(records):
+            self._check_enough(n_in, len(inside) - n_in)
+            fewest.append((n_in.min(), len(inside) - n_in.max()))
             both = find_both_moments(shadows, inside, ~inside)
             for side, moments in zip(("in", "out"), both, strict=True):
                 # A variance takes two models; the mean of a single one has no spread to add.
@@ -208,7 +223,7 @@ class LiRA(PoolAttack):
             pooled = np.maximum(squares / np.maximum(count, 1), SMALLEST_SPREAD**2)
             setattr(self, f"variance_{side}_", pooled)
         if self.compat is not None:
-            self._reference = ReferenceStatistics(self._blocks(records))
+            self._reference = ReferenceStatistics(self._blocks(records), *np.min(fewest, axis=0))
 
     def _score(self, target, shadows, inside, outside):
         if self._reference is not None:
@@ -217,45 +232,44 @@ class LiRA(PoolAttack):
             )
         if self.covariance == "full":
             return _joint_ratio(target, shadows, inside, outside)
+        if not self.online:
+            return self._compare(target, None, find_moments(shadows, outside))
         return self._compare(target, *find_both_moments(shadows, inside, outside))
 
     def _compare(self, target, into, out):
         if not self.online:
-            mean, scale, _ = self._describe(out, self.variance_out_)
-            return ((target - mean) / scale).mean(axis=0)
-        log_in = self._log_density(target, into, self.variance_in_)
-        return (log_in - self._log_density(target, out, self.variance_out_)).mean(axis=0)
+            distance = target - out.mean
+            distance /= np.sqrt(self._find_variance(out, self.variance_out_))
+            return _average(distance)
+        ratio = self._log_density(target, into, self.variance_in_)
+        ratio -= self._log_density(target, out, self.variance_out_)
+        return _average(ratio)
 
     def _score_left_out(self, shadows, inside, models):
         if self._reference is not None or self.covariance == "full":
             return super()._score_left_out(shadows, inside, models)
-        # The moments of all models, less those of two: no pass over the pool for each target.
-        both = find_both_moments(shadows, inside, ~inside)
-        sides = (inside, ~inside)
-        for left_out in (models, find_partners(models, len(inside))):
-            values = shadows[:, left_out]
-            both = [
-                leave_out(_spread(moments), values, side[left_out])
-                for moments, side in zip(both, sides, strict=True)
-            ]
-        return self._compare(shadows[:, models], *both)
+        scores, lost = compare_left_out(self._compare, shadows, inside, models)
+        lost = np.flatnonzero(lost)
+        if len(lost):
+            scores[:, lost] = super()._score_left_out(shadows[:, :, lost], inside[:, lost], models)
+        return scores
 
-    def _describe(self, moments, pooled):
-        """Location, scale and degrees of freedom (None: normal) of what a model would answer."""
+    def _find_variance(self, moments, pooled):
+        """Variance, or squared scale of the t distribution, of what a model would answer."""
         pooled = pooled.reshape(-1, *(1,) * (moments.mean.ndim - 1))
         if self.variance == "example":
-            return moments.mean, moments.std, None
+            return moments.variance
         if self.variance == "pooled":
-            return moments.mean, np.sqrt(pooled), None
-        dof = self.prior_strength + moments.count - 1
-        variance = (self.prior_strength * pooled + moments.squares) / dof
-        return moments.mean, np.sqrt(variance * (1 + 1 / moments.count)), dof
+            return pooled
+        variance = moments.squares + self.prior_strength * pooled
+        variance *= (1 + 1 / moments.count) / (self.prior_strength + moments.count - 1)
+        return variance
 
     def _log_density(self, target, moments, pooled):
-        mean, scale, dof = self._describe(moments, pooled)
-        if dof is None:
-            return _log_normal(target, mean, scale)
-        return _log_student(target, mean, scale, dof)
+        variance = self._find_variance(moments, pooled)
+        if self.variance != "shrunk":
+            return _log_normal(target, moments.mean, variance)
+        return _log_student(target, moments.mean, variance, moments.count, self.prior_strength)
 
     def _count_needed(self):
         least = 2 if self.variance == "example" else 1

@@ -6,6 +6,21 @@ from scipy.stats import norm
 from ._moments import chosen_values
 
 
+def _describe(shadows, chosen, n_each):
+    """Size, mean and sum of squared deviations of the numbers of a block."""
+    if n_each == 0:
+        return 0, 0.0, 0.0  # offline there may be no IN models, and none are needed
+    values = chosen_values(shadows, chosen, n_each).astype(np.float64)
+    return values.size, values.mean(), values.size * values.var()
+
+
+def _grand_std(size, mean, squares):
+    """Standard deviation of the numbers of all blocks around their common mean."""
+    total = max(size.sum(), 1)
+    between = size * (mean - size @ mean / total) ** 2
+    return np.sqrt((squares + between).sum() / total)
+
+
 class ReferenceStatistics:
     """Statistics over all records that the published code computes.
 
@@ -14,23 +29,21 @@ class ReferenceStatistics:
 
     Parameters
     ----------
-    blocks : iterable of (slice, ndarray, ndarray)
-        Evidence and training sets as a pool gives them, block by block.
+    blocks : iterable of (rows, evidence, training sets, n_inside)
+        As a pool gives them, block by block.
+    n_in, n_out : int
+        Smallest number of IN and of OUT models that a record has.
     """
 
-    def __init__(self, blocks):
-        parts = [(shadows, inside) for _, shadows, inside in blocks]
-        counts = np.concatenate([inside.sum(axis=0) for _, inside in parts])
-        self.n_in, self.n_out = counts.min(), len(parts[0][1]) - counts.max()
-        self.std_in = self._grand_std(parts, True, self.n_in)
-        self.std_out = self._grand_std(parts, False, self.n_out)
-
-    @staticmethod
-    def _grand_std(parts, side, n_each):
-        if n_each == 0:
-            return 0.0  # offline there may be no IN models, and none are needed
-        values = [chosen_values(shadows, inside == side, n_each) for shadows, inside in parts]
-        return np.std(np.concatenate(values, axis=2), dtype=np.float64)
+    def __init__(self, blocks, n_in, n_out):
+        self.n_in, self.n_out = n_in, n_out
+        parts = [
+            (_describe(shadows, inside, n_in), _describe(shadows, ~inside, n_out))
+            for _, shadows, inside, _ in blocks
+        ]
+        self.std_in, self.std_out = (
+            _grand_std(*np.transpose(side)) for side in zip(*parts, strict=True)
+        )
 
     def score(self, target, shadows, inside, outside, online, fix_variance):
         """Score as published, turned so that higher = more likely a member."""

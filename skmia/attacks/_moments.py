@@ -5,8 +5,11 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import gen_batches
 
-# Numbers handled at once: beyond it, fresh memory for each step costs more than the arithmetic.
-_CACHED = 1 << 16
+# Numbers handled at once: as many as the cache of a core holds besides what becomes of them.
+CACHED = 1 << 16
+
+# Models whose mean is taken for the origin of the deviations.
+_N_CENTRAL = 32
 
 SMALLEST_SPREAD = 1e-6
 
@@ -19,9 +22,9 @@ class Moments(NamedTuple):
     squares: np.ndarray
 
     @property
-    def std(self):
-        """Standard deviation with divisor N, at least 1e-6."""
-        return np.maximum(np.sqrt(self.squares / np.maximum(self.count, 1)), SMALLEST_SPREAD)
+    def variance(self):
+        """Variance with divisor N, at least 1e-12."""
+        return np.maximum(self.squares / np.maximum(self.count, 1), SMALLEST_SPREAD**2)
 
 
 def find_moments(shadows, chosen):
@@ -38,12 +41,9 @@ def find_moments(shadows, chosen):
     -------
     moments : Moments
     """
-    count = count_models(chosen)
-    divisor = np.maximum(count, 1)
-    weight = chosen.astype(np.float32)
-    mean = np.einsum("qkn->qn", shadows * weight) / divisor.astype(np.float32)
-    deviations = (shadows - mean[:, None]) * weight
-    return Moments(count, *_correct_mean(divisor, mean, deviations))
+    sums = [_sum_chosen(values, chosen) for values in shadows]
+    count, *parts = (np.array(part) for part in zip(*sums, strict=True))
+    return Moments(count[0].astype(np.int64), *_shift(count, *parts))
 
 
 def find_both_moments(shadows, inside, outside):
@@ -60,18 +60,14 @@ def find_both_moments(shadows, inside, outside):
     -------
     into, out : Moments
     """
-    n_in, n_out = count_models(inside), count_models(outside)
-    if (n_in + n_out < len(inside)).any():  # some models are left out of account
+    if not are_pairs(inside, outside):
         return find_moments(shadows, inside), find_moments(shadows, outside)
-    shape = (2, 2, len(shadows), shadows.shape[2])
-    means_and_squares = np.empty(shape)
-    divisors = np.maximum(n_in, 1), np.maximum(n_out, 1)
-    for rows in gen_batches(shadows.shape[2], max(1, _CACHED // len(inside))):
-        means_and_squares[..., rows] = _describe_sides(
-            shadows[:, :, rows], inside[:, rows], *(divisor[rows] for divisor in divisors)
-        )
-    (mean_in, squares_in), (mean_out, squares_out) = means_and_squares
-    return Moments(n_in, mean_in, squares_in), Moments(n_out, mean_out, squares_out)
+    # Two sides of half as many values, and no weights: half the work.
+    n_pairs = len(inside) // 2
+    count = np.full(shadows.shape[2], n_pairs)
+    sums = zip(*(_sum_pairs(values, inside) for values in shadows), strict=True)
+    means, squares = _shift(n_pairs, *(np.stack(part, axis=1) for part in sums))
+    return Moments(count, means[0], squares[0]), Moments(count, means[1], squares[1])
 
 
 def count_models(chosen):
@@ -79,61 +75,87 @@ def count_models(chosen):
     return np.einsum("kn->n", chosen.view(np.uint8), dtype=np.uint32).astype(np.int64)
 
 
-def _describe_sides(shadows, inside, divide_in, divide_out):
-    """Means and sums of squared deviations inside and outside, of a few records."""
-    weight = inside.astype(np.float32)
-    one_side = shadows * weight
-    total_in = np.einsum("qkn->qn", one_side)
-    mean_in = total_in / divide_in.astype(np.float32)
-    mean_out = (np.einsum("qkn->qn", shadows) - total_in) / divide_out.astype(np.float32)
-    # Squares are never subtracted: next to a wide side nothing would be left of a narrow one.
-    other_side = shadows - mean_out[:, None]
-    one_side -= mean_in[:, None] * weight
-    np.subtract(1, weight, out=weight)
-    other_side *= weight
-    return (
-        _correct_mean(divide_in, mean_in, one_side),
-        _correct_mean(divide_out, mean_out, other_side),
-    )
+def _shift(count, centre, total, squares):
+    """Means and squares around them, from sums of deviations from a centre and of their squares."""
+    rest = total / np.maximum(count, 1)
+    return centre + rest, np.maximum(squares - rest * total, 0)
 
 
-def _correct_mean(divisor, mean, deviations):
-    """Mean and sum of squares from deviations around a rounded mean.
+def _sum_chosen(values, chosen):
+    """Counts, centres, sums of deviations from them and sums of their squares."""
+    n_models, n_records = values.shape
+    step = min(n_models, max(1, CACHED // n_records))
+    room = np.empty((2, step, n_records), np.result_type(values, np.float32))
+    centre = _find_centre(values, chosen)
+    count, total, squares = np.zeros((3, n_records))
+    for models in gen_batches(n_models, step):
+        deviations, weight = room[:, : models.stop - models.start]
+        deviations[:], weight[:] = values[models], chosen[models]
+        deviations -= centre
+        deviations *= weight
+        count += np.einsum("kn->n", weight)
+        total += np.einsum("kn->n", deviations)
+        squares += np.einsum("kn,kn->n", deviations, deviations)
+    return count, centre, total, squares
 
-    Deviations are small, so that single precision keeps their squares; their own mean is what the
-    rounded one lacked.
+
+def _find_centre(values, chosen):
+    """Mean over some of the chosen models of each record.
+
+    It lies within sqrt(n / m) standard deviations of the mean of n values when m of them are taken,
+    so that single precision keeps the deviations from it. From an origin common to both sides it
+    would lose those of the narrow one where a record is memorised.
     """
-    rest = np.einsum("qkn->qn", deviations).astype(np.float64) / divisor
-    squares = np.einsum("qkn,qkn->qn", deviations, deviations)
-    return mean + rest, np.maximum(squares - divisor * rest**2, 0)
+    for some in (slice(None, None, max(1, len(values) // _N_CENTRAL)), slice(None)):
+        weight = chosen[some].astype(np.result_type(values, np.float32))
+        count = np.einsum("kn->n", weight)
+        if count.all():
+            break
+    return np.einsum("kn,kn->n", values[some], weight) / np.maximum(count, 1)
 
 
-def leave_out(moments, values, chosen):
-    """Moments without one model, for each of several models.
+def are_pairs(inside, outside):
+    """Whether of every consecutive two models one is IN and one is OUT, for each record."""
+    if len(inside) % 2 or 2 * np.count_nonzero(outside) < outside.size:
+        return False
+    return (inside[::2] ^ inside[1::2]).all()
 
-    Parameters
-    ----------
-    moments : Moments
-        With it.
-    values : ndarray of shape (n_queries, n_left_out, n)
-        Evidence of the models to leave out, one at a time.
-    chosen : ndarray of shape (n_left_out, n), dtype bool
-        Where the model is among those that the moments are of.
 
-    Returns
-    -------
-    moments : Moments
-        Of shape (n_queries, n_left_out, n), the count (n_left_out, n).
+def _sum_pairs(values, inside):
+    """As :func:`_sum_chosen` but for the counts, inside and outside: each of shape (2, n)."""
+    n_pairs, n_records = len(inside) // 2, values.shape[1]
+    step = min(n_pairs, max(1, CACHED // n_records))
+    room = np.empty((2, step, n_records), np.result_type(values, np.float32))
+    total, squares = np.zeros((2, 2, n_records))
+    for pairs in gen_batches(n_pairs, step):
+        models = slice(2 * pairs.start, 2 * pairs.stop)
+        sides = room[:, : pairs.stop - pairs.start]
+        sides[0], sides[1] = values[models][::2], values[models][1::2]
+        exchange(*sides, inside[models][1::2])
+        if pairs.start == 0:
+            centre = sides.mean(axis=1)
+        sides -= centre[:, None]
+        total += np.einsum("skn->sn", sides)
+        squares += np.einsum("skn,skn->sn", sides, sides)
+    return centre, total, squares
+
+
+def exchange(first, second, where):
+    """Exchange the values of two arrays in place where a mask says so.
+
+    On bits, as a choice by halves that were drawn at random takes ten times as long.
     """
-    count = moments.count - chosen
-    divisor = np.maximum(count, 1)
-    away = np.where(chosen, values - moments.mean, 0)
-    mean = moments.mean - away / divisor
-    squares = moments.squares - away * np.where(chosen, values - mean, 0)
-    return Moments(count, mean, np.maximum(squares, 0))
+    bits = np.dtype(f"i{first.itemsize}")
+    first, second = first.view(bits), second.view(bits)
+    change = first ^ second
+    change *= where
+    first ^= change
+    second ^= change
 
 
 def chosen_values(values, chosen, n_each):
-    """The first ``n_each`` chosen values of each record, shape (n_queries, n_each, n)."""
-    order = np.argsort(~chosen, axis=0, kind="stable")[:n_each]
+    """The first ``n_each`` chosen values of records that have them, (n_queries, n_each, n)."""
+    models = np.nonzero(chosen.T)[1]  # those of one record after those of another
+    stop = np.cumsum(count_models(chosen))
+    order = models[np.append(0, stop[:-1]) + np.arange(n_each)[:, None]]
     return np.take_along_axis(values, order[None], axis=1)

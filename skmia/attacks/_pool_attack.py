@@ -13,10 +13,11 @@ from ..shadow import ShadowPool
 from ..utils._sklearn import Interval
 from ..utils._validation import check_outputs_source
 from ..victims._query import unwrap
-from ._moments import count_models
+from ._left_out import find_partners
 
-# Records scored at once: the evidence of 256 models on them stays within the cache.
-_BLOCK = 1024
+# Numbers of the pool that are read at once: long rows are read faster, and rows that are not in
+# order or are memory-mapped take memory.
+_BLOCK = 1 << 20
 
 # Shadow models that take the victim's place when a threshold is set at a false positive rate.
 _N_PSEUDO_VICTIMS = 16
@@ -41,15 +42,6 @@ def find_pool(shadows, records):
     except NotFittedError:
         pool = clone(pool).fit(records)
     return pool
-
-
-def find_partners(models, n_models):
-    """The complement of each model, trained on the records that the model was not trained on.
-
-    In a pool of an odd number, made elsewhere, the last model has none and leaves with another.
-    """
-    models = np.asarray(models)
-    return np.where(models ^ 1 < n_models, models ^ 1, models - 1)
 
 
 class PoolAttack(BaseAttack):
@@ -93,13 +85,14 @@ class PoolAttack(BaseAttack):
 
     def _blocks(self, records):
         """The pool's evidence and training sets on the records, a block at a time."""
-        return self.pool_.blocks(records, self.temperature, _BLOCK)
+        _, n_queries, n_models, _ = self.pool_.signals_.shape
+        size = max(1, _BLOCK // (n_queries * n_models))
+        return self.pool_.blocks(records, self.temperature, size)
 
     def _score_samples(self, records):
         target = self.pool_.victim_evidence(self.victim, records, self.temperature)
         scores = np.empty(len(records))
-        for rows, shadows, inside in self._blocks(records):
-            n_in = count_models(inside)
+        for rows, shadows, inside, n_in in self._blocks(records):
             self._check_enough(n_in, len(inside) - n_in)
             scores[rows] = self._score(target[:, rows], shadows, inside, ~inside)
         return scores
@@ -146,11 +139,11 @@ class PoolAttack(BaseAttack):
         n_models = len(self.pool_.membership_)
         models = np.linspace(0, n_models - 1, min(n_models, _N_PSEUDO_VICTIMS)).astype(int)
         return np.concatenate(
-            [scores[~inside] for scores, inside in self._score_pseudo_victims(records, models)]
+            [scores[~inside] for _, scores, inside in self._score_pseudo_victims(records, models)]
         )
 
     def _score_pseudo_victims(self, records, models):
-        """Scores and training sets of shadow models in the victim's place, block by block.
+        """Shadow models in the victim's place, block by block: rows, scores and training sets.
 
         The model and its complement leave the pool meanwhile: with only the model gone, the number
         of remaining IN models would tell its members from the others.
@@ -162,13 +155,12 @@ class PoolAttack(BaseAttack):
                 f"{n_models}."
             )
         partners = find_partners(models, n_models)
-        for _, shadows, inside in self._blocks(records):
-            lost_in = inside[models].astype(int) + inside[partners]
-            n_in = inside.sum(axis=0)
+        for rows, shadows, inside, n_in in self._blocks(records):
+            lost_in = inside[models].view(np.uint8) + inside[partners].view(np.uint8)
             self._check_enough(
                 n_in - lost_in.max(axis=0), n_models - n_in - 2 + lost_in.min(axis=0)
             )
-            yield self._score_left_out(shadows, inside, models), inside[models]
+            yield rows, self._score_left_out(shadows, inside, models), inside[models]
 
     def _score_left_out(self, shadows, inside, models):
         """Scores of a block with each of some models in the victim's place, (n_chosen, n)."""

@@ -3,17 +3,23 @@
 from numbers import Real
 
 import numpy as np
+from sklearn.utils import gen_batches
 
 from .._records import Records
 from ..utils._sklearn import Interval
 from ..utils._validation import check_records
-from ._pool_attack import PoolAttack, find_partners
+from ._left_out import find_partners
+from ._moments import CACHED, count_models
+from ._pool_attack import PoolAttack
 
 # Difference of log ratios, in nats, up to which two records of the population tie: rounding.
 _TIE = 1e-6
 
 # Below it a mean in single precision may have lost terms to underflow.
 _SMALLEST_MEAN = 1e-30
+
+# Share of a sum below which what is left of it after a subtraction has lost too many digits.
+_LEAST_SHARE = 1e-9
 
 
 def _log_mean_exp(values, chosen):
@@ -27,10 +33,13 @@ def _log_mean_exp(values, chosen):
 
 def _log_mean_likelihood(pool, shadows, chosen):
     """Log of the mean probability over the chosen models, shape (n_queries, n)."""
-    likelihood = pool.likelihood(shadows)
-    if not chosen.all():
-        likelihood *= chosen
-    mean = np.einsum("qkn->qn", likelihood).astype(np.float64) / chosen.sum(axis=0)
+    total, everybody = np.zeros((len(shadows), shadows.shape[2])), chosen.all()
+    for models in gen_batches(len(chosen), max(1, CACHED // shadows[:, 0].size)):
+        likelihood = pool.likelihood(shadows[:, models])
+        if not everybody:
+            likelihood *= chosen[models]
+        total += np.einsum("qkn->qn", likelihood)
+    mean = total / count_models(chosen)
     rare = np.flatnonzero((mean < _SMALLEST_MEAN).any(axis=0))
     with np.errstate(divide="ignore"):
         log_mean = np.log(mean)
@@ -173,28 +182,36 @@ class RMIA(PoolAttack):
         return _share_beaten(ratios - np.log(self.gamma), self.population_ratios_)
 
     def _score(self, target, shadows, inside, outside):
-        log_target = self.pool_.log_likelihood(target.astype(np.float64))
-        if self.online:
-            log_mean = _log_mean_likelihood(self.pool_, shadows, inside | outside)
-        else:
+        chosen = inside | outside if self.online else outside
+        return self._compare(target, _log_mean_likelihood(self.pool_, shadows, chosen))
+
+    def _compare(self, target, log_mean):
+        if not self.online:
             # a = 1 leaves only the first term, which may be far below the smallest float.
             with np.errstate(divide="ignore"):
                 constant = np.log((1 - self.a) / 2)
-            log_out = _log_mean_likelihood(self.pool_, shadows, outside)
-            log_mean = np.logaddexp(np.log((1 + self.a) / 2) + log_out, constant)
-        return (log_target - log_mean).mean(axis=0)
+            log_mean = np.logaddexp(np.log((1 + self.a) / 2) + log_mean, constant)
+        return (self.pool_.log_likelihood(target.astype(np.float64)) - log_mean).mean(axis=0)
 
     def _score_left_out(self, shadows, inside, models):
-        if not self.online:
-            return super()._score_left_out(shadows, inside, models)
-        likelihood = self.pool_.likelihood(shadows).astype(np.float64)
-        partners = find_partners(models, len(inside))
-        rest = likelihood.sum(axis=1, keepdims=True)
-        rest = rest - likelihood[:, models] - likelihood[:, partners]
-        if (rest < _SMALLEST_MEAN).any():
-            return super()._score_left_out(shadows, inside, models)
-        log_target = self.pool_.log_likelihood(shadows[:, models].astype(np.float64))
-        return (log_target - np.log(rest / (len(inside) - 2))).mean(axis=0)
+        likelihood, chosen = self.pool_.likelihood(shadows), ~inside
+        chosen |= self.online
+        likelihood *= chosen
+        total = likelihood.sum(axis=1, keepdims=True, dtype=np.float64)
+        count, partners = count_models(chosen), find_partners(models, len(inside))
+        scores = np.empty((len(models), shadows.shape[2]))
+        least, rare = np.maximum(_LEAST_SHARE * total, _SMALLEST_MEAN), False
+        for some in gen_batches(len(models), max(1, CACHED // shadows[:, 0].size)):
+            rest, n_rest = total, count
+            for left_out in (models[some], partners[some]):
+                rest, n_rest = rest - likelihood[:, left_out], n_rest - chosen[left_out]
+            rare |= (rest < least).any(axis=(0, 1))
+            log_mean = np.log(np.maximum(rest, least, out=rest) / n_rest)
+            scores[some] = self._compare(shadows[:, models[some]], log_mean)
+        rare = np.flatnonzero(rare)
+        if len(rare):
+            scores[:, rare] = super()._score_left_out(shadows[:, :, rare], inside[:, rare], models)
+        return scores
 
     def _count_needed(self):
         return (1, 0) if self.online else (0, 1)

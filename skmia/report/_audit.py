@@ -30,6 +30,7 @@ def audit(
     group=None,
     fprs=(0.01, 0.001),
     confidence_level=0.95,
+    batched="auto",
     n_jobs=None,
     random_state=None,
     verbose=0,
@@ -63,6 +64,8 @@ def audit(
         False positive rates, as fractions, at which the true positive rate is given.
     confidence_level : float, default=0.95
         Of every interval, each by itself.
+    batched : "auto" or bool, default="auto"
+        Whether many shadow models are trained at once, as in :class:`~skmia.ShadowPool`.
     n_jobs : int, default=None
         Shadow models trained in parallel. The numbers are the same for every value.
     random_state : int, RandomState instance or None, default=None
@@ -106,7 +109,7 @@ def audit(
     seeds, clock = _draw_seeds(random_state), Clock()
     with clock("victim"):
         queried = records.with_outputs(victim)
-    pooling = (estimator, shadows, n_jobs, verbose, seeds["shadows"], seeds["attacks"])
+    pooling = (estimator, shadows, batched, n_jobs, verbose, seeds["shadows"], seeds["attacks"])
     request = Request(victim, queried["outputs"], *pooling)
     attacks = default_attacks(request) if attacks is None else check_attacks(attacks)
     possible, notes = _drop_impossible(attacks, request)

@@ -26,6 +26,7 @@ class Request(NamedTuple):
     outputs: object
     estimator: object
     shadows: object
+    batched: object
     n_jobs: object
     verbose: int
     shadow_seed: int
@@ -124,6 +125,7 @@ def make_pool(request, attacks, records):
         n_estimators=request.shadows,
         temperatures=tuple(sorted({1.0} | temperatures)),
         store="outputs" if keeps_answers else "signals",
+        batched=request.batched,
         n_jobs=request.n_jobs,
         random_state=request.shadow_seed,
         verbose=request.verbose,

@@ -17,6 +17,7 @@ from sklearn.base import clone
 from ..exceptions import CheckpointError
 from ._backends import use_one_job
 from ._seeding import seed_estimator
+from ._states import TrainingStates
 from ._worker import ShadowResult
 
 _FORMAT = 1
@@ -47,6 +48,8 @@ def _versions(estimator):
     kinds = [type(part) for part in parts if hasattr(part, "get_params")]
     roots = {base.__module__.split(".")[0] for kind in kinds for base in kind.__mro__}
     names = {"numpy", *("scikit-learn" if root == "sklearn" else root for root in roots)}
+    if "skorch" in roots:
+        names.add("torch")
     found = {}
     for name in sorted(names):
         with suppress(PackageNotFoundError):  # a module of the user's own, or Python's
@@ -171,6 +174,14 @@ class MemoryCheckpoint:
         """Result of a model, or None."""
         return self._results.get(k)
 
+    def unfinished(self, models):
+        """Those of some models that are still to be trained: all, as nobody else is at work."""
+        return models
+
+    def states(self):
+        """Nothing keeps the state of a training in memory."""
+        return None
+
 
 class FolderCheckpoint:
     """One folder of one pool: a manifest that people can read and one file a shadow model.
@@ -252,6 +263,33 @@ class FolderCheckpoint:
             _write_atomically(model, lambda file: joblib.dump(result.model, file))
         # Last: a score row without its model would count as finished.
         _write_atomically(self._path(k), lambda file: np.savez(file, **arrays))
+        self._path(k).with_suffix(".begun").unlink(missing_ok=True)
+
+    def unfinished(self, models):
+        """Those of some models that no process has finished when their turn comes.
+
+        What another process has begun comes last, for it may have been killed: several processes
+        on one folder share the work, and nobody waits for anybody.
+        """
+        own = set()
+        for others_too in (False, True):
+            for k in models:
+                if k in own or self._path(k).exists():
+                    continue
+                if self._begin(k) or others_too:
+                    own.add(k)
+                    yield k
+
+    def _begin(self, k):
+        try:
+            self._path(k).with_suffix(".begun").touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        return True
+
+    def states(self):
+        """Where the states of models that are trained together are kept."""
+        return TrainingStates(self.folder, self._digest, _write_atomically)
 
     def load(self, k, inside):
         """What a finished shadow model gave; None where there is none that can be read.
@@ -274,6 +312,7 @@ class FolderCheckpoint:
                 "again.",
                 stacklevel=4,
             )
+            path.unlink(missing_ok=True)
             return None
         if not intact:
             raise CheckpointError(
@@ -327,14 +366,19 @@ def run_or_resume(backend, job, checkpoint):
     k, result : int, ShadowResult
         Each model once, in any order.
     """
-    missing = []
-    for k, inside in enumerate(job.membership):
-        result = None if checkpoint is None else checkpoint.load(k, inside)
-        if result is None:
-            missing.append(k)
-        else:
-            yield k, result
-    for k, result in backend.run(job, missing):
-        if checkpoint is not None:
+    missing = list(range(len(job.membership)))
+    if checkpoint is None:
+        yield from backend.run(job, missing)
+        return
+    job = job._replace(states=checkpoint.states())
+    while missing:
+        for k in missing.copy():
+            result = checkpoint.load(k, job.membership[k])
+            if result is not None:
+                missing.remove(k)
+                yield k, result
+        models = checkpoint.unfinished(missing.copy())
+        for k, result in backend.run(job, models if backend.lazy else list(models)):
             checkpoint.save(k, result, job.membership[k])
-        yield k, result
+            missing.remove(k)
+            yield k, result

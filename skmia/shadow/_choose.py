@@ -7,6 +7,7 @@ from ._batched import BatchedTorchBackend
 from ._dask import DaskBackend
 from ._linear import LinearBackend
 from ._perceptron import PerceptronBackend
+from ._ray import RayBackend
 
 _logger = logging.getLogger("skmia")
 
@@ -45,9 +46,9 @@ def choose_backend(job, batched):
         reasons.append(f"{backend.name}: {refusal}")
     if batched is True:
         raise ValueError(f"batched=True is not possible here; {'; '.join(reasons)}")
-    dask = DaskBackend()
-    if dask.why_not(job) is None:
-        return _chosen(dask, "joblib has been told to use dask")
+    for cluster in (DaskBackend(), RayBackend()):
+        if cluster.why_not(job) is None:
+            return _chosen(cluster, f"joblib has been told to use {cluster.name}")
     return _chosen(JoblibBackend(), "; ".join(reasons) or "batched=False")
 
 

@@ -14,9 +14,13 @@ def log_sigmoid(z):
     return -np.logaddexp(0, -z)
 
 
+# Whole pools are gone through row by row: what is as large as they are takes memory as they do.
+def _rows(raw):
+    return raw.reshape(-1, raw.shape[-1])
+
+
 def _largest_finite(raw):
-    rows = raw.reshape(-1, raw.shape[-1])
-    return max(float(np.abs(row[np.isfinite(row)]).max(initial=0.0)) for row in rows)
+    return max(float(np.abs(row[np.isfinite(row)]).max(initial=0.0)) for row in _rows(raw))
 
 
 class Evidence(ABC):
@@ -46,13 +50,14 @@ class Evidence(ABC):
         ``step`` is the finest step of the model's probabilities, 0 where none is 0 or 1.
         """
 
-    def find_resolution(self, raw, dtype, outside):
+    def find_resolution(self, raw, dtype, inside):
         """Finest step that the models' answers show, 0 where nothing needs smoothing.
 
-        ``raw`` holds evidence of any shape with records last; ``outside`` of shape
-        (n_estimators, n) tells which models were not trained on which records.
+        ``raw`` holds evidence of any shape with records last; ``inside`` of shape
+        (n_estimators, n) tells which models were trained on which records.
         """
-        return 0.0 if np.isfinite(raw).all() else self.find_step(raw, dtype)
+        finite = all(np.isfinite(row).all() for row in _rows(raw))
+        return 0.0 if finite else self.find_step(raw, dtype)
 
     @abstractmethod
     def find_step(self, raw, dtype):
@@ -148,10 +153,18 @@ class LogResidual(Evidence):
     def find_step(self, raw, dtype):
         return _SMALLEST_RESIDUAL
 
-    def find_resolution(self, raw, dtype, outside):
+    def find_resolution(self, raw, dtype, inside):
         # Trees and interpolating models leave their training records no residual at all, which
         # would rule every moment: the scale is that of records that a model has not seen.
-        typical = np.median(np.exp(-raw[0][outside].astype(np.float64)))
+        outside = np.empty(inside.size - np.count_nonzero(inside), raw.dtype)
+        stop = 0
+        for row, members in zip(raw[0], inside, strict=True):
+            start, stop = stop, stop + len(row) - np.count_nonzero(members)
+            outside[start:stop] = row[~members]
+        # The middle of the residuals is that of their logarithms, both of them for an even number.
+        middle = [(len(outside) - 1) // 2, len(outside) // 2]
+        outside.partition(middle)
+        typical = np.exp(-outside[middle].astype(np.float64)).mean()
         return max(_SHARE * float(typical), _SMALLEST_RESIDUAL)
 
     def smooth(self, raw, resolution):

@@ -32,11 +32,12 @@ def augmented(records, augment):
     return [records, *further]
 
 
-def _as_slice(columns):
-    """Columns in unbroken order as a slice, which reads the pool without copying it."""
+def _take(values, columns):
+    """Columns, the last axis, of an array; those in unbroken order without copying them."""
     start, stop = columns[0], columns[0] + len(columns)
-    in_order = start >= 0 and np.array_equal(columns, np.arange(start, stop))
-    return slice(start, stop) if in_order else columns
+    if start >= 0 and np.array_equal(columns, np.arange(start, stop)):
+        return np.asarray(values[..., start:stop])
+    return np.asarray(values.take(columns, axis=-1))
 
 
 class PoolLookup:
@@ -60,13 +61,16 @@ class PoolLookup:
             if given and self.resolution != "auto":
                 self.resolution_[t] = self.resolution
             else:
-                self.resolution_[t] = evidence.find_resolution(raw, dtype, ~self.membership_)
+                self.resolution_[t] = evidence.find_resolution(raw, dtype, self.membership_)
             n_bad = 0
             for row in raw.reshape(-1, raw.shape[-1]):
                 row[:] = evidence.smooth(row, self.resolution_[t])
                 n_bad += np.count_nonzero(~np.isfinite(row))
             self._check_smoothed(n_bad)
-        self._fingerprint, self._column = np.unique(records.fingerprint, return_index=True)
+        self._fingerprint, self._column, self._place = np.unique(
+            records.fingerprint, return_index=True, return_inverse=True
+        )
+        self._n_inside = self.membership_.sum(axis=0)
         self.scale_ = self._find_scale()
 
     def _check_smoothed(self, n_bad):
@@ -85,8 +89,9 @@ class PoolLookup:
         """Root mean squared residual of records that a model was not trained on (regressors)."""
         if self.signal_ != "log_residual":
             return None
-        squared = np.exp(-2 * self.signals_[0, 0].astype(np.float64))
-        return float(np.sqrt(squared[~self.membership_].mean()))
+        models = zip(self.signals_[0, 0], self.membership_, strict=True)
+        sums = [np.exp(-2 * row[~inside].astype(np.float64)).sum() for row, inside in models]
+        return float(np.sqrt(sum(sums) / np.count_nonzero(~self.membership_)))
 
     def first(self, n_estimators):
         """A pool of the first models alone.
@@ -107,6 +112,7 @@ class PoolLookup:
             values = getattr(self, name)
             setattr(pool, name, None if values is None else values[:n_estimators])
         pool.signals_ = self.signals_[:, :, :n_estimators]
+        pool._n_inside = pool.membership_.sum(axis=0)
         return pool
 
     def check_temperature(self, temperature):
@@ -149,9 +155,10 @@ class PoolLookup:
             -1 for a record that the pool does not hold.
         """
         prints = records.fingerprint
-        position = np.minimum(
-            np.searchsorted(self._fingerprint, prints), len(self._fingerprint) - 1
-        )
+        # Most often they are the records of the pool in its own order: no need to search.
+        if np.array_equal(self._fingerprint[self._place], prints):
+            return self._column[self._place]
+        position = np.searchsorted(self._fingerprint[:-1], prints)
         return np.where(self._fingerprint[position] == prints, self._column[position], -1)
 
     def _known_columns(self, records):
@@ -169,24 +176,14 @@ class PoolLookup:
         return self._known_columns(records) if self.estimators_ is None else self.locate(records)
 
     def inside(self, columns):
-        """Membership in the training sets.
-
-        Parameters
-        ----------
-        columns : ndarray of shape (n,)
-            As :meth:`locate` gives them.
-
-        Returns
-        -------
-        inside : ndarray of shape (n_estimators, n), dtype bool
-            False for column -1.
-        """
-        columns, known = _as_slice(columns), columns >= 0
-        inside = self.membership_[:, columns]
-        return inside if isinstance(columns, slice) else inside & known
+        """Which models were trained on the records of some columns; none for column -1."""
+        inside = _take(self.membership_, columns)
+        return inside if (columns >= 0).all() else inside & (columns >= 0)
 
     def blocks(self, records, temperature, size):
-        """Evidence and training sets, some records at a time.
+        """Evidence and training sets, some records at a time, in the order of the pool's columns.
+
+        A memory-mapped array of evidence may be larger than the memory.
 
         Parameters
         ----------
@@ -199,21 +196,27 @@ class PoolLookup:
 
         Yields
         ------
-        rows : slice
+        rows : slice or ndarray of shape (n_rows,)
             Which of the records.
         evidence : ndarray of shape (n_queries, n_estimators, n_rows), dtype float32
             As :meth:`evidence` gives it.
         inside : ndarray of shape (n_estimators, n_rows), dtype bool
             As :meth:`inside` gives it.
+        n_inside : ndarray of shape (n_rows,)
+            Number of models that were trained on each record.
         """
         t = self._temperature_index(temperature)
         columns = self._usable_columns(records)
+        order = None if (np.diff(columns) >= 0).all() else np.argsort(columns, kind="stable")
         for rows in gen_batches(len(records), size):
-            yield rows, self._evidence_of(records, columns, rows, t), self.inside(columns[rows])
+            rows = rows if order is None else order[rows]
+            some = columns[rows]
+            n_inside = np.where(some >= 0, self._n_inside[some], 0)
+            yield rows, self._evidence_of(records, columns, rows, t), self.inside(some), n_inside
 
     def _evidence_of(self, records, columns, rows, t):
         columns = columns[rows]
-        evidence = self.signals_[t][:, :, _as_slice(columns)]
+        evidence = _take(self.signals_[t], columns)
         unknown = np.flatnonzero(columns < 0)
         if len(unknown):
             evidence[:, :, unknown] = self._ask_models(records[rows][unknown], t)

@@ -40,10 +40,14 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         Model as the victim was made by, Pipelines included. It is cloned, so a fitted or frozen
         model serves as well.
     n_estimators : int, default=64
-        Number of shadow models, even.
+        Number of shadow models, even where they come in pairs.
     max_samples : float or int, default=0.5
         Training records of each model, as a fraction of all (at most 0.5) or a number. Below one
         half, each record is in for fewer models than out.
+    paired : bool, default=True
+        Whether models come in complementary pairs. With False the training set of each model is
+        drawn by itself, so that their number may be odd and a record is in for half of the models
+        on average only.
     augment : callable, default=None
         Takes records and returns a sequence of further Records of the same length, such as
         shifted images; attacks then use the victim's and the models' answers to all of them.
@@ -133,6 +137,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
             Interval(Real, 0, 0.5, closed="right"),
             Interval(Integral, 1, None, closed="left"),
         ],
+        "paired": ["boolean"],
         "augment": [callable, None],
         "temperatures": [tuple, list],
         "store": [StrOptions({"signals", "outputs", "models"})],
@@ -151,6 +156,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         n_estimators=64,
         *,
         max_samples=0.5,
+        paired=True,
         augment=None,
         temperatures=(1.0, 2.0),
         store="signals",
@@ -165,6 +171,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.max_samples = max_samples
+        self.paired = paired
         self.augment = augment
         self.temperatures = temperatures
         self.store = store
@@ -190,29 +197,13 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         -------
         self : ShadowPool
         """
-        self._check_parameters()
-        check_records(records)
-        refuse_trained_module(unwrap(self.estimator))
-        checkpoint = self._find_checkpoint()
-        entropy = self._draw_entropy(checkpoint)
-        seeds = np.random.SeedSequence(entropy).spawn(1 + self.n_estimators)
-        self.membership_ = self._draw_membership(records, seeds[0])
-        job = PoolJob(
-            estimator=unwrap(self.estimator),
-            data=PoolData([one.X for one in augmented(records, self.augment)], records.y),
-            membership=self.membership_,
-            seeds=seeds[1:],
-            settings=PoolSettings(tuple(self.temperatures), self.resolution, self.store),
-            n_jobs=self.n_jobs,
-        )
+        checkpoint, entropy = self._start(records)
+        job = self._make_job(records, entropy)
         backend, self.backend_reason_ = choose_backend(job, self.batched)
         self.backend_ = backend.name
         if checkpoint is not None:
-            design = {"max_samples": self.max_samples}
-            checkpoint.open(describe_job(job, records, entropy, design, backend.name))
-        results = run_or_resume(backend, job, checkpoint)
-        dtype, steps = self._collect(results, len(records))
-        self._set_lookup(records, tuple(self.temperatures), dtype, steps)
+            checkpoint.open(describe_job(job, records, entropy, self._design(), backend.numbers))
+        self._collect(run_or_resume(backend, job, checkpoint), records)
         return self
 
     @classmethod
@@ -272,12 +263,38 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         pool._set_lookup(records, (1.0,), scores.dtype, np.zeros(len(scores)))
         return pool
 
+    def _start(self, records):
+        """Check what is given; the checkpoint and the numbers that all seeds come from."""
+        self._check_parameters()
+        check_records(records)
+        refuse_trained_module(unwrap(self.estimator))
+        checkpoint = self._find_checkpoint()
+        return checkpoint, self._draw_entropy(checkpoint)
+
+    def _make_job(self, records, entropy):
+        """Draw the training sets; all that a backend has to know."""
+        seeds = np.random.SeedSequence(entropy).spawn(1 + self.n_estimators)
+        self.membership_ = self._draw_membership(records, seeds[0])
+        return PoolJob(
+            estimator=unwrap(self.estimator),
+            data=PoolData([one.X for one in augmented(records, self.augment)], records.y),
+            membership=self.membership_,
+            seeds=seeds[1:],
+            settings=PoolSettings(tuple(self.temperatures), self.resolution, self.store),
+            n_jobs=self.n_jobs,
+        )
+
+    def _design(self):
+        """Parameters of the sampling, as a checkpoint keeps them."""
+        design = {"max_samples": self.max_samples}
+        return design if self.paired else {**design, "paired": False}
+
     def _check_parameters(self):
         validate_params_of(self)
-        if self.n_estimators % 2:
+        if self.paired and self.n_estimators % 2:
             raise ValueError(
-                "n_estimators must be even, as shadow models come in complementary pairs; "
-                f"got {self.n_estimators}."
+                "n_estimators must be even, as shadow models come in complementary pairs "
+                f"(paired=False draws each by itself); got {self.n_estimators}."
             )
         positive = [isinstance(one, Real) and one > 0 for one in self.temperatures]
         if not positive or not all(positive):
@@ -321,10 +338,12 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
                 "least 2 units."
             )
         strata = find_strata(records.y, is_classifier(unwrap(self.estimator)))
-        rngs = [np.random.default_rng(child) for child in seeds.spawn(self.n_estimators // 2)]
-        return np.concatenate([draw_halves(units, strata, n_samples, rng) for rng in rngs])
+        n_draws = self.n_estimators // 2 if self.paired else self.n_estimators
+        rngs = [np.random.default_rng(child) for child in seeds.spawn(n_draws)]
+        draws = [draw_halves(units, strata, n_samples, rng) for rng in rngs]
+        return np.concatenate(draws) if self.paired else np.array([first for first, _ in draws])
 
-    def _collect(self, results, n_records):
+    def _collect(self, results, records):
         """Write what the workers return into place as it arrives."""
         caught, steps = [], np.zeros(self.n_estimators)
         models = [None] * self.n_estimators
@@ -335,7 +354,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         for k, result in progress:
             if self.signals_ is None:
                 n_temperatures, n_queries, _ = result.raw.shape
-                shape = (n_temperatures, n_queries, self.n_estimators, n_records)
+                shape = (n_temperatures, n_queries, self.n_estimators, len(records))
                 self.signals_ = np.empty(shape, dtype=np.float32)
             self.signals_[:, :, k] = result.raw
             if result.outputs is not None:
@@ -348,7 +367,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         self.signal_, self.output_kind_ = result.evidence, result.kind
         self.classes_ = result.classes
         self.estimators_ = models if self.store == "models" else None
-        return result.dtype, steps
+        self._set_lookup(records, tuple(self.temperatures), result.dtype, steps)
 
     # Named in the class itself, as set_output wraps no inherited method.
     transform = PoolLookup.transform

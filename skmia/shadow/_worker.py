@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from ..utils._containers import take_rows
+from ..utils._containers import pack, take_rows, unpack
 from ..victims._query import query_victim
 from ._evidence import evidence_of
 from ._seeding import isolated_randomness, seed_estimator
@@ -18,6 +18,14 @@ class PoolData(NamedTuple):
 
     queries: list  # features of the records, then of each augmentation
     y: np.ndarray
+
+    def packed(self):
+        """The same in arrays, which joblib maps into the memory of workers; tensors it sends."""
+        return self._replace(queries=[pack(X) for X in self.queries])
+
+    def unpacked(self):
+        """The records as they were before :meth:`packed`."""
+        return self._replace(queries=[unpack(X) for X in self.queries])
 
 
 class PoolSettings(NamedTuple):
@@ -69,6 +77,41 @@ def _fit(estimator, X, y, n_records):
         ) from error
 
 
+def _train(estimator, data, inside, seeds):
+    model = clone(estimator)
+    seed_estimator(model, seeds)
+    members = np.flatnonzero(inside)
+    _fit(model, take_rows(data.queries[0], members), data.y[members], len(data.y))
+    return model
+
+
+def train_model(estimator, data, inside, seeds):
+    """Train a clone of the estimator on some records, as :func:`fit_shadow` does, and ask nothing.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Cloned, never changed.
+    data : PoolData
+        The records.
+    inside : ndarray of shape (n,), dtype bool
+        Training records.
+    seeds : numpy SeedSequence
+        Randomness of this model.
+
+    Returns
+    -------
+    model : estimator
+        Fitted.
+    caught : list of (category, str)
+        Warnings of its training.
+    """
+    with isolated_randomness(seeds), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        model = _train(estimator, data, inside, seeds)
+    return model, [(one.category, str(one.message)) for one in caught]
+
+
 def fit_shadow(estimator, data, inside, seeds, settings):
     """Train a clone of the estimator on some records and take its evidence on all of them.
 
@@ -89,12 +132,9 @@ def fit_shadow(estimator, data, inside, seeds, settings):
     -------
     result : ShadowResult
     """
-    model = clone(estimator)
-    seed_estimator(model, seeds)
-    members = np.flatnonzero(inside)
     with isolated_randomness(seeds), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
-        _fit(model, take_rows(data.queries[0], members), data.y[members], len(data.y))
+        model = _train(estimator, data, inside, seeds)
         answers = [ask_model(model, X, data.y) for X in data.queries]
     return summarise_model(
         answers, data.y, settings, model, [(one.category, str(one.message)) for one in caught]
@@ -140,7 +180,7 @@ def summarise_model(answers, y, settings, model, caught):
     )
 
 
-def warn_once(caught, n_models):
+def warn_once(caught, n_models, what="shadow models"):
     """Pass on each distinct warning of the workers once, with the number of models it came from."""
     for (category, message), count in Counter(caught).items():
-        warnings.warn(f"{count} of {n_models} shadow models: {message}", category, stacklevel=4)
+        warnings.warn(f"{count} of {n_models} {what}: {message}", category, stacklevel=4)

@@ -176,6 +176,22 @@ def test_correctness_alone_gives_the_generalisation_gap_of_each_class_or_nothing
     assert max(gaps) > 0.1  # the forest is right on its members and often wrong on others
 
 
+def test_one_attack_model_for_all_classes_is_not_told_the_class(audit):
+    records = audit.records
+
+    def features(p):
+        return FEATURES["confidence"](p, records)
+
+    estimator = LogisticRegression(tol=1e-8, max_iter=2000)
+    attack = audit.attack(features=["confidence"], attack_estimator=estimator, per_class=False)
+    assert attack.estimators_ == {}
+    model = fit_by_hand(audit.pool, records, features)
+    X = features(audit.model.predict_proba(records.X).astype(np.float32))
+    np.testing.assert_allclose(
+        attack.score_samples(records), model.predict_proba(X)[:, 1], rtol=1e-3, atol=1e-4
+    )
+
+
 def test_answers_may_be_stored_or_asked_anew(audit):
     kept = ShadowPool(audit.pool.estimator, N_MODELS, store="models", random_state=0).fit(
         audit.records

@@ -9,6 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Outputs, Records, ShadowPool
 from skmia.attacks import RMIA, CalibratedAttack, LiRA, ThresholdAttack
+from skmia.metrics import tpr_at_fpr_score
 from skmia.model_selection import leave_one_model_out, power_curve
 
 SHIFT = 1.5
@@ -55,6 +56,25 @@ def test_a_model_is_scored_as_a_victim_by_the_pool_without_its_pair(world, attac
     # The pooled variance is that of the whole pool, hence the tolerance.
     by_hand = alone.fit(records).score_samples(records.with_fields(outputs=answers))
     assert power["auc"].item() == pytest.approx(roc_auc_score(inside[5], by_hand), abs=2e-4)
+
+
+@pytest.mark.parametrize("attack", [LiRA(), CalibratedAttack(reference="rank")], ids=str)
+def test_power_is_what_the_metrics_say(world, attack):
+    # A rank takes few values, so that scores tie.
+    records = world[0]
+    attack.set_params(shadows=pool_of(world))
+    rates = [0, 0.005, 0.01, 0.3, 1]
+    power = leave_one_model_out(attack, records, models=[5, 12], max_fprs=rates)
+    attack.fit(records)
+    for _, scores, members in attack._score_pseudo_victims(records, np.array([5, 12])):
+        for row, some, truth in zip(power.itertuples(index=False), scores, members, strict=True):
+            assert (row.n_members, row.n_nonmembers) == (truth.sum(), (~truth).sum())
+            assert row.auc == pytest.approx(roc_auc_score(truth, some), abs=1e-12)
+            for rate, tpr in zip(rates, row[3:], strict=True):
+                if rate * row.n_nonmembers < 10:
+                    assert np.isnan(tpr)
+                else:
+                    assert tpr == pytest.approx(tpr_at_fpr_score(truth, some, max_fpr=rate))
 
 
 def test_power_in_a_gaussian_world_is_the_known_one(world):

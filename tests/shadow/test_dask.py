@@ -1,16 +1,23 @@
 """A pool on a dask cluster gives the numbers of a local one, also when a worker dies."""
 
 import os
+import pickle
 import signal
-import threading
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import sparse
+from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia import ShadowPool
+from skmia import Records, ShadowPool
+from skmia.attacks import LiRA
 from skmia.datasets import make_membership_problem
 
 distributed = pytest.importorskip("distributed")
@@ -24,7 +31,7 @@ def client():
     """Two worker processes on this machine."""
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -49,17 +56,136 @@ def test_numbers_are_those_of_a_local_fit(client, records, model):
     np.testing.assert_array_equal(pool.membership_, local.membership_)
 
 
-def test_a_killed_worker_costs_no_model(client, records, tmp_path):
-    forest = RandomForestClassifier(60)
-    pool = ShadowPool(forest, 16, random_state=0, checkpoint=tmp_path / "pool")
-    processes = client.run(os.getpid)
-    timer = threading.Timer(0.5, os.kill, (next(iter(processes.values())), signal.SIGKILL))
-    timer.start()
+def shifted(records):
+    return [Records(records.X + 1, records.y)]
+
+
+@pytest.mark.parametrize("container", [np.asarray, pd.DataFrame, sparse.csr_array])
+def test_whatever_holds_the_records_and_is_stored(client, records, container):
+    records = Records(container(records.X), records.y)
+    augment = shifted if container is np.asarray else None
+    model = DecisionTreeClassifier(max_depth=4)
+    pool = ShadowPool(model, 4, augment=augment, store="outputs", random_state=0)
+    local = clone(pool).fit(records)
     with joblib.parallel_config("dask"):
         pool.fit(records)
-    assert not timer.is_alive()
-    # Bitwise the same: the seeds belong to the models, not to the workers.
-    local = ShadowPool(forest, 16, random_state=0).fit(records)
     np.testing.assert_array_equal(pool.signals_, local.signals_)
-    client.wait_for_workers(2)
-    assert set(client.run(os.getpid).values()) != set(processes.values())
+    np.testing.assert_array_equal(pool.outputs_, local.outputs_)
+
+
+def test_a_client_alone_changes_nothing(client, records):
+    pool = ShadowPool(DecisionTreeClassifier(), 2, random_state=0).fit(records)
+    assert pool.backend_ == "joblib"
+    with joblib.parallel_config("dask"):
+        assert ShadowPool(LogisticRegression(), 2).fit(records).backend_ == "linear"
+
+
+def test_records_travel_once_and_not_with_each_task(client, records, monkeypatch):
+    submit, weights = client.submit, []
+
+    def weighing_submit(*arguments, **settings):
+        weights.append(len(pickle.dumps(arguments[1:])))
+        return submit(*arguments, **settings)
+
+    monkeypatch.setattr(client, "submit", weighing_submit)
+    records = Records(np.repeat(records.X, 50, axis=1), records.y)
+    with joblib.parallel_config("dask"):
+        ShadowPool(DecisionTreeClassifier(max_depth=2), 8).fit(records)
+    assert len(weights) == 9
+    assert weights[0] > records.X.nbytes
+    assert max(weights[1:]) < records.X.nbytes / 100
+
+
+def test_a_failure_is_told_as_a_local_one_is(client, records):
+    with joblib.parallel_config("dask"), pytest.raises(RuntimeError, match="could not be trained"):
+        ShadowPool(DecisionTreeClassifier(max_depth=-1), 4).fit(records)
+
+
+def test_a_folder_goes_on_elsewhere(client, records, tmp_path):
+    model = DecisionTreeClassifier(max_depth=4)
+    pool = ShadowPool(model, 4, checkpoint=tmp_path / "pool", random_state=0).fit(records)
+    larger = clone(pool).set_params(n_estimators=8)
+    with joblib.parallel_config("dask"):
+        larger.fit(records)
+    assert (pool.backend_, larger.backend_) == ("joblib", "dask")
+    for folder in (tmp_path / "pool", None):
+        local = clone(larger).set_params(checkpoint=folder).fit(records)
+        np.testing.assert_array_equal(local.signals_, larger.signals_)
+
+
+def test_pools_that_are_fitted_on_the_workers_do_not_wait_for_each_other(client):
+    records, membership = make_membership_problem(100, random_state=0)
+    model = DecisionTreeClassifier(max_depth=4, random_state=0)
+    victim = FrozenEstimator(
+        clone(model).fit(records.X[membership == 1], records.y[membership == 1])
+    )
+    pool = ShadowPool(model, 2, store="models", random_state=0)
+    attack = LiRA(victim, shadows=pool, online=False)
+    local = cross_val_score(attack, records, membership, cv=3)
+    with joblib.parallel_config("dask"):  # more folds than workers
+        np.testing.assert_array_equal(cross_val_score(attack, records, membership, cv=3), local)
+
+
+def test_workers_with_many_threads_are_warned_of(records):
+    pool = ShadowPool(DecisionTreeClassifier(), 4, random_state=0)
+    with (
+        distributed.Client(
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0"
+        ),
+        joblib.parallel_config("dask"),
+        pytest.warns(UserWarning, match="threads_per_worker=1"),
+    ):
+        signals = clone(pool).fit(records).signals_
+    np.testing.assert_array_equal(signals, pool.fit(records).signals_)
+
+
+def make_fatal(markers, n_deaths):
+    """A tree that ends the process it is trained in, the first few times."""
+
+    # Defined here, it travels to the workers by value, as they cannot import this module.
+    class FatalTree(DecisionTreeClassifier):
+        def fit(self, X, y):
+            if len(list(markers.iterdir())) < n_deaths:
+                (markers / str(os.getpid())).touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            return super().fit(X, y)
+
+    return FatalTree()
+
+
+def test_a_killed_worker_costs_no_model(client, records, tmp_path):
+    pool = ShadowPool(make_fatal(tmp_path, 1), 8, random_state=0)
+    with joblib.parallel_config("dask"):
+        signals = clone(pool).fit(records).signals_
+    assert len(list(tmp_path.iterdir())) == 1
+    # Bitwise the same: the seeds belong to the models, not to the workers.
+    np.testing.assert_array_equal(signals, pool.fit(records).signals_)
+
+
+@pytest.mark.slow
+def test_the_only_worker_may_die_and_come_back(records, tmp_path):
+    pool = ShadowPool(make_fatal(tmp_path, 2), 8, random_state=0)
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster),
+        joblib.parallel_config("dask"),
+    ):
+        signals = clone(pool).fit(records).signals_
+    assert len(list(tmp_path.iterdir())) == 2
+    np.testing.assert_array_equal(signals, pool.fit(records).signals_)
+
+
+@pytest.mark.slow
+def test_a_cluster_may_start_its_workers_when_there_is_work(records):
+    with (
+        distributed.LocalCluster(
+            n_workers=0, threads_per_worker=1, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster),
+    ):
+        cluster.adapt(minimum=0, maximum=1, interval="100ms")
+        with joblib.parallel_config("dask", wait_for_workers_timeout=60):
+            pool = ShadowPool(DecisionTreeClassifier(), 4, random_state=0).fit(records)
+    assert pool.backend_ == "dask"

@@ -120,10 +120,10 @@ def test_unit_of_a_real_target_shifts_the_evidence_by_its_logarithm(unit):
 
 def test_residual_step_is_a_share_of_what_unseen_records_show():
     evidence = evidence_named("log_residual")
-    outside = np.array([[True, True, True, False, False, False]])
+    inside = np.array([[False, False, False, True, True, True]])
     with np.errstate(divide="ignore"):
         raw = -np.log(np.array([[[2.0, 4.0, 7.0, 0.0, 0.0, 1e-9]]]))
-    np.testing.assert_allclose(evidence.find_resolution(raw, np.float64, outside), 0.1 * 4.0)
+    np.testing.assert_allclose(evidence.find_resolution(raw, np.float64, inside), 0.1 * 4.0)
 
 
 def test_likelihood_of_a_residual_is_normal():

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from skmia import Records, ShadowPool
+from skmia.exceptions import CheckpointError
 from skmia.shadow._sampling import draw_halves, find_strata, find_units
 
 
@@ -167,6 +168,33 @@ def test_no_model_is_left_without_records():
             records = distinct_records(n_records)
             inside = fit_pool(records, 32, max_samples=max_samples).membership_
             assert inside.any(axis=1).all()
+
+
+def test_unpaired_models_have_halves_of_their_own():
+    y = np.repeat([0, 1], [1500, 500])
+    inside = fit_pool(distinct_records(2000, y), 7, paired=False).membership_
+    assert inside.shape == (7, 2000)
+    assert set(inside.sum(axis=1)) == {1000}
+    assert np.abs(inside[:, y == 1].sum(axis=1) - 250).max() <= 1
+    # Two independent halves agree on 1000 of 2000 records, sd 22.
+    agreement = [(inside[i] == inside[j]).sum() for i in range(7) for j in range(i)]
+    assert np.abs(np.array(agreement) - 1000).max() < 5 * 22.4
+
+
+def test_unpaired_pool_grows_as_a_paired_one_does():
+    records = distinct_records(60)
+    small, large = fit_pool(records, 3, paired=False), fit_pool(records, 8, paired=False)
+    np.testing.assert_array_equal(small.membership_, large.membership_[:3])
+    grown = ShadowPool(DummyClassifier(), 3, paired=False, warm_start=True, random_state=0)
+    grown.fit(records).set_params(n_estimators=8).fit(records)
+    np.testing.assert_array_equal(grown.signals_, large.signals_)
+
+
+def test_an_unpaired_pool_is_another_pool_to_a_checkpoint(tmp_path):
+    records = distinct_records(20)
+    fit_pool(records, checkpoint=tmp_path)
+    with pytest.raises(CheckpointError, match="differs in sampling"):
+        fit_pool(records, paired=False, checkpoint=tmp_path)
 
 
 def test_smaller_pool_is_the_beginning_of_a_larger_one():

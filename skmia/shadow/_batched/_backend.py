@@ -1,18 +1,12 @@
 """The backend of a shadow pool that trains many skorch nets in one program."""
 
-import warnings
-from collections import Counter
-from contextlib import contextmanager
+from functools import partial
+
+from joblib import effective_n_jobs
 
 from .._backends import Backend
-from .._seeding import isolated_randomness
-from .._worker import ask_model, fit_shadow, summarise_model
+from .._groups import run_groups
 from ._plan import find_net, why_not_estimator, why_not_rows
-
-# Bytes that a chunk of models may take, besides the records.
-_MEMORY = 512 * 2**20
-# Rows that a trained net is asked for at once: bounds its activations.
-_ROWS = 8192
 
 
 class BatchedTorchBackend(Backend):
@@ -26,15 +20,16 @@ class BatchedTorchBackend(Backend):
 
     Parameters
     ----------
-    memory : int, default=512 MiB
-        Bytes that the models trained at once may take; the records come on top.
+    memory : int, default=None
+        Bytes that the models trained at once may take; the records come on top. None takes 512 MiB
+        on a CPU, shared by all processes, and half of what is free on a GPU.
     generic : bool, default=False
         Whether plain perceptrons too take the path for any module.
     """
 
     name = "torch"
 
-    def __init__(self, memory=_MEMORY, generic=False):
+    def __init__(self, memory=None, generic=False):
         self.memory = memory
         self.generic = generic
 
@@ -49,89 +44,21 @@ class BatchedTorchBackend(Backend):
         return why_not_trained(job, self.generic)
 
     def run(self, job, models):
-        from ._prepare import shared_table
+        from ._group import train_group
 
-        table, models = shared_table(job), list(models)
-        while models:
-            size = self._chunk_size(job, models[0], table)
-            chunk, models = models[:size], models[size:]
-            yield from self._run_chunk(job, chunk, table)
+        if str(find_net(job.estimator).device) != "cpu":
+            job = job._replace(n_jobs=1)  # one process keeps the whole device busy
+        train = partial(train_group, generic=self.generic)
+        yield from run_groups(job, models, self._count_together, train)
 
-    def _chunk_size(self, job, k, table):
-        from ._memory import bytes_per_model
-        from ._prepare import prepare
+    def _count_together(self, job):
+        from ._memory import bytes_per_model, memory_for
+        from ._prepare import prepare, shared_table
 
+        table = shared_table(job)
         try:
-            first = prepare(job, k, table)
+            first = prepare(job, 0, table)
         except Exception:  # told by the ordinary path, when its turn comes
             return 1
-        return max(1, self.memory // bytes_per_model(first, table))
-
-    def _run_chunk(self, job, chunk, table):
-        trained = self._train(job, chunk, table)
-        for k in chunk:
-            one = trained.pop(k, None)
-            if one is None:
-                inside, seeds = job.membership[k], job.seeds[k]
-                yield k, fit_shadow(job.estimator, job.data, inside, seeds, job.settings)
-            else:
-                yield k, _summarise(one, job, k)
-
-    def _train(self, job, chunk, table):
-        """The models of a chunk that can be trained together, trained."""
-        from ._prepare import prepare
-        from ._train import Training
-
-        prepared = {}
-        for k in chunk:
-            try:
-                prepared[k] = prepare(job, k, table)
-            except Exception:  # the ordinary path raises it again, in its own words
-                continue
-        if prepared:
-            usual = Counter(one.signature for one in prepared.values()).most_common(1)[0][0]
-            prepared = {k: one for k, one in prepared.items() if one.signature == usual}
-            try:
-                training = Training(list(prepared.values()), table, self.generic)
-                training.run(training.net.max_epochs)
-            except Exception as error:
-                warnings.warn(
-                    f"{len(chunk)} shadow models are trained one after the other, as their joint "
-                    f"training failed ({type(error).__name__}: {error}).",
-                    RuntimeWarning,
-                    stacklevel=2,
-                )
-                return {}
-        return prepared
-
-
-def _summarise(prepared, job, k):
-    with isolated_randomness(job.seeds[k]), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("default")
-        with _asked_in_bulk(prepared):
-            answers = [ask_model(prepared.model, X, job.data.y) for X in job.data.queries]
-    caught = prepared.warnings + [(one.category, str(one.message)) for one in caught]
-    return summarise_model(answers, job.data.y, job.settings, prepared.model, caught)
-
-
-@contextmanager
-def _asked_in_bulk(prepared):
-    """Answer from whole tensors: a DataLoader collects its batches record by record."""
-    import torch
-    from skorch.utils import to_device
-
-    from ._prepare import as_table_rows
-
-    net = prepared.net
-
-    def forward_iter(X, training=False, device="cpu"):
-        net._set_training(False)
-        with torch.no_grad():
-            for rows in as_table_rows(X, prepared.dtype, net.device).split(_ROWS):
-                yield to_device(net.infer(rows), device)
-
-    net.forward_iter = forward_iter
-    try:
-        yield
-    finally:
-        del net.__dict__["forward_iter"]
+        memory = memory_for(first.device) if self.memory is None else self.memory
+        return max(1, memory // effective_n_jobs(job.n_jobs) // bytes_per_model(first, table))

@@ -20,12 +20,20 @@ class Engine(ABC):
     ----------
     stack : Stack
         Their weights.
+    takes_sums : bool
+        Whether the rows that are handed to it come without their zeros.
     """
+
+    takes_sums = False
 
     def __init__(self, nets, labels):
         self.net = nets[0]
         self.total_loss = TotalLoss(self.net, labels)
         self.stack = Stack([net.module_ for net in nets])
+
+    def restore(self):
+        """Trained parameters of all models by their names in the module."""
+        return self.stack.trained
 
     @abstractmethod
     def sites(self, x):

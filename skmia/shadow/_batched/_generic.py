@@ -92,8 +92,7 @@ class GenericEngine(Engine):
 
     def gradients(self, models, x, y, masks):
         leaves = {
-            name: stacked[models].detach().requires_grad_()
-            for name, stacked in self.stack.trained.items()
+            name: one.detach().requires_grad_() for name, one in self.stack.part(models).items()
         }
         fixed = {name: stacked[models] for name, stacked in self.stack.fixed.items()}
         out = vmap(self._forward, randomness="error")(leaves, fixed, x, masks)

@@ -8,6 +8,14 @@ import torch
 _COPIES = 6
 # An activation, its gradient, and what the steps between them keep.
 _ACTIVATIONS = 3
+_BYTES_ON_CPU = 512 * 2**20
+
+
+def memory_for(device):
+    """Bytes that models trained at once may take: half of what is free on a GPU."""
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[0] // 2
+    return _BYTES_ON_CPU
 
 
 def bytes_per_model(prepared, table):
@@ -30,12 +38,12 @@ def bytes_per_model(prepared, table):
     n_rows = len(prepared.rows)
     batch = n_rows if batch == -1 else min(batch, n_rows)
     weights = sum(p.numel() * p.element_size() for p in prepared.net.module_.parameters())
-    one = own.X[prepared.rows[:2]]
+    one = own.take_dense(prepared.rows[:2])
     gathered = one[0].numel() * one.element_size() * batch
     activations = _activation_bytes(prepared.net.module_, one) * batch
     rows = 16 * n_rows  # the order of the batches
     if table is None:
-        rows += sum(2 * part.numel() * part.element_size() for part in own)
+        rows += sum(2 * part.numel() * part.element_size() for part in own.tensors)
     return max(1, _COPIES * weights + gathered + _ACTIVATIONS * activations + rows)
 
 

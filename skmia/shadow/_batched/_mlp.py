@@ -1,9 +1,12 @@
 """Plain multilayer perceptrons, with features first and the backward pass written out.
 
 The activations of all models are an array (n_models, n_units, batch): products with the weights
-then read and write along the batch, which is the long side where the layers are narrow.
+then read and write along the batch, which is the long side where the layers are narrow. Only the
+sums that stand for a first layer on one-hot columns come with the units of a record side by side,
+and what belongs to them is laid out as they are.
 """
 
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -13,20 +16,24 @@ from torch.nn import functional as F
 
 from ._dropout import is_active
 from ._engine import Engine
+from ._onehot import SummedLayer
+from ._stack import in_whole_registers
 
 _aten = torch.ops.aten
 
-# Activation: derivative from (gradient, input, output).
-_BACKWARD = {
-    "relu": lambda d, z, h: _aten.threshold_backward(d, h, 0),
-    "tanh": lambda d, z, h: _aten.tanh_backward(d, h),
-    "sigmoid": lambda d, z, h: _aten.sigmoid_backward(d, h),
-}
 _FORWARD = {
-    "relu": torch.relu,
-    "tanh": torch.tanh,
-    "sigmoid": torch.sigmoid,
+    "relu": torch.relu_,
+    "tanh": torch.tanh_,
+    "sigmoid": torch.sigmoid_,
 }
+# In place: takes the gradient of an activation's output, and the output.
+_BACKWARD = {
+    "relu": lambda d, h: _aten.threshold_backward.grad_input(d, h, 0, grad_input=d),
+    "tanh": lambda d, h: _aten.tanh_backward.grad_input(d, h, grad_input=d),
+    "sigmoid": lambda d, h: _aten.sigmoid_backward.grad_input(d, h, grad_input=d),
+}
+# What has nothing to round.
+_EXACT = {"relu"}
 _MODULES = {nn.ReLU: "relu", nn.Tanh: "tanh", nn.Sigmoid: "sigmoid"}
 _FUNCTIONS = {
     F.relu: "relu",
@@ -190,12 +197,18 @@ class MLPEngine(Engine):
         What their module is.
     labels : Tensor
         All targets.
+    columns : Columns, default=None
+        How the rows are stored, where it is without their zeros.
     """
 
-    def __init__(self, nets, chain, labels):
+    def __init__(self, nets, chain, labels, columns=None):
         super().__init__(nets, labels)
         self.chain = chain
         self.widths = [len(self.stack.trained[one.weight][0]) for one in chain.layers]
+        self.summed = None
+        if columns is not None:
+            weight, bias, _ = chain.layers[0]
+            self.summed = SummedLayer(weight, bias, self.stack, columns)
         criterion = self.net.criterion_
         self.is_softmax = (
             self.total_loss.by_label
@@ -204,53 +217,70 @@ class MLPEngine(Engine):
             and criterion.label_smoothing == 0
         )
 
+    @property
+    def takes_sums(self):
+        return self.summed is not None
+
     def sites(self, x):
         sites = [(self.chain.dropout, tuple(x.shape))] if self.chain.dropout else []
         for width, layer in zip(self.widths, self.chain.layers):
             sites += [(p, (len(x), width)) for kind, p in layer.steps if kind == "dropout"]
         return sites
 
+    def restore(self):
+        trained = super().restore()
+        return self.summed.restore(trained) if self.takes_sums else trained
+
     @torch.no_grad()
     def gradients(self, models, x, y, masks):
+        if not self.takes_sums:
+            x, masks = self._open(x, masks)
+        trained = self.stack.part(models)
+        z, inputs, tapes = self._forward(trained, x, masks)
+        d = _softmax_head(z, y) if self.is_softmax else self._head(z, y)
+        gradients = {}
+        for i in range(len(self.chain.layers) - 1, -1, -1):
+            layer = self.chain.layers[i]
+            if i == 0 and self.takes_sums:
+                gradients |= self.summed.gradients(d, trained, x)
+                break
+            gradients[layer.weight] = torch.bmm(d, inputs[i].transpose(1, 2))
+            if layer.bias:
+                gradients[layer.bias] = d.sum(2)
+            if i:
+                d = self._send_back(trained[layer.weight], d, i)
+                for backward in reversed(tapes[i - 1]):
+                    d = backward(d)
+        return [gradients[name] for name in trained]
+
+    def _open(self, x, masks):
+        """Rows as the first Linear takes them, and the masks that are left."""
         if self.chain.flatten:
             x = x.flatten(2)
         if self.chain.dropout:
             first, *masks = masks
             x = x * first.reshape(x.shape)
-        trained = {name: stacked[models] for name, stacked in self.stack.trained.items()}
-        z, inputs, tapes = self._forward(trained, x.transpose(1, 2), masks)
-        d = _softmax_head(z, y) if self.is_softmax else self._head(z, y)
-        gradients = {}
-        for i in range(len(self.chain.layers) - 1, -1, -1):
-            layer = self.chain.layers[i]
-            gradients[layer.weight] = torch.bmm(d, inputs[i].transpose(1, 2))
-            if layer.bias:
-                gradients[layer.bias] = d.sum(2)
-            if i:
-                d = torch.bmm(trained[layer.weight].transpose(1, 2), d)
-                for backward in reversed(tapes[i - 1]):
-                    d = backward(d)
-        return [gradients[name] for name in trained]
+        return x.transpose(1, 2), masks
+
+    def _send_back(self, weight, d, i):
+        """Gradient of the input of a layer, laid out as that input is."""
+        if i == 1 and self.takes_sums:
+            return torch.bmm(d.transpose(1, 2), weight).transpose(1, 2)
+        return torch.bmm(weight.transpose(1, 2), d)
 
     def _forward(self, trained, h, masks):
         """Output of the last Linear, the input of each, and what undoes the steps after each."""
         inputs, tapes, masks = [], [], iter(masks)
-        for layer in self.chain.layers:
+        for i, layer in enumerate(self.chain.layers):
             inputs.append(h)
-            if layer.bias:
+            if i == 0 and self.takes_sums:
+                h = self.summed.forward(trained, h)
+            elif layer.bias:
                 bias = trained[layer.bias].unsqueeze(2)
                 h = torch.baddbmm(bias, trained[layer.weight], h)
             else:
                 h = torch.bmm(trained[layer.weight], h)
-            tape = []
-            for kind, what in layer.steps:
-                if kind == "dropout":
-                    mask = next(masks).transpose(1, 2)
-                    h = h * mask
-                    tape.append(mask.mul)
-                else:
-                    z, h = h, _FORWARD[what](h)
-                    tape.append(_Backward(what, z, h))
+            h, tape = _apply_steps(layer.steps, h, masks)
             tapes.append(tape)
         return h, inputs, tapes
 
@@ -266,15 +296,35 @@ class MLPEngine(Engine):
         return d.transpose(1, 2)
 
 
-class _Backward(NamedTuple):
-    """The derivative of an activation at one point."""
+def _apply_steps(steps, h, masks):
+    """What the steps after a Linear make of its output, which is used up, and what undoes them."""
+    tape, is_needed = [], False
+    for kind, what in steps:
+        if kind == "dropout":
+            mask = next(masks).transpose(1, 2)
+            h = h * mask
+            tape.append(mask.mul)
+        else:
+            h, backward = _activate(what, h.clone() if is_needed else h)
+            tape.append(backward)
+        is_needed = kind == "activation"
+    return h, tape
 
-    name: str
-    z: torch.Tensor
-    h: torch.Tensor
 
-    def __call__(self, d):
-        return _BACKWARD[self.name](d, self.z, self.h)
+def _activate(name, z):
+    """An activation's output, which takes the place of its input, and what undoes it."""
+    if name in _EXACT:
+        h = _FORWARD[name](z)
+        return h, partial(_BACKWARD[name], h=h)
+    memory, h = in_whole_registers(z)
+    _FORWARD[name](memory)
+
+    def backward(d):
+        d_memory, d = in_whole_registers(d)
+        _BACKWARD[name](d_memory, memory)
+        return d
+
+    return h, backward
 
 
 def _softmax_head(z, y):

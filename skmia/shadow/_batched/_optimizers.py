@@ -5,6 +5,7 @@ made different numbers of steps, as one may have a batch more in every epoch tha
 """
 
 from abc import ABC, abstractmethod
+from functools import lru_cache
 
 # Elements updated at once: the handful of passes over them then stays in the cache of a core.
 _BLOCK = 1 << 16
@@ -22,18 +23,26 @@ class Rule(ABC):
     #: Names of the arrays that it keeps for each parameter.
     state: tuple = ()
 
-    def __init__(self, settings):
-        self.settings = settings
+    def __init__(self, settings, device="cpu"):
+        self.settings, self.device = settings, device
 
     def start(self, name):
         """First value of an array of the state."""
         return 0.0
 
+    def update_all(self, parameters, gradients, states, t):
+        """Change several flat parameters in place."""
+        for p, g, state in zip(parameters, gradients, states, strict=True):
+            size = _BLOCK if self.device == "cpu" else max(1, len(p))
+            for start in range(0, len(p), size):
+                part = slice(start, start + size)
+                self.update(p[part], g[part], [one[part] for one in state], t)
+
     @abstractmethod
     def update(self, p, g, state, t):
         """Change ``p`` in place; ``t`` steps were made, this one included.
 
-        ``g`` may be overwritten; ``t`` is an int, or a tensor that broadcasts over ``p``.
+        ``g`` may be overwritten.
         """
 
     def _decay(self, p, g):
@@ -41,16 +50,11 @@ class Rule(ABC):
         return g.add_(p, alpha=decay) if decay else g
 
 
-def _is_first(t):
-    # Every model with records takes part in the very first step, so that its t is one number.
-    return isinstance(t, int) and t == 1
-
-
 class SGD(Rule):
     """Stochastic gradient descent with momentum, dampening and Nesterov's variant."""
 
-    def __init__(self, settings):
-        super().__init__(settings)
+    def __init__(self, settings, device="cpu"):
+        super().__init__(settings, device)
         self.state = ("momentum",) if settings["momentum"] else ()
 
     def update(self, p, g, state, t):
@@ -58,7 +62,7 @@ class SGD(Rule):
         momentum = self.settings["momentum"]
         if momentum:
             (velocity,) = state
-            if _is_first(t):
+            if t == 1:
                 velocity.copy_(g)
             else:
                 velocity.mul_(momentum).add_(g, alpha=1 - self.settings["dampening"])
@@ -66,19 +70,67 @@ class SGD(Rule):
         p.add_(g, alpha=-self.settings["lr"])
 
 
+@lru_cache
+def _has_fused_adam(device):
+    """Whether this torch has the update of Adam in a single loop."""
+    import torch
+    from torch.optim.adam import adam
+
+    one = torch.zeros(1, device=device)
+    try:
+        adam([one], [one], [one], [one], [], [one], fused=True, **_NO_DECAY, **_DEFAULTS)
+    except Exception:  # whatever an older version, or a device without it, says
+        return False
+    return True
+
+
+_DEFAULTS = {"amsgrad": False, "beta1": 0.9, "beta2": 0.999, "lr": 0.0, "eps": 1e-8}
+_NO_DECAY = {"weight_decay": 0.0, "maximize": False}
+
+
 class Adam(Rule):
     """Adam, its AMSGrad variant, and AdamW where the decay is decoupled."""
 
     decoupled = False
 
-    def __init__(self, settings):
-        super().__init__(settings)
+    def __init__(self, settings, device="cpu"):
+        super().__init__(settings, device)
         self.state = ("mean", "square") + (("largest",) if settings["amsgrad"] else ())
+        self.decoupled = self.decoupled or bool(settings.get("decoupled_weight_decay"))
+
+    def update_all(self, parameters, gradients, states, t):
+        if not _has_fused_adam(self.device):
+            super().update_all(parameters, gradients, states, t)
+            return
+        import torch
+        from torch.optim.adam import adam
+        from torch.optim.adamw import adamw
+
+        means, squares, *largest = zip(*states, strict=True)
+        beta1, beta2 = self.settings["betas"]
+        # Counted up in place; one tensor would be for all of them.
+        made = list(torch.full((len(parameters),), float(t - 1), device=parameters[0].device))
+        (adamw if self.decoupled else adam)(
+            parameters,
+            gradients,
+            list(means),
+            list(squares),
+            list(*largest),
+            made,
+            fused=True,
+            amsgrad=bool(largest),
+            beta1=beta1,
+            beta2=beta2,
+            lr=self.settings["lr"],
+            weight_decay=self.settings["weight_decay"],
+            eps=self.settings["eps"],
+            maximize=False,
+        )
 
     def update(self, p, g, state, t):
         beta1, beta2 = self.settings["betas"]
         mean, square, *largest = state
-        if self.decoupled or self.settings.get("decoupled_weight_decay"):
+        if self.decoupled:
             p.mul_(1 - self.settings["lr"] * self.settings["weight_decay"])
         else:
             g = self._decay(p, g)
@@ -89,10 +141,7 @@ class Adam(Rule):
         root = (1 - beta2**t) ** 0.5
         size = self.settings["lr"] / (1 - beta1**t) * root
         denominator = square.sqrt().add_(self.settings["eps"] * root)
-        if isinstance(t, int):
-            p.addcdiv_(mean, denominator, value=-size)
-        else:
-            p.sub_(mean.div(denominator).mul_(size))
+        p.addcdiv_(mean, denominator, value=-size)
 
 
 class AdamW(Adam):
@@ -104,8 +153,8 @@ class AdamW(Adam):
 class RMSprop(Rule):
     """RMSprop, centered or with momentum."""
 
-    def __init__(self, settings):
-        super().__init__(settings)
+    def __init__(self, settings, device="cpu"):
+        super().__init__(settings, device)
         self.state = ("square",)
         self.state += ("mean",) if settings["centered"] else ()
         self.state += ("momentum",) if settings["momentum"] else ()
@@ -179,20 +228,22 @@ class StackedOptimizer:
     ----------
     optimizer : torch Optimizer
         That of one of the models, before its first step.
-    parameters : list of Tensor of shape (n_models, ...)
-        Changed in place.
+    parameters : list of Tensor of shape (n_models, n)
+        Changed in place; of each row, a gradient may be shorter.
     """
 
     def __init__(self, optimizer, parameters):
         import torch
 
-        self.rule = RULES[type(optimizer).__name__](optimizer.defaults)
+        device = parameters[0].device.type if parameters else "cpu"
+        self.rule = RULES[type(optimizer).__name__](optimizer.defaults, device)
         self.parameters = parameters
         self.state = [
             [torch.full_like(p, self.rule.start(name)) for name in self.rule.state]
             for p in parameters
         ]
-        self.n_steps = torch.zeros(len(parameters[0]), dtype=torch.int64) if parameters else None
+        self.n_steps = [0] * len(parameters[0]) if parameters else []
+        self._rooms, self._parts = [None] * len(parameters), {}
 
     def step(self, models, gradients):
         """One step of some models.
@@ -204,26 +255,40 @@ class StackedOptimizer:
         gradients : list of Tensor of shape (n_chosen, ...)
             Overwritten.
         """
-        if self.n_steps is None:
+        if not gradients:
             return
-        self.n_steps[models] += 1
-        counts = self.n_steps[models]
-        first, last = int(counts.min()), int(counts.max())
-        for p, g, state in zip(self.parameters, gradients, self.state, strict=True):
-            t = first if first == last else _like(counts, p)
-            self._update(p[models], g, [one[models] for one in state], t)
+        gradients = [self._fill(i, models, g) for i, g in enumerate(gradients)]
+        for run in _runs(self.n_steps, models):
+            rows = slice(models.start + run.start, models.start + run.stop)
+            t = self.n_steps[rows.start] + 1
+            self.n_steps[rows] = [t] * (rows.stop - rows.start)
+            parameters, states = self._part(rows)
+            self.rule.update_all(parameters, [g[run].view(-1) for g in gradients], states, t)
 
-    def _update(self, p, g, state, t):
-        arrays = [p, g.contiguous(), *state]
-        if isinstance(t, int):
-            arrays = [one.view(-1) for one in arrays]
-        size = max(1, _BLOCK * len(arrays[0]) // max(1, p.numel()))
-        if p.device.type != "cpu" or size >= len(arrays[0]):
-            size = len(arrays[0])
-        for start in range(0, len(arrays[0]), size):
-            p, g, *state = (one[start : start + size] for one in arrays)
-            self.rule.update(p, g, state, t if isinstance(t, int) else t[start : start + size])
+    def _part(self, rows):
+        """Parameters and state of some models, flat."""
+        key = rows.start, rows.stop
+        if key not in self._parts:
+            parameters = [p[rows].view(-1) for p in self.parameters]
+            states = [[one[rows].view(-1) for one in state] for state in self.state]
+            self._parts[key] = parameters, states
+        return self._parts[key]
+
+    def _fill(self, i, models, gradient):
+        """A gradient as wide as the parameter, with zeros at its end."""
+        gradient, p = gradient.reshape(len(gradient), -1), self.parameters[i]
+        if gradient.shape[1] == p.shape[1]:
+            return gradient
+        if self._rooms[i] is None:
+            self._rooms[i] = p.new_zeros(p.shape)
+        room = self._rooms[i][models]
+        room[:, : gradient.shape[1]] = gradient
+        room[:, gradient.shape[1] :] = 0
+        return room
 
 
-def _like(counts, p):
-    return counts.to(p).reshape(-1, *[1] * (p.ndim - 1))
+def _runs(counts, models):
+    """Slices of the chosen models that have made as many steps as each other."""
+    chosen = counts[models]
+    stops = [i for i in range(1, len(chosen)) if chosen[i] != chosen[i - 1]] + [len(chosen)]
+    return [slice(a, b) for a, b in zip([0, *stops], stops)] if chosen else []

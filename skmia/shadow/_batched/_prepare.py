@@ -1,6 +1,7 @@
 """All that happens to a shadow net before its first batch, as the ordinary path does it."""
 
 import warnings
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn.base import clone
 
 from ...utils._containers import is_tensor, take_rows
 from .._seeding import isolated_randomness, seed_estimator
+from ._onehot import Columns, OneHotRows, without_zeros
 from ._order import BatchOrder
 from ._plan import find_net, why_not_rows
 
@@ -17,11 +19,34 @@ class CannotBatchError(Exception):
     """A model that only the ordinary path can train; its text is the reason."""
 
 
+def select(tensor, rows):
+    """Rows of a tensor, of which there may be an array."""
+    chosen = tensor.index_select(0, rows.reshape(-1).to(tensor.device))
+    return chosen.view(*rows.shape, *tensor.shape[1:])
+
+
 class Table(NamedTuple):
     """Rows on the device of the net, in the types in which skorch hands them to it."""
 
-    X: torch.Tensor
+    X: torch.Tensor | OneHotRows
     y: torch.Tensor
+    columns: Columns | None = None  # of OneHotRows
+
+    @property
+    def tensors(self):
+        """All that is stored."""
+        return [*(self.X if self.columns else [self.X]), self.y]
+
+    def take(self, rows):
+        """Some of the X, as it is stored."""
+        if self.columns is None:
+            return select(self.X, rows)
+        return OneHotRows(*(select(part, rows) for part in self.X))
+
+    def take_dense(self, rows):
+        """Some of the X, as the module takes it."""
+        X = self.take(rows)
+        return X if self.columns is None else X.to_dense(self.columns)
 
 
 class Prepared(NamedTuple):
@@ -36,26 +61,40 @@ class Prepared(NamedTuple):
     warnings: list
 
     @property
+    def device(self):
+        """Where the net is trained."""
+        return torch.device(self.net.device)
+
+    @property
     def signature(self):
         """What two models must have in common to be trained in one program."""
         named = [*self.net.module_.named_parameters(), *self.net.module_.named_buffers()]
         shapes = tuple((name, tuple(one.shape), one.dtype) for name, one in named)
-        own = () if self.table is None else self.table
-        return shapes, tuple((tuple(part.shape[1:]), part.dtype) for part in own)
+        if self.table is None:
+            return shapes, None
+        if self.table.columns is not None:
+            return shapes, self.table.columns
+        return shapes, tuple((tuple(one.shape[1:]), one.dtype) for one in self.table.tensors)
+
+
+@contextmanager
+def _accepting_read_only():
+    # Records and memory maps are read-only; torch only reads them.
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The given NumPy array is not writ")
+        yield
 
 
 def as_table_rows(rows, dtype, device):
     """Rows as one tensor, without a copy where none is needed."""
-    with warnings.catch_warnings():
-        # Records and memory maps are read-only; torch only reads them.
-        warnings.filterwarnings("ignore", message="The given NumPy array is not writ")
+    with _accepting_read_only():
         if not is_tensor(rows):
             rows = np.ascontiguousarray(rows)  # torch takes no view that runs backwards
         return torch.as_tensor(rows).to(device=device, dtype=dtype)
 
 
 def make_table(net, X, y):
-    """Rows in the types that a DataLoader of the net makes of them.
+    """Rows in the types that a DataLoader of the net makes of them, without needless zeros.
 
     Raises
     ------
@@ -65,15 +104,16 @@ def make_table(net, X, y):
     reason = why_not_rows(X)
     if reason:
         raise CannotBatchError(reason)
-    loader = net.get_iterator(net.get_dataset(take_rows(X, slice(2)), y[:2]), training=False)
-    Xb, yb = loader.collate_fn([loader.dataset[i] for i in range(min(2, len(y)))])
+    with _accepting_read_only():
+        loader = net.get_iterator(net.get_dataset(take_rows(X, slice(2)), y[:2]), training=False)
+        Xb, yb = loader.collate_fn([loader.dataset[i] for i in range(min(2, len(y)))])
     for name, batch, rows in (("X", Xb, X), ("y", yb, y)):
         if not isinstance(batch, torch.Tensor) or batch.shape[1:] != tuple(rows.shape[1:]):
             raise CannotBatchError(f"A batch of {name} is not one tensor.")
-    return Table(
-        as_table_rows(X, Xb.dtype, net.device),
-        as_table_rows(y, yb.dtype, net.device),
-    )
+    X = as_table_rows(X, Xb.dtype, net.device)
+    y = as_table_rows(y, yb.dtype, net.device)
+    stored = without_zeros(X)
+    return Table(X, y) if stored is None else Table(stored[0], y, stored[1])
 
 
 def fit_transformers(model, X, y):
@@ -134,7 +174,8 @@ def prepare(job, k, shared):
     shuffle = bool(net.get_params_for("iterator_train").get("shuffle"))
     order = BatchOrder(generator, len(rows), shuffle, has_valid)
     caught = [(one.category, str(one.message)) for one in caught]
-    return Prepared(model, net, table, rows, order, (shared or table).X.dtype, caught)
+    dtype = (shared or table).tensors[0].dtype
+    return Prepared(model, net, table, rows, order, dtype, caught)
 
 
 def shared_table(job):

@@ -2,9 +2,16 @@
 
 import torch
 
+# Numbers in the two widest registers of a processor, by which torch goes through an array.
+_LANES = 32
+
 
 class Stack:
     """Parameters and buffers of modules of one architecture.
+
+    What a loop over an array leaves over, when it has gone through it by whole registers, is
+    computed otherwise and may be rounded otherwise. Each model's part of a parameter fills whole
+    registers here, so that its numbers do not depend on the models that it is trained with.
 
     Parameters
     ----------
@@ -15,25 +22,79 @@ class Stack:
     ----------
     trained : dict of str to Tensor of shape (n_models, ...)
         Parameters that the optimizer changes.
+    memory : dict of str to Tensor of shape (n_models, ...)
+        What these are the beginning of, row by row.
     fixed : dict of str to Tensor of shape (n_models, ...)
         Frozen parameters, and buffers, which the forward pass may change.
     """
 
     def __init__(self, modules):
         named = [{**dict(m.named_parameters()), **dict(m.named_buffers())} for m in modules]
-        self.trained, self.fixed = {}, {}
+        self.trained, self.memory, self.fixed, self._parts = {}, {}, {}, {}
         for name, first in named[0].items():
-            part = self.trained if first.requires_grad else self.fixed
-            part[name] = torch.stack([one[name].detach() for one in named])
+            stacked = torch.stack([one[name].detach() for one in named])
+            if first.requires_grad:
+                self.add(name, stacked)
+            else:
+                self.fixed[name] = stacked
+
+    def add(self, name, values):
+        """Have a parameter trained."""
+        self.memory[name], self.trained[name] = in_whole_registers(values)
+
+    def pop(self, name):
+        """Take a parameter out."""
+        del self.memory[name]
+        return self.trained.pop(name)
+
+    def part(self, models):
+        """The trained parameters of a slice of the models."""
+        key = models.start, models.stop
+        if key not in self._parts:
+            self._parts[key] = {name: one[models] for name, one in self.trained.items()}
+        return self._parts[key]
 
     @property
     def dtype(self):
         """Type of the trained parameters."""
         return next(iter(self.trained.values())).dtype
 
-    def load_into(self, k, module):
-        """Give a module the weights of model ``k``."""
+
+def in_whole_registers(values):
+    """Values of several models in memory of which each model's part fills whole registers.
+
+    Parameters
+    ----------
+    values : Tensor of shape (n_models, ...)
+
+    Returns
+    -------
+    memory : Tensor of shape (n_models, n)
+        That of ``values`` where it is so already; else a copy, with zeros at the end of each row.
+    values : Tensor of shape (n_models, ...)
+        A view of it.
+    """
+    shape = values.shape
+    rows = values.contiguous().view(shape[0], -1)
+    n = rows.shape[1]
+    if n % _LANES:
+        memory = rows.new_zeros(len(rows), -(-n // _LANES) * _LANES)
+        memory[:, :n] = rows
+        rows = memory
+    return rows, rows[:, :n].view(shape)
+
+
+def rows_in_whole_registers(n_rows, width):
+    """Smallest number of rows, at least ``n_rows``, that fill whole registers."""
+    while n_rows * width % _LANES:
+        n_rows += 1
+    return n_rows
+
+
+def load_into(modules, stacked):
+    """Give each module its row of the stacked parameters and buffers."""
+    for k, module in enumerate(modules):
         named = {**dict(module.named_parameters()), **dict(module.named_buffers())}
         with torch.no_grad():
-            for name, stacked in {**self.trained, **self.fixed}.items():
-                named[name].copy_(stacked[k])
+            for name, one in stacked.items():
+                named[name].copy_(one[k])

@@ -2,22 +2,28 @@
 
 import warnings
 from collections import defaultdict
-from itertools import chain
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from ...utils._containers import is_frame, is_tensor, take_rows
-from .._backends import Backend, use_one_job
+from .._backends import Backend
+from .._groups import run_groups
 from .._seeding import isolated_randomness, seed_estimator
+from .._states import StateKeeper, run_from_kept
 from .._worker import _fit, ask_model, fit_shadow, summarise_model
 from ._memory import count_together
 from ._prepare import Network, fit_to_first_epoch, last_step
-from ._train import train, warn_of_end
+from ._train import Training, warn_of_end
+
+# Beyond, the time goes into products of matrices, which a model that is trained by itself can
+# spread over all cores.
+_MOST_WEIGHTS = 2_000_000
 
 
 class PerceptronBackend(Backend):
@@ -38,28 +44,11 @@ class PerceptronBackend(Backend):
         model = last_step(job.estimator)
         if type(model) not in (MLPClassifier, MLPRegressor):
             return f"{type(model).__name__} is neither MLPClassifier nor MLPRegressor."
-        reason = _why_not_settings(model) or _why_not_records(job)
+        reason = _why_not_settings(model) or _why_not_records(job) or _why_not_size(job, model)
         return None if reason is None else reason[0].upper() + reason[1:] + "."
 
     def run(self, job, models):
-        models = [int(k) for k in models]
-        if not models:
-            return
-        estimator, n_jobs = clone(job.estimator), effective_n_jobs(job.n_jobs)
-        if n_jobs > 1:
-            estimator = use_one_job(estimator)  # workers must not start workers of their own
-        data, settings = job.data, job.settings
-        first = _prepare(estimator, data, job.membership[models[0]], job.seeds[models[0]]).network
-        n_together = count_together(first, n_jobs)
-        del first  # and with it a copy of the records
-        tasks = (
-            delayed(_train_group)(
-                estimator, data, settings, [(k, job.membership[k], job.seeds[k]) for k in group]
-            )
-            for group in _split(models, n_together, n_jobs)
-        )
-        groups = Parallel(n_jobs=job.n_jobs, return_as="generator_unordered")(tasks)
-        yield from chain.from_iterable(groups)
+        yield from run_groups(job, models, _count_together, _train_group)
 
 
 class _Prepared(NamedTuple):
@@ -104,17 +93,27 @@ def _why_not_records(job):
     return None
 
 
-def _split(models, n_together, n_jobs):
-    """Groups of models of about equal size, as many for each worker."""
-    n_groups = -(-len(models) // n_together)
-    n_groups = min(len(models), -(-n_groups // n_jobs) * n_jobs)
-    return [group.tolist() for group in np.array_split(models, n_groups)]
+def _why_not_size(job, model):
+    hidden = np.ravel(model.hidden_layer_sizes)
+    if hidden.dtype.kind not in "iu":
+        return None  # scikit-learn says in its own words what is wrong
+    # How many features the steps of a Pipeline make is not known before they are fitted.
+    known = [job.data.queries[0].shape[1]] if last_step(job.estimator) is job.estimator else []
+    n_weights = sum(a * b for a, b in pairwise([*known, *hidden.tolist()]))
+    if n_weights > _MOST_WEIGHTS:
+        return f"networks of {n_weights:,} weights leave nothing to share but the products"
+    return None
 
 
-def _prepare(estimator, data, inside, seeds):
-    model = clone(estimator)
+def _count_together(job):
+    """How many models like the first of a job are trained together."""
+    return count_together(_prepare(job, 0).network, effective_n_jobs(job.n_jobs))
+
+
+def _prepare(job, i):
+    model, seeds, data = clone(job.estimator), job.seeds[i], job.data
     seed_estimator(model, seeds)
-    members = np.flatnonzero(inside)
+    members = np.flatnonzero(job.membership[i])
     X, y = take_rows(data.queries[0], members), data.y[members]
     with isolated_randomness(seeds), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
@@ -122,26 +121,23 @@ def _prepare(estimator, data, inside, seeds):
     return _Prepared(model, network, [(one.category, str(one.message)) for one in caught])
 
 
-def _train_group(estimator, data, settings, group):
-    """Results of a group of models, each given by its number, its records and its seeds."""
-    prepared = [_prepare(estimator, data, inside, seeds) for _, inside, seeds in group]
+def _train_group(job, group):
+    """Results of the models of a group, which are all of the job's."""
+    prepared = [_prepare(job, i) for i in range(len(group))]
     stacks = defaultdict(list)
     for one in prepared:
         if one.network is not None:
             stacks[one.network.kind].append(one.network)
-    for networks in stacks.values():
-        train(networks)
-    return [
-        (k, _summarise(one, estimator, data, settings, inside, seeds))
-        for one, (k, inside, seeds) in zip(prepared, group, strict=True)
-    ]
+    trainings = [Training(networks) for networks in stacks.values()]
+    run_from_kept(trainings, StateKeeper(job.states, group))
+    return [(k, _summarise(one, job, i)) for i, (k, one) in enumerate(zip(group, prepared))]
 
 
-def _summarise(prepared, estimator, data, settings, inside, seeds):
-    network, model = prepared.network, prepared.estimator
+def _summarise(prepared, job, i):
+    network, model, data, seeds = prepared.network, prepared.estimator, job.data, job.seeds[i]
     if network is not None and not network.is_finite():
         # scikit-learn refuses such a model, in its own words.
-        return fit_shadow(estimator, data, inside, seeds, settings)
+        return fit_shadow(job.estimator, data, job.membership[i], seeds, job.settings)
     with isolated_randomness(seeds), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         if network is not None:
@@ -150,4 +146,4 @@ def _summarise(prepared, estimator, data, settings, inside, seeds):
     caught = [(one.category, str(one.message)) for one in caught]
     # What the steps of a Pipeline say in fitting and again in answering counts once.
     caught = prepared.warnings + [one for one in caught if one not in prepared.warnings]
-    return summarise_model(answers, data.y, settings, model, caught)
+    return summarise_model(answers, data.y, job.settings, model, caught)

@@ -25,6 +25,10 @@ class Adam:
         self._first, self._second = np.zeros_like(parameters), np.zeros_like(parameters)
         self._scratch, self._steps = np.empty_like(parameters), np.zeros(len(parameters))
 
+    def arrays(self):
+        """What it keeps of each model."""
+        return self._first, self._second, self._steps
+
     def keep(self, rows):
         """Go on with some of the models."""
         for name in ("_first", "_second", "_scratch", "_steps"):
@@ -81,6 +85,10 @@ class Momentum:
         self._rate, self._momentum = float(model.learning_rate_init), model.momentum
         self._nesterov, self._power = model.nesterovs_momentum, model.power_t
         self._velocity = np.zeros_like(parameters)
+
+    def arrays(self):
+        """What it keeps of each model."""
+        return (self._velocity,)
 
     def keep(self, rows):
         """Go on with some of the models."""

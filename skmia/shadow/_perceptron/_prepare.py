@@ -4,6 +4,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
+# What an epoch changes in a model, besides its weights and its generator.
+_FACTS = ("n_iter_", "t_", "loss_", "best_loss_", "loss_curve_", "_no_improvement_count")
+
 
 class Network:
     """A perceptron that is ready to be trained.
@@ -25,17 +28,36 @@ class Network:
         Of the records in the present epoch.
     reached_limit : bool
         Whether training ended at ``max_iter``.
+    ending : list of ndarray or None
+        Weights and arrays of the optimizer with which training ended.
     """
 
     def __init__(self, model, X, y):
         self.model, self.X, self.y = model, np.ascontiguousarray(X), y.astype(X.dtype)
-        self.order, self.reached_limit = None, False
+        self.order, self.reached_limit, self.ending = None, False, None
         self.widths = (X.shape[1], *(coef.shape[1] for coef in model.coefs_))
 
     @property
     def kind(self):
         """What networks must have in common to be trained in one stack."""
         return self.widths, self.X.dtype, self.model.out_activation_
+
+    def facts(self):
+        """What an epoch changes besides arrays, as JSON takes it."""
+        random = self.model._random_state.get_state(legacy=False)
+        random["state"] = {**random["state"], "key": random["state"]["key"].tolist()}
+        own = {"random": random, "reached": self.reached_limit, "ended": self.ending is not None}
+        return own | {name: getattr(self.model, name) for name in _FACTS if hasattr(self.model, name)}
+
+    def set_facts(self, facts):
+        """Take back what :meth:`facts` gave."""
+        random = facts["random"]
+        random["state"]["key"] = np.array(random["state"]["key"], dtype=np.uint32)
+        self.model._random_state.set_state(random)
+        self.reached_limit = facts["reached"]
+        for name in _FACTS:
+            if name in facts:
+                setattr(self.model, name, facts[name])
 
     def is_finite(self):
         """Whether training came to weights that scikit-learn would accept."""

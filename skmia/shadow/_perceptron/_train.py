@@ -1,5 +1,6 @@
 """Epochs of many perceptrons, each with its own order of records and its own end."""
 
+import json
 import warnings
 
 import numpy as np
@@ -38,21 +39,19 @@ def plan_batches(n_rows, full):
     return batches
 
 
-def train(networks):
-    """Train networks until each has ended.
+class Training:
+    """Training of networks until each has ended.
 
     Parameters
     ----------
     networks : list of Network
         Of one kind. Their models are fitted in place, and their records are let go of.
     """
-    _Training(networks).run()
 
-
-class _Training:
     def __init__(self, networks):
         # Models that make a batch of one size lie next to each other.
-        self._live = sorted(networks, key=lambda network: len(network.X))
+        self._networks = sorted(networks, key=lambda network: len(network.X))
+        self._live = list(self._networks)
         self._settings = model = networks[0].model
         n_rows = len(self._live[-1].X)
         self._full = batch_size_of(model, n_rows)
@@ -67,13 +66,48 @@ class _Training:
     def _plan(self):
         return plan_batches([len(network.X) for network in self._live], self._full)
 
-    def run(self):
+    def run_to_end(self, after_epoch=lambda: None):
+        """Make all epochs.
+
+        Parameters
+        ----------
+        after_epoch : callable
+            Called without arguments.
+        """
         with np.errstate(all="ignore"):  # a model that diverges is looked at when it has ended
             while self._live:
                 self._run_epoch()
                 ended = np.array([self._ends(network) for network in self._live])
                 if ended.any():
                     self._take_out(ended)
+                after_epoch()
+
+    def export_state(self):
+        """Where the training stands, as arrays by name."""
+        rows = {id(network): row for row, network in enumerate(self._live)}
+        live = [self._stack.parameters, *self._optimizer.arrays()]
+        parts = [
+            network.ending or [one[rows[id(network)]] for one in live] for network in self._networks
+        ]
+        arrays = {f"array {i}": np.stack(one) for i, one in enumerate(zip(*parts, strict=True))}
+        orders = [one.order for one in self._networks if one.ending is None]
+        arrays["orders"] = np.concatenate([*orders, []]).astype(np.int64)
+        arrays["facts"] = np.array(json.dumps([network.facts() for network in self._networks]))
+        return arrays
+
+    def import_state(self, arrays):
+        """Go on from where a training of the same networks stood."""
+        for i, one in enumerate([self._stack.parameters, *self._optimizer.arrays()]):
+            one[...] = arrays[f"array {i}"]
+        facts, start = json.loads(str(arrays["facts"])), 0
+        for network, one in zip(self._networks, facts, strict=True):
+            network.set_facts(one)
+            if not one["ended"]:
+                stop = start + len(network.order)
+                network.order, start = arrays["orders"][start:stop], stop
+        ended = np.array([one["ended"] for one in facts])
+        if ended.any():
+            self._take_out(ended)
 
     def _run_epoch(self):
         for row, network in enumerate(self._live):
@@ -122,6 +156,8 @@ class _Training:
         for row in np.flatnonzero(ended):
             network = self._live[row]
             model, split = network.model, self._stack.split_row
+            parts = [self._stack.parameters, *self._optimizer.arrays()]
+            network.ending = [one[row].copy() for one in parts]
             weights = split(self._stack.parameters[row])
             model.coefs_ = weights[: model.n_layers_ - 1]
             model.intercepts_ = weights[model.n_layers_ - 1 :]

@@ -1,0 +1,91 @@
+"""``--estimator mlp``: a net in single precision, whose shadow models are trained together."""
+
+import json
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skmia._cli._model import make_estimator
+from skmia._cli._table import as_features
+
+NET = ["--estimator", "mlp", "--shadows", "4", "--jobs", "1"]
+
+
+def test_torch_is_named_where_it_is_missing(refuse, data, monkeypatch):
+    monkeypatch.setitem(sys.modules, "skorch", None)
+    line = refuse("--data", data, "--target", "income", *NET)
+    assert 'pip install "skmia[torch]"' in line
+
+
+def test_a_regression_needs_no_torch(table, monkeypatch):
+    monkeypatch.setitem(sys.modules, "skorch", None)
+    X = as_features(table[["age", "city", "works"]])
+    model = make_estimator("mlp", X, "regression", 0)
+    assert model.fit(X, table["noise"]).predict(X).dtype == np.float32
+
+
+@pytest.fixture
+def net():
+    pytest.importorskip("torch")
+    pytest.importorskip("skorch")
+    return make_estimator
+
+
+def test_batched_and_one_by_one_are_the_same_audit(run, data, tmp_path, net):
+    estimates = []
+    for options in ([], ["--no-batching"]):
+        options = ["--data", data, "--target", "income", *NET, *options, "--out", tmp_path]
+        code, text, err = run(*options)
+        assert (code, err) == (0, "")
+        assert "Perceptron(9-100-2, max_epochs=200)" in text
+        document = json.loads((tmp_path / "audit.json").read_text())
+        assert document["settings"]["command"]["no_batching"] == bool("--no-batching" in options)
+        estimates.append(pd.DataFrame(document["results"])["estimate"].to_numpy(dtype=float))
+    # The nets differ by what single precision makes of the order of a sum.
+    np.testing.assert_allclose(estimates[0], estimates[1], atol=0.02)
+
+
+def test_batching_can_be_switched_off(run, data, tmp_path, net, monkeypatch):
+    from skmia.shadow._batched import BatchedTorchBackend
+
+    monkeypatch.setattr(BatchedTorchBackend, "run", lambda *_: pytest.fail("batched"))
+    code, *_ = run("--data", data, "--target", "income", *NET, "--no-batching")
+    assert code == 0
+
+
+def test_every_half_gives_the_net_as_many_columns(table, net):
+    many = table.assign(many=[f"value {i % 120}" for i in range(len(table))])
+    X = as_features(many[["age", "city", "many"]])
+    model = net("mlp", X, "classification", 0, n_classes=3)
+    y = np.arange(len(X)) % 3
+    widths = set()
+    for half in (X[:100], X[100:]):
+        columns = model[0].fit_transform(half, y[: len(half)])
+        assert columns.dtype == np.float32
+        widths.add(columns.shape[1])
+    # Rome, Oslo, ? and (missing); 99 values and the one of all others.
+    assert widths == {1 + 4 + 100}
+    model[-1].set_params(max_epochs=1)
+    assert model.fit(X, y).predict_proba(X).shape == (len(X), 3)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_epochs"), [(100, 200), (6_000, 200), (24_421, 49), (1_000_000, 20)]
+)
+def test_epochs_are_those_in_which_a_net_learns(net, n_rows, n_epochs):
+    from skmia._cli._net import make_net
+
+    assert make_net(n_rows, 5, 2).max_epochs == n_epochs
+
+
+def test_a_net_comes_out_of_a_clone_as_it_was(net):
+    from sklearn.base import clone
+
+    from skmia._cli._net import make_net
+
+    made = make_net(100, 5, 3)
+    X = np.random.default_rng(0).normal(size=(40, 5)).astype(np.float32)
+    assert repr(clone(made)) == "Perceptron(5-100-3, max_epochs=200)"
+    assert clone(made).fit(X, np.arange(40) % 3).predict_proba(X).shape == (40, 3)
