@@ -39,9 +39,9 @@ from skmia.metrics import (
 from skmia.signals import AdversarialDistance, Merlin
 from skmia.victims import make_conv_net, make_pendigits_net
 
-# Of each kind, members and non-members. 1,000 non-members resolve a false positive rate of 1%; for
-# .1% it would take 10,000.
-N_KNOWN, N_EVALUATED, N_DRAWN, N_DRAWS = 400, 1200, 1000, 10
+# Of each kind, members and non-members. 400 non-members resolve a false positive rate of 5%; for
+# .1% it would take 10,000, and hours for the strategies that search.
+N_KNOWN, N_EVALUATED, N_DRAWN, N_DRAWS = 300, 500, 400, 10
 SEARCH = {"n_steps": 4, "n_rounds": 2}  # of adversarial distances
 N_CHANGES, SCALE = 25, 0.01  # of Merlin and Morgan
 
@@ -144,7 +144,7 @@ def evaluate(scores, membership):
             "auc": roc_auc_score(truth, score),
             "best_accuracy": best_balanced_accuracy_score(truth, score),
             "fpr_at_95_tpr": fpr_at_tpr_score(truth, score, min_tpr=0.95),
-            "tpr_at_1_fpr": tpr_at_fpr_score(truth, score, max_fpr=0.01),
+            "tpr_at_5_fpr": tpr_at_fpr_score(truth, score, max_fpr=0.05),
         }
 
 

@@ -19,6 +19,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import skmia
 import skmia.attacks
+import skmia.defenses
 from skmia import Outputs, Records, ShadowPool
 from skmia.attacks import (
     RMIA,
@@ -34,6 +35,7 @@ from skmia.attacks import (
     RenyiAttack,
     ShadowAttack,
     ThresholdAttack,
+    VulnerableRecordsAttack,
     WhiteBoxAttack,
 )
 from skmia.base import BaseAttack
@@ -157,6 +159,10 @@ RECIPES = {
     RenyiAttack: make_supervised(RenyiAttack),
     ShadowAttack: make_shadow_attacks,
     ThresholdAttack: make_threshold_attacks,
+    VulnerableRecordsAttack: lambda problem: [
+        VulnerableRecordsAttack(problem.victim, problem.shadows, max_neighbors=10, **one)
+        for one in ({"level": 0.5}, {"target_fpr": 0.1})
+    ],
 }
 
 
@@ -278,7 +284,11 @@ EXCLUDED = {
 }
 
 # Examples of estimators that cannot be made without arguments.
-EXAMPLES = {}
+EXAMPLES = {
+    name: getattr(skmia.defenses, name)(LogisticRegression())
+    for name in skmia.defenses.__all__
+    if name.endswith("Defense")
+}
 
 
 def find_public_estimators():

@@ -16,6 +16,7 @@ from ._rmia import RMIA
 from ._shadow import ShadowAttack
 from ._supervised import SupervisedAttack
 from ._threshold import ThresholdAttack
+from ._vulnerable_records import VulnerableRecordsAttack
 from ._white_box import WhiteBoxAttack
 
 __all__ = [
@@ -35,5 +36,6 @@ __all__ = [
     "ShadowAttack",
     "SupervisedAttack",
     "ThresholdAttack",
+    "VulnerableRecordsAttack",
     "WhiteBoxAttack",
 ]

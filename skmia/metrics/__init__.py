@@ -19,6 +19,7 @@ from ._membership import (
 )
 from ._plot.critical_difference import CriticalDifferenceDisplay
 from ._plot.membership_roc import MembershipRocDisplay
+from ._plot.privacy_utility import PrivacyUtilityDisplay
 from ._plot.score_distribution import ScoreDistributionDisplay
 from ._ranking import RankingTest
 from ._scorer import membership_advantage_scorer, tpr_at_fpr_scorer
@@ -28,6 +29,7 @@ __all__ = [
     "Interval",
     "MembershipRocDisplay",
     "OperatingPoint",
+    "PrivacyUtilityDisplay",
     "RankingTest",
     "ScoreDistributionDisplay",
     "advantage_interval",

@@ -1,0 +1,187 @@
+"""The attack that speaks only where a record stands alone."""
+
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils import check_random_state, gen_batches
+
+from ..exceptions import ResolutionWarning
+from ..utils._sklearn import Interval
+from ._pool_attack import PoolAttack
+
+# Similarities held at once.
+_CELLS = 1 << 22
+
+
+def _direct(answers):
+    """Answers of all models to each record, as vectors of length 1."""
+    vectors = np.moveaxis(answers, 0, 1).reshape(answers.shape[1], -1).astype(np.float32)
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.maximum(length, np.finfo(np.float32).tiny)
+
+
+class VulnerableRecordsAttack(PoolAttack):
+    r"""Test the records that few others resemble, and say nothing of the rest.
+
+    A record is vulnerable when the shadow models answer to few other records as they answer to it:
+    then a victim that is sure of it has hardly learned so from its neighbours. Such a record is
+    tested by the rank of the victim's evidence among that of the OUT models. The score is
+    :math:`-\log p` of this test, with :math:`p = (1 + \text{number of OUT models with at least that
+    evidence}) / (1 + \text{number of OUT models})`; all other records get 0, the score of no
+    evidence.
+
+    Parameters
+    ----------
+    victim : fitted estimator, default=None
+        Classifier under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. With None the
+        answers stored by :meth:`skmia.Records.with_outputs` are read.
+    shadows : ShadowPool
+        With ``store="outputs"``; a fitted pool in a :class:`~sklearn.frozen.FrozenEstimator`, an
+        unfitted one is fitted on the records given to ``fit``.
+    radius : float, default=0.1
+        Records whose answers have at most this cosine distance are neighbours, in [0, 2].
+    max_neighbors : int, default=0
+        Most neighbours of a vulnerable record among the references.
+    n_references : int, default=5000
+        Records of ``fit`` among which neighbours are counted; drawn where there are more.
+    level : float, default=0.05
+        A vulnerable record is called a member where :math:`p` is at most this.
+    target_fpr : float, default=None
+        Without ``membership`` the threshold is set so that this share of non-members is flagged,
+        as measured with shadow models in the victim's place; instead of ``level``.
+    random_state : int, RandomState instance or None, default=None
+        Draws the references.
+
+    Attributes
+    ----------
+    offset_ : float
+        Threshold of the score; by default ``-log(level)``.
+    pool_ : ShadowPool
+        The fitted pool.
+    classes_ : ndarray of shape (2,)
+        ``[0, 1]``.
+
+    Warns
+    -----
+    ResolutionWarning
+        When there are too few shadow models for p to reach ``level``.
+
+    See Also
+    --------
+    CalibratedAttack : With ``reference="rank"`` the test of all records.
+
+    Notes
+    -----
+    The paper compares what reference models compute inside; here it is what they answer, which
+    needs no look into them. With K shadow models p is at least about 2 / K.
+
+    References
+    ----------
+    Long, Y., Wang, L., Bu, D., Bindschaedler, V., Wang, X., Tang, H., Gunter, C. A. and Chen, K.
+    (2020). A pragmatic approach to membership inferences on machine learning models. EuroS&P.
+
+    Examples
+    --------
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from skmia import ShadowPool
+    >>> from skmia.attacks import VulnerableRecordsAttack
+    >>> from skmia.datasets import make_membership_problem
+    >>> records, membership = make_membership_problem(random_state=0)
+    >>> members = records[membership == 1]
+    >>> model = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
+    >>> pool = ShadowPool(model, n_estimators=64, store="outputs", random_state=0).fit(records)
+    >>> attack = VulnerableRecordsAttack(
+    ...     FrozenEstimator(model), FrozenEstimator(pool), radius=0.02, random_state=0
+    ... ).fit(records)
+    >>> int(attack.is_vulnerable(records).sum())
+    943
+    >>> bool(attack.score(records, membership) > 0.3)
+    True
+    """
+
+    _parameter_constraints = {
+        **PoolAttack._parameter_constraints,
+        "radius": [Interval(Real, 0, 2, closed="both")],
+        "max_neighbors": [Interval(Integral, 0, None, closed="left")],
+        "n_references": [Interval(Integral, 1, None, closed="left")],
+        "level": [Interval(Real, 0, 1, closed="neither")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        victim=None,
+        shadows=None,
+        *,
+        radius=0.1,
+        max_neighbors=0,
+        n_references=5000,
+        level=0.05,
+        target_fpr=None,
+        random_state=None,
+    ):
+        self.victim = victim
+        self.shadows = shadows
+        self.radius = radius
+        self.max_neighbors = max_neighbors
+        self.n_references = n_references
+        self.level = level
+        self.target_fpr = target_fpr
+        self.random_state = random_state
+
+    def _fit_pool(self, records):
+        # Sorted by content, so that the references do not depend on the order of the records.
+        prints, first = np.unique(records.fingerprint, return_index=True)
+        rng = check_random_state(self.random_state)
+        n_drawn = min(self.n_references, len(first))
+        drawn = np.sort(rng.choice(len(first), n_drawn, replace=False))
+        self._reference_prints = prints[drawn]
+        self._references = _direct(self.pool_.answers(records[first[drawn]]))
+
+    def is_vulnerable(self, records):
+        """Which records have so few neighbours that they are tested.
+
+        Parameters
+        ----------
+        records : Records of n records
+            Records of the pool.
+
+        Returns
+        -------
+        vulnerable : ndarray of shape (n,), dtype bool
+        """
+        vectors = _direct(self.pool_.answers(records))
+        own = np.isin(records.fingerprint, self._reference_prints)
+        count = np.empty(len(vectors), dtype=int)
+        for rows in gen_batches(len(vectors), max(1, _CELLS // len(self._references))):
+            similarity = vectors[rows] @ self._references.T
+            count[rows] = (similarity >= 1 - self.radius).sum(axis=1)
+        return count - own <= self.max_neighbors
+
+    def _score(self, target, shadows, inside, outside):
+        above = ((shadows >= target[:, None]) & outside).sum(axis=1)
+        return -np.log((1 + above) / (1 + outside.sum(axis=0))).mean(axis=0)
+
+    def _score_samples(self, records):
+        return super()._score_samples(records) * self.is_vulnerable(records)
+
+    def _score_pseudo_victims(self, records, models):
+        vulnerable = self.is_vulnerable(records)
+        for rows, scores, inside in super()._score_pseudo_victims(records, models):
+            yield rows, scores * vulnerable[rows], inside
+
+    def _count_needed(self):
+        return 0, 1
+
+    def _default_offset(self):
+        smallest = 1 / (1 + (~self.pool_.membership_).sum(axis=0).max())
+        if smallest > self.level:
+            warnings.warn(
+                f"The smallest p of a test is {smallest:.2g}, above level={self.level:g}: no "
+                "record will be called a member; take more shadow models.",
+                ResolutionWarning,
+                stacklevel=4,
+            )
+        return -np.log(self.level)

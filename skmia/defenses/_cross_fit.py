@@ -1,0 +1,249 @@
+"""Answers to training rows from models that were not trained on them."""
+
+import warnings
+from abc import abstractmethod
+from math import gcd
+from numbers import Integral
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from scipy.special import softmax
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_memory
+from threadpoolctl import threadpool_limits
+from tqdm import tqdm
+
+from .._records import Records
+from ..shadow._backends import use_one_job
+from ..shadow._sampling import find_strata, find_units
+from ..shadow._seeding import isolated_randomness, refuse_trained_module, seed_estimator
+from ..shadow._together import find_joint_backend, make_model_job, train_models
+from ..shadow._worker import warn_once
+from ..utils._containers import take_rows
+from ..utils._hashing import hash_records
+from ..utils._sklearn import HasMethods, Interval, InvalidParameterError
+from ..victims._query import query_victim
+from ._output._base import renormalised
+from ._soft_meta import SoftTargetDefense
+
+
+def draw_left_out(units, strata, n_models, n_left_out, rng):
+    """Draw the models that are not trained on each row.
+
+    Units are dealt out in random order within their stratum: of each stratum every model is left
+    without as many units as any other, or one more. A stratum of two units or more is therefore
+    seen by all models where ``n_left_out`` is at most half of them.
+
+    Parameters
+    ----------
+    units : ndarray of shape (n,)
+        Unit of each row, from 0; rows of one unit are left out together.
+    strata : ndarray of shape (n,)
+        Stratum of each row; a unit has that of its first row.
+    n_models : int
+        Number of models.
+    n_left_out : int
+        Number of models that each row is left out of.
+    rng : numpy Generator
+        Source of randomness.
+
+    Returns
+    -------
+    left_out : ndarray of shape (n_models, n), dtype bool
+    """
+    _, first = np.unique(units, return_index=True)
+    left_out = np.zeros((n_models, len(first)), dtype=bool)
+    # So many units take each model equally often when models are dealt out in turn.
+    block = n_models // gcd(n_models, n_left_out)
+    turns = np.arange(block * n_left_out).reshape(block, n_left_out) % n_models
+    for stratum in np.unique(strata[first]):
+        chosen = rng.permutation(np.flatnonzero(strata[first] == stratum))
+        n_blocks = -(-len(chosen) // block)
+        orders = rng.permuted(np.tile(np.arange(n_models), (n_blocks, 1)), axis=1)
+        models = orders[:, turns].reshape(-1, n_left_out)[: len(chosen)]
+        left_out[models, chosen[:, None]] = True
+    return left_out[:, units]
+
+
+def ask_left_out(estimator, data, left_out, seeds, *, targets=None, n_jobs=None, verbose=0):
+    """Train models and take the answers of each to the rows that it was not trained on.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Cloned, never changed.
+    data : Labelled of n rows
+        Training rows.
+    left_out : ndarray of shape (n_models, n), dtype bool
+        As of :func:`draw_left_out`.
+    seeds : list of SeedSequence
+        Randomness of each model.
+    targets : (ndarray of shape (n, n_classes), ndarray of shape (n_classes,)), default=None
+        Probabilities to train on and the labels of their columns, instead of the labels.
+    n_jobs : int, default=None
+        Models trained in parallel.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Returns
+    -------
+    proba : ndarray of shape (n_left_out, n, n_classes)
+        Rows that sum to 1.
+    classes : ndarray of shape (n_classes,)
+        Labels of the columns.
+    caught : list of (category, str)
+        Warnings of the trainings.
+    """
+    needed = np.flatnonzero(left_out.any(axis=1))
+    left_out, seeds = left_out[needed], [seeds[k] for k in needed]
+    answers, caught = zip(
+        *_train_and_ask(estimator, data, left_out, seeds, targets, n_jobs, verbose), strict=True
+    )
+    classes = np.unique(np.concatenate([data.y, *(one.classes for one in answers)]))
+    proba = np.empty((left_out[:, 0].sum(), len(data.y), len(classes)))
+    place = np.cumsum(left_out, axis=0) - 1
+    for out, at, outputs in zip(left_out, place, answers, strict=True):
+        proba[at[out], out] = _as_proba(outputs.aligned_to(classes))
+    return proba, classes, [one for some in caught for one in some]
+
+
+def _train_and_ask(estimator, data, left_out, seeds, targets, n_jobs, verbose):
+    if targets is None and data.sample_weight is None:
+        job = make_model_job(estimator, Records(data.X, data.y), ~left_out, seeds)
+        backend = find_joint_backend(job)
+        if backend is not None:
+            models, caught = train_models(job, backend)
+            answers = [_ask(model, data, out) for model, out in zip(models, left_out, strict=True)]
+            return zip(answers, caught, strict=True)
+    estimator = clone(estimator)
+    limit = None
+    if n_jobs is not None or effective_n_jobs(n_jobs) > 1:
+        # As many processors as asked for: workers must not start workers or threads.
+        estimator, limit = use_one_job(estimator), 1
+    models = tqdm(range(len(left_out)), desc="sub-models", disable=not verbose)
+    return Parallel(n_jobs=n_jobs)(
+        delayed(_fit_and_ask)(estimator, data, targets, left_out[k], seeds[k], limit)
+        for k in models
+    )
+
+
+def _fit_and_ask(estimator, data, targets, out, seeds, limit):
+    """Answers of a new model to the rows that it is not trained on, and its warnings."""
+    model, rows = clone(estimator), np.flatnonzero(~out)
+    seed_estimator(model, seeds)
+    part = data.take(rows)
+    with (
+        threadpool_limits(limit),
+        isolated_randomness(seeds),
+        warnings.catch_warnings(record=True) as caught,
+    ):
+        warnings.simplefilter("default")
+        if targets is None:
+            part.fit_labels(model)
+        else:
+            part.fit(model, targets[0][rows], targets[1])
+        answers = _ask(model, data, out)
+    return answers, [(one.category, str(one.message)) for one in caught]
+
+
+def _ask(model, data, out):
+    return query_victim(model, take_rows(data.X, np.flatnonzero(out)))
+
+
+def _as_proba(outputs):
+    values = outputs.values.astype(np.float64)
+    return softmax(values, axis=1) if outputs.kind == "logits" else renormalised(values)
+
+
+def _find_equal_rows(data):
+    try:
+        return find_units(hash_records(data.X, data.y))
+    except TypeError:
+        return np.arange(len(data.y))  # rows such as dicts have no hash, and count as different
+
+
+class CrossFitDefense(SoftTargetDefense):
+    """Base of defenses whose targets come from models that were not trained on the row.
+
+    A subclass has parameters ``n_estimators``, ``n_left_out``, ``store_targets``, ``memory``,
+    ``n_jobs``, ``random_state`` and ``verbose``, and implements ``_combine``.
+    """
+
+    _parameter_constraints = {
+        **SoftTargetDefense._parameter_constraints,
+        "n_estimators": [Interval(Integral, 2, None, closed="left")],
+        "n_left_out": [Interval(Integral, 1, None, closed="left")],
+        "store_targets": ["boolean"],
+        "memory": [str, HasMethods(["cache"]), None],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+    n_iterations = 1  # rounds, each by sub-models trained on the targets of the one before
+
+    def _fit_targets(self, data):
+        self._check_models()
+        entropy = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=4)
+        seeds = np.random.SeedSequence(entropy.tolist()).spawn(2 + self.n_iterations)
+        left_out = self._draw(data, np.random.default_rng(seeds[0]))
+        targets = None
+        for children in seeds[2:]:
+            targets = self._ask(data, targets, left_out, children.spawn(self.n_estimators))
+        estimator = clone(self.estimator)
+        seed_estimator(estimator, seeds[1])
+        with isolated_randomness(seeds[1]):
+            self.estimator_ = data.fit(estimator, *targets)
+        self.targets_ = targets[0] if self.store_targets else None
+
+    def _check_models(self):
+        if self.n_left_out >= self.n_estimators:
+            raise InvalidParameterError(
+                f"n_left_out must be below n_estimators={self.n_estimators}, so that models are "
+                f"left that are trained on a row; got {self.n_left_out}."
+            )
+        if not hasattr(self.estimator, "predict_proba"):
+            raise InvalidParameterError(
+                f"{type(self).__name__} needs predict_proba of the classifier, which "
+                f"{type(self.estimator).__name__} does not have."
+            )
+        refuse_trained_module(self.estimator)
+
+    def _draw(self, data, rng):
+        units = _find_equal_rows(data)
+        if units.max(initial=0) == 0:
+            raise ValueError(
+                f"{type(self).__name__} leaves rows out and so needs 2 or more different ones; got "
+                f"n_samples = {len(data.y)}{', all equal' if len(data.y) > 1 else ''}."
+            )
+        strata = find_strata(data.y, is_classification=True)
+        return draw_left_out(units, strata, self.n_estimators, self.n_left_out, rng)
+
+    def _ask(self, data, targets, left_out, seeds):
+        """Targets of the next round and the labels of their columns."""
+        ask = check_memory(self.memory).cache(ask_left_out, ignore=["n_jobs", "verbose"])
+        proba, classes, caught = ask(
+            clone(self.estimator),
+            data,
+            left_out,
+            seeds,
+            targets=targets,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+        )
+        warn_once(caught, self.n_estimators, "sub-models")
+        return self._combine(proba, np.searchsorted(classes, data.y), data), classes
+
+    @abstractmethod
+    def _combine(self, proba, codes, data):
+        """Targets of shape (n, n_classes) from the answers of left-out models.
+
+        Parameters
+        ----------
+        proba : ndarray of shape (n_left_out, n, n_classes)
+            Answers.
+        codes : ndarray of shape (n,)
+            Columns of the labels.
+        data : Labelled
+            The rows.
+        """

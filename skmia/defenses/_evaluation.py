@@ -1,0 +1,358 @@
+"""What defenses cost and what they bring, judged by attacks that know them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+from scipy.special import ndtr
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import roc_auc_score
+from sklearn.utils import check_random_state
+
+from .._records import Records
+from ..attacks import LiRA
+from ..attacks._moments import find_both_moments
+from ..metrics import best_advantage_score, tpr_at_fpr_score
+from ..shadow import ShadowPool
+from ..shadow._seeding import isolated_randomness, seed_estimator
+from ..utils._validation import check_records
+
+_N_BINS = 15  # of the calibration error
+
+
+@dataclass(frozen=True)
+class DefenseEvaluation:
+    """Side by side: how useful classifiers are, and how much they leak.
+
+    Attributes
+    ----------
+    targets : DataFrame of shape (n_candidates * n_targets, n_figures)
+        Figures of each model that was attacked, indexed by ``candidate`` and ``target``:
+        ``train_accuracy``, ``test_accuracy``, ``calibration_error``, ``auc``, ``advantage`` and
+        ``tpr_at_fpr`` of the adaptive attack, ``label_advantage`` of the attack that reads
+        predicted labels alone. NaN where a classifier gives no probabilities, or the non-members do
+        not resolve the rate.
+    exposure : DataFrame of shape (n_measured, n_candidates)
+        Estimated advantage of the best attack on the evidence of each measured record, from normal
+        laws with the moments of the IN and OUT models. Few models make it too high for everybody:
+        compare candidates, not single numbers.
+    """
+
+    targets: pd.DataFrame
+    exposure: pd.DataFrame
+
+    def to_frame(self):
+        """Means over the attacked models with their standard errors.
+
+        Returns
+        -------
+        frame : DataFrame of shape (n_candidates, 2 * n_figures + 2)
+            Each figure and its ``_se``, and the median and 99th percentile of the exposure. Targets
+            share records, so that standard errors are too small for statements about others.
+        """
+        groups = self.targets.groupby(level="candidate", sort=False)
+        errors = groups.sem().add_suffix("_se")
+        frame = pd.concat([groups.mean(), errors], axis=1)
+        columns = [name for figure in self.targets for name in (figure, f"{figure}_se")]
+        frame = frame[columns]
+        for name, share in (("exposure_median", 0.5), ("exposure_99", 0.99)):
+            frame[name] = self.exposure.quantile(share).reindex(frame.index)
+        return frame
+
+    def match(self, undefended):
+        """Each defense beside the undefended classifier of the nearest test accuracy.
+
+        A defense that costs accuracy competes with a weaker model, which leaks less as well.
+
+        Parameters
+        ----------
+        undefended : sequence of str
+            Names of the candidates without a defense, for instance trees of several depths.
+
+        Returns
+        -------
+        frame : DataFrame of shape (n_defenses, 8)
+            The match, both test accuracies, and the differences (defense minus match) of
+            ``advantage``, ``tpr_at_fpr`` and ``label_advantage``, with standard errors of the
+            first two over targets that share their training sets.
+        """
+        means = self.to_frame()
+        missing = [name for name in undefended if name not in means.index]
+        if missing or not len(undefended):
+            raise ValueError(
+                f"undefended must name candidates ({', '.join(means.index)}); got {undefended!r}."
+            )
+        rows = {}
+        for name in means.index.difference(list(undefended), sort=False):
+            gaps = means.loc[list(undefended), "test_accuracy"] - means.loc[name, "test_accuracy"]
+            match = gaps.abs().idxmin()
+            difference = self.targets.loc[name] - self.targets.loc[match]
+            rows[name] = {
+                "match": match,
+                "test_accuracy": means.loc[name, "test_accuracy"],
+                "test_accuracy_of_match": means.loc[match, "test_accuracy"],
+                "advantage": difference["advantage"].mean(),
+                "advantage_se": difference["advantage"].sem(),
+                "tpr_at_fpr": difference["tpr_at_fpr"].mean(),
+                "tpr_at_fpr_se": difference["tpr_at_fpr"].sem(),
+                "label_advantage": difference["label_advantage"].mean(),
+            }
+        return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def evaluate_defense(
+    candidates,
+    records,
+    *,
+    attack=None,
+    n_estimators=16,
+    n_targets=8,
+    max_fpr=0.01,
+    canaries=None,
+    n_jobs=None,
+    random_state=None,
+):
+    """Judge classifiers, defended and not, by attacks that know their defense.
+
+    Shadow models are trained as the candidate is, defense included, and each of some of them is
+    attacked with the others. All candidates have the same training sets, so that they can be
+    compared target by target. An attack that does not know the defense would flatter it.
+
+    Parameters
+    ----------
+    candidates : dict of str to classifier
+        Unfitted classifiers by name: defenses, and the classifier without them.
+    records : Records of n records
+        Labelled records; each model is trained on half of them.
+    attack : LiRA, RMIA or CalibratedAttack, default=None
+        Its pool is replaced. None takes ``LiRA()``.
+    n_estimators : int, default=16
+        Shadow models of each candidate, even, at least 4.
+    n_targets : int, default=8
+        Models that are attacked, at most `n_estimators`.
+    max_fpr : float, default=0.01
+        False positive rate at which the true positive rate is reported.
+    canaries : array-like of shape (n,), dtype bool, default=None
+        Records on which leakage is measured, such as those of :func:`mislabel`; None takes all.
+        Accuracies are always those of the others.
+    n_jobs : int, default=None
+        Number of jobs that train shadow models.
+    random_state : int, RandomState instance or None, default=None
+        Determines training sets and models.
+
+    Returns
+    -------
+    evaluation : DefenseEvaluation
+
+    See Also
+    --------
+    skmia.model_selection.make_leakage_scorer : Leakage in a search.
+
+    References
+    ----------
+    Aerni, M., Zhang, J. and Tramer, F. (2024). Evaluations of machine learning privacy defenses are
+    misleading. CCS.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skmia import Records
+    >>> from skmia.defenses import LabelOnlyDefense, evaluate_defense
+    >>> records = Records(*load_digits(return_X_y=True))[:600]
+    >>> tree = DecisionTreeClassifier()
+    >>> candidates = {
+    ...     "tree": tree,
+    ...     "small tree": DecisionTreeClassifier(max_leaf_nodes=15),
+    ...     "labels only": LabelOnlyDefense(tree),
+    ... }
+    >>> evaluation = evaluate_defense(candidates, records, n_estimators=8, random_state=0)
+    >>> frame = evaluation.to_frame()
+    >>> bool(frame.loc["small tree", "advantage"] < frame.loc["tree", "advantage"])
+    True
+    >>> evaluation.match(["tree", "small tree"])["match"].to_dict()
+    {'labels only': 'tree'}
+    """
+    _check(candidates, records, n_estimators, n_targets)
+    measured = _as_mask(canaries, records)
+    seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    # The training sets are those of any pool with this seed.
+    draw = ShadowPool(DummyClassifier(), n_estimators, random_state=seed).fit(records)
+    design = _Design(records, draw.membership_[:n_targets], measured, max_fpr)
+    tables, exposure = {}, {}
+    for name, candidate in candidates.items():
+        if hasattr(candidate, "predict_proba") or hasattr(candidate, "decision_function"):
+            pool = ShadowPool(
+                candidate, n_estimators, store="models", n_jobs=n_jobs, random_state=seed
+            ).fit(records)
+            tables[name] = _attack_pool(pool, LiRA() if attack is None else attack, design)
+            exposure[name] = _find_exposure(pool, records)
+        else:
+            tables[name] = _attack_labels(candidate, design, seed, n_jobs)
+            exposure[name] = np.full(len(records), np.nan)
+    targets = pd.concat(tables, names=["candidate", "target"])
+    return DefenseEvaluation(targets, pd.DataFrame(exposure)[measured])
+
+
+def mislabel(records, n_canaries, *, random_state=None):
+    """Give some records another label, as canaries that a classifier can only learn by heart.
+
+    Parameters
+    ----------
+    records : Records of n records
+        Labelled records.
+    n_canaries : int
+        How many.
+    random_state : int, RandomState instance or None, default=None
+        Draws the canaries and their labels.
+
+    Returns
+    -------
+    records : Records of n records
+        The same with wrong labels at the canaries.
+    canaries : ndarray of shape (n,), dtype bool
+        Which they are.
+
+    Examples
+    --------
+    >>> from skmia.datasets import load_iris
+    >>> from skmia.defenses import mislabel
+    >>> records = load_iris()
+    >>> changed, canaries = mislabel(records, 10, random_state=0)
+    >>> int(canaries.sum()), bool((changed.y[canaries] == records.y[canaries]).any())
+    (10, False)
+    """
+    check_records(records)
+    classes, label = np.unique(records.y, return_inverse=True)
+    if not 1 <= n_canaries <= len(records) or len(classes) < 2:
+        raise ValueError(
+            f"n_canaries must be from 1 to {len(records)} and the records need two classes; got "
+            f"{n_canaries} and {len(classes)}."
+        )
+    rng = check_random_state(random_state)
+    canaries = np.zeros(len(records), dtype=bool)
+    canaries[rng.choice(len(records), n_canaries, replace=False)] = True
+    step = rng.randint(1, len(classes), size=n_canaries)
+    label[canaries] = (label[canaries] + step) % len(classes)
+    return Records(records.X, classes[label], **records.fields), canaries
+
+
+@dataclass(frozen=True)
+class _Design:
+    """What all candidates share: the training sets of the targets, and who is measured."""
+
+    records: Records
+    membership: np.ndarray
+    measured: np.ndarray
+    max_fpr: float
+
+    def describe(self, target, guesses, proba):
+        """Accuracies, calibration and the attack on labels alone, for one target."""
+        inside, right = self.membership[target], guesses == self.records.y
+        plain = ~self.measured if not self.measured.all() else self.measured
+        row = {
+            "train_accuracy": right[inside & plain].mean(),
+            "test_accuracy": right[~inside & plain].mean(),
+            "calibration_error": np.nan,
+            "auc": np.nan,
+            "advantage": np.nan,
+            "tpr_at_fpr": np.nan,
+        }
+        if proba is not None:
+            rows = ~inside & plain
+            row["calibration_error"] = _find_calibration_error(proba[rows], right[rows])
+        members, others = inside & self.measured, ~inside & self.measured
+        row["label_advantage"] = right[members].mean() - right[others].mean()
+        return row
+
+    def judge(self, target, scores):
+        """Figures of the scores of an attack on one target."""
+        truth, scores = self.membership[target][self.measured], scores[self.measured]
+        try:
+            tpr = tpr_at_fpr_score(truth, scores, max_fpr=self.max_fpr, on_unresolvable="raise")
+        except ValueError:
+            tpr = np.nan
+        return {
+            "auc": roc_auc_score(truth, scores),
+            "advantage": best_advantage_score(truth, scores),
+            "tpr_at_fpr": tpr,
+        }
+
+
+def _check(candidates, records, n_estimators, n_targets):
+    check_records(records)
+    if not isinstance(candidates, dict) or not candidates:
+        raise ValueError("candidates must be a dict of names to unfitted classifiers.")
+    if n_estimators < 4 or n_estimators % 2 or not 1 <= n_targets <= n_estimators:
+        raise ValueError(
+            "n_estimators must be even and at least 4, and n_targets from 1 to n_estimators; got "
+            f"{n_estimators} and {n_targets}."
+        )
+
+
+def _as_mask(canaries, records):
+    if canaries is None:
+        return np.ones(len(records), dtype=bool)
+    mask = np.asarray(canaries)
+    if mask.dtype != bool or mask.shape != (len(records),) or not mask.any():
+        raise ValueError(
+            f"canaries must be a boolean array with one value for each of {len(records)} records, "
+            "some of them True."
+        )
+    return mask
+
+
+def _attack_pool(pool, attack, design):
+    """Attack the first models of a pool with the others."""
+    n_targets, records = len(design.membership), design.records
+    attack = clone(attack).set_params(shadows=FrozenEstimator(pool), victim=None)
+    attack._fit(records, None)
+    scores = np.empty((n_targets, len(records)))
+    for rows, some, _ in attack._score_pseudo_victims(records, np.arange(n_targets)):
+        scores[:, rows] = some
+    table = []
+    for k in range(n_targets):
+        model = pool.estimators_[k]
+        proba = model.predict_proba(records.X) if hasattr(model, "predict_proba") else None
+        row = design.describe(k, model.predict(records.X), proba)
+        table.append({**row, **design.judge(k, scores[k])})
+    return pd.DataFrame(table)
+
+
+def _attack_labels(candidate, design, seed, n_jobs):
+    """Train the targets alone and read their labels."""
+    records = design.records
+    children = np.random.SeedSequence(seed).spawn(len(design.membership))
+    models = Parallel(n_jobs=n_jobs)(
+        delayed(_train)(candidate, records[inside], child)
+        for inside, child in zip(design.membership, children, strict=True)
+    )
+    return pd.DataFrame(
+        [design.describe(k, model.predict(records.X), None) for k, model in enumerate(models)]
+    )
+
+
+def _train(candidate, records, seeds):
+    model = clone(candidate)
+    seed_estimator(model, seeds)
+    with isolated_randomness(seeds):
+        return model.fit(records.X, records.y)
+
+
+def _find_exposure(pool, records):
+    """Advantage of the best threshold on the evidence of each record, taken as normal."""
+    evidence, inside = pool.transform(records).T[None], pool.membership(records).T
+    into, out = find_both_moments(evidence, inside, ~inside)
+    spread = np.sqrt((into.variance + out.variance) / 2)
+    return 2 * ndtr(np.abs(into.mean - out.mean) / spread / 2)[0] - 1
+
+
+def _find_calibration_error(proba, right):
+    """Mean distance between confidence and accuracy over bins of equal confidence."""
+    confidence = proba.max(axis=1)
+    place = np.minimum((confidence * _N_BINS).astype(int), _N_BINS - 1)
+    sums = np.bincount(place, confidence - right, minlength=_N_BINS)
+    return np.abs(sums).sum() / len(right)

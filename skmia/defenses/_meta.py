@@ -1,0 +1,38 @@
+"""What classifiers around a classifier share."""
+
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import get_tags
+
+from ..utils._sklearn import HasMethods
+
+
+class DefendedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """Base of defenses: a classifier around a classifier.
+
+    A subclass sets ``estimator_``, the fitted classifier, and ``classes_``.
+    """
+
+    _parameter_constraints: dict = {"estimator": [HasMethods(["fit", "predict"])]}
+
+    @property
+    def n_features_in_(self):
+        """Number of features seen in ``fit``."""
+        return self._of_estimator("n_features_in_")
+
+    @property
+    def feature_names_in_(self):
+        """Names of the features seen in ``fit``, where there were any."""
+        return self._of_estimator("feature_names_in_")
+
+    def _of_estimator(self, name):
+        # An unfitted defense has no such attribute, rather than one that fails.
+        if "estimator_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r} before fit.")
+        return getattr(self.estimator_, name)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags = inner.input_tags
+        tags.classifier_tags = inner.classifier_tags
+        return tags

@@ -1,0 +1,8 @@
+"""Defenses that change what a classifier answers."""
+
+from ._label_only import LabelOnlyDefense
+from ._rounding import RoundingDefense
+from ._temperature import TemperatureDefense
+from ._top_k import TopKDefense
+
+__all__ = ["LabelOnlyDefense", "RoundingDefense", "TemperatureDefense", "TopKDefense"]

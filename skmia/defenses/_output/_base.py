@@ -1,0 +1,95 @@
+"""The interface of output defenses."""
+
+from abc import abstractmethod
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from ...utils._sklearn import validate_params_of
+from .._meta import DefendedClassifier
+
+
+def _has_probabilities(defense):
+    model = getattr(defense, "estimator_", defense.estimator)
+    if hasattr(model, "predict_proba"):
+        return True
+    raise AttributeError(
+        f"{type(defense).__name__} changes probabilities, and {type(model).__name__} has none."
+    )
+
+
+class OutputDefense(DefendedClassifier):
+    """Base of defenses that change what a classifier answers, and nothing in its training.
+
+    Predicted labels are those of the classifier. A fitted one is kept as it is in a
+    :class:`~sklearn.frozen.FrozenEstimator`.
+    """
+
+    def fit(self, X, y, **fit_params):
+        """Fit the classifier.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features.
+        y : array-like of shape (n_samples,)
+            Labels.
+        **fit_params : dict
+            Passed to the ``fit`` of the classifier.
+
+        Returns
+        -------
+        self : object
+            The fitted defense.
+        """
+        validate_params_of(self)
+        self.estimator_ = clone(self.estimator).fit(X, y, **fit_params)
+        self.classes_ = self.estimator_.classes_
+        return self
+
+    def predict(self, X):
+        """Labels, those of the classifier.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        return self.estimator_.predict(X)
+
+
+class ProbabilityDefense(OutputDefense):
+    """Base of output defenses that change probabilities; a subclass implements ``_change``."""
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X):
+        """Changed probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        return self._change(np.asarray(self.estimator_.predict_proba(X), dtype=np.float64))
+
+    @abstractmethod
+    def _change(self, proba):
+        """What is answered instead of these probabilities; the array may be written to."""
+
+
+def renormalised(proba):
+    """Rows that sum to 1; a row of zeros becomes equal shares."""
+    total = proba.sum(axis=1, keepdims=True)
+    return np.where(total > 0, proba / np.where(total > 0, total, 1), 1 / proba.shape[1])

@@ -1,0 +1,43 @@
+"""Answering with labels only."""
+
+from ._base import OutputDefense
+
+
+class LabelOnlyDefense(OutputDefense):
+    """Answer with the predicted label and no probability.
+
+    There is no ``predict_proba``: tools that need one refuse it. Labels alone still tell members
+    where the classifier is right more often on them.
+
+    Parameters
+    ----------
+    estimator : classifier
+        A fitted one in a :class:`~sklearn.frozen.FrozenEstimator`.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Fitted.
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+
+    References
+    ----------
+    Choquette-Choo, C. A., Tramer, F., Carlini, N. and Papernot, N. (2021). Label-only membership
+    inference attacks. ICML.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from skmia.defenses import LabelOnlyDefense
+    >>> X, y = load_iris(return_X_y=True)
+    >>> defended = LabelOnlyDefense(GaussianNB()).fit(X, y)
+    >>> hasattr(defended, "predict_proba")
+    False
+    """
+
+    def __init__(self, estimator):
+        self.estimator = estimator

@@ -1,0 +1,221 @@
+"""Training on labels that are as soft as the predictions of models that never saw the record."""
+
+from numbers import Integral, Real
+
+import numpy as np
+
+from ..utils._sklearn import Interval, StrOptions
+from ._cross_fit import CrossFitDefense
+
+
+def _part_of_way(numerator, denominator):
+    """Quotient of at most 1, and 1 where there is no way to go."""
+    return np.divide(
+        numerator, denominator, out=np.ones_like(denominator), where=numerator < denominator
+    )
+
+
+def _by_label(proba, mean, label, alpha):
+    """Until the probability of the label has risen by ``alpha`` of its standard deviations."""
+    own = label.argmax(axis=1)
+    at_label = np.take_along_axis(proba, own[None, :, None], axis=2)[:, :, 0]
+    spread, missing = at_label.std(axis=0), 1 - at_label.mean(axis=0)
+    return mean + _part_of_way(alpha * spread, missing)[:, None] * (label - mean)
+
+
+def _by_direction(proba, mean, label, alpha):
+    """By ``alpha`` standard deviations of the answers' projections on the line to the label."""
+    way = label - mean
+    length = np.linalg.norm(way, axis=1)
+    unit = way / np.where(length > 0, length, 1)[:, None]
+    spread = np.einsum("kij,ij->ki", proba, unit).std(axis=0)
+    return mean + _part_of_way(alpha * spread, length)[:, None] * way
+
+
+def _by_coordinate(proba, mean, label, alpha):
+    """Each class by ``alpha`` standard deviations of its own, cut to [0, 1] and normalised."""
+    moved = np.clip(mean + alpha[:, None] * proba.std(axis=0) * (2 * label - 1), 0, 1)
+    total = moved.sum(axis=1, keepdims=True)
+    return np.where(total > 0, moved / np.where(total > 0, total, 1), label)
+
+
+_SPREADS = {"label": _by_label, "direction": _by_direction, "coordinate": _by_coordinate}
+
+
+def soften(proba, codes, alpha, spread):
+    """Optimally soft labels.
+
+    Parameters
+    ----------
+    proba : ndarray of shape (n_models, n, n_classes)
+        Answers of models that were not trained on the row.
+    codes : ndarray of shape (n,)
+        Columns of the labels.
+    alpha : float or ndarray of shape (n,)
+        Number of standard deviations.
+    spread : {"label", "direction", "coordinate"}
+        Of what.
+
+    Returns
+    -------
+    targets : ndarray of shape (n, n_classes)
+        Rows that sum to 1.
+    """
+    label = np.eye(proba.shape[2])[codes]
+    alpha = np.broadcast_to(np.asarray(alpha, dtype=np.float64), codes.shape)
+    endless = np.isinf(alpha)
+    targets = _SPREADS[spread](proba, proba.mean(axis=0), label, np.where(endless, 0, alpha))
+    return np.where(endless[:, None], label, targets)
+
+
+class SoftLabelDefense(CrossFitDefense):
+    r"""Train on soft labels that lie between what others would say and the label.
+
+    Sub-models are trained on parts of the rows, so that each row is left out of some of them. The
+    mean of their answers to the row is what models say that never saw it. From there the soft label
+    moves towards the label by ``alpha`` standard deviations of these answers, and the classifier is
+    trained on the soft labels. What it learns by heart of a row is then what others say of it
+    anyway, and with a larger ``alpha`` more of the label besides.
+
+    The smaller ``alpha``, the less is left of labels that nobody else would give: of wrong ones,
+    and of right ones that are rare.
+
+    Parameters
+    ----------
+    estimator : classifier
+        With ``predict_proba``, and a ``fit`` that takes ``sample_weight``; or a skorch net with
+        ``criterion=CrossEntropyLoss``. Alone or as the last step of a Pipeline.
+    alpha : float or callable, default=0.0
+        Number of standard deviations, 0 or more. With 0 the soft label is the mean answer, with
+        ``inf`` the label. A callable takes X and y, without rows of weight 0, and returns a number
+        for each row.
+    n_estimators : int, default=10
+        Number of sub-models in each round.
+    n_left_out : int, default=5
+        Number of sub-models that each row is left out of, at least 2.
+    spread : {"label", "direction", "coordinate"}, default="label"
+        What has the standard deviation (divisor ``n_left_out``): the probability of the label; the
+        projection of the answer on the line from the mean to the label; or the probability of each
+        class by itself, which leaves that line and needs to be cut and normalised.
+    n_iterations : int, default=1
+        Number of rounds. From the second on the sub-models are trained on the soft labels of the
+        round before, and so pass on less of the labels of other rows. It need not help: classifiers
+        that learn targets by heart may become easier to attack.
+    store_targets : bool, default=False
+        Whether to keep the soft labels as ``targets_``.
+    memory : str, object with the joblib.Memory interface or None, default=None
+        Folder that keeps the answers of sub-models, so that a search over ``alpha`` trains them
+        once in each fold. Set ``random_state`` too. They are private: keep the folder to yourself.
+    n_jobs : int, default=None
+        Sub-models trained in parallel; nets and perceptrons that one program trains together are
+        not divided. The numbers are the same for every value.
+    random_state : int, RandomState instance or None, default=None
+        Determines which rows are left out, and the seeds of the sub-models and the classifier.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Fitted on the soft labels.
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    targets_ : ndarray of shape (n_samples, n_classes) or None
+        Soft labels, with ``store_targets=True``; without rows of weight 0. Whoever has them may
+        read off what the defense is to hide: do not publish them.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+
+    See Also
+    --------
+    SELENADefense : The means alone, by more sub-models.
+    LabelSmoothingDefense : Softens all labels alike and needs no sub-models.
+
+    Notes
+    -----
+    With answers :math:`P_1, ..., P_K` of the K sub-models that a row is left out of, their mean
+    :math:`\mu` and the one-hot label :math:`e_y`, the soft label is :math:`\mu + t(e_y - \mu)`
+    with :math:`t = \min(1, \alpha \, sd(P_{\cdot y}) / (1 - \mu_y))`, where sd has the divisor
+    K. The slides say "standard deviations towards the label" and not of what; here the probability
+    of the label rises by so many of its own. Where all K agree, t is 0 for every finite ``alpha``.
+
+    Equal rows with equal labels are left out together. No part of a soft label comes from a model
+    that was trained on the row, but the label of a row still reaches the soft labels of others, and
+    a classifier that learns its targets by heart answers otherwise to rows that it has no targets
+    of. Nothing is promised: judge the defense with shadow models that are trained with it, and on
+    the rows that are most exposed, such as mislabelled ones.
+
+    Classifiers with ``sample_weight`` get a copy of each row for each class, weighted by the soft
+    label. Where the loss is a sum over rows this is the cross-entropy with the soft labels. Options
+    that count rows count copies: ``class_weight="balanced"``, the least size of a leaf, bootstrap
+    samples, mini-batches, rows held back for early stopping or calibration. A net takes the soft
+    labels as they are; its ``valid_acc`` is then measured against their likeliest class.
+
+    Transformers before the classifier in a Pipeline are fitted once, on plain rows and labels: one
+    that looks at labels sees the hard ones.
+
+    References
+    ----------
+    Pedersen, J. (2022). Privacy Preservation and Evaluation in Machine Learning. PhD defense,
+    Rensselaer Polytechnic Institute.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skmia.defenses import SoftLabelDefense
+    >>> X, y = load_iris(return_X_y=True)
+    >>> y[:10] = 2  # wrong
+    >>> defended = SoftLabelDefense(LogisticRegression(max_iter=500), alpha=1.0, random_state=0)
+    >>> defended.fit(X, y).predict(X[:10])
+    array([0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
+    """
+
+    _parameter_constraints = {
+        **CrossFitDefense._parameter_constraints,
+        "alpha": [Interval(Real, 0, np.inf, closed="both"), callable],
+        "n_left_out": [Interval(Integral, 2, None, closed="left")],
+        "spread": [StrOptions(set(_SPREADS))],
+        "n_iterations": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        estimator,
+        *,
+        alpha=0.0,
+        n_estimators=10,
+        n_left_out=5,
+        spread="label",
+        n_iterations=1,
+        store_targets=False,
+        memory=None,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.estimator = estimator
+        self.alpha = alpha
+        self.n_estimators = n_estimators
+        self.n_left_out = n_left_out
+        self.spread = spread
+        self.n_iterations = n_iterations
+        self.store_targets = store_targets
+        self.memory = memory
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _combine(self, proba, codes, data):
+        return soften(proba, codes, self._find_alpha(data), self.spread)
+
+    def _find_alpha(self, data):
+        if not callable(self.alpha):
+            return self.alpha
+        alpha = np.asarray(self.alpha(data.X, data.y), dtype=np.float64)
+        if alpha.shape != data.y.shape or not (alpha >= 0).all():
+            raise ValueError(
+                f"alpha(X, y) must return {len(data.y)} numbers of 0 or more, one for each row; "
+                f"got {alpha!r:.80}."
+            )
+        return alpha

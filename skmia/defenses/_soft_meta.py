@@ -1,0 +1,150 @@
+"""What defenses share that train on target probabilities."""
+
+from abc import abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from ..utils._containers import as_rows, take_rows
+from ..utils._sklearn import validate_params_of
+from ._meta import DefendedClassifier
+from ._soft_targets import check_takes_targets, fit_on_targets
+
+
+class Labelled(NamedTuple):
+    """Training rows."""
+
+    X: object
+    y: np.ndarray  # (n,)
+    sample_weight: np.ndarray | None  # (n,), positive
+
+    def take(self, rows):
+        """Some of them."""
+        return Labelled(*(take_rows(part, rows) for part in self))
+
+    def fit(self, model, targets, classes):
+        """Fit a model on targets for these rows, in place; see :func:`fit_on_targets`."""
+        return fit_on_targets(model, self.X, self.y, targets, classes, self.sample_weight)
+
+    def fit_labels(self, model):
+        """Fit a model on the labels, in place."""
+        if self.sample_weight is None:
+            return model.fit(self.X, self.y)
+        classes = np.unique(self.y)
+        return self.fit(model, one_hot(self.y, classes), classes)
+
+
+def check_labelled(X, y, sample_weight):
+    """Training rows without those of weight 0, which count as absent."""
+    if not isinstance(X, np.ndarray) or X.ndim == 0:
+        X = as_rows(X)
+    y = column_or_1d(y, warn=True)
+    assert_all_finite(y, input_name="y")
+    check_classification_targets(y)
+    check_consistent_length(X, y)
+    if len(y) == 0:
+        raise ValueError("Expected at least 1 row; got 0.")
+    if sample_weight is None:
+        return Labelled(X, y, None)
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != y.shape:
+        raise ValueError(
+            f"sample_weight must have the shape {y.shape}, one number for each row; "
+            f"got {weight.shape}."
+        )
+    if not (np.isfinite(weight).all() and weight.min(initial=0) >= 0):
+        raise ValueError("sample_weight must be finite and not negative.")
+    if not weight.any():
+        raise ValueError("sample_weight is zero for every row.")
+    data = Labelled(X, y, weight)
+    return data if weight.all() else data.take(np.flatnonzero(weight))
+
+
+def one_hot(y, classes):
+    """Target probabilities that are the labels themselves, shape (n, n_classes)."""
+    return (y[:, None] == classes).astype(np.float64)
+
+
+def _has_probabilities(defense):
+    return hasattr(getattr(defense, "estimator_", defense.estimator), "predict_proba")
+
+
+class SoftTargetDefense(DefendedClassifier):
+    """Base of defenses that train on probabilities of the classes instead of labels.
+
+    A subclass implements ``_fit_targets``.
+    """
+
+    def fit(self, X, y, sample_weight=None):
+        """Make the targets and fit the classifier on them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of the loss of each row; a row of weight 0 counts as absent.
+
+        Returns
+        -------
+        self : object
+            The fitted defense.
+        """
+        validate_params_of(self)
+        check_takes_targets(self.estimator, type(self).__name__)
+        data = check_labelled(X, y, sample_weight)
+        self._fit_targets(data)
+        self.classes_ = np.union1d(np.unique(data.y), self.estimator_.classes_)
+        return self
+
+    @abstractmethod
+    def _fit_targets(self, data):
+        """Set ``estimator_``."""
+
+    def predict(self, X):
+        """Labels, those of the classifier.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        return self.estimator_.predict(X)
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X):
+        """Probabilities, those of the classifier.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            0 for a class to which no target gave anything.
+        """
+        check_is_fitted(self)
+        proba = self.estimator_.predict_proba(X)
+        if proba.shape[1] == len(self.classes_):
+            return proba
+        wide = np.zeros((len(proba), len(self.classes_)), dtype=proba.dtype)
+        wide[:, np.searchsorted(self.classes_, self.estimator_.classes_)] = proba
+        return wide
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = False
+        return tags

@@ -1,0 +1,321 @@
+"""The membership game: an attack against many victims that differ in their training records."""
+
+from numbers import Integral, Real
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed, effective_n_jobs
+from joblib.parallel import get_active_backend
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_limits
+from tqdm import tqdm
+
+from .._records import Records
+from ..shadow._backends import use_one_job
+from ..shadow._seeding import refuse_trained_module
+from ..shadow._together import find_joint_backend, make_pool_job
+from ..shadow._worker import warn_once
+from ..utils._sklearn import HasMethods, Interval, validate_parameter_constraints
+from ..utils._validation import check_records
+from ..victims._query import unwrap
+from ._rounds import (
+    Game,
+    draw_rounds,
+    find_joint_pools,
+    make_victim_job,
+    play_rounds,
+    ready_attack,
+)
+
+_SIZE = [Interval(Real, 0, 1, closed="neither"), Interval(Integral, 1, None, closed="left")]
+_CONSTRAINTS = {
+    "estimator": [HasMethods(["fit", "predict"])],
+    "attack": [HasMethods(["fit", "predict", "get_params", "set_params"])],
+    "n_rounds": [Interval(Integral, 1, None, closed="left")],
+    "train_size": _SIZE,
+    "test_size": _SIZE,
+    "reference_size": _SIZE,
+    "n_jobs": [Integral, None],
+    "verbose": ["verbose"],
+    "random_state": ["random_state"],
+    "return_estimator": ["boolean"],
+}
+
+# Blocks of rounds, each played by one worker, whose models are trained together: their number is a
+# multiple of 8, so that the workers have equal shares, and knows nothing of n_jobs, so that
+# rounding is the same for each.
+_BLOCKS, _LARGEST_BLOCK = 8, 16
+
+_NUMBERS = ("vulnerability", "tpr", "fpr", "train_score", "test_score", "worst_case")
+_GROUP_TABLES = ("group_vulnerability", "group_tpr", "group_fpr", "group_gap")
+
+
+def membership_game(
+    estimator,
+    attack,
+    X,
+    y=None,
+    *,
+    groups=None,
+    n_rounds=20,
+    train_size=0.4,
+    test_size=0.4,
+    reference_size=0.2,
+    n_jobs=None,
+    verbose=0,
+    random_state=None,
+    return_estimator=False,
+):
+    """Play the membership game: what a way of training gives away on average.
+
+    Each round splits the records anew into three disjoint sets. A victim is trained on the first;
+    the attack learns from the third, without the victim's members, and then guesses for each record
+    of the first and of the second whether the victim was trained on it. The vulnerability of the
+    round is v = TPR - FPR, an unbiased estimate of what an attacker gains over a coin, between -1
+    and 1; 0 = no better than a coin.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Model that the victims are made by, Pipelines included. It is cloned, never changed.
+    attack : attack
+        Attack with a parameter ``victim``, which each round sets. It is cloned. A
+        :class:`~skmia.ShadowPool` in its parameters is fitted on the reference records of each
+        round; a frozen one is left alone.
+    X : Records of n records, or array-like of shape (n, ...)
+        The population; records with one value of a field ``group_by`` stay on one side.
+    y : array-like of shape (n,), default=None
+        Task labels, where X holds features.
+    groups : str or array-like of shape (n,), default=None
+        Group of each record, or the name of a field of the records, to break the result down by.
+    n_rounds : int, default=20
+        Number of victims.
+    train_size, test_size, reference_size : float or int, default=0.4, 0.4, 0.2
+        Records of each set, as a fraction of all or a number.
+    n_jobs : int, default=None
+        Workers among which the rounds are divided, through joblib, with a single thread each; None
+        is one worker with all threads. The numbers are the same for every value. Nets of
+        scikit-learn and skorch are trained many at a time in each worker.
+    verbose : int, default=0
+        1 shows a progress bar.
+    random_state : int, RandomState instance or None, default=None
+        Determines the splits and the seeds of every victim and attack.
+    return_estimator : bool, default=False
+        Whether to return the victims and attacks of all rounds.
+
+    Returns
+    -------
+    results : dict
+        With an array of shape (n_rounds,) for each of
+
+        ``vulnerability``
+            TPR - FPR.
+        ``tpr``, ``fpr``
+            Share of training records, and of test records, that the attack calls members.
+        ``train_score``, ``test_score``
+            Accuracy of the victim on either set; the coefficient of determination of a regressor.
+        ``worst_case``
+            Absolute difference of the two accuracies: the vulnerability to the best attack that
+            sees whether the victim is right and nothing else. NaN for a regressor.
+        ``fit_time``, ``attack_time``
+            Seconds for the victim, and for the attack with its shadow models; of models that were
+            trained together, an equal share each.
+
+        With ``groups``, DataFrames of shape (n_rounds, n_groups), a column for each group:
+        ``group_vulnerability``, ``group_tpr``, ``group_fpr``, and ``group_gap``, the accuracy on
+        training records minus that on test records. NaN where a round left a side without a record
+        of the group.
+
+        With ``return_estimator=True``, lists of the fitted ``estimator`` and ``attack`` of each
+        round.
+
+    Raises
+    ------
+    ValueError
+        When a parameter is out of range or the three sizes exceed the records.
+    TypeError
+        When the attack has no parameter ``victim``.
+
+    See Also
+    --------
+    leave_one_model_out : The power of an attack on a pool, without training further models.
+    per_datum_game : The game about one record and a mechanism.
+
+    Notes
+    -----
+    Both means of v are taken over their own records, with weights 1/n. O'Dell (2023) prints 2/n,
+    which estimates 2V + 1 instead of V.
+
+    The mean of ``vulnerability`` estimates V. Its standard error, the standard deviation over the
+    square root of ``n_rounds``, is optimistic, as all rounds draw from the same records.
+
+    An absolute difference of two noisy accuracies is positive without any leak, so ``worst_case``
+    has a positive bias.
+
+    References
+    ----------
+    O'Dell, R. (2023). Estimating Privacy Leakage of Machine Learning Models. MSc thesis, UCLA.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skmia.attacks import ThresholdAttack
+    >>> from skmia.datasets import make_membership_problem
+    >>> from skmia.model_selection import membership_game
+    >>> records, _ = make_membership_problem(random_state=0)
+    >>> attack = ThresholdAttack(signal="correctness")
+    >>> game = membership_game(
+    ...     DecisionTreeClassifier(), attack, records, n_rounds=5, random_state=0
+    ... )
+    >>> game["vulnerability"].shape
+    (5,)
+    >>> bool(game["vulnerability"].mean() > 0.2)
+    True
+    """
+    settings = dict(locals())
+    validate_parameter_constraints(
+        _CONSTRAINTS, {name: settings[name] for name in _CONSTRAINTS}, "membership_game"
+    )
+    records = _read_records(X, y)
+    names, group = _read_groups(groups, records)
+    sizes = _read_sizes(train_size, test_size, reference_size, len(records))
+    rounds = draw_rounds(len(records), _find_units(records), sizes, _spawn(random_state, n_rounds))
+    estimator, attack = _check_players(estimator, attack, effective_n_jobs(n_jobs) > 1)
+    game = Game(estimator, attack, records, group, len(names), None, None, return_estimator)
+    game = _with_backends(game, rounds[:2])
+    outcomes = _play_all(game, rounds, n_jobs, verbose)
+    return _assemble(outcomes, None if groups is None else names, return_estimator)
+
+
+def _spawn(random_state, n_rounds):
+    """Seeds of each round; the first ones are the same for every number of rounds."""
+    entropy = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4).tolist()
+    return np.random.SeedSequence(entropy).spawn(n_rounds)
+
+
+def _read_records(X, y):
+    if not isinstance(X, Records):
+        X = Records(X, y)
+    elif y is not None:
+        raise ValueError("X holds records, which carry their labels; leave y out.")
+    check_records(X)
+    X.fingerprint  # noqa: B018 - computed once, and not by every worker
+    return X
+
+
+def _read_groups(groups, records):
+    """Names of the groups and the number of each record's."""
+    if groups is None:
+        return np.array([None]), np.zeros(len(records), dtype=np.intp)
+    values = records[groups] if isinstance(groups, str) else np.asarray(groups)
+    if values.shape != (len(records),):
+        raise ValueError(
+            f"groups needs one value for each of {len(records)} records; got shape {values.shape}."
+        )
+    missing = pd.isna(values)
+    if missing.any():
+        raise ValueError(
+            f"groups has no value for {missing.sum()} of {len(records)} records, first at position "
+            f"{missing.argmax()}."
+        )
+    return np.unique(values, return_inverse=True)
+
+
+def _find_units(records):
+    group_by = records.fields.get("group_by")
+    return None if group_by is None else np.unique(group_by, return_inverse=True)[1]
+
+
+def _read_sizes(train_size, test_size, reference_size, n_records):
+    given = {
+        "train_size": train_size,
+        "test_size": test_size,
+        "reference_size": reference_size,
+    }
+    sizes = [
+        size if isinstance(size, Integral) else int(size * n_records + 1e-9)
+        for size in given.values()
+    ]
+    if sum(sizes) > n_records:
+        wanted = ", ".join(f"{name}={size}" for name, size in given.items())
+        raise ValueError(
+            f"The three sets are disjoint and hold at most all {n_records} records together; got "
+            f"{wanted}."
+        )
+    return sizes
+
+
+def _check_players(estimator, attack, parallel):
+    """The model and the attack, which start no workers of their own where rounds have theirs."""
+    estimator = unwrap(estimator)
+    refuse_trained_module(estimator)
+    if "victim" not in attack.get_params(deep=False):
+        raise TypeError(
+            "attack must take the model under attack as its parameter victim; "
+            f"{type(attack).__name__} has no such parameter."
+        )
+    estimator, attack = clone(estimator), clone(attack)
+    return (use_one_job(estimator), use_one_job(attack)) if parallel else (estimator, attack)
+
+
+def _with_backends(game, rounds):
+    """Find out what can be trained together."""
+    victims = find_joint_backend(make_victim_job(game.estimator, game.records, rounds))
+    attacks = [ready_attack(game.attack, one.attack_seeds) for one in rounds]
+    pools, parts = find_joint_pools(attacks), [one.reference for one in rounds]
+    backends = [
+        find_joint_backend(make_pool_job(found, game.records, parts)) for found in pools.values()
+    ]
+    # An attack has one pool; should one of another kind have several, they are left to it.
+    return game._replace(
+        victim_backend=victims, pool_backend=backends[0] if len(backends) == 1 else None
+    )
+
+
+def _play_all(game, rounds, n_jobs, verbose):
+    together = game.victim_backend is not None or game.pool_backend is not None
+    n_blocks = len(rounds)
+    if together:
+        n_blocks = min(n_blocks, _BLOCKS * -(-len(rounds) // (_BLOCKS * _LARGEST_BLOCK)))
+    blocks = [[rounds[i] for i in part] for part in np.array_split(range(len(rounds)), n_blocks)]
+    # Not every backend of joblib hands out results before all are there.
+    generator = get_active_backend()[0].supports_return_generator
+    results = Parallel(n_jobs=n_jobs, return_as="generator" if generator else "list")(
+        delayed(_play_block)(game, block, n_jobs is not None) for block in blocks
+    )
+    outcomes = []
+    with tqdm(total=len(rounds), desc="rounds", disable=not verbose) as progress:
+        for part in results:
+            outcomes += part
+            progress.update(len(part))
+    caught = [one for outcome in outcomes for one in outcome["warnings"]]
+    warn_once(caught, len(rounds), "victims")
+    return outcomes
+
+
+def _play_block(game, block, one_thread):
+    if not one_thread:
+        return play_rounds(game, block)
+    # Threads of several workers, or of other programs, would wait for each other.
+    with threadpool_limits(1):
+        return play_rounds(game, block)
+
+
+def _assemble(outcomes, names, return_estimator):
+    for one in outcomes:
+        one["vulnerability"] = one["tpr"] - one["fpr"]
+        one["group_vulnerability"] = one["group_tpr"] - one["group_fpr"]
+    results = {
+        name: np.array([one[name] for one in outcomes])
+        for name in ("fit_time", "attack_time", *_NUMBERS)
+    }
+    if names is not None:
+        index = pd.RangeIndex(len(outcomes), name="round")
+        for name in _GROUP_TABLES:
+            values = np.array([one[name] for one in outcomes])
+            results[name] = pd.DataFrame(values, index, pd.Index(names, name="group"))
+    if return_estimator:
+        for name in ("estimator", "attack"):
+            results[name] = [one[name] for one in outcomes]
+    return results

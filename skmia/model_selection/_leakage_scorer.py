@@ -1,0 +1,185 @@
+"""Leakage beside accuracy in a search over models and defenses."""
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import roc_auc_score
+
+from .._records import Records
+from ..attacks import ThresholdAttack
+from ..metrics import membership_advantage_score
+from ..shadow import ShadowPool
+from ..utils._validation import check_records
+
+
+class LeakageScorer:
+    """Scorer that :func:`make_leakage_scorer` makes: minus the leakage of a fitted model."""
+
+    def __init__(self, records, attack, metric):
+        self.records = records
+        self.attack = attack
+        self.metric = metric
+
+    def __call__(self, estimator, X, y):
+        """Minus the leakage of a model that was fitted on the records that are not in X.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            The victim.
+        X : array-like of n rows
+            The test fold.
+        y : array-like of shape (n,)
+            Its labels.
+
+        Returns
+        -------
+        score : float
+            Higher = less leakage.
+        """
+        membership = self._find_members(Records(X, y))
+        attack = self._prepare(estimator)
+        needs_membership = attack.__sklearn_tags__().target_tags.required
+        attack.fit(self.records, membership if needs_membership else None)
+        if self.metric == "advantage":
+            guesses = attack.predict(self.records)
+            return -float(membership_advantage_score(membership, guesses))
+        scores = attack.decision_function(self.records)
+        metric = roc_auc_score if self.metric == "auc" else self.metric
+        return -float(metric(membership, scores))
+
+    def _find_members(self, tested):
+        known = np.isin(tested.fingerprint, self.records.fingerprint)
+        if not known.all():
+            raise ValueError(
+                f"{(~known).sum()} of the {len(known)} rows that are scored are not among the "
+                "records of make_leakage_scorer; give it the X and y of the search."
+            )
+        membership = ~np.isin(self.records.fingerprint, tested.fingerprint)
+        if not membership.any():
+            raise ValueError(
+                "All records of make_leakage_scorer are in the test fold; there are no members."
+            )
+        return membership.astype(int)
+
+    def _prepare(self, estimator):
+        attack = clone(self.attack).set_params(victim=FrozenEstimator(estimator))
+        shadows = attack.get_params(deep=False).get("shadows")
+        if isinstance(shadows, ShadowPool) and shadows.estimator is None:
+            attack.set_params(shadows__estimator=clone(estimator))
+        return attack
+
+    def __repr__(self):
+        metric = self.metric if isinstance(self.metric, str) else self.metric.__name__
+        return f"make_leakage_scorer({self.records!r}, attack={self.attack!r}, metric={metric})"
+
+
+def make_leakage_scorer(records, *, attack=None, metric="advantage"):
+    """Make a scorer of the leakage of models, for a search or a cross-validation.
+
+    Members are the records of the training fold, non-members those of the test fold: the scorer is
+    called with the test fold, recognises its records, and takes all others for members. So the
+    folds must divide the records between them (``KFold``, ``StratifiedKFold``); training scores
+    mean nothing.
+
+    As of all scorers a higher value is a better one: it is *minus* the leakage.
+
+    Parameters
+    ----------
+    records : Records of n records
+        The X and y of the search.
+    attack : attack, default=None
+        Unfitted; its ``victim`` is set to the model. None takes
+        ``ThresholdAttack(signal="loss")``. An unfitted :class:`~skmia.ShadowPool` with
+        ``estimator=None`` in it is fitted with clones of the model, defense included, for every
+        candidate and fold.
+    metric : {"advantage", "auc"} or callable, default="advantage"
+        ``"advantage"`` is TPR - FPR of the attack's guesses; a callable takes membership and scores
+        and returns a number that rises with the leakage.
+
+    Returns
+    -------
+    scorer : callable
+        Takes (estimator, X, y).
+
+    See Also
+    --------
+    best_below_leakage : Chooses among the candidates of a search.
+    skmia.metrics.PrivacyUtilityDisplay : Draws them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skmia import Records
+    >>> from skmia.model_selection import best_below_leakage, make_leakage_scorer
+    >>> X, y = load_digits(return_X_y=True)
+    >>> scoring = {"accuracy": "accuracy", "leakage": make_leakage_scorer(Records(X, y))}
+    >>> search = GridSearchCV(
+    ...     DecisionTreeClassifier(random_state=0),
+    ...     {"max_depth": [4, 8, None]},
+    ...     scoring=scoring,
+    ...     refit=best_below_leakage(0.2),
+    ... ).fit(X, y)
+    >>> search.best_params_
+    {'max_depth': 8}
+    """
+    check_records(records)
+    if not (callable(metric) or metric in ("advantage", "auc")):
+        raise ValueError(f"metric must be 'advantage', 'auc' or a callable; got {metric!r}.")
+    return LeakageScorer(records, ThresholdAttack() if attack is None else attack, metric)
+
+
+class _BestBelowLeakage:
+    def __init__(self, max_leakage, utility, leakage):
+        self.max_leakage = max_leakage
+        self.utility = utility
+        self.leakage = leakage
+
+    def __call__(self, cv_results):
+        utility, leakage = (
+            np.asarray(cv_results[f"mean_test_{name}"]) for name in (self.utility, self.leakage)
+        )
+        allowed = -leakage <= self.max_leakage
+        if not allowed.any():
+            raise ValueError(
+                f"No candidate leaks at most {self.max_leakage}; the smallest leakage is "
+                f"{np.min(-leakage):.3g}."
+            )
+        return int(np.argmax(np.where(allowed, utility, -np.inf)))
+
+
+def best_below_leakage(max_leakage, *, utility="accuracy", leakage="leakage"):
+    """Choose the most useful candidate of a search whose leakage is bounded, for ``refit``.
+
+    The leakage of the chosen candidate was measured on the folds that chose it and is too low on
+    average; measure it again on fresh records.
+
+    Parameters
+    ----------
+    max_leakage : float
+        Largest mean leakage over the test folds, such as 0.1 for an advantage.
+    utility : str, default="accuracy"
+        Name in ``scoring`` of what is to be large.
+    leakage : str, default="leakage"
+        Name in ``scoring`` of a :func:`make_leakage_scorer`.
+
+    Returns
+    -------
+    refit : callable
+        Takes ``cv_results_`` and returns the index of a candidate.
+
+    Raises
+    ------
+    ValueError
+        When it is called and every candidate leaks more.
+
+    Examples
+    --------
+    >>> from skmia.model_selection import best_below_leakage
+    >>> results = {"mean_test_accuracy": [0.9, 0.8], "mean_test_leakage": [-0.3, -0.05]}
+    >>> best_below_leakage(0.1)(results)
+    1
+    """
+    return _BestBelowLeakage(max_leakage, utility, leakage)

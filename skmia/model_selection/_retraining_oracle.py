@@ -1,0 +1,156 @@
+"""The attacker who trains the model again with each of two candidates."""
+
+from numbers import Integral
+
+import joblib
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from tqdm import tqdm
+
+from ..shadow._backends import use_one_job
+from ..utils._containers import take_rows
+from ..utils._randomness import preserved_randomness
+from ..utils._sklearn import HasMethods, Interval, validate_parameter_constraints
+from ..utils._validation import check_membership, check_records
+from ..victims._query import check_victim, unwrap
+from ._leave_two_unlabeled import draw_pairs, pair_privacy
+
+_CONSTRAINTS = {
+    "estimator": [HasMethods(["fit"]), None],
+    "parameters": [callable, None],
+    "n_rounds": [Interval(Integral, 1, None, closed="left")],
+    "n_jobs": [Integral, None],
+    "verbose": ["verbose"],
+    "random_state": ["random_state"],
+}
+
+
+def retraining_oracle(
+    victim,
+    records,
+    membership,
+    *,
+    estimator=None,
+    parameters=None,
+    n_rounds=100,
+    n_jobs=None,
+    verbose=0,
+    random_state=None,
+):
+    """Tell pairs apart by training again: the attacker whom no deterministic training withstands.
+
+    The attacker knows how the victim was trained and all of its training records but one, which is
+    one of two candidates. Trained with each of them in turn, the model that is equal to the victim,
+    parameter by parameter, gives the answer. Where both or neither are equal the guess is a coin
+    and counts one half. For training that is deterministic and gives different models for
+    different records the accuracy is 1, whatever the model says about any record.
+
+    Parameters
+    ----------
+    victim : fitted estimator
+        Trained on exactly the records with membership 1, in their order.
+    records : Records of n records
+        Members and non-members mixed.
+    membership : array-like of shape (n,)
+        1 for members, 0 for non-members.
+    estimator : estimator, default=None
+        How the victim was made; None takes a clone of the victim. Its ``random_state`` must be what
+        it was, an integer.
+    parameters : callable, default=None
+        Takes a fitted model and returns what is compared: arrays, or containers of them. None takes
+        all that a model consists of; of a skorch net, the tensors of its module.
+    n_rounds : int, default=100
+        Number of pairs; each takes one training.
+    n_jobs : int, default=None
+        Trainings in parallel.
+    verbose : int, default=0
+        1 shows a progress bar.
+    random_state : int, RandomState instance or None, default=None
+        Determines the pairs.
+
+    Returns
+    -------
+    privacy : PairPrivacy
+        ``(accuracy, accuracy_error, privacy, privacy_error, n_rounds)``.
+
+    Raises
+    ------
+    NotFittedError
+        When the victim is not fitted.
+
+    See Also
+    --------
+    leave_two_unlabeled : Attackers who look at the victim's answers.
+
+    Notes
+    -----
+    A candidate is put at its own place among the records, so that the order of the victim's
+    training records is kept: sums of floating point numbers depend on it. The comparison is exact.
+
+    The attack shows what secrecy rests on: on randomness in training that the attacker does not
+    know, not on the model fitting well.
+
+    References
+    ----------
+    Pedersen, J., Muñoz-Gómez, R., Huang, J., Sun, H., Tu, W.-W. and Guyon, I. (2022). LTU attacker
+    for membership inference. Algorithms 15(7).
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skmia.datasets import make_membership_problem
+    >>> from skmia.model_selection import retraining_oracle
+    >>> records, membership = make_membership_problem(kind="regression", random_state=0)
+    >>> members = records[membership == 1]
+    >>> victim = Ridge().fit(members.X, members.y)
+    >>> retraining_oracle(victim, records, membership, n_rounds=10, random_state=0).accuracy
+    1.0
+    """
+    settings = dict(locals())
+    validate_parameter_constraints(
+        _CONSTRAINTS, {name: settings[name] for name in _CONSTRAINTS}, "retraining_oracle"
+    )
+    check_victim(victim)
+    check_records(records)
+    membership = check_membership(membership, len(records))
+    victim = unwrap(victim)
+    estimator = clone(victim if estimator is None else unwrap(estimator))
+    entropy = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4).tolist()
+    pairs = draw_pairs(membership, n_rounds, np.random.SeedSequence(entropy))
+    expected = _fingerprint(victim, parameters)
+    if effective_n_jobs(n_jobs) > 1:
+        estimator = use_one_job(estimator)
+    bar = tqdm(pairs, desc="pairs", disable=not verbose)
+    # With the member at its place the training set is that of the victim in every round.
+    with_member = _train(estimator, records, membership, parameters) == expected
+    with_other = Parallel(n_jobs=n_jobs)(
+        delayed(_train_swapped)(estimator, records, membership, pair, parameters) for pair in bar
+    )
+    matches = np.array(with_other) == expected
+    wins = np.where(matches == with_member, 0.5, np.where(with_member, 1.0, 0.0))
+    return pair_privacy(wins.mean(), n_rounds)
+
+
+def _train_swapped(estimator, records, membership, pair, parameters):
+    inside = membership.copy()
+    inside[pair] = [False, True]
+    return _train(estimator, records, inside, parameters)
+
+
+def _train(estimator, records, inside, parameters):
+    rows = np.flatnonzero(inside)
+    with preserved_randomness():
+        model = clone(estimator).fit(take_rows(records.X, rows), records.y[rows])
+    return _fingerprint(model, parameters)
+
+
+def _fingerprint(model, parameters):
+    """Hash of all that a model consists of."""
+    if parameters is not None:
+        return joblib.hash(parameters(model))
+    module = getattr(model, "module_", None)  # a skorch net also keeps the time of each epoch
+    if hasattr(module, "state_dict"):
+        return joblib.hash({name: one.cpu().numpy() for name, one in module.state_dict().items()})
+    return joblib.hash((type(model).__qualname__, vars(model)))

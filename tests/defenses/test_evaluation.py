@@ -1,0 +1,142 @@
+"""Defenses side by side: the same training sets, and attacks that know the defense."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.frozen import FrozenEstimator
+from sklearn.tree import DecisionTreeClassifier
+
+from skmia import Records, ShadowPool
+from skmia.attacks import LiRA
+from skmia.defenses import (
+    LabelOnlyDefense,
+    TemperatureDefense,
+    TopKDefense,
+    evaluate_defense,
+    mislabel,
+)
+from skmia.defenses._evaluation import _find_calibration_error
+from skmia.model_selection import leave_one_model_out
+
+X, Y = load_digits(return_X_y=True)
+RECORDS = Records(X[:800], Y[:800])
+TREE = DecisionTreeClassifier(min_samples_leaf=3)
+SETTINGS = {"n_estimators": 8, "n_targets": 4, "max_fpr": 0.05, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def evaluation():
+    candidates = {
+        "tree": TREE,
+        "small tree": DecisionTreeClassifier(max_leaf_nodes=12),
+        "temperature": TemperatureDefense(TREE, temperature=3.0),
+        "top 1": TopKDefense(TREE, k=1, renormalize=True),
+        "labels only": LabelOnlyDefense(TREE),
+    }
+    return evaluate_defense(candidates, RECORDS, **SETTINGS)
+
+
+def test_the_adaptive_attack_is_that_of_the_pool():
+    seed = int(np.random.RandomState(0).randint(np.iinfo(np.int32).max))
+    pool = ShadowPool(TREE, 8, store="models", random_state=seed).fit(RECORDS)
+    attack = LiRA(shadows=FrozenEstimator(pool))
+    expected = leave_one_model_out(attack, RECORDS, models=range(4), max_fprs=[0.05])
+    got = evaluate_defense({"tree": TREE}, RECORDS, **SETTINGS).targets.loc["tree"]
+    np.testing.assert_allclose(got["auc"], expected["auc"])
+    np.testing.assert_allclose(got["tpr_at_fpr"], expected["tpr_at_fpr_0.05"])
+    for k in range(4):
+        inside = pool.membership_[k]
+        right = pool.estimators_[k].predict(RECORDS.X) == RECORDS.y
+        row = got.loc[k]
+        assert row["train_accuracy"] == right[inside].mean()
+        assert row["test_accuracy"] == right[~inside].mean()
+        assert row["label_advantage"] == right[inside].mean() - right[~inside].mean()
+
+
+def test_a_smaller_tree_leaks_less(evaluation):
+    frame = evaluation.to_frame()
+    assert frame.loc["small tree", "advantage"] < frame.loc["tree", "advantage"]
+    assert frame.loc["small tree", "exposure_median"] < frame.loc["tree", "exposure_median"]
+    assert frame.loc["small tree", "label_advantage"] < frame.loc["tree", "label_advantage"]
+
+
+def test_output_filters_do_not_fool_attacks_that_know_them(evaluation):
+    # A temperature can be undone; and what labels alone tell no output filter hides.
+    frame = evaluation.to_frame()
+    assert frame.loc["temperature", "auc"] == pytest.approx(frame.loc["tree", "auc"], abs=0.02)
+    for name in ("temperature", "top 1", "labels only"):
+        gap = frame.loc[name, "label_advantage"] - frame.loc["tree", "label_advantage"]
+        assert abs(gap) < 0.03
+
+
+def test_labels_alone_have_no_other_figures(evaluation):
+    row = evaluation.to_frame().loc["labels only"]
+    assert row[["auc", "advantage", "tpr_at_fpr", "calibration_error", "exposure_99"]].isna().all()
+    assert 0.5 < row["test_accuracy"] < row["train_accuracy"]
+
+
+def test_defenses_are_matched_by_accuracy(evaluation):
+    matched = evaluation.match(["tree", "small tree"])
+    assert matched["match"].to_dict() == dict.fromkeys(
+        ["temperature", "top 1", "labels only"], "tree"
+    )
+    targets = evaluation.targets
+    gaps = targets.loc["temperature", "advantage"] - targets.loc["tree", "advantage"]
+    assert matched.loc["temperature", "advantage"] == pytest.approx(gaps.mean())
+    assert matched.loc["temperature", "advantage_se"] == pytest.approx(gaps.std(ddof=1) / 2)
+    with pytest.raises(ValueError, match="undefended must name candidates"):
+        evaluation.match(["forest"])
+
+
+def test_canaries_are_measured_alone():
+    changed, canaries = mislabel(RECORDS, 100, random_state=0)
+    tree = DecisionTreeClassifier()
+    evaluation = evaluate_defense({"tree": tree}, changed, canaries=canaries, **SETTINGS)
+    assert len(evaluation.exposure) == 100
+    # A full tree learns its members by heart, and is wrong about the canaries that it has not seen.
+    frame = evaluation.to_frame().loc["tree"]
+    assert frame["label_advantage"] > 0.8
+    assert frame["train_accuracy"] == 1.0
+    everyone = evaluate_defense({"tree": tree}, changed, **SETTINGS).to_frame().loc["tree"]
+    assert frame["auc"] > everyone["auc"]
+
+
+def test_wrong_labels_are_wrong_and_nothing_else_changes():
+    changed, canaries = mislabel(RECORDS, 50, random_state=1)
+    assert canaries.sum() == 50
+    np.testing.assert_array_equal(changed.y != RECORDS.y, canaries)
+    np.testing.assert_array_equal(changed.X, RECORDS.X)
+
+
+def test_the_calibration_error_of_a_hand_example():
+    proba = np.array([[0.9, 0.1]] * 10 + [[0.6, 0.4]] * 10)
+    right = np.array([True] * 8 + [False] * 2 + [True] * 6 + [False] * 4)
+    assert _find_calibration_error(proba, right) == pytest.approx(0.5 * 0.1 + 0.5 * 0.0)
+
+
+def test_jobs_change_nothing():
+    candidates = {"tree": TREE, "labels": LabelOnlyDefense(TREE)}
+    one, two = (
+        evaluate_defense(candidates, RECORDS[:200], **SETTINGS, n_jobs=n).targets for n in (1, 2)
+    )
+    pd.testing.assert_frame_equal(one, two)
+
+
+@pytest.mark.parametrize(
+    "candidates, settings, message",
+    [
+        ([TREE], {}, "candidates must be a dict"),
+        ({"tree": TREE}, {"n_estimators": 5}, "n_estimators must be even"),
+        ({"tree": TREE}, {"n_targets": 9, "n_estimators": 8}, "n_targets from 1 to n_estimators"),
+        ({"tree": TREE}, {"canaries": [1, 2]}, "canaries must be a boolean array"),
+    ],
+)
+def test_bad_input_is_refused(candidates, settings, message):
+    with pytest.raises(ValueError, match=message):
+        evaluate_defense(candidates, RECORDS, **settings)
+
+
+def test_too_many_canaries_are_refused():
+    with pytest.raises(ValueError, match="n_canaries must be from 1 to 800"):
+        mislabel(RECORDS, 801)

@@ -1,0 +1,112 @@
+"""What output defenses let through."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skmia import Records
+from skmia.attacks import ThresholdAttack
+from skmia.defenses import LabelOnlyDefense, RoundingDefense, TemperatureDefense, TopKDefense
+
+X, Y = load_digits(return_X_y=True)
+MODEL = FrozenEstimator(RandomForestClassifier(50, random_state=0).fit(X[::2], Y[::2]))
+PROBA = MODEL.predict_proba(X)
+
+DEFENSES = [
+    LabelOnlyDefense(LogisticRegression()),
+    RoundingDefense(LogisticRegression()),
+    TemperatureDefense(LogisticRegression()),
+    TopKDefense(LogisticRegression()),
+    TopKDefense(LogisticRegression(), k=1, renormalize=True),
+]
+
+
+@parametrize_with_checks(DEFENSES)
+def test_they_are_ordinary_classifiers(estimator, check):
+    check(estimator)
+
+
+def answer(defense, **settings):
+    return defense(MODEL, **settings).fit(X, Y).predict_proba(X)
+
+
+def test_top_k_keeps_the_largest_as_they_are():
+    for k in (1, 3, 10):
+        kept = answer(TopKDefense, k=k)
+        assert ((kept > 0).sum(axis=1) <= k).all()
+        np.testing.assert_array_equal(np.sort(kept)[:, -k:], np.sort(PROBA)[:, -k:])
+        np.testing.assert_array_equal(kept[kept > 0], PROBA[kept > 0])
+    np.testing.assert_allclose(answer(TopKDefense, k=2, renormalize=True).sum(axis=1), 1)
+
+
+def test_rounding_rounds():
+    kept = answer(RoundingDefense, decimals=1, renormalize=False)
+    np.testing.assert_array_equal(kept, np.round(PROBA, 1))
+    np.testing.assert_allclose(answer(RoundingDefense, decimals=0).sum(axis=1), 1)
+
+
+def test_temperature_divides_logarithms():
+    kept = answer(TemperatureDefense, temperature=4.0)
+    both = (PROBA > 0) & (PROBA[:, :1] > 0)  # beside the first class, where neither is zero
+    before, after = (np.where(both, p, 1) / np.where(both, p[:, :1], 1) for p in (PROBA, kept))
+    np.testing.assert_allclose(np.log(after), np.log(before) / 4, atol=1e-12)
+    np.testing.assert_allclose(answer(TemperatureDefense, temperature=1.0), PROBA, atol=1e-11)
+
+
+def test_labels_are_those_of_the_classifier():
+    for defense in (LabelOnlyDefense, RoundingDefense, TemperatureDefense, TopKDefense):
+        np.testing.assert_array_equal(defense(MODEL).fit(X, Y).predict(X), MODEL.predict(X))
+
+
+def test_labels_alone_have_no_probabilities():
+    defended = LabelOnlyDefense(MODEL).fit(X, Y)
+    assert not hasattr(defended, "predict_proba")
+    with pytest.raises(ValueError, match="needs predict_proba"):
+        ThresholdAttack(FrozenEstimator(defended)).fit(Records(X, Y))
+
+
+def test_a_classifier_without_probabilities_has_none_to_change():
+    assert not hasattr(TopKDefense(LinearSVC()), "predict_proba")
+
+
+def test_a_search_tunes_them():
+    search = GridSearchCV(RoundingDefense(LogisticRegression(max_iter=5000)), {"decimals": [1, 3]})
+    assert search.fit(X[:200] / 16, Y[:200]).best_score_ > 0.7
+
+
+def test_no_output_filter_hides_what_labels_tell():
+    # A filter leaves the labels alone: the attack that reads nothing else is as strong as before.
+    membership = np.arange(len(X)) % 2 == 0
+    records = Records(X, Y)
+    aucs = {}
+    for name, victim in {
+        "open": MODEL,
+        "top 1": FrozenEstimator(TopKDefense(MODEL, k=1, renormalize=True).fit(X, Y)),
+    }.items():
+        for signal in ("entropy", "correctness"):
+            attack = ThresholdAttack(victim, signal=signal).fit(records)
+            aucs[name, signal] = roc_auc_score(membership, attack.score_samples(records))
+    assert aucs["open", "entropy"] > 0.75
+    assert aucs["top 1", "entropy"] == 0.5  # every answer is a 1 among zeros
+    assert aucs["top 1", "correctness"] == aucs["open", "correctness"] > 0.5
+
+
+@pytest.mark.parametrize(
+    "defense, message",
+    [
+        (TopKDefense(MODEL, k=0), "'k' parameter of TopKDefense"),
+        (RoundingDefense(MODEL, decimals=-1), "'decimals' parameter"),
+        (TemperatureDefense(MODEL, temperature=0), "'temperature' parameter"),
+        (TopKDefense("no classifier"), "'estimator' parameter"),
+    ],
+)
+def test_settings_are_checked(defense, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        defense.fit(X, Y)

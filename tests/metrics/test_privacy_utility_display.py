@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.model_selection import GridSearchCV
+from sklearn.tree import DecisionTreeClassifier
+
+from skmia import Records
+from skmia.metrics import PrivacyUtilityDisplay
+from skmia.metrics._plot.privacy_utility import _is_efficient
+from skmia.model_selection import make_leakage_scorer
+
+plt = pytest.importorskip("matplotlib.pyplot")
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    yield
+    plt.close("all")
+
+
+def test_the_frontier_is_that_of_two_loops():
+    rng = np.random.default_rng(0)
+    utility, leakage = rng.integers(6, size=(2, 40)) / 5
+    expected = [
+        not any(
+            utility[j] >= utility[i]
+            and leakage[j] <= leakage[i]
+            and (utility[j] > utility[i] or leakage[j] < leakage[i])
+            for j in range(40)
+        )
+        for i in range(40)
+    ]
+    np.testing.assert_array_equal(_is_efficient(utility, leakage), expected)
+
+
+@pytest.fixture(scope="module")
+def search():
+    X, y = load_iris(return_X_y=True)
+    scoring = {"accuracy": "accuracy", "leakage": make_leakage_scorer(Records(X, y))}
+    return GridSearchCV(
+        DecisionTreeClassifier(random_state=0),
+        {"max_depth": [1, 2, 8]},
+        scoring=scoring,
+        refit="accuracy",
+    ).fit(X, y)
+
+
+def test_a_search_is_drawn_with_its_choice(search):
+    display = PrivacyUtilityDisplay.from_search(search)
+    frame = display.frame()
+    assert frame["candidate"].tolist() == ["max_depth=1", "max_depth=2", "max_depth=8"]
+    np.testing.assert_array_equal(frame["leakage"], -search.cv_results_["mean_test_leakage"])
+    named = {text.get_text() for text in display.ax_.texts}
+    assert named == set(frame.loc[frame["on_frontier"], "candidate"])
+    chosen = next(line for line in display.ax_.lines if line.get_label() == "chosen")
+    assert chosen.get_ydata()[0] == search.cv_results_["mean_test_accuracy"][search.best_index_]
+
+
+def test_a_score_that_is_missing_is_named(search):
+    with pytest.raises(ValueError, match="no score 'auc' in its scoring"):
+        PrivacyUtilityDisplay.from_search(search, leakage="auc")

@@ -1,0 +1,105 @@
+"""Leakage as a score: who the members are, and that less is better."""
+
+import pickle
+from functools import partial
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_validate
+from sklearn.tree import DecisionTreeClassifier
+
+from skmia import Records, ShadowPool
+from skmia.attacks import DiversityAttack, LiRA, ThresholdAttack
+from skmia.metrics import tpr_at_fpr_score
+from skmia.model_selection import best_below_leakage, make_leakage_scorer
+
+X, Y = load_digits(return_X_y=True)
+X, Y = X[:600], Y[:600]
+RECORDS = Records(X, Y)
+TREE = DecisionTreeClassifier(random_state=0)
+FOLDS = KFold(4, shuffle=True, random_state=0)
+
+
+def fold_by_hand(score):
+    found = []
+    for train, _ in FOLDS.split(X):
+        victim = FrozenEstimator(clone(TREE).fit(X[train], Y[train]))
+        membership = np.isin(np.arange(len(X)), train).astype(int)
+        found.append(score(ThresholdAttack(victim).fit(RECORDS), membership))
+    return found
+
+
+def cross_score(**settings):
+    scorer = make_leakage_scorer(RECORDS, **settings)
+    return cross_validate(TREE, X, Y, cv=FOLDS, scoring=scorer)["test_score"]
+
+
+def test_it_is_minus_the_advantage_of_the_training_fold():
+    expected = fold_by_hand(lambda attack, membership: attack.score(RECORDS, membership))
+    np.testing.assert_allclose(cross_score(), np.negative(expected))
+
+
+@pytest.mark.parametrize(
+    "metric, function",
+    [("auc", roc_auc_score), (partial(tpr_at_fpr_score, max_fpr=0.1),) * 2],
+)
+def test_other_metrics_take_scores(metric, function):
+    expected = fold_by_hand(
+        lambda attack, membership: function(membership, attack.score_samples(RECORDS))
+    )
+    np.testing.assert_allclose(cross_score(metric=metric), np.negative(expected))
+
+
+def test_shadow_models_are_trained_as_the_candidate_is():
+    attack = LiRA(shadows=ShadowPool(n_estimators=8, random_state=0))
+    leakage = -cross_score(attack=attack, metric="auc")
+    assert attack.shadows.estimator is None  # what the user gave is left alone
+    assert (leakage > -cross_score(metric="auc")).all()
+
+
+def test_attacks_that_learn_from_known_members_do():
+    leakage = -cross_score(attack=DiversityAttack(random_state=0))
+    assert (leakage > 0).all()
+
+
+def test_a_search_weighs_leakage_against_accuracy():
+    scoring = {"accuracy": "accuracy", "leakage": make_leakage_scorer(RECORDS)}
+    search = GridSearchCV(
+        TREE, {"max_depth": [2, 4, 12]}, scoring=scoring, cv=FOLDS, refit="leakage"
+    )
+    search.fit(X, Y)
+    leakage = -search.cv_results_["mean_test_leakage"]
+    assert (np.diff(leakage) > 0).all()  # a deeper tree keeps more of its records
+    assert search.best_params_ == {"max_depth": 2}  # and less is better
+    for limit, depth in ((1.0, 12), ((leakage[1] + leakage[2]) / 2, 4), (leakage[0], 2)):
+        search.set_params(refit=best_below_leakage(limit)).fit(X, Y)
+        assert search.best_params_ == {"max_depth": depth}
+    with pytest.raises(ValueError, match=r"No candidate leaks at most -1; the smallest leakage is"):
+        search.set_params(refit=best_below_leakage(-1)).fit(X, Y)
+
+
+def test_it_can_be_sent_to_workers():
+    scorer = pickle.loads(pickle.dumps(make_leakage_scorer(RECORDS)))
+    alone = cross_validate(TREE, X, Y, cv=FOLDS, scoring=scorer)["test_score"]
+    two = cross_validate(TREE, X, Y, cv=FOLDS, scoring=scorer, n_jobs=2)["test_score"]
+    np.testing.assert_array_equal(alone, two)
+
+
+def test_other_rows_are_refused():
+    victim = LogisticRegression(max_iter=5000).fit(X / 16, Y)
+    with pytest.raises(ValueError, match="600 of the 600 rows that are scored are not among"):
+        make_leakage_scorer(RECORDS)(victim, X / 16, Y)
+    with pytest.raises(ValueError, match="there are no members"):
+        make_leakage_scorer(RECORDS)(victim, X, Y)
+
+
+def test_settings_are_checked():
+    with pytest.raises(ValueError, match="metric must be 'advantage', 'auc' or a callable"):
+        make_leakage_scorer(RECORDS, metric="recall")
+    with pytest.raises(TypeError, match="Expected skmia.Records"):
+        make_leakage_scorer(X)
