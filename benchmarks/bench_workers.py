@@ -3,9 +3,10 @@
 For each way and number of workers:
 
 * ms a task: a pool of a model with nothing to do on few records, seconds by models;
-* MB moved: what this process writes (files in shared memory, pipes) and what goes through sockets
-  while a pool on large records is fitted; records that are mapped into the memory of the workers
-  are written once or twice, records that are pickled as often as there are models;
+* MB written by this process (files in shared memory, pipes) and sent through sockets while a pool
+  on large records is fitted; records that are mapped into the memory of the workers are written
+  once or twice, records that are pickled as often as there are models; what ray puts into its
+  store is not counted;
 * seconds and processor time of that pool, in this process and in all workers;
 * whether the records that a model was asked about were mapped, and whether the numbers are those of
   a pool without workers.
@@ -140,7 +141,7 @@ def measure_folder(n_workers, n_models, expected):
             ]
             trained = [int(process.communicate()[0]) for process in processes]
         pool = make_pool(n_models, checkpoint=folder).fit(make_records(*LARGE))
-    report("one folder", n_workers, 0.0, np.nan, watch, False, pool, expected)
+    report("one folder", n_workers, 0.0, None, watch, False, pool, expected)
     print(f"{'':16s}models trained by each process: {', '.join(map(str, trained))}", flush=True)
 
 
@@ -159,8 +160,9 @@ def fit_in_folder(folder, n_models):
 
 def report(way, n_workers, started, task, watch, mapped, pool, expected):
     same = np.array_equal(pool.signals_, expected)
+    task = "-" if task is None else f"{task:.2f}"
     print(
-        f"{way:16s}{n_workers:8d}{started:9.1f}{task:11.2f}{1e-6 * watch.written:12.0f}"
+        f"{way:16s}{n_workers:8d}{started:9.1f}{task:>11s}{1e-6 * watch.written:12.0f}"
         f"{1e-6 * watch.sent:10.0f}{watch.seconds:9.1f}{watch.busy:11.1f}"
         f"{'yes' if mapped else 'no':>8s}{'yes' if same else 'NO':>8s}",
         flush=True,
@@ -190,7 +192,7 @@ def main():
     )
     with Watch() as watch:
         pool = make_pool(options.models, n_jobs=1).fit(make_records(*LARGE))
-    report("none", 1, 0.0, np.nan, watch, False, pool, pool.signals_)
+    report("none", 1, 0.0, None, watch, False, pool, pool.signals_)
     for way in options.ways:
         for n_workers in options.workers:
             if way == "folder":

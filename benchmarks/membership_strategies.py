@@ -3,8 +3,8 @@
     python benchmarks/membership_strategies.py --data FOLDER [--victims pendigits cifar10 ...]
 
 writes benchmarks/results/membership_strategies.csv, a row for each victim, strategy and evaluation
-draw, and prints the means. FOLDER holds pendigits.csv.gz, fashion_mnist.npz, cifar10_15k.npz and
-cifar100_10k.npz. The settings are at the top of the file.
+draw, and prints the means. FOLDER holds pendigits.csv.gz, location30.npz, fashion_mnist.npz,
+cifar10_15k.npz and cifar100_10k.npz. The settings are at the top of the file.
 """
 
 import argparse
@@ -30,6 +30,7 @@ from skmia.attacks import (
     ThresholdAttack,
     WhiteBoxAttack,
 )
+from skmia.datasets import make_membership_problem
 from skmia.metrics import (
     RankingTest,
     best_balanced_accuracy_score,
@@ -37,7 +38,7 @@ from skmia.metrics import (
     tpr_at_fpr_score,
 )
 from skmia.signals import AdversarialDistance, Merlin
-from skmia.victims import make_conv_net, make_pendigits_net
+from skmia.victims import make_conv_net, make_pendigits_net, make_purchase_net
 
 # Of each kind, members and non-members. 400 non-members resolve a false positive rate of 5%; for
 # .1% it would take 10,000, and hours for the strategies that search.
@@ -48,11 +49,13 @@ N_CHANGES, SCALE = 25, 0.01  # of Merlin and Morgan
 # Members and epochs.
 TRAINING = {
     "pendigits": (2000, 60),
+    "location30": (2000, 30),
+    "baskets": (5000, 30),
     "fashion_mnist": (2000, 25),
     "cifar10": (2500, 25),
     "cifar100": (4000, 25),
 }
-CONV_BOUNDS = (0.0, 1.0)
+BOUNDS = (0.0, 1.0)  # of pixels
 
 
 def read_pendigits(folder):
@@ -61,6 +64,21 @@ def read_pendigits(folder):
     pen = table.iloc[:, :16].to_numpy(np.float32) / 100
     writer = np.eye(44, dtype=np.float32)[table["writer"] - 1]
     return np.column_stack([pen, writer]), table["digit"].to_numpy(np.int64)
+
+
+def read_bits(folder):
+    stored = np.load(folder / "location30.npz")
+    bits = np.unpackbits(stored["x_bits"], axis=1)[:, :446]
+    y = stored["y"].astype(np.int64)
+    return bits.astype(np.float32), y - y.min()
+
+
+def make_baskets():
+    """A table like Purchase-100, which is not public any more."""
+    records, _ = make_membership_problem(
+        10_000, n_features=600, n_classes=100, kind="baskets", random_state=0
+    )
+    return np.asarray(records.X, dtype=np.float32), np.asarray(records.y, dtype=np.int64)
 
 
 def read_images(folder, name):
@@ -83,6 +101,9 @@ def make_victim(name, folder):
     if name == "pendigits":
         X, y = read_pendigits(folder)
         net = make_pendigits_net(X.shape[1], max_epochs=n_epochs)
+    elif name in ("location30", "baskets"):
+        X, y = read_bits(folder) if name == "location30" else make_baskets()
+        net = make_purchase_net((128,), X.shape[1], y.max() + 1, max_epochs=n_epochs)
     else:
         files = {"cifar10": "cifar10_15k.npz", "cifar100": "cifar100_10k.npz"}
         X, y = read_images(folder, files.get(name, f"{name}.npz"))
@@ -161,7 +182,8 @@ def run(name, folder):
     evaluated = Records.concat([members[asked], others[asked]])
     of_known = np.repeat([1, 0], N_KNOWN)
     membership = np.repeat([1, 0], N_EVALUATED)
-    bounds = None if name == "pendigits" else CONV_BOUNDS
+    is_image = name.startswith(("cifar", "fashion"))
+    bounds = BOUNDS if is_image else None
     for strategy, attack in make_attacks(victim, bounds).items():
         start = time.perf_counter()
         needs_known = attack.__sklearn_tags__().target_tags.required

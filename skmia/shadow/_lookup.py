@@ -176,7 +176,18 @@ class PoolLookup:
         return self._known_columns(records) if self.estimators_ is None else self.locate(records)
 
     def inside(self, columns):
-        """Which models were trained on the records of some columns; none for column -1."""
+        """Which models were trained on the records of some columns.
+
+        Parameters
+        ----------
+        columns : ndarray of shape (n,)
+            As :meth:`locate` gives them.
+
+        Returns
+        -------
+        inside : ndarray of shape (n_estimators, n), dtype bool
+            False for column -1.
+        """
         inside = _take(self.membership_, columns)
         return inside if (columns >= 0).all() else inside & (columns >= 0)
 

@@ -15,7 +15,7 @@ X, Y = load_digits(return_X_y=True)
 X, Y = X[:300] / 16, Y[:300]
 
 
-@parametrize_with_checks([SELENADefense(LogisticRegression(), n_estimators=5, n_left_out=2)])
+@parametrize_with_checks([SELENADefense(LogisticRegression(), n_estimators=3, n_left_out=1)])
 def test_it_is_an_ordinary_classifier(estimator, check):
     check(estimator)
 

@@ -29,12 +29,7 @@ SPREADS = ("label", "direction", "coordinate")
 
 
 @parametrize_with_checks(
-    [
-        SoftLabelDefense(LogisticRegression(), n_estimators=4, n_left_out=2),
-        SoftLabelDefense(
-            LogisticRegression(), alpha=1.0, n_estimators=4, n_left_out=2, n_iterations=2
-        ),
-    ]
+    [SoftLabelDefense(LogisticRegression(), alpha=1.0, n_estimators=4, n_left_out=2)]
 )
 def test_it_is_an_ordinary_classifier(estimator, check):
     check(estimator)
