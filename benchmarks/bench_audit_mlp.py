@@ -21,6 +21,7 @@ from time import process_time
 import numpy as np
 import torch
 from sklearn.neural_network import MLPClassifier
+from threadpoolctl import threadpool_limits
 
 from skmia._cli._model import make_estimator
 from skmia._cli._table import as_features, read_table, read_target
@@ -135,11 +136,11 @@ def compare_epochs(options):
     batched = time_epoch(NetTraining(prepared, None).run, len(prepared))
     net, inside = prepared[0].net, job.membership[0]
     Z = job.estimator[0].fit_transform(X[inside])
-    net.initialize()
+    net.set_params(max_epochs=1).initialize()
     alone = time_epoch(lambda _: net.partial_fit(Z, y[inside]))
     products = time_products(net, Z)
     print(
-        f"\nmilliseconds of processor time for an epoch of one model ({Z.shape[0]:,} x "
+        f"milliseconds of processor time for an epoch of one model ({Z.shape[0]:,} x "
         f"{Z.shape[1]}, {net.module_.n_hidden} hidden units)\n"
         f"{'skorch net, float32':28s}one by one {alone:6.1f}, {len(prepared)} together "
         f"{batched:6.1f}, ratio {alone / batched:.1f}\n"
@@ -173,11 +174,14 @@ def main():
     parser.add_argument("--target", required=True)
     parser.add_argument("--group")
     parser.add_argument("--shadows", type=int, default=64, help="of the batched run")
+    parser.add_argument("--epochs-only", action="store_true", help="run no command")
     parser.add_argument("--few", type=int, default=4, help="of the shorter run one by one")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    compare_commands(options)
-    compare_epochs(options)
+    if not options.epochs_only:
+        compare_commands(options)
+    with threadpool_limits(1):
+        compare_epochs(options)
 
 
 if __name__ == "__main__":

@@ -1,23 +1,25 @@
 """Time to train the perceptrons of a pool together, against scikit-learn one by one.
 
-Each case is some epochs of models on one thread, first in the loop of scikit-learn and then in
-stacks; the largest difference of a weight is printed too. The last column is the share of the time
-together that the products of the first layer take by themselves, which no sharing saves. Given a
-table, the estimator of ``skmia audit --estimator mlp`` is trained on halves of it, in two
-processes, by both backends. Asserts nothing.
+Each case is some epochs of models on one thread, in processor time, first in the loop of
+scikit-learn and then in stacks; the largest difference of a weight is printed too. The last column
+is the share of the time together that the products of the first layer take by themselves, which no
+sharing saves. Given a table, perceptrons on its columns, in single precision, are trained on halves
+of it, in two processes, by both backends. Asserts nothing.
 
-    python benchmarks/bench_perceptrons.py [--models 64] [--table adult.csv.gz --target income]
+    python benchmarks/bench_perceptrons.py [--models 64] [--single]
+    python benchmarks/bench_perceptrons.py --table adult.csv.gz --target income
 """
 
 import argparse
 import warnings
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
 from skmia._cli._model import make_estimator
@@ -26,7 +28,7 @@ from skmia.shadow._backends import JoblibBackend, PoolJob
 from skmia.shadow._perceptron import PerceptronBackend
 from skmia.shadow._perceptron._memory import count_together
 from skmia.shadow._perceptron._prepare import fit_to_first_epoch
-from skmia.shadow._perceptron._train import train
+from skmia.shadow._perceptron._train import Training
 from skmia.shadow._worker import PoolData, PoolSettings
 
 # Records, features, hidden units, records in a batch, epochs.
@@ -44,38 +46,39 @@ def make_model(seed, hidden, batch, epochs):
     return MLPClassifier((hidden,), batch_size=batch, max_iter=epochs, random_state=seed)
 
 
-def time_products(rows, d, hidden, batch, epochs, n_models=4):
+def time_products(dtype, rows, d, hidden, batch, epochs, n_models=4):
     """Seconds for a model of the first layer's two products alone."""
     rng = np.random.default_rng(0)
-    X, coefs = rng.normal(size=(n_models, batch, d)), rng.normal(size=(n_models, d, hidden))
+    shapes = (n_models, batch, d), (n_models, d, hidden)
+    X, coefs = (rng.normal(size=shape).astype(dtype) for shape in shapes)
     values, gradient = np.empty((n_models, batch, hidden)), np.empty_like(coefs)
     n_steps = epochs * -(-rows // batch)
-    start = perf_counter()
+    start = process_time()
     for _ in range(n_steps):
         np.matmul(X, coefs, out=values)
         np.matmul(X.swapaxes(1, 2), values, out=gradient)
-    return (perf_counter() - start) / n_models
+    return (process_time() - start) / n_models
 
 
 def train_together(X, y, models):
     networks = [fit_to_first_epoch(one, lambda one=one: one.fit(X, y)) for one in models]
     together = count_together(networks[0], 1)
-    start = perf_counter()
+    start = process_time()
     for begin in range(0, len(networks), together):
-        train(networks[begin : begin + together])
-    return together, (perf_counter() - start) / len(models)
+        Training(networks[begin : begin + together]).run_to_end()
+    return together, (process_time() - start) / len(models)
 
 
-def run_case(rows, d, hidden, batch, epochs, n_models):
+def run_case(rows, d, hidden, batch, epochs, n_models, dtype):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(rows, d))
+    X = rng.normal(size=(rows, d)).astype(dtype)
     y = (X[:, 0] + rng.normal(size=rows) > 0).astype(int)
     setup = hidden, batch, epochs
     alone = [make_model(seed, *setup) for seed in range(min(8, n_models))]
-    start = perf_counter()
+    start = process_time()
     for model in alone:
         model.fit(X, y)
-    before = (perf_counter() - start) / len(alone)
+    before = (process_time() - start) / len(alone)
     models = [make_model(seed, *setup) for seed in range(n_models)]
     together, seconds = train_together(X, y, models)
     error = max(
@@ -83,7 +86,7 @@ def run_case(rows, d, hidden, batch, epochs, n_models):
         for one, other in zip(alone, models, strict=False)
         for a, b in zip(one.coefs_, other.coefs_, strict=True)
     )
-    share = time_products(rows, d, *setup) / seconds
+    share = time_products(dtype, rows, d, *setup) / seconds
     print(
         f"{rows:8d}{d:6d}{hidden:8d}{batch:7d}{together:7d}{1e3 * before / epochs:12.2f}"
         f"{1e3 * seconds / epochs:12.2f}{before / seconds:8.1f}{error:10.1e}{share:10.0%}",
@@ -96,8 +99,8 @@ def run_table(options):
     frame = read_table(Path(options.table)).drop(columns=options.drop)
     y = read_target(frame, target, "classification")
     X = as_features(frame.drop(columns=target))
-    estimator = make_estimator("mlp", X, "classification", 0)
-    estimator[-1].set_params(max_iter=options.epochs)
+    columns = make_estimator("mlp", X, "regression", 0)[0]
+    estimator = make_pipeline(columns, MLPClassifier(max_iter=options.epochs))
     rng = np.random.default_rng(0)
     inside = np.zeros((n_models, len(y)), dtype=bool)
     for one in inside:
@@ -130,6 +133,7 @@ def main():
     parser.add_argument("--table", help="CSV file")
     parser.add_argument("--target")
     parser.add_argument("--drop", nargs="*", default=[])
+    parser.add_argument("--single", action="store_true", help="float32 in place of float64")
     parser.add_argument("--epochs", type=int, default=200, help="at most, for the table")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
@@ -143,7 +147,7 @@ def main():
     )
     with threadpool_limits(1):
         for case in CASES:
-            run_case(*case, options.models)
+            run_case(*case, options.models, np.float32 if options.single else np.float64)
 
 
 if __name__ == "__main__":

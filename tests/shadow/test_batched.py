@@ -26,6 +26,10 @@ from torch.utils.data import DataLoader  # noqa: E402
 
 from skmia.shadow._backends import JoblibBackend, PoolJob  # noqa: E402
 from skmia.shadow._batched import BatchedTorchBackend  # noqa: E402
+from skmia.shadow._batched._memory import memory_for  # noqa: E402
+from skmia.shadow._batched._plan import find_net  # noqa: E402
+from skmia.shadow._batched._prepare import prepare, shared_table  # noqa: E402
+from skmia.shadow._batched._train import Training  # noqa: E402
 from skmia.shadow._worker import PoolData, PoolSettings  # noqa: E402
 
 DOUBLE = torch.float64
@@ -497,12 +501,35 @@ def test_silent_difference_is_found_by_training_two_models():
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 @pytest.mark.parametrize("module", [MLP, BatchNormNet])
-def test_on_a_gpu(module):
-    job = make_job(classifier(module, device="cuda", iterator_train__shuffle=True, **ADAM))
+@pytest.mark.parametrize("steps", [(), (StandardScaler(),)], ids=["net", "pipeline"])
+def test_on_a_gpu(module, steps):
+    net = classifier(module, device="cuda", iterator_train__shuffle=True, **ADAM)
+    job = make_job(make_pipeline(*steps, net) if steps else net)._replace(n_jobs=2)
     assert BatchedTorchBackend().why_not(job) is None
     ours, theirs = train(BatchedTorchBackend(), job), train(JoblibBackend(), job)
     for one, other in zip(ours, theirs, strict=True):
+        assert isinstance(one.raw, np.ndarray)
         np.testing.assert_allclose(one.raw, other.raw, rtol=1e-5, atol=1e-6)
+        assert next(find_net(one.model).module_.parameters()).device.type == "cuda"
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_chunks_on_a_gpu_are_as_large_as_its_memory_allows():
+    assert 0 < memory_for(torch.device("cuda")) <= torch.cuda.mem_get_info()[1] // 2
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_a_state_taken_on_a_gpu_is_put_back_there():
+    job = make_job(classifier(device="cuda", iterator_train__shuffle=True, **ADAM))
+    table = shared_table(job)
+    first, second = (Training([prepare(job, k, table) for k in range(4)], table) for _ in range(2))
+    first.run(2)
+    second.import_state(first.export_state())
+    for training in (first, second):
+        training.run(3)
+    for one, other in zip(first.nets, second.nets, strict=True):
+        for ours, theirs in zip(one.module_.parameters(), other.module_.parameters(), strict=True):
+            torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
 
 
 def test_refusing_imports_no_torch():

@@ -229,3 +229,9 @@ def test_large_nets_are_trained_one_by_one(monkeypatch):
     monkeypatch.setattr(_check, "_MOST_WEIGHTS", 300)
     reason = BatchedTorchBackend().why_not(make_job(make_net(), make_table()))
     assert reason == "Nets of 377 weights are no faster for many models at once on a CPU."
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_on_a_gpu_the_zeros_stay():
+    job = make_job(make_net(device="cuda"), make_table())
+    assert not makes_sums(job)

@@ -209,7 +209,9 @@ def _write(path, write):
 
 
 def make_job(n_models, states=None, n_jobs=1):
-    return PoolJob(None, None, np.zeros((n_models, 3), bool), [None] * n_models, None, n_jobs, states)
+    return PoolJob(
+        None, None, np.zeros((n_models, 3), bool), [None] * n_models, None, n_jobs, states
+    )
 
 
 def test_interrupted_groups_come_first_and_as_they_were(tmp_path):

@@ -16,6 +16,10 @@ class BatchedTorchBackend(Backend):
     weights differ from it by rounding only, which single precision lets grow during a long
     training. Nothing is printed and the nets' histories stay empty.
 
+    Each process has one thread on a CPU, and further ones come with ``n_jobs``. A perceptron of
+    Linear, ReLU, Tanh, Sigmoid and Dropout has bitwise the same weights whichever nets are trained
+    with it; for other modules the last bit can depend on ``n_jobs`` and on the number of models.
+
     What it refuses and why is the answer of :meth:`why_not`.
 
     Parameters

@@ -88,8 +88,8 @@ def _asked_in_bulk(prepared):
     def forward_iter(X, training=False, device="cpu"):
         net._set_training(False)
         with torch.no_grad():
-            for rows in as_table_rows(X, prepared.dtype, net.device).split(_ROWS):
-                yield to_device(net.infer(rows), device)
+            for rows in as_table_rows(X, prepared.dtype, "cpu").split(_ROWS):
+                yield to_device(net.infer(rows), device)  # which moves them to the net
 
     net.forward_iter = forward_iter
     try:

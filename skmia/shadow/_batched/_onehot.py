@@ -27,10 +27,18 @@ class Columns(NamedTuple):
 
 
 class OneHotRows(NamedTuple):
-    """Rows of a table whose binary columns are kept as the positions of their ones."""
+    """Rows of a table whose binary columns are kept as the positions of their ones.
 
-    rest: torch.Tensor  # (..., n_rest + 1): the other columns, then a one, by which a bias is a weight
-    ones: torch.Tensor  # (..., most_ones) int32: len(binary) where a row has fewer
+    Attributes
+    ----------
+    rest : Tensor of shape (..., n_rest + 1)
+        The other columns, then a one, by which a bias is a weight like others.
+    ones : Tensor of shape (..., most_ones), dtype int32
+        Places among the binary columns; their number fills up a row that has fewer.
+    """
+
+    rest: torch.Tensor
+    ones: torch.Tensor
 
     def to_dense(self, columns):
         """The rows as they were."""
@@ -78,9 +86,7 @@ def join_rows(tables, columns):
     """The rows of several tables under each other."""
     most = max(one.ones.shape[1] for one in tables)
     missing = [most - one.ones.shape[1] for one in tables]
-    ones = [
-        F.pad(one.ones, (0, n), value=len(columns.binary)) for one, n in zip(tables, missing)
-    ]
+    ones = [F.pad(one.ones, (0, n), value=len(columns.binary)) for one, n in zip(tables, missing)]
     return OneHotRows(torch.cat([one.rest for one in tables]), torch.cat(ones))
 
 

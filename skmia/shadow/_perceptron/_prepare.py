@@ -46,8 +46,8 @@ class Network:
         """What an epoch changes besides arrays, as JSON takes it."""
         random = self.model._random_state.get_state(legacy=False)
         random["state"] = {**random["state"], "key": random["state"]["key"].tolist()}
-        own = {"random": random, "reached": self.reached_limit, "ended": self.ending is not None}
-        return own | {name: getattr(self.model, name) for name in _FACTS if hasattr(self.model, name)}
+        facts = {"random": random, "reached": self.reached_limit, "ended": self.ending is not None}
+        return facts | {name: vars(self.model)[name] for name in _FACTS if name in vars(self.model)}
 
     def set_facts(self, facts):
         """Take back what :meth:`facts` gave."""
