@@ -34,8 +34,8 @@ class GradientNorm(VictimSignal):
     >>> from skmia import Records
     >>> from skmia.signals import GradientNorm
     >>> X, y = np.array([[-2.0], [-1.0], [1.0], [3.0]]), np.array([0, 0, 1, 1])
-    >>> GradientNorm().of(LogisticRegression().fit(X, y), Records(X, y)).shape
-    (4,)
+    >>> GradientNorm().of(LogisticRegression().fit(X, y), Records(X, y)).round(2)
+    array([-0.25, -0.35, -0.43, -0.19])
     """
 
     wrt: str = "parameters"
