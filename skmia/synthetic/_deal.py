@@ -1,0 +1,82 @@
+"""Neighbours of rows, whichever of the real rows are training rows."""
+
+import numpy as np
+
+from ._neighbors import find_nearest
+from ._terms import Terms, count_farther
+
+# Nearest real rows of each row that are kept. Half of the rows are of either kind, so that none of
+# so many is of one kind once in 2^40 looks; the first few are looked at first.
+_N_KEPT, _N_FIRST = 40, 6
+
+
+class Deal:
+    """Adversarial accuracy against any half of the real rows, from neighbours found once.
+
+    Parameters
+    ----------
+    real : ndarray of shape (2 n, d)
+        Training rows and others.
+    synthetic : ndarray of shape (n, d)
+        What the generator gave out.
+    metric : str or callable
+        Of scikit-learn.
+    version : str
+        Of the adversarial accuracy.
+    n_jobs : int or None
+        Threads.
+    """
+
+    def __init__(self, real, synthetic, metric, version, n_jobs):
+        n = len(synthetic)
+        self._version = version
+        self._of_real = find_nearest(real, None, min(_N_KEPT, 2 * n - 1), metric, n_jobs)
+        self._of_synthetic = find_nearest(synthetic, real, min(_N_KEPT, 2 * n), metric, n_jobs)
+        self._own = find_nearest(synthetic, None, 1, metric, n_jobs)
+        self._cross = find_nearest(real, synthetic, 2, metric, n_jobs)
+
+    def compare(self, chosen):
+        """Compare the synthetic with some of the real rows.
+
+        Parameters
+        ----------
+        chosen : ndarray of shape (2 n,), dtype bool
+            n of the real rows.
+
+        Returns
+        -------
+        terms : Terms
+            Real rows have the first numbers, then come the synthetic ones.
+        """
+        rows, made = np.flatnonzero(chosen), np.arange(len(self._own[0]))
+        own, own_place = _find_first(*self._of_real, chosen, 1, rows)
+        cross, cross_place = _find_first(*self._of_synthetic, chosen, 2, made)
+        n_real = len(chosen)
+        return Terms(
+            count_farther(own[:, 0], self._cross[0][rows], self._version),
+            count_farther(self._own[0][:, 0], cross, self._version),
+            rows,
+            n_real + made,
+            [
+                (rows, own_place[:, 0]),
+                (rows, n_real + self._cross[1][rows, 0]),
+                (n_real + made, n_real + self._own[1][:, 0]),
+                (n_real + made, cross_place[:, 0]),
+            ],
+        )
+
+
+def _find_first(distances, places, chosen, k, rows):
+    """Distances to the first k chosen neighbours, and their places, of shape (n, k)."""
+    column = np.empty((len(rows), k), dtype=np.intp)
+    left, n_kept = np.arange(len(rows)), distances.shape[1]
+    for width in (min(_N_FIRST, n_kept), n_kept):
+        rank = np.cumsum(chosen[places[rows[left], :width]], axis=1, dtype=np.int8)
+        # In the end the farthest one that is known stands for one farther off.
+        ready = (rank[:, -1] >= k) | (width == n_kept)
+        for nearest in range(k):
+            first = np.argmax(rank[ready] > nearest, axis=1)
+            first[rank[ready, -1] <= nearest] = width - 1
+            column[left[ready], nearest] = first
+        left = left[~ready]
+    return distances[rows[:, None], column], places[rows[:, None], column]

@@ -1,0 +1,81 @@
+"""Distances to the nearest rows, in which equal distances are told apart from nearly equal ones."""
+
+import numpy as np
+import pandas as pd
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils.validation import check_array
+
+from ._gower import GowerEncoder
+
+# Distances that differ by a smaller share than this are the same: sums in another order.
+TIE = 1e-9
+
+
+def as_points(tables, metric, names):
+    """Points of several tables, and the metric in which to compare them.
+
+    With ``metric="gower"`` ranges and categories are those of all tables together.
+    """
+    if metric == "gower":
+        frames = [pd.DataFrame(table) for table in tables]
+        _check_columns(frames, names)
+        encoder = GowerEncoder().fit(pd.concat(frames, ignore_index=True))
+        return [encoder.transform(frame) for frame in frames], "manhattan"
+    points = [check_array(table, input_name=name) for table, name in zip(tables, names)]
+    _check_columns(points, names)
+    if metric == "euclidean":
+        # Squares of large numbers would leave nothing of small differences. A value that occurs
+        # is subtracted without rounding from others of its size.
+        center = np.quantile(points[0], 0.5, axis=0, method="nearest")
+        points = [one - center for one in points]
+    return points, metric
+
+
+def _check_columns(tables, names):
+    widths = [table.shape[1] for table in tables]
+    for width, name in zip(widths, names):
+        if width != widths[0]:
+            raise ValueError(
+                f"{name} has {width} columns and {names[0]} has {widths[0]}; they must be the same."
+            )
+
+
+def find_nearest(rows, others, k, metric, n_jobs=None):
+    """The k nearest of ``others`` for each row, nearest first.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, d)
+        Points.
+    others : ndarray of shape (m, d) or None
+        Points; with None the other rows.
+    k : int
+        At most m, or n - 1.
+    metric : str or callable
+        Of scikit-learn.
+    n_jobs : int or None
+        Processors for metrics that have no path of their own.
+
+    Returns
+    -------
+    distances : ndarray of shape (n, k)
+    places : ndarray of shape (n, k)
+    """
+    searched = rows if others is None else others
+    index = NearestNeighbors(n_neighbors=k, algorithm="brute", metric=metric, n_jobs=n_jobs)
+    distances, places = index.fit(searched).kneighbors(None if others is None else rows)
+    if metric != "euclidean":
+        return distances, places
+    # The search takes distances from products of matrices. Of those that it found the same pair
+    # has to have the same distance from either side.
+    for column in range(k):
+        gap = rows - searched[places[:, column]]
+        distances[:, column] = np.sqrt(np.einsum("nd,nd->n", gap, gap))
+    order = distances.argsort(axis=1, kind="stable")
+    return np.take_along_axis(distances, order, 1), np.take_along_axis(places, order, 1)
+
+
+def is_farther(distances, than, ties):
+    """Whether distances are larger: 1, 0, or what ``ties`` says where they are equal."""
+    reach = TIE * than
+    return np.where(np.abs(distances - than) <= reach, ties, (distances > than).astype(float))

@@ -1,0 +1,214 @@
+"""Whether synthetic rows are nearer to those that the generator has seen than to others."""
+
+from numbers import Integral, Real
+
+import numpy as np
+import pandas as pd
+from scipy.stats import norm
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from ..utils._sklearn import Interval, StrOptions, validate_params_of
+from ._adversarial_accuracy import check_sizes, draw_rows, summarise
+from ._deal import Deal
+from ._neighbors import as_points
+from ._terms import VERSIONS, find_standard_error
+
+
+class PrivacyLoss(BaseEstimator):
+    """What a generator gives away of its training rows, by their nearest neighbours.
+
+    The adversarial accuracy of synthetic rows against other real rows, minus that against the
+    training rows. A generator that has learned the distribution and nothing else is equally far
+    from both; one that gives out rows like those that it was trained on is nearer to these, and the
+    loss is positive.
+
+    Parameters
+    ----------
+    version : {"tie_corrected", "unbiased", "original"}, default="tie_corrected"
+        See :class:`NearestNeighborAdversarialAccuracy`.
+    metric : str or callable, default="euclidean"
+        Any metric of :class:`~sklearn.neighbors.NearestNeighbors`, or ``"gower"`` for tables with
+        categories, see :class:`GowerEncoder`.
+    n_permutations : int, default=999
+        Times that real rows are dealt anew into training and other rows, for the p-value; 0 for no
+        test.
+    confidence_level : float, default=0.95
+        Of each interval, in (0, 1).
+    random_state : int, RandomState instance or None, default=None
+        Seed of subsamples and permutations.
+    n_jobs : int, default=None
+        Threads of the search for neighbours.
+
+    Attributes
+    ----------
+    statistic_ : float
+        The privacy loss, ``test_accuracy_.mean - train_accuracy_.mean``; 0 = nothing is given away,
+        0.5 = synthetic rows are copies of training rows.
+    interval_ : tuple (low, high)
+        Its confidence limits.
+    pvalue_ : float or None
+        Probability of a loss as large if training rows were to the generator like others.
+    train_accuracy_, test_accuracy_ : AdversarialAccuracy
+        Synthetic rows against training rows, and against others. Above 0.5 they miss the
+        distribution; the excess is the resemblance loss.
+    result_ : DataFrame
+        A row for ``"privacy loss"``, ``"resemblance loss, train"`` and ``"resemblance loss,
+        test"``, with the columns ``estimate``, ``low``, ``high``.
+    n_rows_ : int
+        Rows of each of the three tables that were compared.
+
+    Raises
+    ------
+    ValueError
+        When a table has fewer than two rows, values are missing, or columns differ.
+
+    See Also
+    --------
+    NearestNeighborAdversarialAccuracy : The accuracy itself.
+
+    Notes
+    -----
+    Larger tables are cut to the size of the smallest one by one random draw: distances to nearest
+    rows depend on how many there are.
+
+    The test is exact: under the null hypothesis all ways to deal the real rows are equally likely,
+    given the synthetic ones. The intervals are normal, with a variance to which rows that are
+    neighbours contribute together.
+
+    Duplicates between the two real tables bring the loss to zero, whatever the generator does. Rows
+    of one person belong into one of them.
+
+    References
+    ----------
+    Yale, A., Dash, S., Dutta, R., Guyon, I., Pavao, A. and Bennett, K. P. (2020). Generation and
+    evaluation of privacy preserving synthetic health data. Neurocomputing 416.
+
+    Pedersen, J. (2022). Privacy preservation and evaluation in machine learning. PhD defense,
+    Rensselaer Polytechnic Institute.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmia.synthetic import PrivacyLoss
+    >>> rng = np.random.default_rng(0)
+    >>> train, test = rng.normal(size=(2, 200, 3))
+    >>> blurred = train + 0.1 * rng.normal(size=train.shape)
+    >>> loss = PrivacyLoss(random_state=0).fit(train, test, blurred)
+    >>> loss.statistic_ > 0.3, loss.pvalue_
+    (True, 0.001)
+    """
+
+    _parameter_constraints = {
+        "version": [StrOptions(set(VERSIONS))],
+        "metric": [str, callable],
+        "n_permutations": [Interval(Integral, 0, None, closed="left")],
+        "confidence_level": [Interval(Real, 0, 1, closed="neither")],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        *,
+        version="tie_corrected",
+        metric="euclidean",
+        n_permutations=999,
+        confidence_level=0.95,
+        random_state=None,
+        n_jobs=None,
+    ):
+        self.version = version
+        self.metric = metric
+        self.n_permutations = n_permutations
+        self.confidence_level = confidence_level
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, train, test, synthetic):
+        """Compare synthetic rows with both kinds of real rows.
+
+        Parameters
+        ----------
+        train : DataFrame or array-like of shape (n_train, d)
+            Rows that the generator was trained on.
+        test : DataFrame or array-like of shape (n_test, d)
+            Rows of the same distribution that it has not seen.
+        synthetic : DataFrame or array-like of shape (n_synthetic, d)
+            Rows that it gave out.
+
+        Returns
+        -------
+        self : PrivacyLoss
+        """
+        validate_params_of(self)
+        names = "train", "test", "synthetic"
+        tables, metric = as_points((train, test, synthetic), self.metric, names)
+        n = self.n_rows_ = check_sizes(tables, names)
+        random_state = check_random_state(self.random_state)
+        train, test, synthetic = (draw_rows(table, n, random_state) for table in tables)
+        deal = Deal(np.concatenate([train, test]), synthetic, metric, self.version, self.n_jobs)
+        is_train = np.arange(2 * n) < n
+        self._estimate(deal.compare(is_train), deal.compare(~is_train))
+        self.pvalue_ = None
+        if self.n_permutations:
+            self.pvalue_ = self._permute(deal, is_train, random_state)
+        return self
+
+    def _estimate(self, train, test):
+        self.train_accuracy_, self.test_accuracy_ = summarise(train), summarise(test)
+        self.statistic_ = self.test_accuracy_.mean - self.train_accuracy_.mean
+        error = find_standard_error(test.shares - train.shares, train.edges + test.edges)
+        estimates = {
+            "privacy loss": (self.statistic_, error),
+            "resemblance loss, train": _resemblance(self.train_accuracy_),
+            "resemblance loss, test": _resemblance(self.test_accuracy_),
+        }
+        reach = norm.ppf((1 + self.confidence_level) / 2)
+        self.result_ = pd.DataFrame(
+            {
+                name: {"estimate": value, "low": value - reach * one, "high": value + reach * one}
+                for name, (value, one) in estimates.items()
+            }
+        ).T
+        self.interval_ = tuple(self.result_.loc["privacy loss", ["low", "high"]].tolist())
+
+    def _permute(self, deal, is_train, random_state):
+        as_large = 0
+        for _ in range(self.n_permutations):
+            dealt = random_state.permutation(is_train)
+            loss = deal.compare(~dealt).mean - deal.compare(dealt).mean
+            as_large += loss >= self.statistic_ - 1e-12  # equal ones may differ by rounding
+        return float((1 + as_large) / (1 + self.n_permutations))
+
+    def summary(self):
+        """The estimates, and what they say, as text.
+
+        Returns
+        -------
+        text : str
+        """
+        check_is_fitted(self)
+        lines = [
+            f"{name:28s}{row.estimate:7.3f}  [{row.low:.3f}, {row.high:.3f}]"
+            for name, row in self.result_.iterrows()
+        ]
+        head = f"{self.n_rows_:,} rows of each table, intervals at {self.confidence_level:.0%}\n"
+        return head + "\n".join(lines) + "\n" + self._verdict()
+
+    def _verdict(self):
+        if self.pvalue_ is None:
+            return "No test was asked for (n_permutations=0)."
+        if self.pvalue_ <= 1 - self.confidence_level:
+            return (
+                f"Synthetic rows are nearer to the training rows than to others (p = "
+                f"{self.pvalue_:.3g})."
+            )
+        return (
+            f"No sign that synthetic rows are nearer to the training rows (p = {self.pvalue_:.3g})."
+        )
+
+
+def _resemblance(accuracy):
+    return accuracy.mean - 0.5, accuracy.standard_error

@@ -1,0 +1,184 @@
+"""Nearest-neighbour adversarial accuracy: by brute force, in expectation, and as an estimator."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+from sklearn.metrics import pairwise_distances
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skmia.synthetic import (
+    GowerEncoder,
+    NearestNeighborAdversarialAccuracy,
+    nearest_neighbor_adversarial_accuracy,
+)
+
+VERSIONS = "original", "unbiased", "tie_corrected"
+
+
+def by_loops(T, S, version, metric="euclidean"):
+    """The definition: every row of the other table is left out in turn."""
+    n = len(T)
+
+    def beats(cross, own):
+        if version == "tie_corrected":
+            return (float(cross > own) + float(cross >= own)) / 2
+        return float(cross > own)
+
+    def side(one, other):
+        total = 0.0
+        within = pairwise_distances(one, one, metric=metric)
+        across = pairwise_distances(one, other, metric=metric)
+        for i in range(n):
+            own = min(within[i, j] for j in range(n) if j != i)
+            if version == "original":
+                total += beats(across[i].min(), own)
+                continue
+            for k in range(n):
+                total += beats(min(across[i, j] for j in range(n) if j != k), own) / n
+        return total / n
+
+    return side(T, S), side(S, T)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("kind", ["continuous", "binary"])
+def test_definition_by_loops(version, kind):
+    rng = np.random.default_rng(0)
+    draw = rng.normal if kind == "continuous" else (lambda size: rng.integers(2, size=size) * 1.0)
+    for n in (2, 3, 12):
+        T, S = draw(size=(n, 4)), draw(size=(n, 4))
+        metric = "euclidean" if kind == "continuous" else "manhattan"
+        found = nearest_neighbor_adversarial_accuracy(T, S, version=version, metric=metric)
+        expected = by_loops(T, S, version, metric)
+        np.testing.assert_allclose([found.real, found.synthetic], expected, atol=1e-12)
+        assert found.mean == pytest.approx(np.mean(expected))
+        assert (found.n_rows, found.n_draws) == (n, 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "version", "expected"),
+    [
+        ("continuous", "original", 9 / 19),
+        ("continuous", "unbiased", 0.5),
+        ("continuous", "tie_corrected", 0.5),
+        ("binary", "tie_corrected", 0.5),
+    ],
+)
+def test_expectation_for_equal_distributions(kind, version, expected):
+    rng = np.random.default_rng(1)
+
+    def draw():
+        X = rng.normal(size=(10, 3))
+        return X if kind == "continuous" else (X > 0.5).astype(float)
+
+    values = [
+        nearest_neighbor_adversarial_accuracy(draw(), draw(), version=version).mean
+        for _ in range(500)
+    ]
+    assert abs(np.mean(values) - expected) < 3 * np.std(values) / np.sqrt(500)
+
+
+def test_ties_bias_the_versions_that_do_not_correct_them():
+    rng = np.random.default_rng(2)
+    values = [
+        nearest_neighbor_adversarial_accuracy(
+            *rng.integers(2, size=(2, 8, 3)), version="unbiased"
+        ).mean
+        for _ in range(200)
+    ]
+    assert np.mean(values) + 5 * np.std(values) / np.sqrt(200) < 0.5
+
+
+def test_extremes():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(50, 2))
+    assert nearest_neighbor_adversarial_accuracy(X, X, version="unbiased").mean == 0
+    # The copy left out, the next one lies as near as in its own table.
+    assert nearest_neighbor_adversarial_accuracy(X, X).mean == pytest.approx(1 / 100)
+    apart = nearest_neighbor_adversarial_accuracy(X, X + 100)
+    assert apart.mean == 1
+
+
+def test_standard_error_covers():
+    rng = np.random.default_rng(7)
+    draws = [
+        nearest_neighbor_adversarial_accuracy(*rng.normal(size=(2, 100, 2))) for _ in range(300)
+    ]
+    inside = [abs(draw.mean - 0.5) < 1.96 * draw.standard_error for draw in draws]
+    assert np.sum(inside) >= binom.ppf(0.001, 300, 0.95)
+
+
+def test_a_common_offset_loses_no_digits():
+    rng = np.random.default_rng(4)
+    T, S = rng.integers(0, 9, size=(2, 60, 3)) / 8
+    near = nearest_neighbor_adversarial_accuracy(T, S)
+    assert nearest_neighbor_adversarial_accuracy(T + 2**30, S + 2**30) == near
+
+
+def test_unequal_sizes_are_subsampled():
+    rng = np.random.default_rng(5)
+    T, S = rng.normal(size=(80, 2)), rng.normal(size=(30, 2))
+    found = nearest_neighbor_adversarial_accuracy(T, S, n_draws=4, random_state=0)
+    random_state = np.random.RandomState(0)
+    means = []
+    for _ in range(4):
+        rows = random_state.choice(80, 30, replace=False)
+        means.append(nearest_neighbor_adversarial_accuracy(T[rows], S).mean)
+    assert found.mean == pytest.approx(np.mean(means))
+    assert (found.n_rows, found.n_draws) == (30, 4)
+
+
+def test_gower_of_a_mixed_table():
+    rng = np.random.default_rng(6)
+    table = pd.DataFrame(
+        {
+            "age": rng.integers(18, 90, 40),
+            "work": rng.choice(["office", "field", None], 40),
+            "income": rng.normal(size=40),
+            "married": rng.random(40) < 0.5,
+        }
+    )
+    encoder = GowerEncoder().fit(table)
+    found = pairwise_distances(encoder.transform(table), metric="manhattan")
+    missing = table["work"].fillna("none").to_numpy()
+    expected = (
+        np.abs(np.subtract.outer(table["age"].to_numpy(), table["age"].to_numpy()))
+        / np.ptp(table["age"])
+        + (missing[:, None] != missing)
+        + np.abs(np.subtract.outer(table["income"].to_numpy(), table["income"].to_numpy()))
+        / np.ptp(table["income"])
+        + (table["married"].to_numpy()[:, None] != table["married"].to_numpy())
+    ) / 4
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    np.testing.assert_array_equal(encoder.is_categorical_, [False, True, False, True])
+    accuracy = nearest_neighbor_adversarial_accuracy(table[:20], table[20:], metric="gower")
+    assert 0.2 < accuracy.mean < 0.8
+    estimator = NearestNeighborAdversarialAccuracy(metric="gower").fit(table[:20])
+    assert estimator.evaluate(table[20:]) == accuracy
+
+
+def test_gower_refuses_what_it_cannot_compare():
+    table = pd.DataFrame({"age": [1.0, np.nan, 3.0], "work": ["a", "b", "b"]})
+    with pytest.raises(ValueError, match="'age' lacks 1 values"):
+        GowerEncoder().fit(table)
+    with pytest.raises(ValueError, match="'wage', which is no column"):
+        GowerEncoder(["wage"]).fit(table)
+    assert GowerEncoder(["age", 1]).fit(table).is_categorical_.all()
+    assert GowerEncoder([0]).fit([[1, 2], [3, 4]]).is_categorical_.tolist() == [True, False]
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="X_synthetic has 2 columns and X_real has 3"):
+        nearest_neighbor_adversarial_accuracy(np.ones((4, 3)), np.ones((4, 2)))
+    with pytest.raises(ValueError, match="X_synthetic needs at least 2 rows; got 1"):
+        nearest_neighbor_adversarial_accuracy(np.ones((4, 3)), np.ones((1, 3)))
+    with pytest.raises(ValueError, match="X_real contains NaN"):
+        nearest_neighbor_adversarial_accuracy(np.full((4, 3), np.nan), np.ones((4, 3)))
+    with pytest.raises(ValueError, match="version must be"):
+        nearest_neighbor_adversarial_accuracy(np.ones((4, 3)), np.ones((4, 3)), version="biased")
+
+
+@parametrize_with_checks([NearestNeighborAdversarialAccuracy(), GowerEncoder()])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)

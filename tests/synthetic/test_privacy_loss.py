@@ -1,0 +1,110 @@
+"""The privacy loss: by hand, under the null, for copies, and its intervals."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+from sklearn.base import clone
+
+from skmia.synthetic import PrivacyLoss, nearest_neighbor_adversarial_accuracy
+
+
+def make_tables(n, copied, rng, d=3):
+    train, test, synthetic = rng.normal(size=(3, n, d))
+    synthetic[: int(copied * n)] = train[: int(copied * n)]
+    return train, test, synthetic
+
+
+@pytest.mark.parametrize("version", ["original", "unbiased", "tie_corrected"])
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
+def test_it_is_the_difference_of_two_accuracies(version, metric):
+    tables = np.random.default_rng(0).integers(0, 4, size=(3, 40, 3)).astype(float)
+    loss = PrivacyLoss(version=version, metric=metric, n_permutations=0).fit(*tables)
+    train, test = (
+        nearest_neighbor_adversarial_accuracy(one, tables[2], version=version, metric=metric)
+        for one in tables[:2]
+    )
+    assert loss.train_accuracy_.mean == pytest.approx(train.mean, abs=1e-12)
+    assert loss.test_accuracy_.synthetic == pytest.approx(test.synthetic, abs=1e-12)
+    assert loss.statistic_ == pytest.approx(test.mean - train.mean, abs=1e-12)
+    assert loss.pvalue_ is None and "No test" in loss.summary()
+
+
+def test_permutations_are_accuracies_of_tables_dealt_anew():
+    rng = np.random.default_rng(1)
+    train, test, synthetic = make_tables(12, 0.3, rng)
+    loss = PrivacyLoss(n_permutations=50, random_state=3).fit(train, test, synthetic)
+    real, random_state = np.concatenate([train, test]), np.random.RandomState(3)
+    as_large = 0
+    for _ in range(50):
+        is_train = random_state.permutation(np.arange(24) < 12)
+        near, far = (
+            nearest_neighbor_adversarial_accuracy(real[part], synthetic).mean
+            for part in (is_train, ~is_train)
+        )
+        as_large += far - near >= loss.statistic_ - 1e-12
+    assert loss.pvalue_ == pytest.approx((1 + as_large) / 51)
+
+
+def test_error_rates():
+    rng = np.random.default_rng(2)
+
+    def count_rejections(copied, repetitions):
+        return sum(
+            PrivacyLoss(n_permutations=39, random_state=0)
+            .fit(*make_tables(60, copied, rng))
+            .pvalue_
+            <= 0.05
+            for _ in range(repetitions)
+        )
+
+    assert count_rejections(0, 100) <= binom.ppf(0.999, 100, 0.05)
+    assert count_rejections(1.0, 20) == 20
+
+
+@pytest.mark.parametrize("copied", [0, 0.3])
+def test_intervals_cover(copied):
+    rng = np.random.default_rng(3)
+    results = np.array(
+        [
+            PrivacyLoss(n_permutations=0).fit(*make_tables(60, copied, rng)).result_.to_numpy()
+            for _ in range(300)
+        ]
+    )
+    truth = results[:, :, 0].mean(axis=0)
+    inside = (results[:, :, 1] <= truth) & (truth <= results[:, :, 2])
+    assert (inside.sum(axis=0) >= binom.ppf(0.001, 300, 0.95)).all()
+
+
+def test_copies_and_draws():
+    rng = np.random.default_rng(4)
+    train, test, other = rng.normal(size=(3, 300, 4))
+    copies = PrivacyLoss(random_state=0).fit(train, test, train)
+    assert copies.statistic_ > 0.4 and copies.pvalue_ == 0.001
+    assert "nearer to the training rows" in copies.summary()
+    draws = PrivacyLoss(random_state=0).fit(train, test, other)
+    assert draws.interval_[0] < 0 < draws.interval_[1] and draws.pvalue_ > 0.05
+    assert "No sign" in draws.summary()
+
+
+def test_tables_of_any_size_and_kind():
+    rng = np.random.default_rng(5)
+
+    def table(n):
+        return pd.DataFrame({"age": rng.integers(18, 90, n), "work": rng.choice(list("abc"), n)})
+
+    tables = table(60), table(30), table(50)
+    loss = PrivacyLoss(metric="gower", n_permutations=9, random_state=0)
+    first, second = loss.fit(*tables).pvalue_, clone(loss).fit(*tables).pvalue_
+    assert loss.n_rows_ == 30 and first == second
+    assert list(loss.result_.columns) == ["estimate", "low", "high"]
+
+
+def test_bad_input():
+    X = np.ones((4, 2))
+    with pytest.raises(ValueError, match="test has 3 columns and train has 2"):
+        PrivacyLoss().fit(X, np.ones((4, 3)), X)
+    with pytest.raises(ValueError, match="synthetic needs at least 2 rows; got 1"):
+        PrivacyLoss().fit(X, X, X[:1])
+    with pytest.raises(ValueError, match="n_permutations"):
+        PrivacyLoss(n_permutations=-1).fit(X, X, X)
