@@ -1,0 +1,157 @@
+"""Membership attacks on a model that gives out rows."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from ..base import BaseAttack
+from ..utils._sklearn import Interval, StrOptions
+from ._neighbors import as_points, find_nearest
+from ._sampling import check_generator, draw_samples
+
+_TINY = np.finfo(float).tiny
+
+
+class GeneratorAttack(BaseAttack):
+    """Guess "member" where a generator gives out rows near to a record.
+
+    Nothing is asked of the generator but rows.
+
+    Parameters
+    ----------
+    victim : fitted generator
+        Has a method ``sample(n_samples)`` that gives rows, or rows and labels; in a
+        :class:`~sklearn.frozen.FrozenEstimator`.
+    evidence : {"distance", "ratio", "density_ratio"}, default="density_ratio"
+        ``"distance"``: minus the distance to the closest synthetic row. ``"ratio"``: minus that
+        distance as a share of the distance to the second closest, which is small where a single row
+        sticks to the record. ``"density_ratio"``: logarithm of how much denser synthetic rows lie
+        around the record than the records given to ``fit`` do, both by the distance of the
+        ``n_neighbors``-th neighbour.
+    n_samples : int, default=None
+        Synthetic rows to draw; None draws as many as there are records in ``fit``.
+    n_neighbors : int, default=3
+        Of ``"density_ratio"``.
+    metric : str or callable, default="euclidean"
+        Any metric of :class:`~sklearn.neighbors.NearestNeighbors`, or ``"gower"`` for tables with
+        categories, see :class:`GowerEncoder`.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the rows that are drawn, where the generator's ``sample`` takes one.
+
+    Attributes
+    ----------
+    synthetic_ : ndarray or DataFrame of shape (n_samples, d)
+        The rows that were drawn.
+    offset_ : float
+        Threshold of the evidence. Without ``membership`` it is 0 for ``"density_ratio"`` and
+        otherwise the mean evidence over the records given to ``fit``.
+    classes_ : ndarray of shape (2,)
+        ``[0, 1]``.
+
+    See Also
+    --------
+    SyntheticDistance : The distance as a regressor, for shadow generators.
+    PrivacyLoss : Whether training rows as a whole are nearer than others.
+
+    Notes
+    -----
+    Task labels are no part of the rows; put them into X as a column where the generator gives them
+    out, too. Records of `fit` should be a sample of the population: where all of them are members,
+    their density says nothing.
+
+    References
+    ----------
+    Chen, D., Yu, N., Zhang, Y. and Fritz, M. (2020). GAN-Leaks: a taxonomy of membership inference
+    attacks against generative models. CCS.
+
+    van Breugel, B., Sun, H., Qian, Z. and van der Schaar, M. (2023). Membership inference attacks
+    against synthetic data through overfitting detection. AISTATS.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.neighbors import KernelDensity
+    >>> from skmia import Records
+    >>> from skmia.synthetic import GeneratorAttack
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> records, membership = Records(X, np.zeros(200)), np.arange(200) < 100
+    >>> generator = KernelDensity(bandwidth=0.1).fit(X[membership])
+    >>> attack = GeneratorAttack(FrozenEstimator(generator), random_state=0).fit(records)
+    >>> bool(attack.score(records, membership) > 0.2)
+    True
+    """
+
+    _parameter_constraints = {
+        **BaseAttack._parameter_constraints,
+        "evidence": [StrOptions({"distance", "ratio", "density_ratio"})],
+        "n_samples": [Interval(Integral, 2, None, closed="left"), None],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "metric": [str, callable],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        victim=None,
+        *,
+        evidence="density_ratio",
+        n_samples=None,
+        n_neighbors=3,
+        metric="euclidean",
+        random_state=None,
+    ):
+        self.victim = victim
+        self.evidence = evidence
+        self.n_samples = n_samples
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.random_state = random_state
+
+    def _fit(self, records, membership):
+        check_generator(self.victim)
+        random_state = check_random_state(self.random_state)
+        n_samples = self.n_samples or max(2, len(records))
+        self.synthetic_ = draw_samples(self.victim, n_samples, random_state)
+        self._reference = None
+        if self.evidence == "density_ratio":
+            few = min(len(records) - 1, len(self.synthetic_))
+            if self.n_neighbors > few:
+                raise ValueError(
+                    f"n_neighbors={self.n_neighbors} needs that many synthetic rows and one record "
+                    f"more in fit; got {len(self.synthetic_)} rows and {len(records)} records."
+                )
+            self._reference = records
+
+    def _score_samples(self, records):
+        if self._reference is not None:
+            return self._compare_densities(records)
+        tables, metric = self._as_points(records)
+        nearest = find_nearest(*tables, 2, metric)[0]
+        if self.evidence == "distance":
+            return -nearest[:, 0]
+        # A record of which two copies were given out has no distance at all.
+        return -nearest[:, 0] / np.maximum(nearest[:, 1], _TINY)
+
+    def _as_points(self, records, *others):
+        names = "The table of records", "The table of synthetic rows", "The table given to fit"
+        return as_points((records.X, self.synthetic_, *others), self.metric, names)
+
+    def _compare_densities(self, records):
+        (points, synthetic, known), metric = self._as_points(records, self._reference.X)
+        k = self.n_neighbors
+        made = find_nearest(points, synthetic, k, metric)[0][:, -1]
+        distances, places = find_nearest(points, known, k + 1, metric)
+        # A record is no neighbour of itself.
+        own = self._reference.fingerprint[places] == records.fingerprint[:, None]
+        last = np.where(own.any(axis=1), k, k - 1)
+        real = distances[np.arange(len(points)), last]
+        n_real, n_made = len(known) - own.any(axis=1), len(synthetic)
+        n_columns = points.shape[1]
+        # Logarithm of (k / n) / r^d of either table.
+        volumes = np.log(np.maximum(real, _TINY)) - np.log(np.maximum(made, _TINY))
+        return n_columns * volumes + np.log(n_real) - np.log(n_made)
+
+    def _natural_offset(self, records):
+        return 0.0 if self.evidence == "density_ratio" else self.score_samples(records).mean()

@@ -1,0 +1,52 @@
+"""Rows drawn from a fitted generator."""
+
+import inspect
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from ..utils._randomness import preserved_randomness
+from ..victims._query import unwrap
+
+
+def check_generator(generator):
+    """Check that a generator is fitted and can draw rows.
+
+    Raises
+    ------
+    TypeError
+        When it has no ``sample``.
+    NotFittedError
+        When it is not fitted, which is what ``clone`` makes of one that is not frozen.
+    """
+    inner = unwrap(generator)
+    if not hasattr(inner, "sample"):
+        raise TypeError(
+            "The victim must be a fitted generator with a sample method; "
+            f"got {type(inner).__name__}."
+        )
+    try:
+        check_is_fitted(inner)
+    except NotFittedError:
+        raise NotFittedError(
+            f"The generator {type(inner).__name__} is not fitted: clone() reset it, or it never "
+            "was; fit it and wrap it in sklearn.frozen.FrozenEstimator."
+        ) from None
+    return inner
+
+
+def draw_samples(generator, n_samples, random_state):
+    """Rows of a fitted generator.
+
+    The seed is passed on where ``sample`` takes one. Of a tuple (rows, labels) the rows are taken;
+    records are X, not the container.
+    """
+    inner = check_generator(generator)
+    settings = {}
+    if "random_state" in inspect.signature(inner.sample).parameters:
+        settings["random_state"] = random_state.randint(np.iinfo(np.int32).max)
+    with preserved_randomness():
+        drawn = inner.sample(n_samples, **settings)
+    drawn = drawn[0] if isinstance(drawn, tuple) else drawn
+    return getattr(drawn, "X", drawn)

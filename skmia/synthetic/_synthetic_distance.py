@@ -1,0 +1,123 @@
+"""A generator as a regressor, so that shadow models can be made of it."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..utils._sklearn import HasMethods, Interval, validate_params_of
+from ._neighbors import find_nearest
+from ._sampling import draw_samples
+
+
+class SyntheticDistance(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
+    """Distance from each row to the nearest one that a generator gives out.
+
+    With it a generator is attacked like any regressor: the error of a record whose target is 0 is
+    its distance, which is small where the generator gives out rows like it. So every attack on
+    regressors is one on generators, and a :class:`~skmia.ShadowPool` trains shadow generators.
+
+    Parameters
+    ----------
+    generator : estimator
+        Has ``fit(X)`` and ``sample(n_samples)``; is cloned and fitted.
+    n_samples : int, default=None
+        Rows to draw; None draws as many as there are training rows.
+    metric : str or callable, default="euclidean"
+        Any metric of :class:`~sklearn.neighbors.NearestNeighbors`.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the generator, where it takes one, and of the rows that are drawn.
+
+    Attributes
+    ----------
+    generator_ : estimator
+        The fitted generator.
+    synthetic_ : ndarray of shape (n_samples, n_features_in_)
+        The rows that were drawn.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where X has names that are strings.
+
+    See Also
+    --------
+    GeneratorAttack : Attacks that need no shadow generators.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.neighbors import KernelDensity
+    >>> from skmia import Records, ShadowPool
+    >>> from skmia.attacks import LiRA
+    >>> from skmia.synthetic import SyntheticDistance
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> records, membership = Records(X, np.zeros(200)), np.arange(200) < 100
+    >>> model = SyntheticDistance(KernelDensity(bandwidth=0.3))
+    >>> victim = FrozenEstimator(model.fit(X[membership]))
+    >>> attack = LiRA(victim, ShadowPool(model, 16, random_state=0)).fit(records)
+    >>> bool(attack.score(records, membership) > 0.2)
+    True
+    """
+
+    _parameter_constraints = {
+        "generator": [HasMethods(["fit", "sample"])],
+        "n_samples": [Interval(Integral, 1, None, closed="left"), None],
+        "metric": [str, callable],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(self, generator, *, n_samples=None, metric="euclidean", random_state=None):
+        self.generator = generator
+        self.n_samples = n_samples
+        self.metric = metric
+        self.random_state = random_state
+
+    def fit(self, X, y=None):
+        """Fit the generator and draw rows from it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Training rows.
+        y : ignored
+
+        Returns
+        -------
+        self : SyntheticDistance
+        """
+        validate_params_of(self)
+        # y is checked as far as it is there, since nothing else would notice a mistake.
+        X = validate_data(self, X) if y is None else validate_data(self, X, y, y_numeric=True)[0]
+        random_state = check_random_state(self.random_state)
+        self.generator_ = clone(self.generator)
+        if "random_state" in self.generator_.get_params():
+            self.generator_.set_params(random_state=random_state.randint(np.iinfo(np.int32).max))
+        self.generator_.fit(X)
+        drawn = draw_samples(self.generator_, self.n_samples or len(X), random_state)
+        self.synthetic_ = np.asarray(drawn, dtype=float)
+        return self
+
+    def predict(self, X):
+        """Distance to the nearest row that the generator gave out.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        distance : ndarray of shape (n_rows,)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False)
+        return find_nearest(X, self.synthetic_, 1, self.metric)[0][:, 0]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = False
+        tags.regressor_tags.poor_score = True  # y is not looked at
+        return tags
