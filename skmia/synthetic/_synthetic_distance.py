@@ -55,7 +55,7 @@ class SyntheticDistance(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     >>> from skmia.synthetic import SyntheticDistance
     >>> X = np.random.default_rng(0).normal(size=(200, 3))
     >>> records, membership = Records(X, np.zeros(200)), np.arange(200) < 100
-    >>> model = SyntheticDistance(KernelDensity(bandwidth=0.3))
+    >>> model = SyntheticDistance(KernelDensity(bandwidth=0.1))
     >>> victim = FrozenEstimator(model.fit(X[membership]))
     >>> attack = LiRA(victim, ShadowPool(model, 16, random_state=0)).fit(records)
     >>> bool(attack.score(records, membership) > 0.2)
