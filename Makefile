@@ -19,10 +19,10 @@ audit: .venv/audit.stamp ## audit an example model, report in build/audit
 venv: .venv/test.stamp ## the development environment, .venv
 
 test: venv ## the whole test suite and the examples in docstrings; TESTFLAGS="-k lira" selects
-	.venv/bin/python -m pytest $(TESTFLAGS)
+	$(one_thread) .venv/bin/python -m pytest $(workers) $(TESTFLAGS)
 
 coverage: venv ## the same with a table of the lines that no test ran
-	.venv/bin/python -m pytest --cov $(TESTFLAGS)
+	$(one_thread) .venv/bin/python -m pytest $(workers) --cov $(TESTFLAGS)
 
 lint: .venv/lint.stamp ## what ruff and codespell find
 	.venv/bin/ruff check .
@@ -34,7 +34,7 @@ format: .venv/lint.stamp ## let ruff mend what it can
 	.venv/bin/ruff format .
 
 test-oldest: .venv-oldest/test.stamp ## the contract tests on the oldest supported dependencies
-	.venv-oldest/bin/python -m pytest -m contract tests
+	$(one_thread) .venv-oldest/bin/python -m pytest $(workers) -m contract tests
 
 # Not editable: what is tested is what a wheel holds. build/lib would put deleted modules into it.
 test-install: .venv-install/test.stamp ## the package as it is installed, without any extra
@@ -47,7 +47,10 @@ clean: ## remove environments, caches and build products
 		.pytest_cache .ruff_cache .hypothesis .coverage htmlcov
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-tested_extras = dask,plot,skops,test,torch,xgboost
+tested_extras = dask,dp,plot,skops,test,torch,xgboost
+# A process of one thread on each processor; threads in them would wait for each other.
+workers = --numprocesses auto --dist worksteal
+one_thread = OMP_NUM_THREADS=1
 
 # $(call install,VENV,REQUIREMENTS): an environment whose last installation was cut off is rebuilt.
 define install
