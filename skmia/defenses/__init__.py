@@ -1,20 +1,29 @@
 """Classifiers that leak less."""
 
+from ._dp_sgd import DPSGDClassifier
 from ._evaluation import DefenseEvaluation, evaluate_defense, mislabel
+from ._gaussian import GaussianMechanism, gaussian_sigma
 from ._label_smoothing import LabelSmoothingDefense
+from ._laplace import LaplaceMechanism
+from ._non_spherical import NonSphericalGaussianMechanism
 from ._output import LabelOnlyDefense, RoundingDefense, TemperatureDefense, TopKDefense
 from ._selena import SELENADefense
 from ._soft_labels import SoftLabelDefense
 
 __all__ = [
+    "DPSGDClassifier",
     "DefenseEvaluation",
+    "GaussianMechanism",
     "LabelOnlyDefense",
     "LabelSmoothingDefense",
+    "LaplaceMechanism",
+    "NonSphericalGaussianMechanism",
     "RoundingDefense",
     "SELENADefense",
     "SoftLabelDefense",
     "TemperatureDefense",
     "TopKDefense",
     "evaluate_defense",
+    "gaussian_sigma",
     "mislabel",
 ]

@@ -2,6 +2,7 @@
 
 import warnings
 from abc import abstractmethod
+from contextlib import nullcontext
 from math import gcd
 from numbers import Integral
 
@@ -134,7 +135,7 @@ def _fit_and_ask(estimator, data, targets, out, seeds, limit):
     seed_estimator(model, seeds)
     part = data.take(rows)
     with (
-        threadpool_limits(limit),
+        nullcontext() if limit is None else threadpool_limits(limit),
         isolated_randomness(seeds),
         warnings.catch_warnings(record=True) as caught,
     ):

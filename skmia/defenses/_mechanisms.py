@@ -1,0 +1,84 @@
+"""What mechanisms that add noise share."""
+
+from abc import ABC, abstractmethod
+from numbers import Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..utils._sklearn import Interval, validate_params_of
+
+FINITE_POSITIVE = Interval(Real, 0, np.inf, closed="neither")
+DELTA = Interval(Real, 0, 1, closed="neither")
+
+
+class NoiseMechanism(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):
+    """Base of mechanisms: ``transform`` adds noise that no other call has seen.
+
+    A subclass implements ``_calibrate`` and ``_noise``.
+    """
+
+    _parameter_constraints: dict = {"epsilon": [FINITE_POSITIVE], "random_state": ["random_state"]}
+
+    def fit(self, X, y=None):
+        """Work out how much noise it takes; of X only the number of columns counts.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_releases, n_features)
+            Exact values.
+        y : Ignored
+            Not used.
+
+        Returns
+        -------
+        self : object
+            The fitted mechanism. It holds nothing of the values.
+        """
+        validate_params_of(self)
+        X = validate_data(self, X, dtype=np.float64)
+        self._calibrate(X.shape[1])
+        # Without a seed each call asks the operating system, so that two copies of a fitted
+        # mechanism never add the same noise.
+        self._rng = None
+        if self.random_state is not None:
+            seed = check_random_state(self.random_state).randint(2**31 - 1)
+            self._rng = np.random.default_rng(seed)
+        return self
+
+    def transform(self, X):
+        """Add fresh noise to each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_releases, n_features)
+            Exact values, a released vector a row.
+
+        Returns
+        -------
+        X_private : ndarray of shape (n_releases, n_features)
+            Noisy values. Each call is a release of its own and costs its own epsilon.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        rng = np.random.default_rng() if self._rng is None else self._rng
+        return self._limit(X) + self._noise(X.shape, rng)
+
+    def _limit(self, X):
+        """Bring values to where the claimed sensitivity holds."""
+        return X
+
+    @abstractmethod
+    def _calibrate(self, n_features):
+        """Set the fitted amount of noise."""
+
+    @abstractmethod
+    def _noise(self, shape, rng):
+        """Draw noise."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True
+        return tags

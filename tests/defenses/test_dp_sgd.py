@@ -1,0 +1,426 @@
+"""Training with differential privacy: what is trained, and what it is said to cost."""
+
+import copy
+import pickle
+import warnings
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy.special import gammaln, logsumexp
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skmia.defenses import DPSGDClassifier
+from skmia.victims import make_small_net
+
+torch = pytest.importorskip("torch")
+skorch = pytest.importorskip("skorch")
+opacus = pytest.importorskip("opacus")
+
+from skmia.defenses._accountant import (  # noqa: E402
+    find_noise_multiplier,
+    make_accountant,
+    spent_epsilon,
+)
+
+N = 96
+X, Y = make_classification(N, 6, n_informative=4, random_state=0)
+X = X.astype(np.float32)
+PLAIN = {"noise_multiplier": 0, "max_grad_norm": np.inf, "poisson_sampling": False}
+
+
+def make_net(**settings):
+    return make_small_net(6, **{"batch_size": 24, "max_epochs": 3, "device": "cpu", **settings})
+
+
+def weights(model):
+    net = getattr(model, "estimator_", model)
+    return torch.cat([p.detach().ravel() for p in net.module_.parameters()]).numpy()
+
+
+CHECKED = DPSGDClassifier(
+    partial(make_small_net, max_epochs=6, lr=1.0, batch_size=20, device="cpu"),
+    noise_multiplier=0.5,
+    random_state=0,
+)
+
+
+@parametrize_with_checks([CHECKED])
+def test_it_is_an_ordinary_classifier(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"criterion__reduction": "sum", "lr": 1e-3},
+        {"optimizer": torch.optim.Adam, "optimizer__weight_decay": 1e-3},
+        {"iterator_train__shuffle": False, "batch_size": -1},
+    ],
+    ids=["mean", "sum", "Adam", "full batch"],
+)
+def test_without_noise_and_clipping_it_is_plain_training(settings):
+    model = DPSGDClassifier(make_net(**settings), random_state=0, **PLAIN)
+    seed = np.random.RandomState(0).randint(2**31 - 1)
+    child = np.random.SeedSequence(seed, spawn_key=(0,))
+    torch.manual_seed(int(child.generate_state(1)[0]))
+    plain = make_net(**settings).fit(X, Y.astype(np.int64))
+    np.testing.assert_allclose(weights(model.fit(X, Y)), weights(plain), atol=1e-6)
+    assert model.epsilon_ == np.inf
+
+
+def double_net(n_features, n_classes):
+    def make_module():
+        return torch.nn.Sequential(
+            torch.nn.Linear(n_features, 8), torch.nn.Tanh(), torch.nn.Linear(8, n_classes)
+        ).double()
+
+    settings = {"train_split": None, "verbose": 0, "batch_size": 24, "lr": 0.5}
+    return skorch.NeuralNetClassifier(
+        make_module, criterion=torch.nn.CrossEntropyLoss, iterator_train__shuffle=True, **settings
+    )
+
+
+def test_in_double_precision_plain_training_is_met_to_the_last_digits():
+    model = DPSGDClassifier(double_net, random_state=0, **PLAIN).fit(X, Y)
+    seed = np.random.RandomState(0).randint(2**31 - 1)
+    child = np.random.SeedSequence(seed, spawn_key=(0,))
+    torch.manual_seed(int(child.generate_state(1)[0]))
+    plain = double_net(6, 2).fit(X.astype(np.float64), Y.astype(np.int64))
+    assert weights(model).dtype == np.float64
+    np.testing.assert_allclose(weights(model), weights(plain), atol=1e-13)
+
+
+class Watch(skorch.callbacks.Callback):
+    """Keeps what the net was shown in each step, and the weights before it."""
+
+    def on_train_begin(self, net, **kwargs):
+        self.batches, self.weights = [], []
+
+    def on_batch_begin(self, net, batch, **kwargs):
+        self.batches.append(batch)
+        self.weights.append(weights(net))
+
+
+def clipped_sum(module, batch, norm):
+    """Sum of clipped gradients, one row after the other."""
+    total = 0
+    for row, label in zip(*batch, strict=True):
+        module.zero_grad()
+        torch.nn.functional.cross_entropy(module(row[None]), label[None]).backward()
+        gradient = torch.cat([p.grad.ravel() for p in module.parameters()]).numpy()
+        total = total + gradient * min(1, norm / np.linalg.norm(gradient))
+    return total
+
+
+@pytest.mark.parametrize("norm", [0.05, 0.5, 1e9])
+def test_a_step_is_the_clipped_sum_over_the_nominal_size(norm):
+    net = make_net(lr=0.3, callbacks=[("watch", Watch())])
+    model = DPSGDClassifier(net, noise_multiplier=0, max_grad_norm=norm, random_state=0).fit(X, Y)
+    watch = dict(model.estimator_.callbacks_)["watch"]
+    assert len({len(batch[0]) for batch in watch.batches}) > 1  # the sizes that were not nominal
+    after = [*watch.weights[1:], weights(model)]
+    module = copy.deepcopy(model.estimator_.module_)
+    for batch, start, end in zip(watch.batches, watch.weights, after, strict=True):
+        torch.nn.utils.vector_to_parameters(torch.from_numpy(start), module.parameters())
+        np.testing.assert_allclose(
+            end, start - 0.3 * clipped_sum(module, batch, norm) / 24, atol=2e-6
+        )
+
+
+def test_noise_has_the_variance_of_the_definition():
+    # One step on all rows, from the same weights: what differs is the noise.
+    net = make_net(module__widths=(6, 2000, 2), batch_size=-1, max_epochs=1, lr=1.0)
+    model = DPSGDClassifier(net, noise_multiplier=0, max_grad_norm=0.3, random_state=0)
+    without = weights(model.fit(X, Y))
+    noise = weights(model.set_params(noise_multiplier=5.0).fit(X, Y)) - without
+    wanted = 5.0 * 0.3 / N
+    assert abs(noise.std() / wanted - 1) < 4 / np.sqrt(2 * len(noise))
+    assert abs(noise.mean()) < 4 * wanted / np.sqrt(len(noise))
+
+
+@pytest.mark.parametrize("reduction, divisor", [("mean", 8), ("sum", 1)])
+def test_each_step_is_shown(reduction, divisor):
+    seen = []
+
+    def watch(step, noisy_gradient, parameters):
+        seen.append((step, noisy_gradient, parameters))
+
+    net = make_net(lr=0.3, batch_size=8, criterion__reduction=reduction)
+    model = DPSGDClassifier(net, noise_multiplier=0.7, random_state=0)
+    unwatched = weights(model.fit(X, Y))
+    model = clone(model).set_params(on_step=watch).fit(X, Y)
+    np.testing.assert_array_equal(weights(model), unwatched)
+    steps, gradients, before = zip(*seen, strict=True)
+    assert steps == tuple(range(model.n_steps_))
+    after = [*before[1:], unwatched]
+    np.testing.assert_allclose(after, before - 0.3 * np.array(gradients), atol=1e-5)
+    # The norm of all rows of a step that has twice the nominal size, and that of the noise.
+    limit = 16 + 0.7 * 2 * np.sqrt(len(unwatched))
+    assert np.linalg.norm(gradients, axis=1).max() < limit / divisor
+
+
+def test_an_empty_step_is_shown_and_is_noise():
+    seen = []
+    net = make_net(module__widths=(6, 2000, 2), batch_size=1, max_epochs=1, lr=0.0)
+    model = DPSGDClassifier(
+        net, noise_multiplier=2.0, on_step=lambda *step: seen.append(step[1]), random_state=0
+    )
+    model.set_params(net__callbacks=[("watch", Watch())]).fit(X[:12], Y[:12])
+    n_batches = len(dict(model.estimator_.callbacks_)["watch"].batches)
+    assert n_batches < model.n_steps_ == len(seen) == 12
+    for noise in seen:  # gradients of a few rows are nothing beside the noise on 16,002 weights
+        assert abs(noise.std() / 2.0 - 1) < 4 / np.sqrt(2 * len(noise))
+
+
+def sampled_rows(n_epochs=80, batch_size=8):
+    """Which rows were in which step, as the net was shown them."""
+    numbered = np.repeat(np.arange(40.0, dtype=np.float32)[:, None], 6, axis=1)
+    callbacks = [("watch", Watch())]
+    net = make_net(max_epochs=n_epochs, batch_size=batch_size, lr=0.0, callbacks=callbacks)
+    model = DPSGDClassifier(net, noise_multiplier=1.0, random_state=0)
+    model.fit(numbered, np.arange(40) % 2)
+    batches = dict(model.estimator_.callbacks_)["watch"].batches
+    seen = [rows[:, 0].numpy().astype(int) for rows, _ in batches]
+    inside = np.zeros((model.n_steps_, 40))
+    for step, rows in enumerate(seen):
+        inside[step, rows] = 1
+    return model, inside, seen
+
+
+def test_each_row_is_drawn_by_a_coin_flip_of_its_own():
+    model, inside, _ = sampled_rows()
+    n_steps, q = 80 * 5, 8 / 40
+    assert (model.n_steps_, model.sample_rate_) == (n_steps, q)
+    error = np.sqrt(q * (1 - q) / inside.size)
+    assert abs(inside.mean() - q) < 4 * error
+    # Batches of a fixed size would have no variance, and rows in turns a negative correlation.
+    sizes = inside.sum(axis=1)
+    variance = 40 * q * (1 - q)
+    assert abs(sizes.var() / variance - 1) < 4 * np.sqrt(2 / n_steps)
+    pairs = np.corrcoef(inside.T)[np.triu_indices(40, 1)]
+    assert abs(pairs.mean()) < 4 / np.sqrt(n_steps * len(pairs))
+
+
+def test_a_step_without_rows_is_a_step_of_noise():
+    model, _, seen = sampled_rows(n_epochs=5, batch_size=1)
+    assert min(map(len, seen)) == 1
+    assert len(seen) < model.n_steps_ == 5 * 40  # some steps showed the net no row, and counted
+    net = make_net(max_epochs=1, batch_size=1, lr=1.0)
+    losses = DPSGDClassifier(net, noise_multiplier=1.0, random_state=0).fit(X, Y)
+    assert np.isfinite(losses.estimator_.history[-1, "train_loss"])
+
+
+def epsilon_by_hand(noise, q, n_steps, delta):
+    """Rényi differential privacy at integer orders, and its conversion, as they are written."""
+    epsilons = []
+    for a in range(2, 500):
+        k = np.arange(a + 1)
+        binomial = gammaln(a + 1) - gammaln(k + 1) - gammaln(a - k + 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rest = np.where(k == a, 0, (a - k) * np.log1p(-q))
+        terms = binomial + rest + k * np.log(q) + k * (k - 1) / (2 * noise**2)
+        step = logsumexp(terms) / (a - 1)
+        epsilons.append(n_steps * step + np.log1p(-1 / a) - np.log(delta * a) / (a - 1))
+    return min(epsilons)
+
+
+@pytest.mark.parametrize(
+    "noise, q, n_steps, delta",
+    [
+        (4.0, 0.01, 10_000, 1e-5),
+        (1.1, 256 / 60_000, 60 * 235, 1e-5),
+        (2.0, 0.1, 50, 1e-3),
+        (5.0, 1.0, 10, 1e-5),
+        (20.0, 0.05, 20, 1e-6),
+    ],
+)
+def test_the_accountant_agrees_with_the_formula(noise, q, n_steps, delta):
+    accountant = make_accountant("rdp")
+    accountant.history = [(noise, q, n_steps)]
+    by_opacus = spent_epsilon(accountant, delta)
+    by_hand = epsilon_by_hand(noise, q, n_steps, delta)
+    # The orders differ: opacus has tenths below 11, and not all of the large ones.
+    assert by_opacus == pytest.approx(by_hand, rel=0.01)
+
+
+@pytest.mark.parametrize("name", ["rdp", "prv"])
+def test_epsilon_is_what_opacus_says_when_it_is_asked(name):
+    model = DPSGDClassifier(make_net(), noise_multiplier=1.5, accountant=name, random_state=0)
+    model.fit(X, Y)
+    accountant = opacus.accountants.create_accountant(mechanism=name)
+    for _ in range(12):
+        accountant.step(noise_multiplier=1.5, sample_rate=24 / N)
+    wanted = accountant.get_epsilon(0.1 / N)
+    assert model.epsilon_ == pytest.approx(wanted, rel=1e-12)
+
+
+def test_published_costs():
+    # Abadi et al. (2016), section 5.1: q = 0.01, noise 4, 10,000 steps, delta 1e-5 cost 1.26.
+    accountant = make_accountant("rdp")
+    accountant.history = [(4.0, 0.01, 10_000)]
+    assert 1.0 < spent_epsilon(accountant, 1e-5) < 1.26
+    # A single release of everything is the Gaussian mechanism, which costs 0.5 at noise 7.0318.
+    for name in ("rdp", "prv"):
+        accountant = make_accountant(name)
+        accountant.history = [(7.0318, 1.0, 1)]
+        assert 0.5 <= spent_epsilon(accountant, 1e-5) < 0.65
+
+
+@pytest.mark.parametrize("accountant, target", [("rdp", 1.0), ("prv", 1.0)])
+def test_a_target_is_met_and_not_undercut(accountant, target):
+    model = DPSGDClassifier(
+        make_net(), target_epsilon=target, target_delta=1e-4, accountant=accountant, random_state=0
+    ).fit(X, Y)
+    assert 0.98 * target <= model.epsilon_ <= target
+    again = find_noise_multiplier(target, 1e-4, 24 / N, 12, accountant)
+    assert model.noise_multiplier_ == again
+    assert (model.n_steps_, model.delta_) == (12, 1e-4)
+
+
+def test_prv_is_tighter_and_less_noise_costs_more():
+    spent = {}
+    for name in ("rdp", "prv"):
+        for noise in (1.0, 2.0):
+            accountant = make_accountant(name)
+            accountant.history = [(noise, 0.1, 100)]
+            spent[name, noise] = spent_epsilon(accountant, 1e-5)
+    assert spent["prv", 1.0] < spent["rdp", 1.0]
+    assert spent["rdp", 2.0] < spent["rdp", 1.0] / 1.5
+
+
+def test_training_that_stops_early_costs_what_was_done():
+    class Stop(skorch.callbacks.Callback):
+        def on_epoch_end(self, net, **kwargs):
+            raise KeyboardInterrupt
+
+    net = make_net(max_epochs=50, callbacks=[Stop()])
+    model = DPSGDClassifier(net, target_epsilon=1.0, random_state=0).fit(X, Y)
+    assert model.n_steps_ == 4
+    assert 0 < model.epsilon_ < 1
+    assert model.delta_ == 0.1 / N
+
+
+class Interrupted(skorch.NeuralNetClassifier):
+    def get_loss(self, *args, **kwargs):
+        raise KeyboardInterrupt  # after the rows went forward, before they came back
+
+
+def test_nothing_of_opacus_or_of_single_rows_stays():
+    interrupted = Interrupted(**make_net().get_params(deep=False))
+    for net in (make_net(), interrupted):
+        model = DPSGDClassifier(net, noise_multiplier=1.0, random_state=0).fit(X, Y)
+        fitted = model.estimator_
+        assert not hasattr(net, "module_") and fitted.iterator_train is net.iterator_train
+        assert type(fitted.optimizer_) is torch.optim.SGD
+        assert type(fitted.module_) is torch.nn.Sequential
+        for parameter in fitted.module_.parameters():
+            assert not vars(parameter)
+        for layer, fresh in zip(fitted.module_, torch.nn.Sequential(*plain_layers()), strict=True):
+            assert set(vars(layer)) == set(vars(fresh))
+    assert (model.n_steps_, model.epsilon_) == (0, 0)
+
+
+def plain_layers():
+    return torch.nn.Linear(6, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2)
+
+
+def test_a_fitted_one_can_be_pickled():
+    model = DPSGDClassifier(make_net(), noise_multiplier=1.0, random_state=0).fit(X, Y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+def test_settings_of_the_net_are_its_own():
+    model = DPSGDClassifier(make_net(), noise_multiplier=1.0, random_state=0)
+    again = clone(model).set_params(net__max_epochs=1, net__batch_size=48)
+    assert again.fit(X, Y).n_steps_ == 2
+    assert again.get_params()["net__max_epochs"] == 1
+    assert model.get_params()["net__max_epochs"] == 3
+    assert not hasattr(again.net, "module_")
+
+
+def test_seeds():
+    state = torch.random.get_rng_state()
+    model = DPSGDClassifier(make_net(), noise_multiplier=1.0, random_state=0)
+    first = weights(model.fit(X, Y))
+    np.testing.assert_array_equal(weights(copy.deepcopy(model).fit(X, Y)), first)
+    model.set_params(random_state=None)
+    assert not np.array_equal(weights(model.fit(X, Y)), weights(copy.deepcopy(model).fit(X, Y)))
+    assert torch.equal(torch.random.get_rng_state(), state)
+
+
+def test_labels_of_any_kind_and_inputs_of_any_shape():
+    def flat_net(n_features, n_classes):
+        del n_features
+        module = partial(torch.nn.Sequential, torch.nn.Flatten(), torch.nn.Linear(6, n_classes))
+        return skorch.NeuralNetClassifier(
+            module, criterion=torch.nn.CrossEntropyLoss, train_split=None, verbose=0, batch_size=24
+        )
+
+    names = np.array(["no", "yes"])[Y]
+    model = DPSGDClassifier(flat_net, noise_multiplier=0.5, random_state=0)
+    model.fit(X.reshape(N, 2, 3).astype(np.float64), names)
+    assert model.classes_.tolist() == ["no", "yes"]
+    assert set(model.predict(X.reshape(N, 2, 3))) <= {"no", "yes"}
+
+
+def test_units_without_a_label():
+    net = make_net(module__widths=(6, 4, 5))
+    model = DPSGDClassifier(net, noise_multiplier=0.5).fit(X, 3 * Y)
+    assert model.classes_.tolist() == [0, 1, 2, 3, 4]
+    assert model.predict_proba(X).shape == (N, 5)
+    with pytest.raises(ValueError, match=r"5 output units .* labels 0 to 4; got \[0, 9\]"):
+        model.fit(X, 9 * Y)
+
+
+class Rebuild(skorch.callbacks.Callback):
+    def on_train_begin(self, net, **kwargs):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            net.set_params(module__widths=(6, 3, 2))
+
+
+@pytest.mark.parametrize(
+    "net, settings, message",
+    [
+        (
+            make_net(module__batch_norm=True),
+            {},
+            "BatchNorm1d, which normalises a row by the others",
+        ),
+        (make_net(train_split=skorch.dataset.ValidSplit(3)), {}, "set train_split=None"),
+        (make_net(criterion=torch.nn.MultiMarginLoss), {}, "NLLLoss; got MultiMarginLoss"),
+        (make_net(criterion__weight=torch.ones(2)), {}, "use criterion__reduction='sum'"),
+        (make_net(criterion__reduction="none"), {}, "'mean' or 'sum'; got 'none'"),
+        (make_net(callbacks=[Rebuild()]), {}, "callback of the net made its module"),
+        (make_net(), {"target_epsilon": 1.0}, "noise_multiplier; got both"),
+        (make_net(), {"noise_multiplier": None}, "noise_multiplier; got neither"),
+        (make_net(), {"max_grad_norm": np.inf}, "finite max_grad_norm; got inf"),
+        (make_net(), {"noise_multiplier": -1.0}, "'noise_multiplier' parameter"),
+        (make_net(), {"target_delta": 1.0}, "'target_delta' parameter"),
+        (
+            make_net(),
+            {"noise_multiplier": None, "target_epsilon": 1e-9, "target_delta": 1e-9},
+            "No noise brings 12 steps",
+        ),
+        (
+            make_net(),
+            {"noise_multiplier": None, "target_epsilon": 1.0, "poisson_sampling": False},
+            "needs poisson_sampling=True",
+        ),
+    ],
+)
+def test_what_would_not_be_private_is_refused(net, settings, message):
+    with pytest.raises(ValueError, match=message):
+        DPSGDClassifier(net, **{"noise_multiplier": 1.0, **settings}).fit(X, Y)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_it_trains_on_the_device_of_the_net():
+    model = DPSGDClassifier(make_net(device="cuda"), noise_multiplier=1.0, random_state=0).fit(X, Y)
+    assert next(model.estimator_.module_.parameters()).is_cuda
+    assert model.predict_proba(X).shape == (N, 2)
