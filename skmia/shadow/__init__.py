@@ -1,5 +1,6 @@
-"""Shadow models."""
+"""Shadow models, and records to train them on where there are none."""
 
 from ._pool import ShadowPool
+from ._synthesis import MarginalSynthesizer, ModelBasedSynthesizer, NoisyRecords
 
-__all__ = ["ShadowPool"]
+__all__ = ["MarginalSynthesizer", "ModelBasedSynthesizer", "NoisyRecords", "ShadowPool"]

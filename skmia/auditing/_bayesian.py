@@ -1,0 +1,164 @@
+"""What epsilon may be, given the errors of many runs, to somebody who knew nothing before."""
+
+from functools import lru_cache
+
+import numpy as np
+from scipy import special
+from scipy.optimize import brentq
+from sklearn.utils import check_random_state
+
+from ..metrics._checks import (
+    check_confidence_level,
+    check_finite_vector,
+    check_membership_scores,
+)
+from ._checks import MULTI_RUN, check_copies, check_delta
+from ._clopper_pearson import epsilon_of_rates, group_delta
+from ._result import EpsilonBound
+from ._thresholds import Sides, best_threshold
+
+# Quantiles at which the posterior of one rate is read, and their weights.
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(400)
+_NODES, _WEIGHTS = (_NODES + 1) / 2, _WEIGHTS / 2
+
+
+def _posterior_parameters(counts):
+    """Parameters of the beta laws of both error rates, from Jeffreys' prior."""
+    false_negatives = counts["n_members"] - counts["true_positives"]
+    true_negatives = counts["n_nonmembers"] - counts["false_positives"]
+    fnr = (0.5 + false_negatives, 0.5 + counts["true_positives"])
+    return fnr, (0.5 + counts["false_positives"], 0.5 + true_negatives)
+
+
+def _probability_within(epsilon, delta, rates, fpr_law):
+    """Posterior probability that the two rates are those of an (epsilon, delta)-private one."""
+    fnr, tpr = rates
+    up, down = np.exp(epsilon), np.exp(-epsilon)
+    low = np.maximum(np.maximum(0, 1 - delta - fnr * up), (tpr - delta) * down)
+    # One minus the largest rate allowed, so that a rate near 1 is not rounded.
+    rest = np.maximum(np.maximum(0, (fnr - delta) * down), 1 - delta - tpr * up)
+    above = special.betainc(*fpr_law[::-1], np.clip(rest, 0, 1))
+    below = special.betainc(*fpr_law, np.clip(low, 0, 1))
+    return float(_WEIGHTS @ np.maximum(1 - above - below, 0))
+
+
+@lru_cache(maxsize=1024)
+def _quantile(probability, delta, n_copies, fnr_law, fpr_law):
+    """Epsilon that is not exceeded with a posterior probability."""
+    # Both rates by their own quantiles: one minus a rate would be rounded. The nodes lie
+    # symmetrically about one half.
+    rates = special.betaincinv(*fnr_law, _NODES), special.betaincinv(*fnr_law[::-1], _NODES[::-1])
+
+    def excess(epsilon):
+        whole = float(group_delta(np.asarray(epsilon), delta, n_copies))
+        return _probability_within(n_copies * epsilon, whole, rates, fpr_law) - probability
+
+    if excess(0.0) >= 0:
+        return 0.0
+    high = 1.0
+    while excess(high) < 0:
+        high *= 2
+    return float(brentq(excess, 0.0, high, xtol=1e-10))
+
+
+def bayesian_epsilon_interval(
+    y_true,
+    y_score,
+    *,
+    delta=0.0,
+    threshold="split",
+    n_copies=1,
+    confidence_level=0.95,
+    random_state=None,
+):
+    """Credible interval of epsilon from the scores of many runs.
+
+    Before the runs every pair of error rates is possible (Jeffreys' prior for each, independent);
+    after them each rate has a beta law. Epsilon is at most some number with the posterior
+    probability of the region of rates that this number allows.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_runs,)
+        1 for runs with the canary, 0 for runs without.
+    y_score : array-like of shape (n_runs,)
+        Finite scores, higher = more likely a run with the canary.
+    delta : float, default=0.0
+        In [0, 1).
+    threshold : "split" or float, default="split"
+        A number that was chosen without these runs; or a random half of the runs chooses it, and
+        the other half gives the interval.
+    n_copies : int, default=1
+        How many records the two data sets differ in.
+    confidence_level : float, default=0.95
+        Posterior probability that epsilon is above ``epsilon``, and also that it is below
+        ``epsilon_high``; both hold with twice the rest.
+    random_state : int, RandomState instance or None, default=None
+        Draws the halves.
+
+    Returns
+    -------
+    bound : EpsilonBound
+        With ``epsilon_high``.
+
+    See Also
+    --------
+    epsilon_lower_bound : A bound with a guarantee for each mechanism.
+
+    Notes
+    -----
+    A credible interval is right on average over mechanisms drawn from the prior. For one given
+    mechanism its lower end may be too high more often than the level says: where a guess errs
+    equally often in both ways, epsilon is the larger of two ratios, and of randomised response with
+    an epsilon of 3 and 100 runs on either side the end at 95% is too high in one case of six. It
+    is an interval for the epsilon that this attack at this threshold shows: ``epsilon_high`` does
+    not bound that of the mechanism.
+
+    References
+    ----------
+    Zanella-Béguelin, S., Wutschitz, L., Tople, S., Salem, A., Rühle, V., Paverd, A., Naseri, M.,
+    Köpf, B. and Jones, D. (2023). Bayesian estimation of differential privacy. ICML.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmia.auditing import bayesian_epsilon_interval
+    >>> with_canary = np.repeat([1, 0], 500)
+    >>> interval = bayesian_epsilon_interval(with_canary, with_canary, threshold=0.5)
+    >>> round(interval.epsilon, 1), round(interval.epsilon_high, 1)
+    (6.5, 13.8)
+    """
+    membership, scores = check_membership_scores(y_true, y_score)
+    level, delta = check_confidence_level(confidence_level), check_delta(delta)
+    n_copies = check_copies(n_copies)
+    sides, cut = _cut(Sides.of(membership, scores), threshold, delta, n_copies, random_state)
+    counts = sides.count(cut)
+    laws = _posterior_parameters(counts)
+    low, high = (_quantile(p, delta, n_copies, *laws) for p in (1 - level, level))
+    return EpsilonBound(
+        epsilon=low,
+        confidence_level=level,
+        delta=delta,
+        method="posterior of both error rates from Jeffreys' prior (credible, not a confidence)",
+        assumption=MULTI_RUN,
+        counts=counts | {"n_copies": n_copies},
+        threshold=cut,
+        epsilon_high=high,
+    )
+
+
+def _cut(sides, threshold, delta, n_copies, random_state):
+    """Runs that the interval is made of, and the threshold."""
+    if not isinstance(threshold, str):
+        return sides, float(check_finite_vector([threshold], "threshold")[0])
+    if threshold != "split" or min(map(len, sides)) < 2:
+        raise ValueError(
+            "threshold must be a number, or 'split' with at least 2 runs with the canary and 2 "
+            f"without; got {threshold!r} with {len(sides.members)} and {len(sides.others)}."
+        )
+    first, second = sides.halve(check_random_state(random_state))
+
+    def measure(fpr, fnr):
+        return epsilon_of_rates(fpr, fnr, delta, n_copies)
+
+    return second, best_threshold(first, first.candidates(), measure, 0.025).threshold

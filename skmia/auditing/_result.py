@@ -1,0 +1,65 @@
+"""What an audit of epsilon found, and what the number rests on."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class EpsilonBound:
+    """How private something was at most: a number below its epsilon, and what it rests on.
+
+    Attributes
+    ----------
+    epsilon : float
+        Lower bound of epsilon in nats, 0 or more. 0 says that nothing was found.
+    confidence_level : float
+        With this probability or more the bound is below the truth, if the assumption holds.
+    delta : float
+        The delta at which epsilon is stated.
+    method : str
+        How it was computed.
+    assumption : str
+        What has to be true for the bound to hold, in a sentence.
+    counts : dict of str to int
+        The evidence.
+    threshold : float or None
+        Scores from here on were guessed to be members; None where there is no single threshold.
+    mu : float or None
+        Lower bound of mu, where a Gaussian trade-off was assumed.
+    epsilon_high : float or None
+        The other end of a credible interval, where it is one.
+    """
+
+    epsilon: float
+    confidence_level: float
+    delta: float
+    method: str
+    assumption: str
+    counts: dict = field(default_factory=dict)
+    threshold: float | None = None
+    mu: float | None = None
+    epsilon_high: float | None = None
+
+    def summary(self):
+        """The bound in words.
+
+        Returns
+        -------
+        text : str
+        """
+        level = f"{self.confidence_level:.6g}"
+        if self.epsilon_high is None:
+            found = f"epsilon >= {self.epsilon:.4g} at confidence {level}"
+        else:
+            found = (
+                f"epsilon above {self.epsilon:.4g} with posterior probability {level}, and below "
+                f"{self.epsilon_high:.4g} with the same"
+            )
+        if self.mu is not None:
+            found += f" (mu >= {self.mu:.4g})"
+        evidence = ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in self.counts.items())
+        return (
+            f"{found}, delta = {self.delta:.3g}\n"
+            f"Method: {self.method}.\n"
+            f"Assumption: {self.assumption}\n"
+            f"Counts: {evidence}."
+        )

@@ -1,0 +1,59 @@
+"""What synthesizers of records share."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+
+from ...utils._sklearn import validate_params_of
+from ...utils._validation import check_records
+from ...victims._query import query_victim
+from ._codes import TableCodes
+
+
+class Synthesizer(BaseEstimator, ABC):
+    """Base of synthesizers: learn from records in ``fit``, make others in ``sample``."""
+
+    def fit(self, records, y=None):
+        """Learn what the features can be.
+
+        Parameters
+        ----------
+        records : Records of n records
+            Features in the form in which the victim takes them.
+        y : Ignored
+            Not used.
+
+        Returns
+        -------
+        self : object
+            The fitted synthesizer.
+        """
+        validate_params_of(self)
+        check_records(records, labels=self._needs_labels())
+        self._table = TableCodes(records.X)
+        self.n_queries_ = 0
+        self._fit(records)
+        # Drawn here, so that further calls of sample give further records.
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        self._rng = np.random.default_rng(seed)
+        return self
+
+    def _ask(self, codes):
+        """The victim's answers to rows of codes, which are counted."""
+        self.n_queries_ += len(codes)
+        return query_victim(self.victim, self._table.decode(codes))
+
+    @abstractmethod
+    def _needs_labels(self):
+        """Whether the records must have task labels."""
+
+    @abstractmethod
+    def _fit(self, records):
+        """Learn from the records."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
