@@ -1,10 +1,12 @@
-"""The command line, ``skmia audit``; ``skmia audit --help`` explains its options."""
+"""The command line: ``skmia audit``, ``report`` and ``compare``; ``--help`` explains each."""
 
 import os
 import sys
 
-from ._cli._errors import CommandError
+from ._cli._errors import CommandError, LimitExceeded
 from ._cli._parser import make_parser
+
+_COMMANDS = ("audit", "compare", "report")
 
 # What the library raises where it refuses its input; all else is a fault of the program.
 _BAD_INPUT = (CommandError, ValueError, TypeError, OSError, ImportError)
@@ -21,8 +23,8 @@ def main(argv=None):
     Returns
     -------
     code : int
-        0, or 2 for bad input, 1 for a fault of the program, 130 when interrupted; then one line on
-        the standard error says why.
+        0, or 1 where a number is above a limit of ``--fail-above``, 2 for bad input, 3 for a fault
+        of the program, 130 when interrupted; then one line on the standard error says why.
     """
     argv = sys.argv[1:] if argv is None else list(argv)
     try:
@@ -35,17 +37,25 @@ def main(argv=None):
         return 0
     except KeyboardInterrupt:
         return _fail(argv, "interrupted", 130)
+    except LimitExceeded as error:
+        _print(error.text)
+        return _fail(argv, str(error), 1)
     except _BAD_INPUT as error:
         return _refuse(argv, error, str(error), 2)
     except Exception as error:
         told = f"unexpected {type(error).__name__}: {error} (SKMIA_DEBUG=1 shows where)"
-        return _refuse(argv, error, told, 1)
+        return _refuse(argv, error, told, 3)
 
 
 def _run(arguments):
-    from ._cli._audit import run_audit  # --help and --version need none of it
-
-    return run_audit(arguments)
+    # --help and --version need none of these.
+    if arguments.command == "audit":
+        from ._cli._audit import run_audit as run
+    elif arguments.command == "report":
+        from ._cli._documents import run_report as run
+    else:
+        from ._cli._documents import run_compare as run
+    return run(arguments)
 
 
 def _print(text):
@@ -61,7 +71,7 @@ def _refuse(argv, error, message, code):
 
 
 def _fail(argv, message, code):
-    command = "skmia audit" if argv[:1] == ["audit"] else "skmia"
+    command = f"skmia {argv[0]}" if argv[:1] and argv[0] in _COMMANDS else "skmia"
     print(f"{command}: {' '.join(message.split())}", file=sys.stderr)
     return code
 

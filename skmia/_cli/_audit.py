@@ -17,7 +17,8 @@ from ..shadow._backends import PoolJob
 from ..shadow._choose import choose_backend
 from ..shadow._sampling import draw_halves, find_strata, find_units
 from ..shadow._worker import PoolData, PoolSettings
-from ._errors import CommandError
+from ._documents import find_failures
+from ._errors import CommandError, LimitExceeded
 from ._model import as_model_input, load_model, make_estimator, needs_numbered_labels
 from ._table import as_features, check_column, find_task, read_members, read_table, read_target
 
@@ -56,12 +57,15 @@ def run_audit(arguments):
     ------
     CommandError
         When the input cannot be worked with.
+    LimitExceeded
+        When a number is above a limit of ``--fail-above``.
     """
     _check_combination(arguments)
     if arguments.out is not None:
         _check_writable(arguments.out)
     is_toy = arguments.data is None
     defaults = _DIGITS_DEFAULTS if is_toy else _TABLE_DEFAULTS
+    _check_limits(arguments.fail_above, arguments.fpr or defaults["fpr"])
     caught = []
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_: caught.append(" ".join(str(message).split()))
@@ -81,7 +85,11 @@ def run_audit(arguments):
         result.notes.extend(problem.notes + list(dict.fromkeys(caught)))
         result.settings["command"] = _as_settings(arguments)
         saved = [] if arguments.out is None else result.save(arguments.out)
-    return "\n".join([result.summary(), "", *(f"written: {path}" for path in saved)]).rstrip()
+    text = "\n".join([result.summary(), "", *(f"written: {path}" for path in saved)]).rstrip()
+    failures = find_failures(result.results, arguments.fail_above)
+    if failures:
+        raise LimitExceeded("; ".join(failures), text)
+    return text
 
 
 def _check_combination(arguments):
@@ -101,6 +109,15 @@ def _check_combination(arguments):
             raise CommandError(f"--{name} goes with a model that is trained here, not with --model")
     if arguments.members is None:
         raise CommandError("--model needs --members: which rows was the model trained on?")
+
+
+def _check_limits(limits, fprs):
+    for metric, max_fpr, _ in limits:
+        if metric == "tpr" and max_fpr not in fprs:
+            have = ", ".join(f"{rate:g}" for rate in fprs)
+            raise CommandError(
+                f"--fail-above: tpr@{max_fpr:g} is none of the rates {have}; see --fpr"
+            )
 
 
 def _check_writable(directory):

@@ -25,6 +25,7 @@ examples:
   skmia audit --data adult.csv.gz --target income --group race --estimator random-forest
   skmia audit --data visits.parquet --target readmitted --group-by patient --drop visit_id
   skmia audit --data people.csv --target income --model model.skops --members was_trained_on
+  skmia audit --data people.csv --target income --fail-above advantage=0.1 tpr@0.01=0.05
 """
 
 
@@ -71,6 +72,19 @@ def _rate(text):
     return number
 
 
+def _limit(text):
+    """(metric, max_fpr, limit); the rate is None but for a TPR."""
+    name, _, value = text.partition("=")
+    metric, _, rate = name.partition("@")
+    allowed = "must be auc=VALUE, advantage=VALUE or tpr@RATE=VALUE"
+    if metric not in ("auc", "advantage", "tpr") or (metric == "tpr") != bool(rate):
+        raise argparse.ArgumentTypeError(f"{allowed}; got {text!r}")
+    try:
+        return metric, _rate(rate) if rate else None, float(value)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{allowed}; got {text!r}") from None
+
+
 def make_parser():
     """The parser of ``skmia``; it raises CommandError where argparse would end the process."""
     parser = _Parser(prog="skmia", description=_DESCRIPTION, allow_abbrev=False)
@@ -87,8 +101,38 @@ def make_parser():
     _add_data(audit.add_argument_group("data"))
     _add_victim(audit.add_argument_group("victim"))
     _add_attack(audit.add_argument_group("attack and output"))
-    audit.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
+    _add_report(commands)
+    _add_compare(commands)
+    for command in commands.choices.values():
+        command.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
     return parser
+
+
+def _add_report(commands):
+    report = commands.add_parser(
+        "report",
+        help="make the page of an audit again from its audit.json",
+        description="Make the page of an audit again from its audit.json.",
+        allow_abbrev=False,
+    )
+    report.add_argument("result", type=Path, metavar="FILE", help="audit.json of an audit")
+    report.add_argument(
+        "--out", type=Path, metavar="FILE", help="page to write (default: beside the result, .html)"
+    )
+    report.add_argument(
+        "--title", default="Membership-inference audit", metavar="TEXT", help="of the page"
+    )
+
+
+def _add_compare(commands):
+    compare = commands.add_parser(
+        "compare",
+        help="set two audits side by side",
+        description="Set two audits side by side, and the differences of their numbers.",
+        allow_abbrev=False,
+    )
+    compare.add_argument("first", type=Path, metavar="A", help="audit.json of an audit")
+    compare.add_argument("second", type=Path, metavar="B", help="audit.json of another one")
 
 
 def _add_data(group):
@@ -180,4 +224,16 @@ def _add_attack(group):
     group.add_argument(
         "--seed", type=_seed, default=0, metavar="N", help="of all that is random (default: 0)"
     )
-    group.add_argument("--out", type=Path, metavar="DIR", help="folder for audit.json and roc.png")
+    group.add_argument(
+        "--out", type=Path, metavar="DIR", help="folder for audit.json, roc.png and report.html"
+    )
+    group.add_argument(
+        "--fail-above",
+        type=_limit,
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="METRIC=VALUE",
+        help="end with code 1 where the highest estimate of any attack over all records is above a "
+        "limit: auc=0.6, advantage=0.1 or, for one of the rates of --fpr, tpr@0.01=0.05",
+    )

@@ -135,6 +135,7 @@ def audit(
         versions=find_versions(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         notes=notes + find_twins(records, membership),
+        record_ids=np.asarray(records.fields.get("record_id", np.arange(len(records)))),
     )
 
 

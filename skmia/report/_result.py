@@ -12,6 +12,8 @@ import pandas as pd
 
 from ..metrics import Interval, MembershipRocDisplay
 from ..utils._optional import import_optional
+from ._curves import find_curves, find_exposed, rank_attacks
+from ._html import render
 from ._measure import COLUMNS, OK, OVERALL
 from ._text import find_verdict, format_summary
 
@@ -92,6 +94,8 @@ class AuditResult:
         When the audit ended, ISO 8601 in UTC.
     notes : list of str
         What was left out and why, and what a reader should know.
+    record_ids : ndarray of shape (n,)
+        Names of the records: their field ``record_id``, or their positions.
     verdict : str
         One sentence.
 
@@ -115,6 +119,7 @@ class AuditResult:
     versions: dict
     created: str
     notes: list
+    record_ids: np.ndarray
 
     @property
     def verdict(self):
@@ -142,8 +147,12 @@ class AuditResult:
         attributes ``created``, ``versions``, ``victim``, ``victim_name``, ``task``, ``data``,
         ``performance``, ``baseline`` (``auc``, ``low``, ``high``, or null), ``settings``,
         ``seeds``, ``seconds``, ``notes``, ``verdict``, and ``results``: an array with one object
-        for each row of :meth:`to_frame`. Numbers that are not there are null. Fields may be added
-        without a new version; a field that goes or changes its meaning raises it.
+        for each row of :meth:`to_frame`. ``curves`` holds for each attack, the best one first, up
+        to 120 points of its ROC curve (``attack``, ``fpr``, ``tpr``, and the limits ``low`` and
+        ``high`` of the TPR); ``exposed`` the 20 members with the highest scores of that attack
+        (``record``, ``attack``, ``score``, and ``n_above``, the non-members that score as high).
+        Numbers that are not there are null. Fields may be added without a new version; a field that
+        goes or changes its meaning raises it.
 
         Parameters
         ----------
@@ -155,22 +164,55 @@ class AuditResult:
         text : str
             The document.
         """
+        document = self._document()
+        text = json.dumps(document, indent=2, allow_nan=False) + "\n"
+        if path is not None:
+            write_atomically(path, text.encode())
+        return text
+
+    def _document(self):
         names = ("created", "versions", "victim", "victim_name", "task", "data", "performance")
         rest = ("settings", "seeds", "seconds", "notes", "verdict")
         baseline = self.baseline and dict(zip(("auc", "low", "high"), self.baseline))
         rows = [dict(zip(COLUMNS, row)) for row in self.results[list(COLUMNS)].to_numpy(object)]
-        document = {
-            "schema": SCHEMA,
-            "schema_version": SCHEMA_VERSION,
-            **{name: getattr(self, name) for name in names},
-            "baseline": baseline,
-            **{name: getattr(self, name) for name in rest},
-            "results": rows,
-        }
-        text = json.dumps(_as_json(document), indent=2, allow_nan=False) + "\n"
+        ranked = rank_attacks(self.scores, self.membership)
+        return _as_json(
+            {
+                "schema": SCHEMA,
+                "schema_version": SCHEMA_VERSION,
+                **{name: getattr(self, name) for name in names},
+                "baseline": baseline,
+                **{name: getattr(self, name) for name in rest},
+                "results": rows,
+                "curves": find_curves(ranked, self.membership, self.settings["confidence_level"]),
+                "exposed": find_exposed(ranked, self.membership, self.record_ids),
+            }
+        )
+
+    def to_html(self, path=None, *, title="Membership-inference audit"):
+        """The audit as a page that needs no other file and no network.
+
+        Parameters
+        ----------
+        path : str or path, default=None
+            File to write as well, atomically.
+        title : str, default="Membership-inference audit"
+            Of the page.
+
+        Returns
+        -------
+        page : str
+            HTML.
+
+        Raises
+        ------
+        ImportError
+            If jinja2 is not installed.
+        """
+        page = render(self._document(), title)
         if path is not None:
-            write_atomically(path, text.encode())
-        return text
+            write_atomically(path, page.encode())
+        return page
 
     def summary(self):
         """The audit as text for a terminal.
@@ -211,10 +253,10 @@ class AuditResult:
         )
 
     def save(self, directory):
-        """Write ``audit.json`` and ``roc.png``, each of them atomically.
+        """Write ``audit.json``, ``roc.png`` and ``report.html``, each of them atomically.
 
-        The numbers are written first: without matplotlib, or when the figure cannot be drawn, a
-        note in them says so.
+        The numbers are written first: where the figure or the page cannot be made, without
+        matplotlib or jinja2, a note in them says so.
 
         Parameters
         ----------
@@ -228,15 +270,18 @@ class AuditResult:
         """
         directory = Path(directory)
         directory.mkdir(parents=True, exist_ok=True)
-        numbers = directory / "audit.json"
-        self.to_json(numbers)
-        try:
-            figure = write_atomically(directory / "roc.png", self._draw_png())
-        except Exception as error:  # whatever fails in drawing, the numbers stay and say so
-            self.notes.append(f"The figure roc.png could not be made: {error}")
-            self.to_json(numbers)
-            return [numbers]
-        return [numbers, figure]
+        written = [directory / "audit.json"]
+        self.to_json(written[0])
+        for name, make in (("roc.png", self._draw_png), ("report.html", self._make_page)):
+            try:
+                written.append(write_atomically(directory / name, make()))
+            except Exception as error:  # whatever fails, the numbers stay and say so
+                self.notes.append(f"The file {name} could not be made: {error}")
+                self.to_json(written[0])
+        return written
+
+    def _make_page(self):
+        return self.to_html().encode()
 
     def _draw_png(self):
         # A figure of its own, without pyplot: no window, no backend and no state of the caller.

@@ -108,14 +108,14 @@ def describe_baseline(baseline):
     )
 
 
-def _format_cell(row):
+def format_cell(row):
     if row["status"] != OK:
         return NOT_RESOLVABLE if row["status"] == NOT_RESOLVABLE else "-"
     numbers = row[_INTERVAL]
     return format_auc(*numbers) if row["metric"] == "auc" else format_rate(*numbers)
 
 
-def _column_name(metric, max_fpr):
+def column_name(metric, max_fpr):
     if metric == "tpr":
         return f"TPR @ {100 * max_fpr:g}% FPR"
     return {"auc": "AUC", "advantage": "advantage"}[metric]
@@ -130,8 +130,8 @@ def _tabulate(part):
     names = list(dict.fromkeys(part["attack"]))
     columns = {"attack": [_shorten(name) for name in names]}
     for (metric, max_fpr), rows in part.groupby(["metric", "max_fpr"], sort=False, dropna=False):
-        cells = {row["attack"]: _format_cell(row) for _, row in rows.iterrows()}
-        columns[_column_name(metric, max_fpr)] = [cells[name] for name in names]
+        cells = {row["attack"]: format_cell(row) for _, row in rows.iterrows()}
+        columns[column_name(metric, max_fpr)] = [cells[name] for name in names]
     return columns
 
 

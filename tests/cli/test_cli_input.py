@@ -162,7 +162,7 @@ def test_fault_of_the_program_is_told_from_bad_input(run, monkeypatch):
 
     monkeypatch.setattr(_audit, "_make_digits", fail)
     code, _, err = run()
-    assert (code, err.count("\n")) == (1, 1)
+    assert (code, err.count("\n")) == (3, 1)
     assert "unexpected KeyError" in err
     with pytest.raises(KeyError):
         main(["audit", "--debug"])

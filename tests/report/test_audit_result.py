@@ -116,19 +116,23 @@ def test_every_key_of_the_json_is_documented(result):
 
 def test_saved_files(result, tmp_path):
     pytest.importorskip("matplotlib")
+    pytest.importorskip("jinja2")
     paths = result.save(tmp_path / "new" / "folder")
-    assert [path.name for path in paths] == ["audit.json", "roc.png"]
+    assert [path.name for path in paths] == ["audit.json", "roc.png", "report.html"]
     assert paths[1].read_bytes().startswith(b"\x89PNG")
-    assert sorted(path.name for path in paths[0].parent.iterdir()) == ["audit.json", "roc.png"]
+    assert paths[2].read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert {path.name for path in paths[0].parent.iterdir()} == {path.name for path in paths}
 
 
 def test_numbers_are_saved_when_the_figure_cannot_be(problem, tmp_path, monkeypatch):
     result = audit(*problem, attacks={"t": ThresholdAttack()})
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
     assert [path.name for path in result.save(tmp_path)] == ["audit.json"]
     notes = json.loads((tmp_path / "audit.json").read_text())["notes"]
-    assert 'pip install "skmia[plot]"' in notes[-1]
+    assert 'pip install "skmia[plot]"' in notes[-2] and "roc.png" in notes[-2]
+    assert 'pip install "skmia[report]"' in notes[-1] and "report.html" in notes[-1]
 
 
 def test_interrupted_write_leaves_the_old_file(result, tmp_path, monkeypatch):

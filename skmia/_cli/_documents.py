@@ -1,0 +1,157 @@
+"""``skmia report`` and ``skmia compare``: what is done with the results of audits."""
+
+import json
+
+import pandas as pd
+
+from ..report._html import render
+from ..report._measure import COLUMNS, OK, OVERALL
+from ..report._result import SCHEMA, SCHEMA_VERSION, write_atomically
+from ..report._text import column_name
+from ._errors import CommandError
+
+
+def read_document(path):
+    """The JSON document of an audit.
+
+    Raises
+    ------
+    CommandError
+        When the file is not there, or holds something else.
+    """
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CommandError(f"{path}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise CommandError(f"{path} is no JSON: {error}") from error
+    schema = document.get("schema") if isinstance(document, dict) else None
+    if schema != SCHEMA:
+        raise CommandError(f"{path} is no result of skmia audit: its schema is {schema!r}")
+    if document["schema_version"] != SCHEMA_VERSION:
+        raise CommandError(
+            f"{path} has version {document['schema_version']} of the schema; this skmia reads "
+            f"version {SCHEMA_VERSION}"
+        )
+    return document
+
+
+def run_report(arguments):
+    """Write the page of an audit again.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace
+
+    Returns
+    -------
+    text : str
+        What to print.
+    """
+    out = arguments.out or arguments.result.with_suffix(".html")
+    page = render(read_document(arguments.result), arguments.title)
+    try:
+        write_atomically(out, page.encode())
+    except OSError as error:
+        raise CommandError(f"--out: cannot write {out}: {error.strerror or error}") from error
+    return f"written: {out}"
+
+
+def run_compare(arguments):
+    """Two audits side by side.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace
+
+    Returns
+    -------
+    text : str
+        A line for each number that both have.
+    """
+    one, two = (_read_numbers(path) for path in (arguments.first, arguments.second))
+    both = one.add_suffix("_a").join(two.add_suffix("_b"), how="inner")
+    if both.empty:
+        raise CommandError("the two audits have no number in common that could be measured")
+    lines = [f"a: {arguments.first}", f"b: {arguments.second}", ""]
+    lines.append(f"{'attack':24s}{'':16s}{'a':>9s}{'b':>9s}{'b - a':>9s}  95% interval")
+    level = one.attrs["level"]
+    lines[-1] = lines[-1].replace("95%", f"{100 * level:g}%")
+    for (attack, metric, max_fpr), row in both.iterrows():
+        gap, low, high = find_difference(
+            row[["estimate_b", "low_b", "high_b"]], row[["estimate_a", "low_a", "high_a"]]
+        )
+        lines.append(
+            f"{attack[:23]:24s}{column_name(metric, max_fpr):16s}{row['estimate_a']:9.3f}"
+            f"{row['estimate_b']:9.3f}{gap:9.3f}  [{low:.3f}, {high:.3f}]"
+        )
+    lines += ["", "The intervals take the two audits for independent, as they are on records of"]
+    lines += ["which none is in both; on the same records they are too long."]
+    return "\n".join(lines)
+
+
+def _read_numbers(path):
+    document = read_document(path)
+    frame = pd.DataFrame(document["results"], columns=list(COLUMNS))
+    frame = frame[(frame["scope"] == OVERALL) & (frame["status"] == OK)]
+    frame = frame.assign(max_fpr=frame["max_fpr"].astype(float).fillna(0.0))
+    frame = frame.set_index(["attack", "metric", "max_fpr"])[["estimate", "low", "high"]]
+    frame = frame.astype(float)
+    frame.attrs["level"] = document["settings"]["confidence_level"]
+    return frame
+
+
+def find_difference(first, second):
+    """Difference of two estimates and its interval from theirs (Zou and Donner, 2008).
+
+    Parameters
+    ----------
+    first, second : sequence of (estimate, low, high)
+
+    Returns
+    -------
+    difference, low, high : float
+    """
+    (a, a_low, a_high), (b, b_low, b_high) = first, second
+    gap = a - b
+    low = gap - ((a - a_low) ** 2 + (b_high - b) ** 2) ** 0.5
+    high = gap + ((a_high - a) ** 2 + (b - b_low) ** 2) ** 0.5
+    return gap, low, high
+
+
+def find_failures(frame, limits):
+    """Sentences on the overall numbers of an audit that are above a limit.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The numbers of the audit.
+    limits : list of (metric, max_fpr, limit)
+        As the command line names them; ``max_fpr`` is None but for a TPR.
+
+    Returns
+    -------
+    failures : list of str
+
+    Raises
+    ------
+    CommandError
+        When a number with a limit could not be measured.
+    """
+    failures = []
+    overall = frame[frame["scope"] == OVERALL]
+    for metric, max_fpr, limit in limits:
+        rows = overall[overall["metric"] == metric]
+        if max_fpr is not None:
+            rows = rows[(rows["max_fpr"] - max_fpr).abs() < 1e-12]
+        rows = rows[rows["status"] == OK]
+        name = column_name(metric, max_fpr)
+        if rows.empty:
+            raise CommandError(f"--fail-above: {name} could not be measured by any attack")
+        worst = rows.loc[rows["estimate"].idxmax()]
+        if worst["estimate"] > limit:
+            failures.append(
+                f"{name} of {worst['attack']} is {worst['estimate']:.3f} "
+                f"[{worst['low']:.3f}, {worst['high']:.3f}], above {limit:g}"
+            )
+    return failures

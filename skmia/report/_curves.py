@@ -1,0 +1,84 @@
+"""What a reader of the page sees besides the numbers: curves and the most exposed records."""
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+from ..metrics import clopper_pearson, membership_roc_curve
+
+# Points of a curve that are kept; more cannot be seen.
+_MOST_POINTS = 120
+_MOST_EXPOSED = 20
+
+
+def find_curves(scores, membership, confidence_level):
+    """ROC curves, thinned out evenly on logarithmic axes.
+
+    Parameters
+    ----------
+    scores : dict of str to ndarray of shape (n,)
+        Of each attack, the best one first.
+    membership : ndarray of shape (n,), dtype bool
+        The truth.
+    confidence_level : float
+        Of the Clopper-Pearson interval of each TPR by itself.
+
+    Returns
+    -------
+    curves : list of dict
+        ``attack``, ``fpr``, ``tpr``, ``low``, ``high``.
+    """
+    n_members, n_nonmembers = int(membership.sum()), int((~membership).sum())
+    curves = []
+    for attack, values in scores.items():
+        fpr, tpr, _ = membership_roc_curve(membership, values)
+        kept = _thin(fpr, n_nonmembers)
+        found = np.rint(tpr[kept] * n_members).astype(int)
+        limits = [
+            clopper_pearson(int(one), n_members, confidence_level=confidence_level)[-2:]
+            for one in found
+        ]
+        low, high = np.array(limits).T
+        lists = _as_lists(fpr=fpr[kept], tpr=tpr[kept], low=low, high=high)
+        curves.append({"attack": attack} | lists)
+    return curves
+
+
+def _thin(fpr, n_nonmembers):
+    """Last points at rates that are evenly apart, from one false positive to all."""
+    wanted = np.geomspace(1 / n_nonmembers, 1, _MOST_POINTS)
+    places = np.searchsorted(fpr, wanted * (1 + 1e-9), side="right") - 1
+    places = np.unique(places)
+    return places[fpr[places] > 0]
+
+
+def _as_lists(**arrays):
+    return {name: [round(float(value), 6) for value in array] for name, array in arrays.items()}
+
+
+def find_exposed(scores, membership, record_ids):
+    """Members with the highest scores of the first attack.
+
+    Returns
+    -------
+    exposed : list of dict
+        ``record``, ``attack``, ``score`` and ``n_above``, the number of non-members that score at
+        least as high.
+    """
+    if not scores:
+        return []
+    attack, values = next(iter(scores.items()))
+    members = np.flatnonzero(membership)
+    top = members[np.argsort(-values[members], kind="stable")[:_MOST_EXPOSED]]
+    others = np.sort(values[~membership])
+    above = len(others) - np.searchsorted(others, values[top], side="left")
+    return [
+        {"record": record_ids[row], "attack": attack, "score": values[row], "n_above": int(count)}
+        for row, count in zip(top, above)
+    ]
+
+
+def rank_attacks(scores, membership):
+    """The scores, those of the attack with the largest area under its curve first."""
+    return dict(
+        sorted(scores.items(), key=lambda one: roc_auc_score(membership, one[1]), reverse=True)
+    )

@@ -1,0 +1,5 @@
+"""The audit as a page."""
+
+from ._page import render
+
+__all__ = ["render"]

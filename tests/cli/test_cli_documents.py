@@ -1,0 +1,87 @@
+"""``skmia report``, ``skmia compare`` and the gate."""
+
+import json
+
+import numpy as np
+import pytest
+
+from skmia._cli._documents import find_difference
+from skmia.cli import main
+
+QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
+
+
+@pytest.fixture
+def saved(run, data, tmp_path):
+    run("--data", data, "--target", "income", *QUICK, "--out", tmp_path / "a")
+    return tmp_path / "a" / "audit.json"
+
+
+def test_report_makes_the_page_again(saved, capsys):
+    pytest.importorskip("jinja2")
+    assert main(["report", str(saved)]) == 0
+    page = saved.with_suffix(".html")
+    assert page.read_text() == (saved.parent / "report.html").read_text()
+    assert capsys.readouterr().out == f"written: {page}\n"
+
+
+def test_compare_with_itself(saved, capsys):
+    assert main(["compare", str(saved), str(saved)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    row = next(line for line in lines if line.startswith("LiRA") and "AUC" in line)
+    assert " 0.000  [-" in row
+
+
+def test_difference_of_two_normal_intervals():
+    gap, low, high = find_difference((0.7, 0.6, 0.8), (0.5, 0.4, 0.6))
+    np.testing.assert_allclose([gap, low, high], [0.2, 0.2 - 0.02**0.5, 0.2 + 0.02**0.5])
+
+
+@pytest.mark.parametrize(("limit", "expected"), [("auc=0.01", 1), ("advantage=1", 0)])
+def test_gate(run, data, limit, expected):
+    code, text, error = run("--data", data, "--target", "income", *QUICK, "--fail-above", limit)
+    assert code == expected
+    assert "Membership-inference audit" in text
+    assert ("above 0.01" in error) == bool(expected)
+
+
+@pytest.mark.parametrize(
+    ("limit", "message"),
+    [
+        ("loss=1", "must be auc=VALUE"),
+        ("tpr=1", "must be auc=VALUE"),
+        ("auc=high", "must be auc=VALUE"),
+        ("tpr@0.3=0.5", "tpr@0.3 is none of the rates 0.01, 0.001"),
+        ("tpr@0.001=0.5", "could not be measured by any attack"),
+    ],
+)
+def test_limits_that_mean_nothing(refuse, data, limit, message):
+    options = ["--data", data, "--target", "income", *QUICK, "--fail-above", limit]
+    assert message in refuse(*options)
+
+
+@pytest.mark.parametrize("command", ["report", "compare"])
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "No such file"),
+        ("{", "is no JSON"),
+        ("[]", "is no result of skmia audit"),
+        ('{"schema": "skmia.audit", "schema_version": 9}', "has version 9 of the schema"),
+    ],
+)
+def test_files_that_are_no_audits(tmp_path, capsys, command, content, message):
+    path = tmp_path / "a.json"
+    if content is not None:
+        path.write_text(content)
+    assert main([command, str(path), *([str(path)] if command == "compare" else [])]) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.startswith(f"skmia {command}: ")
+
+
+def test_nothing_in_common(saved, tmp_path, capsys):
+    document = json.loads(saved.read_text())
+    other = tmp_path / "b.json"
+    other.write_text(json.dumps(document | {"results": []}))
+    assert main(["compare", str(saved), str(other)]) == 2
+    assert "no number in common" in capsys.readouterr().err

@@ -1,0 +1,143 @@
+"""The page of an audit: what it says, that it needs nothing else, and that it is well formed."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from skmia import Records
+from skmia.attacks import ThresholdAttack
+from skmia.datasets import make_membership_problem
+from skmia.report import audit
+from skmia.report._html import render
+
+pytest.importorskip("jinja2")
+
+
+class Reader(HTMLParser):
+    """Collects texts and attributes, and insists on closed elements."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.texts, self.attributes = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.attributes += attrs
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.attributes += attrs
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open[-1:] not in (["style"], ["script"]):
+            self.texts.append(data)
+
+
+def read(page):
+    reader = Reader()
+    reader.feed(page)
+    assert reader.open == []
+    return " ".join(" ".join(reader.texts).split()), reader.attributes
+
+
+def make_result(max_depth=None, n=600, **settings):
+    records, membership = make_membership_problem(n, random_state=0)
+    rng = np.random.default_rng(0)
+    names = np.array([f"person {k}" for k in range(n)])
+    city = rng.choice(["Rome", "<b>Oslo</b>"], n)
+    records = Records(records.X, records.y, record_id=names, city=city)
+    members = records[membership == 1]
+    victim = DecisionTreeClassifier(max_depth=max_depth, random_state=0).fit(members.X, members.y)
+    settings = {"shadows": 4, "random_state": 0, "group": "city"} | settings
+    return audit(victim, records, membership, **settings)
+
+
+@pytest.fixture(scope="module")
+def leaky():
+    return make_result()
+
+
+def test_it_says_what_the_audit_found(leaky):
+    text, _ = read(leaky.to_html(title="A tree"))
+    assert text.startswith("A tree A tree")
+    assert "Leakage found " + leaky.verdict in text
+    for name in leaky.scores:
+        assert name in text
+    assert "What this does not show" in text
+    assert "person" in text
+    assert "not resolvable" in text  # of 300 non-members 0.1% is none
+
+
+def test_a_model_that_tells_nothing_is_told_from_a_leaky_one():
+    text, _ = read(make_result(1, attacks={"loss": ThresholdAttack()}).to_html())
+    assert "No leakage found" in text and "Leakage found" not in text
+
+
+def test_it_needs_no_other_file(leaky):
+    page = leaky.to_html()
+    _, attributes = read(page)
+    assert not {name for name, _ in attributes} & {"src", "href"}
+    assert "http" not in page and "url(" not in page and "@import" not in page
+
+
+def test_text_of_the_user_stays_text(leaky):
+    page = leaky.to_html(title="<script>alert(1)</script>")
+    assert "<b>Oslo" not in page and "&lt;b&gt;Oslo" in page
+    assert "<script>alert" not in page
+
+
+def test_exposed_records_are_the_highest_members(leaky):
+    document = json.loads(leaky.to_json())
+    best = document["curves"][0]["attack"]
+    scores, members = leaky.scores[best], np.flatnonzero(leaky.membership)
+    exposed = document["exposed"]
+    assert [row["attack"] for row in exposed] == [best] * 20
+    np.testing.assert_allclose(
+        [row["score"] for row in exposed], np.sort(scores[members])[::-1][:20]
+    )
+    first = exposed[0]
+    row = int(first["record"].removeprefix("person "))
+    assert leaky.membership[row] and scores[row] == first["score"]
+    assert first["n_above"] == np.sum(scores[~leaky.membership] >= first["score"])
+
+
+def test_curves_are_points_of_the_roc_curve(leaky):
+    for curve in json.loads(leaky.to_json())["curves"]:
+        scores, truth = leaky.scores[curve["attack"]], leaky.membership
+        cuts = np.unique(scores)
+        points = {
+            (round(np.mean(scores[~truth] >= cut), 6), round(np.mean(scores[truth] >= cut), 6))
+            for cut in cuts
+        }
+        assert set(zip(curve["fpr"], curve["tpr"])) <= points
+        assert all(
+            low <= tpr <= high for tpr, low, high in zip(curve["tpr"], curve["low"], curve["high"])
+        )
+        assert curve["fpr"] == sorted(set(curve["fpr"])) and curve["fpr"][-1] == 1
+
+
+def test_a_difference_of_the_records_themselves_is_a_warning():
+    records, membership = make_membership_problem(600, random_state=0)
+    shifted = Records(records.X + 2 * membership[:, None], records.y)
+    members = shifted[membership == 1]
+    victim = DecisionTreeClassifier(max_depth=1).fit(members.X, members.y)
+    result = audit(victim, shifted, membership, shadows=4, random_state=0)
+    assert "Members and others differ by themselves." in read(result.to_html())[0]
+
+
+def test_the_page_is_that_of_the_document(leaky, tmp_path):
+    page = leaky.to_html(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == page
+    assert render(json.loads(leaky.to_json())) == page
+
+
+def test_keys_to_sort_by_are_there(leaky):
+    cells = re.findall(r"<t[dh] (?:scope=.row. )?data-key", leaky.to_html())
+    assert len(cells) >= len(leaky.results)
