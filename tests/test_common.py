@@ -1,5 +1,6 @@
 """What all public estimators keep: our checks where they take records, else scikit-learn's."""
 
+import gc
 import importlib
 import inspect
 import pickle
@@ -12,6 +13,7 @@ import pytest
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KernelDensity
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -38,8 +40,11 @@ from skmia.attacks import (
     VulnerableRecordsAttack,
     WhiteBoxAttack,
 )
+from skmia.auditing import EpsilonAudit
 from skmia.base import BaseAttack
+from skmia.defenses import NonSphericalGaussianMechanism
 from skmia.signals import AdversarialDistance, GradientStatistics, Signals
+from skmia.synthetic import SyntheticDistance
 from skmia.utils.estimator_checks import make_attack_problem, parametrize_with_attack_checks
 
 pytestmark = pytest.mark.contract
@@ -130,7 +135,7 @@ def make_white_box_attacks():
         LayerOutputsAttack(NET.victim, attack_estimator=TREE),
         EnsembleAttack(NET.victim, attack_estimator=TREE),
         MahalanobisAttack(NET.victim, cv=2),
-        FisherRaoAttack(NET.victim, cv=2, layers=[]),
+        FisherRaoAttack(NET.victim, cv=2, layers=[], max_iter=20),
     ]
     if find_spec("torch") is not None:
         attacks.append(WhiteBoxAttack(NET.victim, max_iter=2, cv=2))
@@ -277,8 +282,16 @@ def test_the_threshold_between_neighbouring_floats_parts_them():
 EXCLUDED = {
     "ShadowPool": "takes Records, see the tests of transformers below",
     "AttributeInferenceAttack": "takes Records, see tests/attacks/test_attribute.py",
+    "DPWassersteinGAN": "needs torch, see tests/synthetic/test_dp_wgan.py",
+    "DPSGDClassifier": "needs torch and opacus, see tests/defenses/test_dp_sgd.py",
     "DisparityTest": "takes Records or a table of rounds, see tests/disparity",
+    "Exposure": "takes sequences of tokens, see tests/auditing/test_exposure.py",
     "GradientStatistics": "takes Records, see the tests of transformers below",
+    "MarginalSynthesizer": "takes Records, see tests/shadow/test_synthesis.py",
+    "ModelBasedSynthesizer": "takes Records, see tests/shadow/test_synthesis.py",
+    "NGramModel": "takes sequences of tokens, see tests/auditing/test_sequences.py",
+    "NoisyRecords": "takes Records, see tests/shadow/test_synthesis.py",
+    "PrivacyLoss": "takes three tables, see tests/synthetic/test_privacy_loss.py",
     "Signals": "takes Records, see the tests of transformers below",
     "CallableVictim": "a function given by the user makes its answers: it does not learn in fit",
 }
@@ -289,6 +302,12 @@ EXAMPLES = {
     for name in skmia.defenses.__all__
     if name.endswith("Defense")
 }
+EXAMPLES["NonSphericalGaussianMechanism"] = NonSphericalGaussianMechanism(widths=1.0)
+EXAMPLES["SyntheticDistance"] = SyntheticDistance(KernelDensity())
+# The number of sub-models is no part of the contract, and the default takes many times as long.
+EXAMPLES["EpsilonAudit"] = EpsilonAudit(n_trials=4)
+EXAMPLES["SELENADefense"].set_params(n_estimators=4, n_left_out=2)
+EXAMPLES["SoftLabelDefense"].set_params(n_estimators=4, n_left_out=2)
 
 
 def find_public_estimators():
@@ -327,6 +346,15 @@ def test_the_tags_say_who_takes_a_matrix():
         assert not one().__sklearn_tags__().input_tags.two_d_array
 
 
+@pytest.fixture
+def frozen_objects():
+    """Spare the collections of garbage, which statsmodels starts at each test, what is there."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("frozen_objects")
 @pytest.mark.parametrize(
     "estimator", find_estimators_of_matrices(), ids=lambda estimator: type(estimator).__name__
 )

@@ -1,6 +1,6 @@
 """The Fisher-Rao score of out-of-distribution detection, for membership."""
 
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 from scipy.special import softmax
@@ -8,7 +8,7 @@ from scipy.special import softmax
 from ..utils._sklearn import Interval
 from ._layer_distance import LayerDistanceAttack
 
-_N_STEPS, _RATE = 1000, 0.01
+_RATE = 0.01
 
 
 def distance_of_distributions(p, q):
@@ -26,18 +26,28 @@ def distance_of_normals(first, second, std):
     return 2 * np.sqrt(2) * np.linalg.norm(np.arcsinh(scaled), axis=-1)
 
 
-def find_centroid(p, start, temperature):
-    """Logits whose distribution has the smallest mean distance to the rows of p, by Adam."""
+def find_centroids(p, group, start, temperature, max_iter):
+    """Logits whose distributions have the smallest mean distance to the rows of p, group by group.
+
+    Groups are numbered 0, 1, ..., and none is empty; ``start`` has a row for each. They share the
+    steps of Adam, but nothing else.
+    """
+    order = np.argsort(group, kind="stable")
+    root_p, group = np.sqrt(p[order]), group[order]
+    begins = np.flatnonzero(np.diff(group, prepend=-1))
+    scale = 2 * temperature * np.bincount(group)[:, None]
     logits = start.astype(float)
     first, second = np.zeros_like(logits), np.zeros_like(logits)
-    root_p = np.sqrt(p)
-    for step in range(1, _N_STEPS + 1):
-        q = softmax(logits / temperature)
-        overlap = root_p @ np.sqrt(q)
+    for step in range(1, max_iter + 1):
+        scaled = logits / temperature
+        root_q = np.exp((scaled - scaled.max(axis=1, keepdims=True)) / 2)
+        root_q /= np.sqrt(np.einsum("ij,ij->i", root_q, root_q))[:, None]
+        overlap = np.einsum("ij,ij->i", root_p, root_q[group])
         # d = 2 arccos(overlap); the slope of the overlap in the logits follows from the softmax.
         outer = -2 / np.sqrt(np.maximum(1 - overlap**2, 1e-12))
-        slope = (root_p.T @ outer) * np.sqrt(q) - q * (outer @ overlap)
-        slope /= 2 * temperature * len(p)
+        pull = np.add.reduceat(outer[:, None] * root_p, begins, axis=0)
+        push = np.add.reduceat(outer * overlap, begins)[:, None]
+        slope = root_q * (pull - root_q * push) / scale
         first = 0.9 * first + 0.1 * slope
         second = 0.999 * second + 0.001 * slope**2
         change = first / (1 - 0.9**step) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
@@ -65,6 +75,8 @@ class FisherRaoAttack(LayerDistanceAttack):
         reads all but the last. The logits are always read.
     temperature : float, default=1.0
         Divides the logits.
+    max_iter : int, default=1000
+        Number of steps of Adam that look for the centroids of the class probabilities.
     cross_fit : bool, default=True
         Whether the weights of the layers are learned from distances to other records, and records
         given to ``fit`` are scored by what was learned from the other folds. With False such
@@ -120,6 +132,7 @@ class FisherRaoAttack(LayerDistanceAttack):
         **LayerDistanceAttack._parameter_constraints,
         "layers": [list, tuple, None],
         "temperature": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
     def __init__(
@@ -128,6 +141,7 @@ class FisherRaoAttack(LayerDistanceAttack):
         *,
         layers=None,
         temperature=1.0,
+        max_iter=1000,
         cross_fit=True,
         cv=5,
         random_state=None,
@@ -135,6 +149,7 @@ class FisherRaoAttack(LayerDistanceAttack):
         self.victim = victim
         self.layers = layers
         self.temperature = temperature
+        self.max_iter = max_iter
         self.cross_fit = cross_fit
         self.cv = cv
         self.random_state = random_state
@@ -152,9 +167,10 @@ class FisherRaoAttack(LayerDistanceAttack):
         if is_last:
             p = softmax(values / self.temperature, axis=1)
             centroids = np.eye(p.shape[1])  # where they start, and stay without records
-            for label in np.unique(labels):
-                own = p[labels == label]
-                centroids[label] = find_centroid(own, centroids[label], self.temperature)
+            found, group = np.unique(labels, return_inverse=True)
+            centroids[found] = find_centroids(
+                p, group, centroids[found], self.temperature, self.max_iter
+            )
             return softmax(centroids / self.temperature, axis=1)
         classes, position = np.unique(labels, return_inverse=True)
         means = np.array([values[position == k].mean(axis=0) for k in range(len(classes))])

@@ -12,7 +12,7 @@ from skmia.attacks import FisherRaoAttack, MahalanobisAttack
 from skmia.attacks._fisher_rao import (
     distance_of_distributions,
     distance_of_normals,
-    find_centroid,
+    find_centroids,
 )
 from skmia.attacks._mahalanobis import ClassGaussians
 from skmia.victims import open_white_box
@@ -63,7 +63,8 @@ def test_the_distance_of_normals_is_the_length_of_the_geodesic():
 
 def test_no_other_logits_are_nearer_than_the_centroid():
     p = RNG.dirichlet([5.0, 2.0, 1.0], size=80)
-    centroid = find_centroid(p, np.array([1.0, 0, 0]), 1.0)
+    start = np.array([[1.0, 0, 0]])
+    centroid = find_centroids(p, np.zeros(80, dtype=int), start, 1.0, max_iter=1000)[0]
 
     def mean_distance(logits):
         q = np.exp(logits) / np.exp(logits).sum()
@@ -72,6 +73,23 @@ def test_no_other_logits_are_nearer_than_the_centroid():
     best = mean_distance(centroid)
     for _ in range(200):
         assert mean_distance(centroid + 0.1 * RNG.normal(size=3)) > best - 1e-6
+
+
+def test_centroids_of_several_groups_are_found_as_if_alone():
+    p, group = RNG.dirichlet([3.0, 2.0, 1.0, 1.0], size=60), RNG.integers(3, size=60)
+    start = np.eye(4)[[2, 0, 1]]
+    alone = [
+        find_centroids(p[group == k], np.zeros(sum(group == k), dtype=int), start[[k]], 2.0, 300)[0]
+        for k in range(3)
+    ]
+    np.testing.assert_allclose(find_centroids(p, group, start, 2.0, 300), alone, atol=1e-6)
+
+
+def test_the_first_step_to_a_centroid_has_the_length_of_the_rate():
+    # Whatever the slope, Adam begins with a step of .01 in each coordinate, here towards p.
+    p, start = np.array([[0.6, 0.3, 0.1]]), np.array([[0.0, 1.0, 0.0]])
+    moved = find_centroids(p, np.zeros(1, dtype=int), start, 1.0, max_iter=1)
+    np.testing.assert_allclose(moved - start, [[0.01, -0.01, -0.01]], rtol=1e-5)
 
 
 @pytest.fixture(scope="module")
