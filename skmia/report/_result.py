@@ -123,7 +123,7 @@ class AuditResult:
 
     @property
     def verdict(self):
-        return find_verdict(self.results, self.settings["confidence_level"])
+        return find_verdict(self.results, self.settings["confidence_level"], self.baseline)
 
     def to_frame(self):
         """The numbers as a table with one row for each attack, group and metric.

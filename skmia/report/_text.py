@@ -27,7 +27,35 @@ def format_auc(estimate, low, high):
     return f"{estimate:.3f} [{low:.3f}, {high:.3f}]"
 
 
-def find_verdict(frame, confidence_level):
+LEAK, NONE, SHIFT, UNKNOWN = "leak", "none", "shift", "unknown"
+
+
+def find_evidence(frame, baseline):
+    """What an audit may be taken for.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The numbers of the audit.
+    baseline : Interval or None
+        AUC without the victim.
+
+    Returns
+    -------
+    evidence : {"leak", "none", "shift", "unknown"}
+        Attacks tell members from others; do not; do, and so does a model of the records alone; or
+        could not be measured.
+    """
+    aucs = frame[(frame["metric"] == "auc") & (frame["scope"] == OVERALL)]
+    aucs = aucs[aucs["status"] == OK]
+    if aucs.empty:
+        return UNKNOWN
+    if not ((aucs["low"] > 0.5) | (aucs["high"] < 0.5)).any():
+        return NONE
+    return LEAK if baseline is None or baseline[1] <= 0.5 else SHIFT
+
+
+def find_verdict(frame, confidence_level, baseline):
     """One sentence on what the audit found, which says no more than the numbers do.
 
     Parameters
@@ -36,6 +64,8 @@ def find_verdict(frame, confidence_level):
         The numbers of the audit.
     confidence_level : float
         Of their intervals.
+    baseline : Interval or None
+        AUC without the victim.
 
     Returns
     -------
@@ -43,9 +73,17 @@ def find_verdict(frame, confidence_level):
     """
     aucs = frame[frame["metric"] == "auc"]
     overall = aucs[(aucs["scope"] == OVERALL) & (aucs["status"] == OK)]
-    if overall.empty:
+    evidence = find_evidence(frame, baseline)
+    if evidence == UNKNOWN:
         return "There are too few members or non-members to measure anything."
     best = overall.loc[overall["estimate"].idxmax()]
+    if evidence == SHIFT:
+        return (
+            "Members and non-members differ by themselves: without the victim a model of the "
+            f"records tells them apart with AUC {format_auc(*baseline)}. So the AUC of "
+            f"{best['attack']}, {format_auc(*best[_INTERVAL])}, is no evidence of leakage; draw both "
+            "from one population."
+        )
     if best["low"] > 0.5:
         strongest = f", the strongest of {len(overall)} attacks," if len(overall) > 1 else ""
         return (

@@ -29,7 +29,7 @@ def auc_frame(*rows):
 
 def test_verdict_without_evidence_claims_no_absence():
     frame = auc_frame(["a", "overall", "all", 0.51, 0.49, 0.53])
-    verdict = find_verdict(frame, 0.95)
+    verdict = find_verdict(frame, 0.95, None)
     assert "No attack found evidence of leakage" in verdict
     assert "no proof of its absence" in verdict
 
@@ -40,12 +40,12 @@ def test_verdict_counts_groups_that_stand_out():
         ["a", "race", "x", 0.60, 0.55, 0.65],
         ["a", "race", "y", 0.50, 0.45, 0.55],
     )
-    assert "1 of 2 intervals of single groups lie above 0.5" in find_verdict(frame, 0.95)
+    assert "1 of 2 intervals of single groups lie above 0.5" in find_verdict(frame, 0.95, None)
 
 
 def test_verdict_on_an_attack_that_is_turned_round():
     frame = auc_frame(["a", "overall", "all", 0.3, 0.2, 0.4])
-    assert "sign turned round" in find_verdict(frame, 0.95)
+    assert "sign turned round" in find_verdict(frame, 0.95, None)
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,14 @@ from importlib.resources import files
 import pandas as pd
 
 from ...utils._optional import import_optional
-from .._measure import COLUMNS, NOT_RESOLVABLE, OK, OVERALL, TOO_FEW
-from .._text import column_name, describe_baseline, describe_performance, format_cell
+from .._measure import COLUMNS, NOT_RESOLVABLE, OK, TOO_FEW
+from .._text import (
+    column_name,
+    describe_baseline,
+    describe_performance,
+    find_evidence,
+    format_cell,
+)
 from ._figure import draw_roc
 
 _FEWEST_FALSE = 10
@@ -55,8 +61,7 @@ def _describe(document):
     return {
         "overall": parts[0],
         "groups": parts[1:],
-        "evidence": _find_evidence(frame),
-        "shift": bool(baseline and baseline["low"] > 0.5),
+        "evidence": find_evidence(frame, interval),
         "performance": describe_performance(document["performance"]),
         "baseline": describe_baseline(interval),
         "roc": draw_roc(document.get("curves", [])),
@@ -65,15 +70,6 @@ def _describe(document):
         "fewest_false": _FEWEST_FALSE,
         "level": f"{100 * document['settings']['confidence_level']:g}%",
     }
-
-
-def _find_evidence(frame):
-    """What colours the verdict: "leak", "none" or "unknown"."""
-    aucs = frame[(frame["metric"] == "auc") & (frame["scope"] == OVERALL)]
-    known = aucs[aucs["status"] == OK]
-    if known.empty:
-        return "unknown"
-    return "leak" if (known["low"] > 0.5).any() or (known["high"] < 0.5).any() else "none"
 
 
 def _describe_part(part):
