@@ -47,7 +47,7 @@ clean: ## remove environments, caches and build products
 		.pytest_cache .ruff_cache .hypothesis .coverage htmlcov
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-tested_extras = dask,dp,plot,skops,test,torch,xgboost
+tested_extras = dask,dp,plot,report,skops,test,torch,xgboost
 # A process of one thread on each processor; threads in them would wait for each other.
 workers = --numprocesses auto --dist worksteal
 one_thread = OMP_NUM_THREADS=1
@@ -63,7 +63,7 @@ $(1)/bin/python -m pip install --quiet $(2)
 endef
 
 .venv/audit.stamp: pyproject.toml constraints.txt .venv/bin/python
-	$(call install,.venv,-c constraints.txt -e ".[plot]")
+	$(call install,.venv,-c constraints.txt -e ".[plot,report]")
 
 .venv/lint.stamp: pyproject.toml constraints.txt .venv/bin/python
 	$(call install,.venv,-c constraints.txt -e ".[lint]")

@@ -81,8 +81,8 @@ def find_verdict(frame, confidence_level, baseline):
         return (
             "Members and non-members differ by themselves: without the victim a model of the "
             f"records tells them apart with AUC {format_auc(*baseline)}. So the AUC of "
-            f"{best['attack']}, {format_auc(*best[_INTERVAL])}, is no evidence of leakage; draw both "
-            "from one population."
+            f"{best['attack']}, {format_auc(*best[_INTERVAL])}, is no evidence of leakage; draw "
+            "both from one population."
         )
     if best["low"] > 0.5:
         strongest = f", the strongest of {len(overall)} attacks," if len(overall) > 1 else ""
