@@ -93,6 +93,6 @@ def find_standard_error(shares, edges):
     rows, neighbors = (np.concatenate(ends) for ends in zip(*edges))
     n = len(shares)
     graph = sparse.coo_array((np.ones(len(rows)), (rows, neighbors)), shape=(n, n)).tocsr()
-    graph = (graph + graph.T + graph @ graph.T + sparse.eye_array(n)).astype(bool)
+    graph = (graph + graph.T + graph @ graph.T + sparse.csr_array(sparse.eye(n))).astype(bool)
     # Few rows can give a negative sum; the shares by themselves are then the better guess.
     return float(np.sqrt(max(shares @ (graph @ shares), shares @ shares)))
