@@ -111,8 +111,11 @@ if not FAST:
         "gradient norm": ("weights", ThresholdAttack(victim, signal="gradient_norm_w")),
         "gradient statistics": ("members, weights", GradientAttack(victim, random_state=0)),
         "layer outputs": ("members, weights", LayerOutputsAttack(victim, random_state=0)),
-        "white-box (Nasr)": ("members, weights", WhiteBoxAttack(victim, random_state=0)),
-        "ensemble": ("members, weights", EnsembleAttack(victim, random_state=0)),
+        "ensemble": ("members, weights", EnsembleAttack(victim, max_iter=50, cv=2, random_state=0)),
+        "white-box (Nasr)": (
+            "members, weights",
+            WhiteBoxAttack(victim, max_iter=10, cv=2, random_state=0),
+        ),
     }
 
 

@@ -5,6 +5,7 @@ from ._adversarial_accuracy import (
     NearestNeighborAdversarialAccuracy,
     nearest_neighbor_adversarial_accuracy,
 )
+from ._gan import DPWassersteinGAN, RareClassRate, rare_class_rate
 from ._generator_attack import GeneratorAttack
 from ._gower import GowerEncoder
 from ._privacy_loss import PrivacyLoss
@@ -12,10 +13,13 @@ from ._synthetic_distance import SyntheticDistance
 
 __all__ = [
     "AdversarialAccuracy",
+    "DPWassersteinGAN",
     "GeneratorAttack",
     "GowerEncoder",
     "NearestNeighborAdversarialAccuracy",
     "PrivacyLoss",
+    "RareClassRate",
     "SyntheticDistance",
     "nearest_neighbor_adversarial_accuracy",
+    "rare_class_rate",
 ]

@@ -1,0 +1,79 @@
+"""Whether a generator has forgotten a rare class."""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import column_or_1d
+
+from ...metrics import clopper_pearson
+
+
+class RareClassRate(NamedTuple):
+    """How often a rare class is among real and among synthetic rows.
+
+    Attributes
+    ----------
+    label : object
+        The class.
+    real : float
+        Its share of the real rows.
+    synthetic : float
+        Its share of the synthetic rows; far below that of the real ones where the generator has
+        collapsed to common classes.
+    low, high : float
+        Confidence limits of the synthetic share, for the generator rather than these rows.
+    """
+
+    label: object
+    real: float
+    synthetic: float
+    low: float
+    high: float
+
+
+def rare_class_rate(y, y_synthetic, *, label=None, confidence_level=0.95):
+    """Share of a rare class among synthetic rows, beside that among real ones.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+        Classes of real rows.
+    y_synthetic : array-like of shape (n_synthetic,)
+        Classes of synthetic rows.
+    label : object, default=None
+        The class; None takes the rarest one of `y`, the first in order among equals.
+    confidence_level : float, default=0.95
+        Of the interval (Clopper-Pearson), in (0, 1).
+
+    Returns
+    -------
+    rate : RareClassRate
+
+    Raises
+    ------
+    ValueError
+        When there are no rows, or no real row has the label.
+
+    See Also
+    --------
+    DPWassersteinGAN : A generator.
+
+    Examples
+    --------
+    >>> from skmia.synthetic import rare_class_rate
+    >>> rate = rare_class_rate([0, 0, 0, 1], [0] * 98 + [1] * 2)
+    >>> int(rate.label), rate.real, rate.synthetic, round(rate.high, 3)
+    (1, 0.25, 0.02, 0.07)
+    """
+    y, y_synthetic = column_or_1d(y), column_or_1d(y_synthetic)
+    for name, values in (("y", y), ("y_synthetic", y_synthetic)):
+        if len(values) == 0:
+            raise ValueError(f"{name} must hold at least 1 row; got 0.")
+    if label is None:
+        labels, counts = np.unique(y, return_counts=True)
+        label = labels[counts.argmin()]
+    elif not np.any(y == label):
+        raise ValueError(f"label must be a class of y; got {label!r}.")
+    count, n = int(np.sum(y_synthetic == label)), len(y_synthetic)
+    low, high = clopper_pearson(count, n, confidence_level=confidence_level)
+    return RareClassRate(label, float(np.mean(y == label)), count / n, float(low), float(high))

@@ -1,0 +1,159 @@
+"""Training a generator against a critic of which every step is covered by noise."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...utils._optional import import_optional
+from ._bounds import gradient_bounds
+from ._critic import (
+    clipped_gradient,
+    flat_gradient,
+    layers_of,
+    make_critic,
+    make_generator,
+    penalise,
+)
+from ._noise import share_noise, unit_scales
+from ._penalty import penalty_bounds
+
+
+class Plan(NamedTuple):
+    """How a generator is trained."""
+
+    critic_layers: tuple
+    generator_layers: tuple
+    negative_slope: float
+    n_latent: int
+    batch_size: int
+    n_critic: int
+    max_iter: int
+    learning_rate: float
+    penalty: float
+    max_weight: float | None
+    privacy: str | None
+    noise: str
+    penalty_bound: str
+    noise_multiplier: float
+    max_grad_norm: float
+
+
+class Training:
+    """A generator and its critic in training on rows of [0, 1]^d.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_features)
+        Real rows, the only thing here that is private.
+    plan : Plan
+        The settings.
+    """
+
+    def __init__(self, rows, plan):
+        torch = import_optional("torch", "torch")
+        self.rows, self.plan = torch.tensor(rows), plan
+        n_features = rows.shape[1]
+        self.critic = make_critic(n_features, plan.critic_layers, plan.negative_slope)
+        self.generator = make_generator(plan.n_latent, plan.generator_layers, n_features)
+        self._optimizers = [
+            torch.optim.Adam(module.parameters(), lr=plan.learning_rate, betas=(0.5, 0.9))
+            for module in (self.critic, self.generator)
+        ]
+        self.history = []
+
+    def run(self, count_step):
+        """Train; ``count_step`` is called once for each look at the real rows."""
+        self._limit_weights()
+        for _ in range(self.plan.max_iter):
+            for _ in range(self.plan.n_critic):
+                self.step_critic()
+                count_step()
+            self.step_generator()
+        for optimizer in self._optimizers:  # what is left of the last step
+            optimizer.zero_grad(set_to_none=True)
+
+    def step_critic(self):
+        """One step of the critic on a Poisson sample of the real rows."""
+        torch = import_optional("torch", "torch")
+        lot = min(self.plan.batch_size, len(self.rows))
+        coins = torch.rand(len(self.rows), dtype=torch.float64)
+        real = self.rows[coins < lot / len(self.rows)]
+        gradient = self._release(real)
+        if self.plan.privacy != "clipping":  # where each real row brings a made-up one with it
+            gradient += flat_gradient(self.critic(self._draw(lot)).sum(), self.critic)
+        optimizer = self._optimizers[0]
+        parts = gradient.split([one.numel() for one in self.critic.parameters()])
+        for parameter, part in zip(self.critic.parameters(), parts, strict=True):
+            parameter.grad = part.view_as(parameter) / lot
+        optimizer.step()
+        self._limit_weights()
+
+    def step_generator(self):
+        """One step of the generator, which sees no real row."""
+        optimizer = self._optimizers[1]
+        optimizer.zero_grad()
+        made = self.generator(self._draw_latent(min(self.plan.batch_size, len(self.rows))))
+        (-self.critic(made).mean()).backward()
+        optimizer.step()
+
+    def _draw_latent(self, n):
+        torch = import_optional("torch", "torch")
+        return torch.randn(n, self.plan.n_latent, dtype=torch.float64)
+
+    def _draw(self, n):
+        torch = import_optional("torch", "torch")
+        with torch.no_grad():
+            return self.generator(self._draw_latent(n))
+
+    def _release(self, real):
+        """Sum of the gradients of real rows and of their penalties, with noise."""
+        torch = import_optional("torch", "torch")
+        plan = self.plan
+        scales = self._plan_noise()
+        # Each real row gets a made-up one, between which and itself the penalty is taken.
+        made = self._draw(len(real))
+        mixed = torch.lerp(made, real, torch.rand(len(real), 1).double())
+        if plan.privacy == "clipping":
+            total = clipped_gradient(
+                self.critic, real, made, mixed, plan.penalty, plan.max_grad_norm
+            )
+        else:
+            loss = plan.penalty * penalise(self.critic, mixed) - self.critic(real).sum()
+            total = flat_gradient(loss, self.critic)
+        return total if scales is None else total + torch.tensor(scales) * torch.randn_like(total)
+
+    def _plan_noise(self):
+        """Standard deviation of the noise on each component of the sum; None without noise."""
+        plan = self.plan
+        if plan.privacy is None:
+            return None
+        if plan.privacy == "clipping":
+            n = sum(one.numel() for one in self.critic.parameters())
+            bounds, scales = (plan.max_grad_norm, np.nan), np.full(n, float(plan.max_grad_norm))
+        else:
+            answer, penalty = self._bound()
+            scales = share_noise(*(unit_scales(one, plan.noise) for one in (answer, penalty)))
+            bounds = np.linalg.norm(answer), np.linalg.norm(penalty)
+        scales = plan.noise_multiplier * scales
+        lot = min(plan.batch_size, len(self.rows))
+        self.history.append((*bounds, np.linalg.norm(scales) / lot))
+        return scales
+
+    def _bound(self):
+        """The most that a row changes each component of the two sums, from the weights alone."""
+        weights, biases = layers_of(self.critic)
+        ends = gradient_bounds(weights, biases, self.plan.negative_slope)
+        answer = [np.maximum(abs(low), abs(high)).ravel() for low, high in ends]
+        penalty = [np.zeros_like(one) for one in answer]
+        # A bound on the norm of a layer is that of a vector of equal components: what counts are
+        # sums of squares over the layer, which has the same noise throughout.
+        for layer, bound in enumerate(penalty_bounds(weights, self.plan.penalty_bound)):
+            penalty[2 * layer][:] = self.plan.penalty * bound / np.sqrt(weights[layer].size)
+        return np.concatenate(answer), np.concatenate(penalty)
+
+    def _limit_weights(self):
+        torch = import_optional("torch", "torch")
+        if self.plan.max_weight is not None:
+            with torch.no_grad():
+                for parameter in self.critic.parameters():
+                    parameter.clamp_(-self.plan.max_weight, self.plan.max_weight)

@@ -1,0 +1,278 @@
+"""The private generator: what it releases, what that is said to cost, and what it learns."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skmia import Records
+from skmia.synthetic import GeneratorAttack
+from skmia.synthetic._gan import DPWassersteinGAN, rare_class_rate
+from skmia.synthetic._gan._noise import share_noise, unit_scales
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("opacus")
+
+from skmia.synthetic._gan._critic import clipped_gradient, flat_gradient, penalise  # noqa: E402
+from skmia.synthetic._gan._training import Plan, Training  # noqa: E402
+
+X = np.random.default_rng(0).beta(2, 5, size=(60, 3))
+QUICK = {"max_iter": 2, "n_critic": 2, "batch_size": 20, "critic_layers": (5,), "random_state": 0}
+SHAPES = ["spherical", "proportional", "minimum_trace"]
+
+
+def make_plan(**settings):
+    defaults = {
+        "critic_layers": (6, 5),
+        "generator_layers": (8,),
+        "negative_slope": 0.2,
+        "n_latent": 4,
+        "batch_size": 20,
+        "n_critic": 2,
+        "max_iter": 3,
+        "learning_rate": 0.05,
+        "penalty": 2.0,
+        "max_weight": None,
+        "privacy": "bounds",
+        "noise": "minimum_trace",
+        "penalty_bound": "spectral",
+        "noise_multiplier": 1.5,
+        "max_grad_norm": 0.7,
+    }
+    return Plan(**{**defaults, **settings})
+
+
+CHECKED = [
+    DPWassersteinGAN(-1e3, 1e3, noise_multiplier=1.0, **QUICK),
+    DPWassersteinGAN(-1e3, 1e3, noise_multiplier=1.0, privacy="clipping", **QUICK),
+    DPWassersteinGAN(-1e3, 1e3, privacy=None, **QUICK),
+]
+
+
+@parametrize_with_checks(CHECKED)
+def test_it_is_an_ordinary_estimator(estimator, check):
+    check(estimator)
+
+
+# The noise
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_scales_have_the_noise_multiplier_one(shape):
+    widths = np.random.default_rng(0).gamma(0.5, size=40)
+    widths[::7] = 0
+    scales = unit_scales(widths, shape)
+    assert_array_equal(scales == 0, widths == 0)
+    used = widths > 0
+    assert_allclose(np.sum((widths[used] / scales[used]) ** 2), 1)
+
+
+def test_sums_of_variances():
+    widths = np.array([0.1, 1.0, 5.0])
+    spherical, proportional, least = (np.sum(unit_scales(widths, one) ** 2) for one in SHAPES)
+    assert_allclose(spherical, 3 * np.sum(widths**2))
+    assert_allclose(proportional, spherical)
+    assert_allclose(least, 6.1**2)
+    rng = np.random.default_rng(0)
+    for _ in range(1000):
+        scales = rng.gamma(1, size=3)
+        scales *= np.linalg.norm(widths / scales)  # now of the noise multiplier 1
+        assert np.sum(scales**2) >= least - 1e-9
+
+
+def test_two_releases_share_the_noise_in_the_best_way():
+    first, second = np.array([1.0, 2.0]), np.array([4.0, 0.0])
+    found = np.sum(share_noise(first, second) ** 2)
+    shares = np.linspace(0.001, 0.999, 2001)  # of 1 / z**2 that the first release takes
+    traces = np.sum(first**2) / shares + np.sum(second**2) / (1 - shares)
+    assert_allclose(found, traces.min(), rtol=1e-5)
+    assert_allclose(found, (np.sqrt(5) + 4) ** 2)
+    assert_array_equal(share_noise(first, np.zeros(2)), first)
+    assert_array_equal(share_noise(np.zeros(2), first), first)
+
+
+@pytest.mark.parametrize("penalty_bound", ["spectral", "frobenius"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_no_row_moves_a_step_by_more_than_its_noise_allows(shape, penalty_bound):
+    plan = make_plan(noise=shape, penalty_bound=penalty_bound, noise_multiplier=1.0)
+    torch.manual_seed(0)
+    training = Training(X, plan)
+    rng = np.random.default_rng(1)
+    for _ in range(10):
+        training.step_critic()
+        scales = training._plan_noise()
+        for row, made in zip(*rng.random((2, 30, 1, 3)).round(1), strict=True):
+            share = rng.random()
+            mixed = torch.tensor(share * row + (1 - share) * made)
+            loss = plan.penalty * penalise(training.critic, mixed)
+            loss = loss - training.critic(torch.tensor(row)).sum()
+            change = flat_gradient(loss, training.critic).numpy()
+            assert (change[scales == 0] == 0).all()
+            assert np.linalg.norm(change[scales > 0] / scales[scales > 0]) <= 1
+
+
+@pytest.mark.parametrize("privacy", ["bounds", "clipping"])
+def test_a_step_on_no_row_releases_noise_of_the_planned_size(privacy):
+    torch.manual_seed(0)
+    training = Training(X, make_plan(privacy=privacy, critic_layers=(3,)))
+    nobody = training.rows[:0]
+    released = np.array([training._release(nobody).numpy() for _ in range(1000)])
+    scales = training._plan_noise()
+    if privacy == "clipping":
+        assert_array_equal(scales, 1.5 * 0.7)
+    # The standard error of a standard deviation is a share (2 n)**-0.5 of it.
+    assert_allclose(released.std(axis=0), scales, rtol=4.5 / np.sqrt(2000), atol=1e-12)
+    assert (abs(released.mean(axis=0)) <= 4.5 * scales / np.sqrt(1000)).all()
+
+
+def test_clipping_is_row_by_row():
+    torch.manual_seed(0)
+    critic = Training(X, make_plan()).critic
+    real, made, mixed = torch.tensor(X.reshape(3, 20, 3))
+    alone = []
+    for row in range(20):
+        loss = (critic(made[[row]]) - critic(real[[row]])).sum() + 2 * penalise(
+            critic, mixed[[row]]
+        )
+        alone.append(flat_gradient(loss, critic).numpy())
+    middle = np.median([np.linalg.norm(one) for one in alone])  # some are clipped and some not
+    expected = sum(one * min(1, middle / np.linalg.norm(one)) for one in alone)
+    found = clipped_gradient(critic, real, made, mixed, 2, float(middle))
+    assert_allclose(found.numpy(), expected, atol=1e-12)
+
+
+def test_a_critic_without_slope_has_finite_gradients():
+    training = Training(X, make_plan(penalty=1.0))
+    with torch.no_grad():
+        for parameter in training.critic.parameters():
+            parameter.zero_()
+    rows = training.rows[:5]
+    clipped = clipped_gradient(training.critic, rows, rows, rows, 1.0, 0.5)
+    plain = flat_gradient(penalise(training.critic, rows), training.critic)
+    assert not clipped.any() and not plain.any()
+
+
+def test_the_first_bounds_are_the_same_for_any_rows():
+    gan = DPWassersteinGAN(noise_multiplier=1.0, **QUICK).set_params(max_iter=1, n_critic=1)
+    first, second = (gan.fit(rows).history_ for rows in (X, np.ones_like(X)))
+    assert_array_equal(first, second)
+    assert len(first) == 1 and (first.to_numpy() > 0).all()
+
+
+# The account
+
+
+@pytest.mark.parametrize("privacy", ["bounds", "clipping"])
+def test_epsilon_of_steps_that_see_all_rows(privacy):
+    gan = DPWassersteinGAN(noise_multiplier=3.0, privacy=privacy, **QUICK)
+    gan.set_params(batch_size=1000, target_delta=1e-4).fit(X)
+    orders = np.arange(1.01, 200, 0.01)
+    spent = gan.n_steps_ * orders / (2 * 3.0**2)
+    spent += np.log1p(-1 / orders) - np.log(1e-4 * orders) / (orders - 1)
+    assert gan.sample_rate_ == 1 and gan.n_steps_ == 4
+    assert_allclose(gan.epsilon_, spent.min(), rtol=1e-3)
+
+
+def test_a_target_is_reached_and_not_exceeded():
+    gan = DPWassersteinGAN(target_epsilon=2.0, **QUICK).fit(X)
+    assert 1.9 < gan.epsilon_ <= 2
+    assert gan.delta_ == 0.1 / 60
+
+
+def test_the_other_accountant_finds_less():
+    gan = DPWassersteinGAN(noise_multiplier=2.0, **QUICK)
+    loose, tight = (gan.set_params(accountant=one).fit(X).epsilon_ for one in ("rdp", "prv"))
+    assert loose / 2 < tight < loose
+
+
+@pytest.mark.parametrize("settings", [{"privacy": None}, {"noise_multiplier": 0}])
+def test_without_noise_there_is_no_promise(settings):
+    assert DPWassersteinGAN(**settings, **QUICK).fit(X).epsilon_ == np.inf
+
+
+# What it learns
+
+
+def test_without_noise_it_learns_where_rows_lie():
+    rng = np.random.default_rng(0)
+    center = np.where(rng.random((1000, 1)) < 0.3, 0.2, 0.8)
+    rows = np.clip(center + 0.05 * rng.normal(size=(1000, 2)), 0, 1)
+    gan = DPWassersteinGAN(
+        privacy=None,
+        critic_layers=(16,),
+        learning_rate=5e-3,
+        max_iter=150,
+        penalty=0.3,
+        random_state=0,
+    )
+    made = gan.fit(rows).sample(2000, random_state=0)
+    # Without training all rows lie about (0.5, 0.5).
+    assert np.corrcoef(made.T)[0, 1] > 0.8
+    assert 0.2 < np.mean(made[:, 0] < 0.35) < 0.4
+    assert 0.6 < np.mean(made[:, 0] > 0.65) < 0.8
+
+
+def test_rows_come_in_the_ranges_given():
+    lower, upper = [0, -5, 7], [1, 5, 7]
+    rows = lower + X * np.subtract(upper, lower)
+    gan = DPWassersteinGAN(lower, upper, noise_multiplier=1.0, **QUICK).fit(rows)
+    made = gan.sample(50, random_state=3)
+    assert ((lower <= made) & (made <= upper)).all()
+    assert (made[:, 2] == 7).all()
+    assert_array_equal(made, gan.sample(50, random_state=3))
+    assert not np.array_equal(gan.sample(50), gan.sample(50))
+    unit = DPWassersteinGAN(noise_multiplier=1.0, **QUICK).fit(X * [1, 1, 0])
+    assert_allclose(made, lower + unit.sample(50, random_state=3) * np.subtract(upper, lower))
+
+
+def test_weights_stay_within_their_limit():
+    gan = DPWassersteinGAN(noise_multiplier=1.0, max_weight=0.05, **QUICK).fit(X)
+    assert max(abs(one).max().item() for one in gan.critic_.parameters()) == 0.05
+
+
+def test_it_can_be_attacked():
+    gan = DPWassersteinGAN(noise_multiplier=1.0, **QUICK).fit(X[:30])
+    records = Records(X, np.zeros(60))
+    attack = GeneratorAttack(FrozenEstimator(gan), random_state=0).fit(records)
+    assert np.isfinite(attack.score_samples(records)).all()
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ({}, "Give one of target_epsilon and noise_multiplier; got neither"),
+        ({"noise_multiplier": 1, "target_epsilon": 1}, "got both"),
+        ({"privacy": None, "noise_multiplier": 1}, "privacy=None takes neither"),
+        ({"upper": 0.1, "privacy": None}, r"Row 0 has .* in column 0, outside its range"),
+        ({"upper": [1, -1, 1], "privacy": None}, "got 0.0 and -1.0 in column 1"),
+        ({"critic_layers": (), "privacy": None}, r"critic_layers must be widths .* got \(\)"),
+        ({"generator_layers": (3.5,), "privacy": None}, "integers above 0"),
+    ],
+)
+def test_what_cannot_be_is_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        DPWassersteinGAN(**{**QUICK, **settings}).fit(X)
+
+
+@pytest.mark.parametrize("n_samples", [0, -1, 2.5])
+def test_numbers_of_samples_are_checked(n_samples):
+    with pytest.raises(ValueError, match="n_samples must be an integer of at least 1"):
+        DPWassersteinGAN(privacy=None, **QUICK).fit(X).sample(n_samples)
+
+
+# Rare classes
+
+
+def test_rate_of_a_rare_class():
+    rate = rare_class_rate(["a"] * 9 + ["b"], ["a"] * 100)
+    assert rate[:3] == ("b", 0.1, 0.0)
+    assert_allclose(rate[3:], (0, 1 - 0.025**0.01))
+    assert rare_class_rate([0, 1, 1], [0, 0, 1], label=1)[1:3] == (2 / 3, 1 / 3)
+
+
+def test_rates_of_nothing_are_refused():
+    with pytest.raises(ValueError, match="y_synthetic must hold at least 1 row"):
+        rare_class_rate([0, 1], [])
+    with pytest.raises(ValueError, match="label must be a class of y; got 2"):
+        rare_class_rate([0, 1], [0], label=2)
