@@ -47,6 +47,8 @@ clean: ## remove environments, caches and build products
 		.pytest_cache .ruff_cache .hypothesis .coverage htmlcov
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
+# In a variable, as a comma parts the arguments of a call.
+audit_extras = plot,report
 tested_extras = dask,dp,plot,report,skops,test,torch,xgboost
 # A process of one thread on each processor; threads in them would wait for each other.
 workers = --numprocesses auto --dist worksteal
@@ -63,7 +65,7 @@ $(1)/bin/python -m pip install --quiet $(2)
 endef
 
 .venv/audit.stamp: pyproject.toml constraints.txt .venv/bin/python
-	$(call install,.venv,-c constraints.txt -e ".[plot,report]")
+	$(call install,.venv,-c constraints.txt -e ".[$(audit_extras)]")
 
 .venv/lint.stamp: pyproject.toml constraints.txt .venv/bin/python
 	$(call install,.venv,-c constraints.txt -e ".[lint]")
