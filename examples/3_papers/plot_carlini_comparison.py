@@ -8,8 +8,8 @@ balanced accuracy, as was the custom, and by the share of members that are found
 non-member in a thousand is accused. The two columns disagree. We do the same with the attacks of
 this package, on one net over a table like Purchase-100.
 
-The full version trains the victim and 32 shadow models on 10,000 records each, in about a quarter of
-an hour of one core.
+The full version trains the victim and 32 shadow models on 10,000 records each, in about a quarter
+of an hour of one core.
 """
 
 import os
