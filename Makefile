@@ -49,7 +49,7 @@ clean: ## remove environments, caches and build products
 
 # In a variable, as a comma parts the arguments of a call.
 audit_extras = plot,report
-tested_extras = dask,dp,plot,report,skops,test,torch,xgboost
+tested_extras = browser,dask,dp,plot,report,skops,test,torch,xgboost
 # A process of one thread on each processor; threads in them would wait for each other.
 workers = --numprocesses auto --dist worksteal
 one_thread = OMP_NUM_THREADS=1

@@ -1,0 +1,127 @@
+"""The page of an audit in a browser: sorting by click and by key, no complaint, both colours."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from skmia.datasets import make_membership_problem
+from skmia.report import audit
+
+pytest.importorskip("jinja2")
+playwright = pytest.importorskip("playwright.sync_api")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def result():
+    records, membership = make_membership_problem(600, random_state=0)
+    members = records[membership == 1]
+    victim = DecisionTreeClassifier(random_state=0).fit(members.X, members.y)
+    return audit(victim, records, membership, shadows=8, random_state=0)
+
+
+@pytest.fixture
+def open_page(browser, result, tmp_path):
+    """Open the page and note what the browser complains of and asks for."""
+    path = tmp_path / "report.html"
+    result.to_html(path)
+    opened = []
+
+    def open_page(**settings):
+        page = browser.new_page(**settings)
+        page.complaints, page.requests = [], []
+        page.on("console", lambda message: page.complaints.append(message.text))
+        page.on("pageerror", lambda error: page.complaints.append(str(error)))
+        page.on("request", lambda request: page.requests.append(request.url))
+        page.goto(path.as_uri())
+        opened.append(page)
+        return page
+
+    yield open_page
+    for page in opened:
+        page.close()
+
+
+def read_column(page, place):
+    cells = page.locator("table").first.locator(f"tbody tr > :nth-child({place})")
+    return cells.evaluate_all("cells => cells.map(cell => cell.dataset.key)")
+
+
+def test_columns_are_sorted_by_click_and_by_key(open_page):
+    page = open_page()
+    button = page.locator("thead button").nth(1)
+    before = read_column(page, 2)
+    button.click()
+    down = np.array(read_column(page, 2), dtype=float)
+    assert sorted(before) == sorted(read_column(page, 2))
+    assert (np.diff(down) <= 0).all()
+    assert page.locator("thead th").nth(1).get_attribute("aria-sort") == "descending"
+    button.focus()
+    page.keyboard.press("Enter")
+    assert (np.diff(np.array(read_column(page, 2), dtype=float)) >= 0).all()
+    names = page.locator("thead button").first
+    names.click()
+    assert read_column(page, 1) == sorted(read_column(page, 1), key=str.lower, reverse=True)
+    assert page.complaints == []
+
+
+def test_it_asks_for_nothing(open_page):
+    page = open_page()
+    assert len(page.requests) == 1 and page.requests[0].startswith("file:")
+    assert page.complaints == []
+
+
+def test_details_open(open_page):
+    page = open_page()
+    hidden = page.get_by_text("seed: shadows")
+    assert not hidden.is_visible()
+    page.locator("summary").click()
+    assert hidden.is_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_its_ground(open_page, scheme):
+    page = open_page(color_scheme=scheme)
+    for selector in ("body", ".verdict", ".verdict strong", ".quiet", "td", "dt"):
+        ratio = page.locator(selector).first.evaluate(
+            """element => {
+                const luminance = text => {
+                    const [r, g, b] = text.match(/[\\d.]+/g).map(Number).map(v => {
+                        v /= 255;
+                        return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+                    });
+                    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+                };
+                let ground = element;
+                while (getComputedStyle(ground).backgroundColor === "rgba(0, 0, 0, 0)")
+                    ground = ground.parentElement;
+                const one = luminance(getComputedStyle(element).color);
+                const two = luminance(getComputedStyle(ground).backgroundColor);
+                return (Math.max(one, two) + 0.05) / (Math.min(one, two) + 0.05);
+            }"""
+        )
+        assert ratio >= 4.5, selector
+
+
+def test_nothing_sticks_out_of_a_phone(open_page):
+    page = open_page(viewport={"width": 375, "height": 700})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+
+
+def test_the_page_says_what_the_document_says(open_page, result):
+    text = " ".join(open_page().locator("body").inner_text().split())
+    document = json.loads(result.to_json())
+    assert document["verdict"] in text
+    assert all(row["attack"] in text for row in document["results"])
