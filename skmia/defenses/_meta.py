@@ -2,6 +2,7 @@
 
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
 
 from ..utils._sklearn import HasMethods
 
@@ -29,6 +30,21 @@ class DefendedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if "estimator_" not in vars(self):
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r} before fit.")
         return getattr(self.estimator_, name)
+
+    def predict(self, X):
+        """Labels, those of the classifier.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        return self.estimator_.predict(X)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

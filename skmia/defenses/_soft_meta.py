@@ -107,21 +107,6 @@ class SoftTargetDefense(DefendedClassifier):
     def _fit_targets(self, data):
         """Set ``estimator_``."""
 
-    def predict(self, X):
-        """Labels, those of the classifier.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self)
-        return self.estimator_.predict(X)
-
     @available_if(_has_probabilities)
     def predict_proba(self, X):
         """Probabilities, those of the classifier.

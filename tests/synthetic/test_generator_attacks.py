@@ -72,8 +72,8 @@ def test_a_generator_that_copies_is_caught_and_one_that_does_not_is_not(problem,
     ):
         attack = GeneratorAttack(FrozenEstimator(generator), evidence=evidence, random_state=0)
         advantage = attack.fit(records).score(records, membership)
-        error = np.sqrt(1 / 200)
-        assert advantage > 0.25 if caught else abs(advantage) < 3 * error
+        error = np.sqrt(1 / 200)  # at most, of a difference of two rates of 200 records each
+        assert (advantage > 3 * error) == caught and advantage > -3 * error
 
 
 @pytest.mark.parametrize("attack", [LiRA, CalibratedAttack])
@@ -84,7 +84,8 @@ def test_shadow_generators(problem, attack):
     pool = FrozenEstimator(ShadowPool(model, 16, random_state=0).fit(records))
     scores = attack(victim, pool).fit(records).score_samples(records)
     # Draws with replacement give out 63% of the members; of the others nothing can be told.
-    assert 0.65 < roc_auc_score(membership, scores) < 0.63 + 0.37 / 2
+    error = np.sqrt(401 / 12 / 200**2)  # of the area, for scores that tell nothing
+    assert 0.5 + 3 * error < roc_auc_score(membership, scores) < 0.63 + 0.37 / 2
 
 
 def test_seeds(problem):

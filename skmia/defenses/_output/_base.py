@@ -49,21 +49,6 @@ class OutputDefense(DefendedClassifier):
         self.classes_ = self.estimator_.classes_
         return self
 
-    def predict(self, X):
-        """Labels, those of the classifier.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Features.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self)
-        return self.estimator_.predict(X)
-
 
 class ProbabilityDefense(OutputDefense):
     """Base of output defenses that change probabilities; a subclass implements ``_change``."""
