@@ -38,6 +38,7 @@ def main():
             shadows=32,
             group="region",
             fprs=(0.1, 0.01, 0.001),
+            controls=True,
             n_jobs=2,
             random_state=0,
         )

@@ -13,9 +13,10 @@ from sklearn.ensemble import RandomForestClassifier
 from .._records import Records
 from ..datasets import load_digits
 from ..report import audit
+from ..report._victim import draw_members
 from ..shadow._backends import PoolJob
 from ..shadow._choose import choose_backend
-from ..shadow._sampling import draw_halves, find_strata, find_units
+from ..shadow._sampling import find_strata
 from ..shadow._worker import PoolData, PoolSettings
 from ._documents import find_failures
 from ._errors import CommandError, LimitExceeded
@@ -37,7 +38,7 @@ class Problem(NamedTuple):
     victim: object
     records: Records
     membership: np.ndarray
-    group: str | None
+    groups: list
     notes: list
 
 
@@ -75,7 +76,8 @@ def run_audit(arguments):
             problem.records,
             problem.membership,
             shadows=arguments.shadows or defaults["shadows"],
-            group=problem.group,
+            group=problem.groups or None,
+            controls=arguments.controls,
             fprs=arguments.fpr or defaults["fpr"],
             batched=False if arguments.no_batching else "auto",
             n_jobs=arguments.jobs,
@@ -145,53 +147,53 @@ def _make_digits(arguments):
     members = records[membership]
     victim = RandomForestClassifier(random_state=arguments.seed).fit(members.X, members.y)
     notes = ["The data are the digits that come with scikit-learn, and a random half are members."]
-    return Problem(victim, records, membership, None, notes)
+    return Problem(victim, records, membership, [], notes)
 
 
 def _draw_members(records, is_classification, seed):
-    """A random half in the way in which shadow models get theirs."""
-    units = find_units(records.fingerprint, records.fields.get("group_by"))
-    if units.max() == 0:
-        raise CommandError(
-            "all rows belong together (equal, or one --group-by); none can be left out"
-        )
-    strata = find_strata(records.y, is_classification)
-    return draw_halves(units, strata, len(records), np.random.default_rng(seed))[0]
+    try:
+        strata = find_strata(records.y, is_classification)
+        return draw_members(records, strata, np.random.default_rng(seed))
+    except ValueError as error:
+        raise CommandError(str(error)) from error
 
 
 def _make_table(arguments):
     frame = read_table(arguments.data)
-    for option in ("target", "group", "group_by"):
+    for option in ("target", "group_by"):
         name = getattr(arguments, option)
         if name is not None:
             check_column(frame, name, f"--{option.replace('_', '-')}")
-    for name in arguments.drop:
-        check_column(frame, name, "--drop")
-    fields, group = _find_fields(frame, arguments)
+    for option in ("drop", "group"):
+        for name in getattr(arguments, option):
+            check_column(frame, name, f"--{option}")
+    fields, groups = _find_fields(frame, arguments)
     membership = None if arguments.members is None else read_members(frame, arguments.members)
     leaving = {arguments.target, arguments.members, arguments.group_by, *arguments.drop}
     features = [name for name in frame.columns if name not in leaving]
     make = _train_victim if arguments.model is None else _load_victim
     victim, records, membership, notes = make(arguments, frame, features, fields, membership)
-    return Problem(victim, records, membership, group, notes)
+    return Problem(victim, records, membership, groups, notes)
 
 
 def _find_fields(frame, arguments):
-    """Fields of the records, and the name of the one to report by."""
-    fields, group = {}, None
+    """Fields of the records, and the names of those to report by."""
+    fields, groups = {}, []
     if arguments.group_by is not None:
         column = frame[arguments.group_by]
         if column.isna().any():
             where = f"has no value in {column.isna().sum()} rows"
             raise CommandError(f"--group-by: column {arguments.group_by!r} {where}")
         fields["group_by"] = column.astype(str).to_numpy(dtype=object)
-    if arguments.group is not None:
-        if frame[arguments.group].isna().all():
-            raise CommandError(f"--group: column {arguments.group!r} has no value in any row")
-        group = re.sub(r"\W|^(?=\d)", "_", arguments.group)
-        group += "_" * (group in _RESERVED_FIELDS)
-        fields[group] = frame[arguments.group].to_numpy(dtype=object)
-    return fields, group
+    for column in dict.fromkeys(arguments.group):
+        if frame[column].isna().all():
+            raise CommandError(f"--group: column {column!r} has no value in any row")
+        name = re.sub(r"\W|^(?=\d)", "_", column)
+        while name in _RESERVED_FIELDS or name in fields:
+            name += "_"
+        fields[name] = frame[column].to_numpy(dtype=object)
+        groups.append(name)
+    return fields, groups
 
 
 def _train_victim(arguments, frame, features, fields, membership):

@@ -4,9 +4,10 @@ import json
 
 import pandas as pd
 
+from ..report._document import SCHEMA, SCHEMA_VERSION, write_atomically
+from ..report._groups import OVERALL
 from ..report._html import render
-from ..report._measure import COLUMNS, OK, OVERALL
-from ..report._result import SCHEMA, SCHEMA_VERSION, write_atomically
+from ..report._measure import COLUMNS, OK
 from ..report._text import column_name
 from ._errors import CommandError
 

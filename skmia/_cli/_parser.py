@@ -156,8 +156,11 @@ def _add_data(group):
     )
     group.add_argument(
         "--group",
+        nargs="+",
+        action="extend",
+        default=[],
         metavar="COL",
-        help="report each value of this column as well; the column stays a feature unless dropped",
+        help="report each value of these columns as well; they stay features unless dropped",
     )
     group.add_argument(
         "--group-by",
@@ -214,6 +217,11 @@ def _add_attack(group):
         default=2,
         metavar="N",
         help="models trained at once, -1 for one on each core (default: 2)",
+    )
+    group.add_argument(
+        "--controls",
+        action="store_true",
+        help="attack a model that must be caught and one that must not be as well",
     )
     group.add_argument(
         "--no-batching",

@@ -22,6 +22,7 @@ from ._plot.membership_roc import MembershipRocDisplay
 from ._plot.privacy_utility import PrivacyUtilityDisplay
 from ._plot.score_distribution import ScoreDistributionDisplay
 from ._ranking import RankingTest
+from ._resolution import resolvable_fpr
 from ._scorer import membership_advantage_scorer, tpr_at_fpr_scorer
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "membership_advantage_scorer",
     "membership_roc_curve",
     "precision_at_prior",
+    "resolvable_fpr",
     "tpr_at_fpr",
     "tpr_at_fpr_score",
     "tpr_at_fpr_scorer",

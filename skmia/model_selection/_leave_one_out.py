@@ -11,7 +11,7 @@ from ..metrics._membership import check_resolution
 from ..utils._validation import check_records
 
 
-def leave_one_model_out(attack, records, *, models=None, max_fprs=(0.01, 0.001)):
+def leave_one_model_out(attack, records, *, models=None, group=None, max_fprs=(0.01, 0.001)):
     """Attack every shadow model of a pool with the others.
 
     Each model takes the victim's place in turn. What it was trained on is known, so the power of
@@ -27,21 +27,29 @@ def leave_one_model_out(attack, records, *, models=None, max_fprs=(0.01, 0.001))
         Records of the pool.
     models : sequence of int, default=None
         Numbers of the models to attack; None takes all.
+    group : str, default=None
+        Field of the records; the power is then measured among the records of each of its values.
+        A table of these, ``power["advantage"].unstack("group")``, is what
+        :class:`~skmia.disparity.DisparityTest` tests: a round for each model, none of them trained
+        for it. Take one model of each pair, ``models=range(0, n_models, 2)``: its complement has
+        the same split.
     max_fprs : sequence of float, default=(0.01, 0.001)
         False positive rates at which the true positive rate is reported.
 
     Returns
     -------
-    power : DataFrame of shape (n_models, 3 + len(max_fprs))
-        Columns ``n_members``, ``n_nonmembers``, ``auc`` and one of the form ``tpr_at_fpr_0.01`` for
-        each rate (NaN where the non-members do not resolve it), indexed by model.
+    power : DataFrame of shape (n_models, 4 + len(max_fprs))
+        Columns ``n_members``, ``n_nonmembers``, ``auc``, ``advantage`` (TPR - FPR at the threshold
+        of the attack) and one of the form ``tpr_at_fpr_0.01`` for each rate (NaN where the
+        non-members do not resolve it), indexed by model, or by (model, group).
 
     Raises
     ------
     TypeError
         When the attack takes no pool.
     ValueError
-        When a record is not in the pool, or the pool has fewer than 4 models.
+        When a record is not in the pool, the pool has fewer than 4 models, or the records have no
+        such field.
 
     See Also
     --------
@@ -59,9 +67,10 @@ def leave_one_model_out(attack, records, *, models=None, max_fprs=(0.01, 0.001))
     >>> pool = ShadowPool(DecisionTreeClassifier(), 8, random_state=0).fit(records)
     >>> power = leave_one_model_out(LiRA(shadows=FrozenEstimator(pool)), records, max_fprs=[0.05])
     >>> power.columns.tolist()
-    ['n_members', 'n_nonmembers', 'auc', 'tpr_at_fpr_0.05']
+    ['n_members', 'n_nonmembers', 'auc', 'advantage', 'tpr_at_fpr_0.05']
     """
     attack, pool = _prepare(attack, records)
+    subsets = _find_subsets(records, group)
     n_models = len(pool.membership_)
     models = np.arange(n_models) if models is None else np.asarray(models, dtype=int)
     if models.ndim != 1 or len(models) == 0 or models.min() < 0 or models.max() >= n_models:
@@ -72,8 +81,25 @@ def leave_one_model_out(attack, records, *, models=None, max_fprs=(0.01, 0.001))
     scores, inside = np.empty(shape), np.empty(shape, dtype=bool)
     for columns, some, members in attack._score_pseudo_victims(records, models):
         scores[:, columns], inside[:, columns] = some, members
-    rows = [_measure(row, members, max_fprs) for row, members in zip(scores, inside, strict=True)]
-    return pd.DataFrame(rows, index=pd.Index(models, name="model"))
+    rows = [
+        _measure(row[mask], members[mask], attack.offset_, max_fprs)
+        for row, members in zip(scores, inside, strict=True)
+        for mask in subsets.values()
+    ]
+    if group is None:
+        return pd.DataFrame(rows, index=pd.Index(models, name="model"))
+    index = pd.MultiIndex.from_product([models, subsets], names=["model", "group"])
+    return pd.DataFrame(rows, index=index)
+
+
+def _find_subsets(records, group):
+    if group is None:
+        return {None: slice(None)}
+    if group not in records.fields:
+        have = ", ".join(records.fields) or "none"
+        raise ValueError(f"group={group!r} is no field of the records; they have {have}.")
+    values = np.asarray(records[group])
+    return {value: values == value for value in pd.unique(values)}
 
 
 def power_curve(attack, records, *, n_estimators=None, n_targets=16, max_fprs=(0.01, 0.001)):
@@ -151,14 +177,15 @@ def _prepare(attack, records):
     return attack.fit(records), pool
 
 
-def _measure(scores, members, max_fprs):
+def _measure(scores, members, offset, max_fprs):
     """Area and rates from one sort of each side, a tenth of the time of their ROC curves."""
     member, other = np.sort(scores[members]), np.sort(scores[~members])
-    row = {"n_members": len(member), "n_nonmembers": len(other), "auc": np.nan}
+    row = {"n_members": len(member), "n_nonmembers": len(other), "auc": np.nan, "advantage": np.nan}
     if len(member) and len(other):
         # Pairs that the attack puts in order, ties counting one half.
         lost = np.searchsorted(other, member, "left") + np.searchsorted(other, member, "right")
         row["auc"] = lost.mean() / (2 * len(other))
+        row["advantage"] = float(np.mean(member >= offset) - np.mean(other >= offset))
     for max_fpr in max_fprs:
         resolved = len(member) and check_resolution(len(other), max_fpr, "ignore")
         row[f"tpr_at_fpr_{max_fpr:g}"] = _find_tpr(member, other, max_fpr) if resolved else np.nan

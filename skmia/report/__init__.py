@@ -1,6 +1,25 @@
-"""Audits: several attacks on one victim, measured with honest intervals."""
+"""Audits: several attacks on one victim, measured with honest intervals, and checked."""
 
 from ._audit import audit
-from ._result import AuditResult
+from ._controls import ControlResult, negative_control, positive_control
+from ._guards import (
+    Duplicates,
+    PermutationResult,
+    blind_baseline,
+    find_duplicates,
+    permutation_test,
+)
+from ._report import AuditReport
 
-__all__ = ["AuditResult", "audit"]
+__all__ = [
+    "AuditReport",
+    "ControlResult",
+    "Duplicates",
+    "PermutationResult",
+    "audit",
+    "blind_baseline",
+    "find_duplicates",
+    "negative_control",
+    "permutation_test",
+    "positive_control",
+]

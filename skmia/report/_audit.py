@@ -5,31 +5,35 @@ from numbers import Integral
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone, is_regressor
+from sklearn.base import is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from ..metrics._checks import check_confidence_level, check_rate
-from ..utils._validation import check_membership, check_records
+from ..utils._validation import check_records
 from ..victims._query import unwrap
-from ._baseline import baseline_interval
-from ._describe import Clock, describe_data, find_twins, find_versions, measure_performance
-from ._measure import COLUMNS, find_subsets, measure
-from ._plan import Request, check_attacks, connect, default_attacks, find_obstacle, make_pool
-from ._result import AuditResult
+from ._describe import Clock, describe_data, find_versions, measure_performance
+from ._examine import examine
+from ._groups import find_subsets
+from ._measure import COLUMNS, measure
+from ._plan import Request, choose_attacks
+from ._report import AuditReport
+from ._run import run_attacks
+from ._victim import prepare_victim
 
 
 def audit(
     victim,
     records,
-    membership,
+    membership=None,
     *,
-    attacks=None,
+    attacks="default",
     shadows=64,
     estimator=None,
     group=None,
     fprs=(0.01, 0.001),
     confidence_level=0.95,
+    controls=False,
     batched="auto",
     n_jobs=None,
     random_state=None,
@@ -39,31 +43,40 @@ def audit(
 
     The victim is asked once, the shadow models are trained once. The attacks never see who is a
     member: their thresholds are their own, so that the advantage of their guesses is honest.
+    Whether the numbers can be trusted is checked as well: members and non-members must not differ
+    by themselves, no record may be on both sides, a shuffled membership must give less.
 
     Parameters
     ----------
-    victim : fitted estimator
-        Classifier or regressor, frozen or not. It is not changed.
+    victim : estimator
+        Classifier or regressor; fitted, frozen or not, or unfitted, and then a clone of it is
+        trained on the members. It is not changed.
     records : Records of n records
         Labelled records, members and non-members mixed. Records with one value of a field
         ``group_by`` are kept together by the shadow models.
-    membership : array-like of shape (n,)
-        1 for the records that the victim was trained on, 0 for others.
-    attacks : mapping of str to attack, default=None
+    membership : array-like of shape (n,), default=None
+        1 for the records that the victim was trained on, 0 for others. None makes a random half
+        the members of a victim that is unfitted.
+    attacks : "default" or mapping of str to attack, default="default"
         Unfitted attacks by name. One without a victim reads the answers asked once, one without
-        shadows gets the common pool. None: a threshold on the loss,
+        shadows gets the common pool. "default": a threshold on the loss,
         :class:`~skmia.attacks.ShadowAttack`, :class:`~skmia.attacks.LiRA` and
         :class:`~skmia.attacks.RMIA`.
     shadows : int or ShadowPool, default=64
         Number of shadow models to train, even, or a pool of them fitted on the records.
     estimator : estimator, default=None
         What the shadow models are clones of; None is the victim itself.
-    group : str, default=None
-        Field of the records by whose values the numbers are broken down as well.
+    group : str or list of str, default=None
+        Fields of the records by whose values the numbers are broken down as well. Up to twenty
+        classes of a classifier are without being asked for, under the name ``class``.
     fprs : sequence of float, default=(0.01, 0.001)
         False positive rates, as fractions, at which the true positive rate is given.
     confidence_level : float, default=0.95
         Of every interval, each by itself.
+    controls : bool, default=False
+        Whether to attack a victim that must be caught and one that must not be, see
+        :func:`positive_control` and :func:`negative_control`. It takes the training of 16 trees
+        and of one more victim.
     batched : "auto" or bool, default="auto"
         Whether many shadow models are trained at once, as in :class:`~skmia.ShadowPool`.
     n_jobs : int, default=None
@@ -75,18 +88,21 @@ def audit(
 
     Returns
     -------
-    result : AuditResult
-        The numbers, with what was left out and why in ``notes``.
+    report : AuditReport
+        The numbers and checks, with what was left out and why in ``notes``.
 
     Raises
     ------
     TypeError, ValueError, NotFittedError
-        When the victim is not fitted or cannot answer the records, a parameter is out of range, or
-        membership is not 0 or 1 for each record and both.
+        When the victim cannot answer the records, is frozen and not fitted, or is fitted and there
+        is no membership; when a parameter is out of range, or membership is not 0 or 1 for each
+        record and both.
 
     See Also
     --------
     skmia.ShadowPool : The shadow models.
+    blind_baseline, permutation_test, find_duplicates, positive_control, negative_control :
+        The checks, each by itself.
 
     Examples
     --------
@@ -96,80 +112,63 @@ def audit(
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]
     >>> victim = DecisionTreeClassifier(random_state=0).fit(members.X, members.y)
-    >>> result = audit(victim, records, membership, shadows=8, random_state=0)
-    >>> frame = result.to_frame()
-    >>> bool(frame.query("attack == 'LiRA' and metric == 'auc'")["estimate"].item() > 0.6)
+    >>> report = audit(victim, records, membership, shadows=8, random_state=0)
+    >>> report.evidence
+    'leak'
+    >>> frame = report.to_frame()
+    >>> auc = frame.query("attack == 'LiRA' and metric == 'auc' and scope == 'overall'")
+    >>> bool(auc["estimate"].item() > 0.6)
     True
     """
     check_records(records)
-    membership = check_membership(membership, len(records))
     fprs = [check_rate(rate, "fprs") for rate in np.atleast_1d(fprs).tolist()]
     level = check_confidence_level(confidence_level)
-    subsets = find_subsets(records, group)
     seeds, clock = _draw_seeds(random_state), Clock()
     with clock("victim"):
+        victim, membership, notes = prepare_victim(victim, records, membership, seeds["victim"])
         queried = records.with_outputs(victim)
+    is_classification = not is_regressor(unwrap(victim))
+    subsets = find_subsets(records, group, classes=is_classification)
     pooling = (estimator, shadows, batched, n_jobs, verbose, seeds["shadows"], seeds["attacks"])
     request = Request(victim, queried["outputs"], *pooling)
-    attacks = default_attacks(request) if attacks is None else check_attacks(attacks)
-    possible, notes = _drop_impossible(attacks, request)
-    with clock("shadow models"):
-        pool = make_pool(request, possible, records)
-    fitted, scores = _run_attacks(possible, queried, victim, pool, clock)
-    with clock("baseline"):
-        settings = {"confidence_level": level, "n_jobs": n_jobs, "random_state": seeds["baseline"]}
-        baseline = baseline_interval(records, membership, **settings)
-    return AuditResult(
-        results=_measure_all(fitted, scores, membership, subsets, fprs, level),
-        scores=scores,
+    attacks = choose_attacks(attacks, request)
+    run = run_attacks(attacks, request, records, queried, clock)
+    results = _measure_all(run, membership, subsets, fprs, level)
+    return AuditReport(
+        results=results,
+        scores=run.scores,
         membership=membership,
         victim=_show(unwrap(victim)),
         victim_name=_name(unwrap(victim)),
-        task="regression" if is_regressor(unwrap(victim)) else "classification",
+        task="classification" if is_classification else "regression",
         data=describe_data(membership),
         performance=measure_performance(queried["outputs"], records.y, membership),
-        baseline=baseline,
-        settings=_describe_settings(attacks, pool, group, fprs, level),
+        **examine(
+            run, request, records, membership, results, subsets, fprs, level, controls, seeds, clock
+        ),
+        settings=_describe_settings(attacks, run.pool, group, fprs, level),
         seeds=seeds,
         seconds=clock.read(),
         versions=find_versions(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        notes=notes + find_twins(records, membership),
+        notes=notes + run.notes,
         record_ids=np.asarray(records.fields.get("record_id", np.arange(len(records)))),
     )
 
 
 def _draw_seeds(random_state):
     """One integer for each thing that is random, to be written down with the result."""
-    drawn = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=3).tolist()
+    names = ("shadows", "attacks", "baseline", "victim", "checks")
+    drawn = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=len(names))
     given = int(random_state) if isinstance(random_state, Integral) else None
-    return {"random_state": given, **dict(zip(("shadows", "attacks", "baseline"), drawn))}
+    return {"random_state": given, **dict(zip(names, drawn.tolist()))}
 
 
-def _drop_impossible(attacks, request):
-    """The attacks that can run on this victim, and a note for each of the others."""
-    obstacles = {name: find_obstacle(attack, request) for name, attack in attacks.items()}
-    possible = {name: attack for name, attack in attacks.items() if obstacles[name] is None}
-    notes = [f"{name} was left out: {why}." for name, why in obstacles.items() if why is not None]
-    if not possible:
-        raise ValueError(f"No attack can run on this victim. {' '.join(notes)}")
-    return possible, notes
-
-
-def _run_attacks(attacks, queried, victim, pool, clock):
-    fitted, scores = {}, {}
-    for name, attack in attacks.items():
-        with clock(name):
-            fitted[name] = connect(clone(attack), victim, pool).fit(queried)
-            scores[name] = fitted[name].score_samples(queried)
-    return fitted, scores
-
-
-def _measure_all(fitted, scores, membership, subsets, fprs, level):
+def _measure_all(run, membership, subsets, fprs, level):
     rows = []
-    for name, attack in fitted.items():
-        guesses = scores[name] >= attack.offset_
-        rows += measure(name, scores[name], guesses, membership, subsets, fprs, level)
+    for name, attack in run.fitted.items():
+        scores = run.scores[name]
+        rows += measure(name, scores, scores >= attack.offset_, membership, subsets, fprs, level)
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 

@@ -61,16 +61,3 @@ def find_versions():
 
     packages = {package: version(package) for package in _PACKAGES}
     return {"skmia": __version__, "python": platform.python_version(), **packages}
-
-
-def find_twins(records, membership):
-    """A note on records that are a member and a non-member at once, or nothing."""
-    prints = records.fingerprint
-    twins = np.intersect1d(prints[membership], prints[~membership])
-    n_twins = int(np.isin(prints, twins).sum())
-    if n_twins == 0:
-        return []
-    return [
-        f"{n_twins} of {len(records)} records have an exact copy with the other membership, and no "
-        "attack can tell the two apart."
-    ]

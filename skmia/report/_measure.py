@@ -1,7 +1,6 @@
 """The numbers of an audit: one row for every attack, group of records and metric."""
 
 import numpy as np
-import pandas as pd
 
 from ..metrics import advantage_interval, auc_interval, tpr_at_fpr
 
@@ -22,61 +21,12 @@ COLUMNS = (
     "status",
 )
 
-OVERALL = "overall"
-EVERYONE = "all"
-MISSING = "(missing)"
-
 OK = "ok"
 NOT_RESOLVABLE = "not resolvable"
 TOO_FEW = "too few records"
 
 # With a single member or non-member a rate is 0 or 1 and its interval nearly all of [0, 1].
 FEWEST = 2
-
-# A table of more rows than anybody reads is a sign that the field is an identifier or a number.
-_MOST_GROUPS = 100
-
-
-def find_subsets(records, group):
-    """The records as a whole and by the values of a field.
-
-    Parameters
-    ----------
-    records : Records of n records
-    group : str or None
-        Name of a field.
-
-    Returns
-    -------
-    subsets : list of (scope, group, mask)
-        Names of the scope and the group, and a mask of shape (n,). Records without a value are a
-        group of their own.
-
-    Raises
-    ------
-    ValueError
-        When there is no such field, or it has too many values or none.
-    """
-    subsets = [(OVERALL, EVERYONE, np.ones(len(records), dtype=bool))]
-    if group is None:
-        return subsets
-    if group not in records.fields:
-        have = ", ".join(records.fields) or "none"
-        raise ValueError(
-            f"group must name a field of the records; got {group!r}, they have {have}."
-        )
-    values = pd.Series(np.asarray(records[group])).astype(object)
-    missing = values.isna().to_numpy()
-    if missing.all():
-        raise ValueError(f"The field {group!r} has no value for any record.")
-    names = np.array([MISSING if none else str(value) for value, none in zip(values, missing)])
-    distinct = np.unique(names)
-    if len(distinct) > _MOST_GROUPS:
-        raise ValueError(
-            f"The field {group!r} has {len(distinct)} values; at most {_MOST_GROUPS} groups are "
-            "reported, so put the values into bands."
-        )
-    return subsets + [(group, str(name), names == name) for name in distinct]
 
 
 def measure(name, scores, guesses, membership, subsets, fprs, confidence_level):
@@ -93,7 +43,7 @@ def measure(name, scores, guesses, membership, subsets, fprs, confidence_level):
     membership : ndarray of shape (n,), dtype bool
         The truth.
     subsets : list of (scope, group, mask)
-        As given by :func:`find_subsets`.
+        As :func:`find_subsets` gives them.
     fprs : sequence of float
         False positive rates.
     confidence_level : float

@@ -58,8 +58,8 @@ def default_attacks(request):
     return attacks
 
 
-def check_attacks(attacks):
-    """Check a mapping of names to unfitted attacks.
+def choose_attacks(attacks, request):
+    """The default attacks, or a mapping of names to unfitted attacks.
 
     Raises
     ------
@@ -68,10 +68,11 @@ def check_attacks(attacks):
     ValueError
         When it is empty.
     """
+    if isinstance(attacks, str) and attacks == "default":
+        return default_attacks(request)
     if not hasattr(attacks, "items"):
-        raise TypeError(
-            f"attacks must map names to unfitted attacks; got {type(attacks).__name__}."
-        )
+        got = repr(attacks) if isinstance(attacks, str) else type(attacks).__name__
+        raise TypeError(f'attacks must be "default" or map names to unfitted attacks; got {got}.')
     if not attacks:
         raise ValueError("attacks must name at least one attack; got none.")
     for name, attack in attacks.items():

@@ -2,7 +2,10 @@
 
 import textwrap
 
-from ._measure import FEWEST, NOT_RESOLVABLE, OK, OVERALL, TOO_FEW
+import numpy as np
+
+from ._groups import CLASS, OVERALL
+from ._measure import FEWEST, NOT_RESOLVABLE, OK, TOO_FEW
 
 WIDTH = 100
 _GAP = "  "
@@ -27,96 +30,6 @@ def format_auc(estimate, low, high):
     return f"{estimate:.3f} [{low:.3f}, {high:.3f}]"
 
 
-LEAK, NONE, SHIFT, UNKNOWN = "leak", "none", "shift", "unknown"
-
-
-def find_evidence(frame, baseline):
-    """What an audit may be taken for.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The numbers of the audit.
-    baseline : Interval or None
-        AUC without the victim.
-
-    Returns
-    -------
-    evidence : {"leak", "none", "shift", "unknown"}
-        Attacks tell members from others; do not; do, and so does a model of the records alone; or
-        could not be measured.
-    """
-    aucs = frame[(frame["metric"] == "auc") & (frame["scope"] == OVERALL)]
-    aucs = aucs[aucs["status"] == OK]
-    if aucs.empty:
-        return UNKNOWN
-    if not ((aucs["low"] > 0.5) | (aucs["high"] < 0.5)).any():
-        return NONE
-    return LEAK if baseline is None or baseline[1] <= 0.5 else SHIFT
-
-
-def find_verdict(frame, confidence_level, baseline):
-    """One sentence on what the audit found, which says no more than the numbers do.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The numbers of the audit.
-    confidence_level : float
-        Of their intervals.
-    baseline : Interval or None
-        AUC without the victim.
-
-    Returns
-    -------
-    verdict : str
-    """
-    aucs = frame[frame["metric"] == "auc"]
-    overall = aucs[(aucs["scope"] == OVERALL) & (aucs["status"] == OK)]
-    evidence = find_evidence(frame, baseline)
-    if evidence == UNKNOWN:
-        return "There are too few members or non-members to measure anything."
-    best = overall.loc[overall["estimate"].idxmax()]
-    if evidence == SHIFT:
-        return (
-            "Members and non-members differ by themselves: without the victim a model of the "
-            f"records tells them apart with AUC {format_auc(*baseline)}. So the AUC of "
-            f"{best['attack']}, {format_auc(*best[_INTERVAL])}, is no evidence of leakage; draw "
-            "both from one population."
-        )
-    if best["low"] > 0.5:
-        strongest = f", the strongest of {len(overall)} attacks," if len(overall) > 1 else ""
-        return (
-            f"{best['attack']}{strongest} finds leakage: a randomly chosen member is told from a "
-            "randomly chosen non-member with probability "
-            f"{format_auc(*best[_INTERVAL])} (0.5 is chance)."
-        )
-    worst = overall.loc[overall["estimate"].idxmin()]
-    if worst["high"] < 0.5:
-        return (
-            f"No attack ranks members above non-members, but {worst['attack']} ranks them below: "
-            f"its AUC is {format_auc(*worst[_INTERVAL])}, so that an attack with its sign turned "
-            "round finds leakage."
-        )
-    level = f"{100 * confidence_level:g}%"
-    return (
-        f"No attack found evidence of leakage (the {level} interval of every overall AUC includes "
-        f"0.5){_describe_groups(aucs, confidence_level)}; that is no proof of its absence."
-    )
-
-
-def _describe_groups(aucs, confidence_level):
-    groups = aucs[(aucs["scope"] != OVERALL) & (aucs["status"] == OK)]
-    above = int((groups["low"] > 0.5).sum())
-    if not above:
-        return ""
-    expected = len(groups) * (1 - confidence_level) / 2
-    return (
-        f"; {above} of {len(groups)} intervals of single groups lie above 0.5, where about "
-        f"{expected:.1f} would by chance"
-    )
-
-
 def describe_performance(performance):
     """One line on how well the victim fits members and non-members."""
     members, others, gap = (performance[key] for key in ("members", "nonmembers", "gap"))
@@ -133,16 +46,38 @@ def describe_performance(performance):
     return f"{numbers}."
 
 
-def describe_baseline(baseline):
-    """One line on what can be told without the victim."""
-    if baseline is None:
-        return "Too few records for a baseline without the victim."
-    text = f"Without the victim, a model of the records alone reaches AUC {format_auc(*baseline)}"
-    if baseline[1] <= 0.5:
-        return f"{text}."
+def describe_disparity(disparity, place):
+    """Whether the groups of one scope are exposed unequally, in a sentence or two.
+
+    Parameters
+    ----------
+    disparity : dict
+        As in :class:`AuditReport`.
+    place : int
+        Of the scope.
+
+    Returns
+    -------
+    text : str
+    """
+    test = disparity["scopes"][place]
+    groups = sorted(test["groups"], key=lambda group: group["mean"])
+    if test["pvalue"] is None or not np.isfinite(test["pvalue"]):
+        return f"Over {test['n_rounds']} shadow models in the victim's place nothing varies."
+    df = ", ".join(f"{number:g}" for number in test["df"])
+    differ = sum(pair["reject"] for pair in test["pairs"])
+    n_pairs = len(test["pairs"])
+    span = " to ".join(
+        f"{format_rate(*(group[key] for key in ('mean', 'low', 'high')))} for {group['group']}"
+        for group in (groups[0], groups[-1])
+    )
+    found = "differs between" if test["reject"] else "does not differ detectably between"
+    pairs = f"; of {n_pairs} pairs {differ} differ after Holm's correction" if n_pairs > 1 else ""
+    left = f" Too small to take part: {', '.join(test['left_out'])}." if test["left_out"] else ""
     return (
-        f"{text}: members and non-members seem to differ by themselves, and part of what the "
-        "attacks find may be that difference."
+        f"Over {test['n_rounds']} shadow models in the victim's place, the mean advantage of "
+        f"{disparity['attack']} {found} the groups of {test['scope']} (F({df}) = "
+        f"{test['statistic']:.3g}, p = {test['pvalue']:.2g}): from {span}{pairs}.{left}"
     )
 
 
@@ -233,13 +168,16 @@ def format_summary(result):
 
     Parameters
     ----------
-    result : AuditResult
+    result : AuditReport
 
     Returns
     -------
     text : str
-        Lines of at most 100 characters.
+        Lines of at most 100 characters. Classes that were not asked for are left to the page.
     """
+    frame = result.results
+    if CLASS not in np.atleast_1d(result.settings["group"]).tolist():
+        frame = frame[frame["scope"] != CLASS]
     n_shadows = result.settings["n_shadows"]
     pool = f"{n_shadows} shadow models" if n_shadows else "no shadow models"
     head = [
@@ -247,19 +185,33 @@ def format_summary(result):
         f"{result.data['n_records']:,} records: {result.data['n_members']:,} members, "
         f"{result.data['n_nonmembers']:,} non-members; {pool}.",
         describe_performance(result.performance),
-        describe_baseline(result.baseline),
+        result.checks["blind baseline"].text,
     ]
     level = f"{100 * result.settings['confidence_level']:g}%"
     foot = [f"[low, high]: {level} confidence interval of each number by itself."]
-    if (result.results["status"] == NOT_RESOLVABLE).any():
+    if (frame["status"] == NOT_RESOLVABLE).any():
         foot.append(
             f"{NOT_RESOLVABLE}: the non-members allow fewer than 10 false positives at this rate."
         )
+    foot += [
+        f"Warning ({name}): {check.text}"
+        for name, check in result.checks.items()
+        if check.is_warning and name != "blind baseline"
+    ]
     foot += [f"Note: {note}" for note in result.notes]
+    shown = list(dict.fromkeys(frame["scope"]))
+    scopes = [] if result.disparity is None else result.disparity["scopes"]
+    unequal = [
+        describe_disparity(result.disparity, place)
+        for place, test in enumerate(scopes)
+        if test["scope"] in shown
+    ]
     lines = [
         *_wrap(head),
-        *format_table(result.results),
+        *format_table(frame),
         "",
+        *_wrap(unequal),
+        *[""][: len(unequal)],
         *_wrap(foot),
         "",
         *_wrap([result.verdict]),

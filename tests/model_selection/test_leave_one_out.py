@@ -9,6 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Outputs, Records, ShadowPool
 from skmia.attacks import RMIA, CalibratedAttack, LiRA, ThresholdAttack
+from skmia.disparity import DisparityTest
 from skmia.metrics import tpr_at_fpr_score
 from skmia.model_selection import leave_one_model_out, power_curve
 
@@ -70,11 +71,42 @@ def test_power_is_what_the_metrics_say(world, attack):
         for row, some, truth in zip(power.itertuples(index=False), scores, members, strict=True):
             assert (row.n_members, row.n_nonmembers) == (truth.sum(), (~truth).sum())
             assert row.auc == pytest.approx(roc_auc_score(truth, some), abs=1e-12)
-            for rate, tpr in zip(rates, row[3:], strict=True):
+            guesses = some >= attack.offset_
+            by_hand = guesses[truth].mean() - guesses[~truth].mean()
+            assert row.advantage == pytest.approx(by_hand, abs=1e-12)
+            for rate, tpr in zip(rates, row[4:], strict=True):
                 if rate * row.n_nonmembers < 10:
                     assert np.isnan(tpr)
                 else:
                     assert tpr == pytest.approx(tpr_at_fpr_score(truth, some, max_fpr=rate))
+
+
+def test_power_of_a_group_is_that_of_its_records(world):
+    records = world[0].with_fields(half=np.where(np.arange(3000) < 1000, "first", "rest"))
+    attack = LiRA(shadows=pool_of(world))
+    rates = {"models": [3, 8], "max_fprs": [0.1]}
+    power = leave_one_model_out(attack, records, group="half", **rates)
+    assert power.index.tolist() == [(3, "first"), (3, "rest"), (8, "first"), (8, "rest")]
+    assert (power["n_members"] + power["n_nonmembers"]).tolist() == [1000, 2000] * 2
+    attack.fit(records)
+    _, scores, inside = next(iter(attack._score_pseudo_victims(records[:1000], np.array([3, 8]))))
+    for model, some, truth in zip([3, 8], scores, inside, strict=True):
+        assert power.loc[(model, "first"), "auc"] == pytest.approx(roc_auc_score(truth, some))
+
+
+def test_groups_that_are_exposed_unequally_are_told_apart_without_another_training(world):
+    records, scores, inside = world
+    more = np.arange(3000) < 1000
+    scores = scores + inside * more  # the first thousand are exposed more
+    pool = FrozenEstimator(ShadowPool.from_scores(scores, inside, records))
+    for exposed, differ in ((more, True), (np.arange(3000) % 3 == 0, False)):
+        grouped = records.with_fields(group=np.where(exposed, "a", "b"))
+        power = leave_one_model_out(
+            LiRA(variance="example", shadows=pool), grouped, models=range(0, 64, 2), group="group"
+        )
+        test = DisparityTest().fit(power["advantage"].unstack("group"))
+        assert (test.pvalue_corrected_ < 0.01) == differ
+        assert test.n_rounds_ == 32
 
 
 def test_power_in_a_gaussian_world_is_the_known_one(world):

@@ -12,8 +12,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from skmia import Records, ShadowPool
 from skmia.attacks import RMIA, CalibratedAttack, LiRA, ShadowAttack, ThresholdAttack
 from skmia.metrics import advantage_interval, auc_interval, clopper_pearson, tpr_at_fpr
-from skmia.report import _plan, audit
-from skmia.report._baseline import baseline_interval
+from skmia.report import _plan, audit, blind_baseline
 from skmia.victims import CallableVictim
 
 TREE = DecisionTreeClassifier(min_samples_leaf=2, random_state=0)
@@ -39,15 +38,17 @@ def overall_estimates(result):
 # The numbers
 
 
-def test_default_attacks_run_on_all_records_and_on_each_group(result):
+def test_default_attacks_run_on_all_records_each_group_and_each_class(result):
     frame = result.to_frame()
     names = ["threshold (loss)", "ShadowAttack", "LiRA", "RMIA"]
     assert list(result.scores) == names
-    assert len(frame) == len(names) * 3 * 4
+    assert len(frame) == len(names) * 5 * 4
     assert set(zip(frame["scope"], frame["group"])) == {
         ("overall", "all"),
         ("group", "a"),
         ("group", "b"),
+        ("class", "0"),
+        ("class", "1"),
     }
 
 
@@ -87,7 +88,7 @@ def test_thresholds_do_not_depend_on_who_is_a_member(problem, result):
     for name, scores in result.scores.items():
         assert np.array_equal(scores, turned.scores[name])
     frame = result.to_frame().query("scope == 'overall' and metric == 'advantage'")
-    other = turned.to_frame().query("metric == 'advantage'")
+    other = turned.to_frame().query("scope == 'overall' and metric == 'advantage'")
     assert np.allclose(frame["estimate"], -other["estimate"].to_numpy())
 
 
@@ -102,7 +103,7 @@ def test_rate_is_resolvable_from_ten_false_positives_on():
     records, membership = make_records(200)
     victim = fit_victim(records, membership)
     result = audit(victim, records, membership, attacks={"t": ThresholdAttack()}, fprs=(0.1, 0.09))
-    tpr = result.to_frame().query("metric == 'tpr'")
+    tpr = result.to_frame().query("metric == 'tpr' and scope == 'overall'")
     assert tpr["status"].tolist() == ["ok", "not resolvable"]
 
 
@@ -287,6 +288,8 @@ def test_no_shadow_models_are_trained_for_attacks_that_need_none(problem, monkey
         ({"group": "race"}, ValueError, "got 'race', they have group"),
         ({"attacks": {}}, ValueError, "at least one attack"),
         ({"attacks": LiRA()}, TypeError, "map names to unfitted attacks; got LiRA"),
+        ({"attacks": "all"}, TypeError, "\"default\" or map names to unfitted attacks; got 'all'"),
+        ({"attacks": None}, TypeError, "got NoneType"),
         ({"attacks": {"x": TREE}}, TypeError, "DecisionTreeClassifier under the name 'x'"),
         ({"fprs": (1.5,)}, ValueError, "fprs must be a fraction"),
         ({"confidence_level": 95}, ValueError, "confidence_level"),
@@ -332,9 +335,9 @@ def test_model_that_leaks_nothing_is_not_accused():
 def test_baseline_finds_members_that_differ_by_themselves(problem):
     _, records, membership = problem
     level = {"confidence_level": 0.95, "n_jobs": None, "random_state": 0}
-    assert baseline_interval(records, membership == 1, **level).low < 0.5
+    assert blind_baseline(records, membership == 1, **level).low < 0.5
     shifted = Records(records.X + 2 * membership[:, None], records.y)
-    assert baseline_interval(shifted, membership == 1, **level).low > 0.9
+    assert blind_baseline(shifted, membership == 1, **level).low > 0.9
     victim = fit_victim(shifted, membership)
     attacks = {"t": ThresholdAttack()}
     result = audit(victim, shifted, membership, attacks=attacks, random_state=0)
@@ -355,7 +358,7 @@ def test_baseline_reads_every_kind_of_features(problem, kind):
     }
     shifted = Records(kinds[kind], np.where(membership, "yes", "no"))
     level = {"confidence_level": 0.95, "n_jobs": None, "random_state": 0}
-    assert baseline_interval(shifted, membership == 1, **level).low > 0.9
+    assert blind_baseline(shifted, membership == 1, **level).low > 0.9
 
 
 def test_copies_with_another_membership_are_noted(problem):
@@ -367,10 +370,8 @@ def test_copies_with_another_membership_are_noted(problem):
         np.append(membership, 1 - membership[0]),
         attacks={"t": ThresholdAttack()},
     )
-    assert result.notes == [
-        "2 of 401 records have an exact copy with the other membership, and no attack can tell the "
-        "two apart."
-    ]
+    assert result.checks["duplicates"].is_warning
+    assert "2 of 401 records have an exact copy with the other" in result.summary()
 
 
 @pytest.mark.contract

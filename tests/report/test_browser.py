@@ -87,7 +87,7 @@ def test_details_open(open_page):
     page = open_page()
     hidden = page.get_by_text("seed: shadows")
     assert not hidden.is_visible()
-    page.locator("summary").click()
+    page.get_by_text("Settings, seeds, versions and times").click()
     assert hidden.is_visible()
 
 

@@ -4,18 +4,15 @@ from importlib.resources import files
 
 import pandas as pd
 
+from ...metrics._membership import MIN_FALSE_POSITIVES
 from ...utils._optional import import_optional
-from .._measure import COLUMNS, NOT_RESOLVABLE, OK, TOO_FEW
-from .._text import (
-    column_name,
-    describe_baseline,
-    describe_performance,
-    find_evidence,
-    format_cell,
-)
-from ._figure import draw_roc
-
-_FEWEST_FALSE = 10
+from .._groups import OVERALL
+from .._measure import COLUMNS, NOT_RESOLVABLE, OK
+from .._text import column_name, describe_disparity, describe_performance, format_cell
+from ._advice import advise
+from ._group_figure import draw_groups
+from ._power_figure import draw_power
+from ._roc_figure import draw_roc
 
 
 def render(document, title="Membership-inference audit"):
@@ -24,7 +21,7 @@ def render(document, title="Membership-inference audit"):
     Parameters
     ----------
     document : dict
-        As :meth:`AuditResult.to_json` writes it.
+        As :meth:`AuditReport.to_json` writes it.
     title : str, default="Membership-inference audit"
         Of the page.
 
@@ -55,51 +52,73 @@ def render(document, title="Membership-inference audit"):
 
 def _describe(document):
     frame = pd.DataFrame(document["results"], columns=list(COLUMNS))
-    parts = [_describe_part(part) for _, part in frame.groupby(["scope", "group"], sort=False)]
-    baseline = document["baseline"]
-    interval = baseline and (baseline["auc"], baseline["low"], baseline["high"])
+    overall = frame[frame["scope"] == OVERALL]
+    curves, power = document["curves"], document["power"]
     return {
-        "overall": parts[0],
-        "groups": parts[1:],
-        "evidence": find_evidence(frame, interval),
+        "overall": _make_table(overall, "attack"),
+        "groups": _describe_groups(document, frame),
+        "advice": advise(document),
         "performance": describe_performance(document["performance"]),
-        "baseline": describe_baseline(interval),
-        "roc": draw_roc(document.get("curves", [])),
-        "exposed": document.get("exposed", []),
+        "roc": draw_roc(curves),
+        "power": power and draw_power(power["numbers"], _find_auc(overall, power["attack"])),
+        "exposed": document["exposed"],
         "has_unresolvable": bool((frame["status"] == NOT_RESOLVABLE).any()),
-        "fewest_false": _FEWEST_FALSE,
+        "fewest_false": MIN_FALSE_POSITIVES,
         "level": f"{100 * document['settings']['confidence_level']:g}%",
     }
 
 
-def _describe_part(part):
-    """A table of one group: headings, and for each attack its cells with keys to sort by."""
-    first = part.iloc[0]
-    columns = part[["metric", "max_fpr"]].drop_duplicates().itertuples(index=False)
-    headings = [column_name(metric, max_fpr) for metric, max_fpr in columns]
-    rows = []
-    for attack, cells in part.groupby("attack", sort=False):
-        rows.append(
+def _find_auc(overall, attack):
+    rows = overall[(overall["attack"] == attack) & (overall["metric"] == "auc")]
+    return float(rows["estimate"].iloc[0])
+
+
+def _describe_groups(document, frame):
+    """For each field, and for the classes, what a tab shows."""
+    if not document["curves"]:
+        return []
+    best = document["curves"][0]["attack"]
+    disparity = document["disparity"] or {"scopes": []}
+    tested = [test["scope"] for test in disparity["scopes"]]
+    scopes = []
+    for scope, rows in frame[frame["scope"] != OVERALL].groupby("scope", sort=False):
+        own = rows[rows["attack"] == best]
+        aucs = own[(own["metric"] == "auc") & (own["status"] == OK)]
+        text = describe_disparity(disparity, tested.index(scope)) if scope in tested else None
+        scopes.append(
             {
-                "attack": attack,
-                "cells": [
-                    {
-                        "text": format_cell(cell),
-                        "key": cell["estimate"] if cell["status"] == OK else -2,
-                        "fpr": _describe_fpr(cell),
-                    }
-                    for _, cell in cells.iterrows()
+                "scope": scope,
+                "attack": best,
+                "disparity": text,
+                "figure": draw_groups(aucs.to_dict("records")),
+                "table": _make_table(own, "group"),
+                "others": [
+                    (attack, _make_table(part, "group"))
+                    for attack, part in rows.groupby("attack", sort=False)
+                    if attack != best
                 ],
             }
         )
+    return scopes
+
+
+def _make_table(part, by):
+    """A row for each value of ``by``: its name, its counts, and cells with keys to sort by."""
+    columns = part[["metric", "max_fpr"]].drop_duplicates().itertuples(index=False)
+    rows = []
+    for name, cells in part.groupby(by, sort=False):
+        counts = [int(cells.iloc[0][side]) for side in ("n_members", "n_nonmembers")]
+        made = [_make_cell(cell) for _, cell in cells.iterrows()]
+        rows.append({"name": name, "counts": counts, "cells": made})
+    headings = [column_name(metric, max_fpr) for metric, max_fpr in columns]
+    return {"by": by, "headings": headings, "rows": rows}
+
+
+def _make_cell(cell):
     return {
-        "scope": first["scope"],
-        "group": first["group"],
-        "n_members": first["n_members"],
-        "n_nonmembers": first["n_nonmembers"],
-        "too_few": first["status"] == TOO_FEW,
-        "headings": headings,
-        "rows": rows,
+        "text": format_cell(cell),
+        "key": cell["estimate"] if cell["status"] == OK else -2,
+        "fpr": _describe_fpr(cell),
     }
 
 

@@ -1,9 +1,8 @@
 """What an audit found."""
 
+import html
 import io
 import json
-import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,54 +11,20 @@ import pandas as pd
 
 from ..metrics import Interval, MembershipRocDisplay
 from ..utils._optional import import_optional
-from ._curves import find_curves, find_exposed, rank_attacks
+from ._document import as_document, write_atomically
+from ._evidence import find_evidence, find_verdict
+from ._groups import OVERALL
+from ._guards import Duplicates, PermutationResult
 from ._html import render
-from ._measure import COLUMNS, OK, OVERALL
-from ._text import find_verdict, format_summary
-
-SCHEMA = "skmia.audit"
-
-# Raised when a field changes its meaning or goes; new fields may come without it.
-SCHEMA_VERSION = 1
-
-
-def _as_json(value):
-    """Plain Python values; what is no finite number becomes null."""
-    if isinstance(value, dict):
-        return {str(key): _as_json(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_as_json(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value
-
-
-def write_atomically(path, content):
-    """Write bytes so that a reader finds the old file or the whole new one, never a part."""
-    path = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.chmod(temporary, 0o666 & ~_current_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-    return path
-
-
-def _current_umask():
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+from ._measure import OK
+from ._text import format_summary
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AuditResult:
-    """Numbers, scores and circumstances of an audit, as returned by :func:`audit`.
+class AuditReport:
+    """Numbers, scores, checks and circumstances of an audit, as returned by :func:`audit`.
+
+    In a notebook it shows itself as the page.
 
     Attributes
     ----------
@@ -82,6 +47,25 @@ class AuditResult:
         difference ``gap``, the generalisation gap.
     baseline : Interval or None
         AUC of a model that is told the records but not the victim's answers.
+    permutation : PermutationResult
+        The numbers over all records against those of a shuffled membership.
+    duplicates : Duplicates
+        Records that are, exactly or nearly, on both sides of the split.
+    controls : dict of str to ControlResult
+        ``positive`` and ``negative``, where they were asked for and possible.
+    power : dict or None
+        AUC of the best attack against the number of its shadow models: ``attack``, and ``numbers``,
+        a list with ``n_shadows``, ``auc``, ``sd`` and ``n_models``, of shadow models in the
+        victim's place. None without an attack that compares records with shadow models.
+    disparity : dict or None
+        Whether groups are exposed unequally, by the same models: ``attack``, and ``scopes``, for
+        each field and for the classes ``scope``, ``n_rounds``, ``statistic``, ``df``, ``pvalue``
+        (Greenhouse-Geisser's), ``reject``, ``disparity``, lists of ``groups`` (mean advantage, with
+        ``low`` and ``high``) and of ``pairs``, and the groups ``left_out``; see
+        :class:`~skmia.disparity.DisparityTest`.
+    checks : dict of str to Check
+        Whether the numbers can be trusted, by name; each has a ``status`` ("passed", "warning" or
+        "not run") and a ``text``.
     settings : dict
         What the audit was asked to do.
     seeds : dict
@@ -96,8 +80,11 @@ class AuditResult:
         What was left out and why, and what a reader should know.
     record_ids : ndarray of shape (n,)
         Names of the records: their field ``record_id``, or their positions.
+    evidence : {"leak", "none", "shift", "unknown"}
+        Attacks tell members from others; do not; do, but that need not come from the victim; or
+        nothing could have been found.
     verdict : str
-        One sentence.
+        The same in one sentence.
 
     See Also
     --------
@@ -113,6 +100,12 @@ class AuditResult:
     data: dict
     performance: dict
     baseline: Interval | None
+    permutation: PermutationResult
+    duplicates: Duplicates
+    controls: dict
+    power: dict | None
+    disparity: dict | None
+    checks: dict
     settings: dict
     seeds: dict
     seconds: dict
@@ -122,8 +115,14 @@ class AuditResult:
     record_ids: np.ndarray
 
     @property
+    def evidence(self):
+        level = self.settings["confidence_level"]
+        return find_evidence(self.results, self.permutation.frame, self.checks, level)
+
+    @property
     def verdict(self):
-        return find_verdict(self.results, self.settings["confidence_level"], self.baseline)
+        level, null = self.settings["confidence_level"], self.permutation.frame
+        return find_verdict(self.results, null, self.checks, self.evidence, level)
 
     def to_frame(self):
         """The numbers as a table with one row for each attack, group and metric.
@@ -146,8 +145,11 @@ class AuditResult:
         The document is an object with ``schema`` ("skmia.audit"), ``schema_version`` (1), the
         attributes ``created``, ``versions``, ``victim``, ``victim_name``, ``task``, ``data``,
         ``performance``, ``baseline`` (``auc``, ``low``, ``high``, or null), ``settings``,
-        ``seeds``, ``seconds``, ``notes``, ``verdict``, and ``results``: an array with one object
-        for each row of :meth:`to_frame`. ``curves`` holds for each attack, the best one first, up
+        ``seeds``, ``seconds``, ``notes``, ``evidence``, ``verdict``, ``power``, ``disparity``, and
+        ``results``: an array with one object for each row of :meth:`to_frame`. ``permutation``
+        holds ``n_permutations`` and an array ``numbers`` (``attack``, ``metric``, ``max_fpr``,
+        ``pvalue``, ``pvalue_adjusted``, ``turned_round``), ``checks`` an array (``name``,
+        ``status``, ``text``). ``curves`` holds for each attack, the best one first, up
         to 120 points of its ROC curve (``attack``, ``fpr``, ``tpr``, and the limits ``low`` and
         ``high`` of the TPR); ``exposed`` the 20 members with the highest scores of that attack
         (``record``, ``attack``, ``score``, and ``n_above``, the non-members that score as high).
@@ -164,30 +166,10 @@ class AuditResult:
         text : str
             The document.
         """
-        document = self._document()
-        text = json.dumps(document, indent=2, allow_nan=False) + "\n"
+        text = json.dumps(as_document(self), indent=2, allow_nan=False) + "\n"
         if path is not None:
             write_atomically(path, text.encode())
         return text
-
-    def _document(self):
-        names = ("created", "versions", "victim", "victim_name", "task", "data", "performance")
-        rest = ("settings", "seeds", "seconds", "notes", "verdict")
-        baseline = self.baseline and dict(zip(("auc", "low", "high"), self.baseline))
-        rows = [dict(zip(COLUMNS, row)) for row in self.results[list(COLUMNS)].to_numpy(object)]
-        ranked = rank_attacks(self.scores, self.membership)
-        return _as_json(
-            {
-                "schema": SCHEMA,
-                "schema_version": SCHEMA_VERSION,
-                **{name: getattr(self, name) for name in names},
-                "baseline": baseline,
-                **{name: getattr(self, name) for name in rest},
-                "results": rows,
-                "curves": find_curves(ranked, self.membership, self.settings["confidence_level"]),
-                "exposed": find_exposed(ranked, self.membership, self.record_ids),
-            }
-        )
 
     def to_html(self, path=None, *, title="Membership-inference audit"):
         """The audit as a page that needs no other file and no network.
@@ -209,7 +191,7 @@ class AuditResult:
         ImportError
             If jinja2 is not installed.
         """
-        page = render(self._document(), title)
+        page = render(as_document(self), title)
         if path is not None:
             write_atomically(path, page.encode())
         return page
@@ -292,6 +274,17 @@ class AuditResult:
         figure.savefig(content, format="png", dpi=150)
         return content.getvalue()
 
+    def _repr_html_(self):
+        """The page in a frame of its own, so that its style stays off the notebook's."""
+        try:
+            page = self.to_html()
+        except ImportError:
+            return f"<pre>{html.escape(self.summary())}</pre>"
+        return (
+            f'<iframe srcdoc="{html.escape(page)}" title="Membership-inference audit" '
+            'style="width: 100%; height: 40rem; border: 1px solid #888"></iframe>'
+        )
+
     def __repr__(self):
         attacks = ", ".join(self.scores)
-        return f"AuditResult({self.data['n_records']} records; attacks: {attacks})"
+        return f"AuditReport({self.data['n_records']} records; attacks: {attacks})"

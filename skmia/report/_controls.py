@@ -1,0 +1,221 @@
+"""Controls: attacks where the answer is known."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from sklearn.base import is_regressor
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import check_random_state
+
+from .._records import Records
+from ..metrics import auc_interval
+from ..metrics._checks import check_confidence_level
+from ..shadow._sampling import find_strata
+from ..utils._validation import check_membership, check_records
+from ..victims._query import unwrap
+from ._describe import Clock
+from ._groups import find_whole_groups
+from ._guards import permutation_test
+from ._guards._baseline import as_matrix
+from ._measure import FEWEST
+from ._plan import Request, choose_attacks, default_attacks
+from ._run import run_attacks
+from ._victim import draw_members, train_victim
+
+
+@dataclass(frozen=True)
+class ControlResult:
+    """What the attacks found on a victim for which the answer is known.
+
+    Attributes
+    ----------
+    kind : {"positive", "negative"}
+        Whether there is something to find.
+    passed : bool
+        Whether it was found, or nothing was.
+    pvalue : float
+        Of the most conspicuous attack under shuffled membership, corrected for their number.
+    frame : DataFrame of shape (n_attacks, 5)
+        ``attack``, its ``auc`` with the limits ``low`` and ``high``, and ``pvalue_adjusted``.
+    """
+
+    kind: str
+    passed: bool
+    pvalue: float
+    frame: pd.DataFrame
+
+
+def positive_control(
+    records, membership, *, shadows=16, confidence_level=0.95, n_jobs=None, random_state=None
+):
+    """Attack a victim that has learned its members by heart, and must be caught.
+
+    The victim is a decision tree without any limit, trained on the members with labels drawn at
+    random, so that it is right about members, and about others half of the time. Where even that is
+    not found there are too few records, and an audit that finds nothing says nothing.
+
+    Parameters
+    ----------
+    records : Records of n records
+        Labelled records, members and non-members mixed. Columns that are no numbers are numbered.
+    membership : array-like of shape (n,)
+        1 for members, 0 for others.
+    shadows : int, default=16
+        Number of shadow models, trees as well.
+    confidence_level : float, default=0.95
+        Of the intervals; the control fails where the p-value is above one minus this.
+    n_jobs : int, default=None
+        Trees trained in parallel.
+    random_state : int, RandomState instance or None, default=None
+        Determines the labels and the trees.
+
+    Returns
+    -------
+    control : ControlResult
+        Of the attacks that :func:`audit` makes by default.
+
+    Raises
+    ------
+    ValueError
+        When there are fewer than 2 members or non-members.
+
+    See Also
+    --------
+    negative_control : A victim that must not be caught.
+
+    Examples
+    --------
+    >>> from skmia.datasets import make_membership_problem
+    >>> from skmia.report import positive_control
+    >>> records, membership = make_membership_problem(random_state=0)
+    >>> control = positive_control(records, membership, random_state=0)
+    >>> control.passed
+    True
+    """
+    check_records(records)
+    membership = check_membership(membership, len(records))
+    level = check_confidence_level(confidence_level)
+    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+    labels = _draw_labels(membership, np.random.default_rng(seed))
+    fields = {name: records[name] for name in ("group_by",) if name in records.fields}
+    renamed = Records(as_matrix(records), labels, **fields)
+    tree = DecisionTreeClassifier(random_state=seed)
+    victim = train_victim(tree, renamed, membership, seed)
+    request = _make_request(victim, None, renamed, shadows, n_jobs, seed)
+    attacks = default_attacks(request)
+    frame, pvalue = _attack(attacks, request, renamed, membership, level, seed)
+    return ControlResult("positive", bool(pvalue <= 1 - level), pvalue, frame)
+
+
+def negative_control(
+    estimator,
+    records,
+    membership,
+    *,
+    attacks="default",
+    shadows=16,
+    confidence_level=0.95,
+    n_jobs=None,
+    random_state=None,
+):
+    """Attack a victim for which membership says nothing, and which must not be caught.
+
+    The victim is trained on a random half of the records, drawn alike from members and
+    non-members, and asked about the same records. Where an attack tells members from non-members
+    all the same, they differ in a way that the model can see, and what an audit finds on the real
+    victim may be this difference.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Of the kind of the victim; cloned, so that it may be fitted or not.
+    records : Records of n records
+        Labelled records, members and non-members mixed.
+    membership : array-like of shape (n,)
+        1 for the members of the real victim, 0 for others.
+    attacks : "default" or mapping of str to attack, default="default"
+        As for :func:`audit`; those with a ``victim`` of their own take no part.
+    shadows : int or ShadowPool, default=16
+        Number of shadow models, or a pool of them, such as that of the audit.
+    confidence_level : float, default=0.95
+        Of the intervals; the control fails where the p-value is at most one minus this.
+    n_jobs : int, default=None
+        Shadow models trained in parallel.
+    random_state : int, RandomState instance or None, default=None
+        Determines the half, the victim and the shadow models.
+
+    Returns
+    -------
+    control : ControlResult
+        Of each attack.
+
+    Raises
+    ------
+    ValueError
+        When all records belong together, so that no half can be drawn, or no attack can run.
+
+    See Also
+    --------
+    positive_control : A victim that must be caught.
+    blind_baseline : Tells the two apart without any victim.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skmia.datasets import make_membership_problem
+    >>> from skmia.report import negative_control
+    >>> records, membership = make_membership_problem(random_state=0)
+    >>> control = negative_control(
+    ...     DecisionTreeClassifier(), records, membership, shadows=8, random_state=0
+    ... )
+    >>> control.passed
+    True
+    """
+    check_records(records)
+    membership = check_membership(membership, len(records))
+    level = check_confidence_level(confidence_level)
+    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+    # Half of the members and half of the others: training on a record says nothing of its side.
+    strata = 2 * find_strata(records.y, not is_regressor(estimator)) + membership
+    strata = np.unique(strata, return_inverse=True)[1]
+    half = draw_members(records, strata, np.random.default_rng(seed))
+    victim = train_victim(unwrap(estimator), records, half, seed)
+    request = _make_request(victim, unwrap(estimator), records, shadows, n_jobs, seed)
+    attacks = choose_attacks(attacks, request)
+    attacks = {name: one for name, one in attacks.items() if one.victim is None}
+    frame, pvalue = _attack(attacks, request, records, membership, level, seed)
+    return ControlResult("negative", bool(pvalue > 1 - level), pvalue, frame)
+
+
+def _draw_labels(membership, rng):
+    """As many of one label as of the other on each side, so that few records have both."""
+    labels = np.empty(len(membership), dtype=int)
+    for side in (membership, ~membership):
+        if side.sum() < FEWEST:
+            raise ValueError(
+                f"The control needs {FEWEST} members and {FEWEST} non-members; got "
+                f"{membership.sum()} and {(~membership).sum()}."
+            )
+        labels[side] = rng.permutation(np.arange(side.sum()) % 2)
+    return labels
+
+
+def _make_request(victim, estimator, records, shadows, n_jobs, seed):
+    outputs = records.with_outputs(victim)["outputs"]
+    return Request(victim, outputs, estimator, shadows, "auto", n_jobs, 0, seed, seed)
+
+
+def _attack(attacks, request, records, membership, level, seed):
+    """Each attack's AUC, and a p-value of all of them together."""
+    if not attacks:
+        raise ValueError("The control needs an attack without a victim of its own; got none.")
+    queried = records.with_fields(outputs=request.outputs)
+    scores = run_attacks(attacks, request, records, queried, Clock()).scores
+    groups = find_whole_groups(records, membership)
+    null = permutation_test(membership, scores, group_by=groups, random_state=seed)
+    aucs = [auc_interval(membership, one, confidence_level=level) for one in scores.values()]
+    frame = pd.DataFrame(aucs, columns=["auc", "low", "high"])
+    frame.insert(0, "attack", list(scores))
+    frame["pvalue_adjusted"] = null.frame["pvalue_adjusted"].to_numpy()
+    return frame, float(null.pvalue)

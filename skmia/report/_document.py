@@ -1,0 +1,91 @@
+"""An audit as a JSON document, written whole or not at all."""
+
+import os
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from ._curves import find_curves, find_exposed, rank_attacks
+from ._measure import COLUMNS
+
+SCHEMA = "skmia.audit"
+
+# Raised when a field changes its meaning or goes; new fields may come without it.
+SCHEMA_VERSION = 1
+
+_PERMUTATION = ["attack", "metric", "max_fpr", "pvalue", "pvalue_adjusted", "turned_round"]
+
+
+def as_document(report):
+    """The document of an audit.
+
+    Parameters
+    ----------
+    report : AuditReport
+
+    Returns
+    -------
+    document : dict
+        Of plain Python values, see :meth:`AuditReport.to_json`.
+    """
+    names = ("created", "versions", "victim", "victim_name", "task", "data", "performance")
+    rest = ("settings", "seeds", "seconds", "notes", "evidence", "verdict", "power", "disparity")
+    baseline = report.baseline and dict(zip(("auc", "low", "high"), report.baseline))
+    ranked = rank_attacks(report.scores, report.membership)
+    level = report.settings["confidence_level"]
+    null = report.permutation
+    return _as_json(
+        {
+            "schema": SCHEMA,
+            "schema_version": SCHEMA_VERSION,
+            **{name: getattr(report, name) for name in names},
+            "baseline": baseline,
+            "permutation": {
+                "n_permutations": null.n_permutations,
+                "numbers": null.frame[_PERMUTATION].to_dict("records"),
+            },
+            "checks": [asdict(check) for check in report.checks.values()],
+            **{name: getattr(report, name) for name in rest},
+            "results": [
+                dict(zip(COLUMNS, row)) for row in report.results[list(COLUMNS)].to_numpy(object)
+            ],
+            "curves": find_curves(ranked, report.membership, level),
+            "exposed": find_exposed(ranked, report.membership, report.record_ids),
+        }
+    )
+
+
+def _as_json(value):
+    """Plain Python values; what is no finite number becomes null."""
+    if isinstance(value, dict):
+        return {str(key): _as_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_json(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value
+
+
+def write_atomically(path, content):
+    """Write bytes so that a reader finds the old file or the whole new one, never a part."""
+    path = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.chmod(temporary, 0o666 & ~_current_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    return path
+
+
+def _current_umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

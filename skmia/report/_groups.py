@@ -1,0 +1,83 @@
+"""By what the numbers of an audit are broken down."""
+
+import numpy as np
+import pandas as pd
+
+OVERALL = "overall"
+EVERYONE = "all"
+CLASS = "class"
+MISSING = "(missing)"
+
+# A table of more rows than anybody reads is a sign that the field is an identifier or a number.
+_MOST_GROUPS = 100
+
+# Classes that are listed without being asked for.
+_MOST_CLASSES = 20
+
+
+def find_subsets(records, group, *, classes=False):
+    """The records as a whole, by the values of fields, and by class.
+
+    Parameters
+    ----------
+    records : Records of n records
+    group : str, sequence of str or None
+        Names of fields.
+    classes : bool, default=False
+        Whether to add the classes of the task, where there are no more than twenty.
+
+    Returns
+    -------
+    subsets : list of (scope, group, mask)
+        Names of the scope and the group, and a mask of shape (n,). Records without a value are a
+        group of their own.
+
+    Raises
+    ------
+    ValueError
+        When there is no such field, or it has too many values or none.
+    """
+    subsets = [(OVERALL, EVERYONE, np.ones(len(records), dtype=bool))]
+    fields = [] if group is None else [group] if isinstance(group, str) else list(group)
+    for field in dict.fromkeys(fields):
+        subsets += _split(field, _find_names(records, field))
+    if classes and CLASS not in fields:
+        labels, codes = np.unique(records.y, return_inverse=True)
+        if 2 <= len(labels) <= _MOST_CLASSES:
+            subsets += _split(CLASS, labels.astype(str)[codes])
+    return subsets
+
+
+def _split(scope, names):
+    return [(scope, str(name), names == name) for name in np.unique(names)]
+
+
+def _find_names(records, field):
+    if field not in records.fields:
+        have = ", ".join(records.fields) or "none"
+        raise ValueError(
+            f"group must name a field of the records; got {field!r}, they have {have}."
+        )
+    values = pd.Series(np.asarray(records[field])).astype(object)
+    missing = values.isna().to_numpy()
+    if missing.all():
+        raise ValueError(f"The field {field!r} has no value for any record.")
+    names = np.array([MISSING if none else str(value) for value, none in zip(values, missing)])
+    n_names = len(np.unique(names))
+    if n_names > _MOST_GROUPS:
+        raise ValueError(
+            f"The field {field!r} has {n_names} values; at most {_MOST_GROUPS} groups are "
+            "reported, so put the values into bands."
+        )
+    return names
+
+
+def find_whole_groups(records, membership):
+    """Groups that move together under a permutation, where each was in or out as a whole."""
+    groups = records.fields.get("group_by")
+    if groups is None:
+        return None
+    _, units = np.unique(groups, return_inverse=True)
+    n_members = np.bincount(units, membership)
+    mixed = (n_members > 0) & (n_members < np.bincount(units))
+    return None if mixed.any() else groups

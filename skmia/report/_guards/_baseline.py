@@ -1,0 +1,137 @@
+"""Whether members and non-members differ by themselves, whatever the victim answers."""
+
+from numbers import Integral
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.utils import check_random_state
+
+from ...metrics import auc_interval
+from ...metrics._checks import check_confidence_level
+from ...shadow._sampling import draw_halves, find_units
+from ...utils._containers import is_frame, is_tensor, to_numpy
+from ...utils._validation import check_membership, check_records
+
+# Enough to see a shift that would matter (the AUC is known to about .01), and a matter of seconds.
+_MOST_RECORDS = 20_000
+
+# Unlike a leaf of one record, leaves of several average the noise that a null has nothing but.
+_MODEL = ExtraTreesClassifier(100, min_samples_leaf=5)
+
+
+def blind_baseline(records, membership, *, confidence_level=0.95, n_jobs=None, random_state=None):
+    """AUC of a model that is told the records but not the victim's answers.
+
+    It learns membership from (x, y) on a random half of the records and is measured on the other
+    half; cross-validation would use all of them, but its scores depend on each other, and the
+    interval would be too narrow. An AUC above one half means that the two sides were not drawn
+    alike, and that part of what attacks find may be that difference. An AUC of one half is no
+    proof that they were: the model, extremely randomised trees, may have missed the difference.
+
+    Parameters
+    ----------
+    records : Records of n records
+        Their field ``outputs`` is not read. Equal records, and those of one ``group_by``, are in
+        the same half. Of more than 20,000 records a random sample of that size is taken.
+    membership : array-like of shape (n,)
+        1 for the records that the victim was trained on, 0 for others.
+    confidence_level : float, default=0.95
+        Of the interval, in (0, 1).
+    n_jobs : int, default=None
+        For the trees of the model. The numbers are the same for every value.
+    random_state : int, RandomState instance or None, default=None
+        Determines the sample, the halves and the model.
+
+    Returns
+    -------
+    interval : Interval or None
+        ``(estimate, low, high)``, each in [0, 1]; None where a half holds one side only.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When there are no records or they have no task labels, membership is not 0 or 1 for each of
+        them and both, or a parameter is out of range.
+
+    See Also
+    --------
+    find_duplicates : Whether records have copies on the other side.
+    skmia.metrics.auc_interval : The interval.
+
+    References
+    ----------
+    .. [1] Das, D., Zhang, J. and Tramèr, F. (2024). Blind Baselines Beat Membership Inference
+           Attacks for Foundation Models. arXiv:2406.16201.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmia import Records
+    >>> from skmia.report import blind_baseline
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(1000, 3)), rng.integers(2, size=1000)
+    >>> membership = np.arange(1000) % 2
+    >>> baseline = blind_baseline(Records(X, y), membership, random_state=0)
+    >>> baseline.low < 0.5 < baseline.high
+    True
+    >>> later = X + membership[:, None]  # the members were collected at another time
+    >>> blind_baseline(Records(later, y), membership, random_state=0).low > 0.8
+    True
+    """
+    check_records(records)
+    membership = check_membership(membership, len(records))
+    check_confidence_level(confidence_level)
+    seed = _draw_seed(random_state)
+    rng = np.random.default_rng(seed)
+    if len(records) > _MOST_RECORDS:
+        rows = np.sort(rng.choice(len(records), _MOST_RECORDS, replace=False))
+        records, membership = records[rows], membership[rows]
+    units = find_units(records.fingerprint, records.fields.get("group_by"))
+    if units.max() == 0:
+        return None
+    train = draw_halves(units, membership.astype(int), len(units), rng)[0]
+    if any(len(np.unique(membership[half])) < 2 for half in (train, ~train)):
+        return None
+    with np.errstate(over="ignore"):  # what is too large for float32 is infinite
+        X = as_matrix(records)
+    model = clone(_MODEL).set_params(n_jobs=n_jobs, random_state=seed)
+    model.fit(X[train], membership[train])
+    scores = model.predict_proba(X[~train])[:, 1]
+    return auc_interval(membership[~train], scores, confidence_level=confidence_level)
+
+
+def _draw_seed(random_state):
+    """The integer itself where one is given, so that whoever writes it down can come back."""
+    drawn = check_random_state(random_state).randint(2**31 - 1)
+    return int(random_state) if isinstance(random_state, Integral) else int(drawn)
+
+
+def _as_column(values):
+    """Numbers as they are, anything else as codes."""
+    values = pd.Series(values)
+    if pd.api.types.is_numeric_dtype(values.dtype) and values.dtype.kind != "c":
+        return values.to_numpy(dtype=np.float32, na_value=np.nan)
+    return pd.factorize(values.astype(object))[0].astype(np.float32)
+
+
+def as_matrix(records):
+    X = records.X
+    label = _as_column(records.y)[:, None]
+    if sparse.issparse(X):
+        matrix = sparse.hstack([X.astype(np.float32), sparse.csr_array(label)], format="csr")
+        matrix.data[~np.isfinite(matrix.data)] = 0  # trees take no missing value here
+        return matrix
+    if is_tensor(X):
+        X = to_numpy(X)
+    if is_frame(X):
+        columns = [_as_column(X.iloc[:, j]) for j in range(X.shape[1])]
+        X = np.column_stack(columns) if columns else np.empty((len(X), 0))
+    elif X.dtype.kind not in "biuf":
+        X = X.reshape(len(X), -1)
+        X = np.column_stack([_as_column(X[:, j]) for j in range(X.shape[1])])
+    matrix = np.column_stack([X.reshape(len(X), -1), label]).astype(np.float32)
+    matrix[np.isinf(matrix)] = np.nan  # trees take a missing value, and no infinite one
+    return matrix

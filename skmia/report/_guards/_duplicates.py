@@ -1,0 +1,242 @@
+"""Records that lie on both sides at once: copies, and near copies, of members."""
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+import numpy as np
+import pandas as pd
+from sklearn.utils import check_random_state
+
+from ...metrics import Interval, clopper_pearson
+from ...utils._validation import check_membership, check_records
+from ._points import Points
+
+_MOST_PAIRS = 100
+_BLOCK_ELEMENTS = 1 << 24
+
+# In float32 a squared distance has an error of some 1e-6 of the squared lengths it is taken from.
+_RESOLVED = 1e-2
+
+
+@dataclass(frozen=True)
+class Duplicates:
+    """How many records lie on both sides at once, as returned by :func:`find_duplicates`.
+
+    Attributes
+    ----------
+    n_exact : int
+        Records, of either side, that have an exact copy (x, y) on the other side.
+    n_queried : int
+        Non-members without an exact copy whose nearest member was looked for.
+    n_near : int
+        How many of these lie closer to it than `tolerance` times the typical distance.
+    share_near : Interval
+        ``n_near / n_queried`` with its Clopper-Pearson interval, fractions; the estimate is NaN
+        where nothing was queried.
+    typical_distance : float
+        Median distance of a queried non-member from the nearest member; NaN where nothing was
+        queried.
+    tolerance : float
+        What was asked for.
+    pairs : DataFrame
+        The closest pairs, closest first, at most 100: positions ``nonmember`` and ``member`` in
+        the records, their ``distance``, and ``relative``, the same divided by the typical distance
+        (NaN where that is 0).
+    """
+
+    n_exact: int
+    n_queried: int
+    n_near: int
+    share_near: Interval
+    typical_distance: float
+    tolerance: float
+    pairs: pd.DataFrame
+
+
+def find_duplicates(
+    records,
+    membership,
+    *,
+    tolerance=0.1,
+    max_queries=5000,
+    confidence_level=0.95,
+    random_state=None,
+):
+    """Find non-members that are copies, or nearly copies, of members.
+
+    A non-member that is a member in all but name is no non-member: an attack that finds it is
+    counted wrong. Copies on both sides make a victim look safer than it is, and show that the two
+    sides were not drawn apart.
+
+    Distances are Euclidean and of the features alone, so that a copy with another label is at
+    distance 0. In a table each column of numbers (booleans and times are such) is divided by its
+    standard deviation, and two different categories (text, objects) are at distance 1; each value
+    of an array without columns, such as a text per record, is a category. Where a value is missing
+    or infinite, the median of its column takes its place (0 in a sparse matrix), and whether it was
+    there counts as a category. Constant columns do not count. In an array or tensor of more than
+    two dimensions, such as images, all numbers are in one unit and keep it.
+
+    Parameters
+    ----------
+    records : Records of n records
+        With or without task labels.
+    membership : array-like of shape (n,)
+        1 for the records that the victim was trained on, 0 for others.
+    tolerance : float, default=0.1
+        What is near: fraction, in (0, 1), of the typical distance of a non-member from the nearest
+        member.
+    max_queries : int, default=5000
+        Non-members, drawn at random, whose nearest member is looked for. Time and memory grow with
+        it.
+    confidence_level : float, default=0.95
+        Of the interval, in (0, 1).
+    random_state : int, RandomState instance or None, default=None
+        Determines which non-members are drawn, where there are more than `max_queries`.
+
+    Returns
+    -------
+    duplicates : Duplicates
+        Counts, their share with an interval, and the closest pairs.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When there are no records, membership is not 0 or 1 for each of them and both, or a
+        parameter is out of range.
+
+    See Also
+    --------
+    blind_baseline : Whether the two sides differ by themselves.
+
+    Notes
+    -----
+    Some non-members are near a member by chance. In d dimensions, where the density does not vary,
+    it is a fraction of ``1 - 2 ** -(tolerance ** d)``, or about ``ln 2 * tolerance ** d``: 7% in
+    one dimension and 0.7% in two for a tolerance of 0.1, and next to nothing in more.
+    What counts is the dimension of the data, not the number of columns, and few distinct values in
+    a column act like fewer dimensions.
+
+    Where at least half of the queried records lie at distance 0 from a member, as in tables of a
+    few categories, the typical distance is 0 and near copies cannot be told from others: `n_near`
+    is 0. In general a typical distance that is itself that of copies hides them.
+
+    The interval takes the queried records for independent.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmia import Records
+    >>> from skmia.report import find_duplicates
+    >>> rng = np.random.default_rng(0)
+    >>> members, others = rng.normal(size=(300, 8)), rng.normal(size=(200, 8))
+    >>> others[:10] = members[:10] + 0.001
+    >>> records = Records(np.vstack([members, others]))
+    >>> found = find_duplicates(records, np.repeat([1, 0], [300, 200]))
+    >>> found.n_exact, found.n_near, found.share_near.estimate
+    (0, 10, 0.05)
+    >>> closest = found.pairs.head(10)
+    >>> (closest["nonmember"] - closest["member"]).unique()
+    array([300])
+    """
+    check_records(records, labels=False)
+    membership = check_membership(membership, len(records))
+    _check_parameters(tolerance, max_queries)
+    copied = _find_copied(records.fingerprint, membership)
+    queried = np.flatnonzero(~membership & ~copied)
+    if len(queried) > max_queries:
+        rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+        queried = np.sort(rng.choice(queried, max_queries, replace=False))
+    nearest, distances = _find_nearest(Points(records.X), queried, np.flatnonzero(membership))
+    typical = float(np.median(distances)) if len(queried) else np.nan
+    n_near = int((distances < tolerance * typical).sum())
+    limits = clopper_pearson(n_near, len(queried), confidence_level=confidence_level)
+    return Duplicates(
+        n_exact=int(copied.sum()),
+        n_queried=len(queried),
+        n_near=n_near,
+        share_near=Interval(n_near / len(queried) if len(queried) else np.nan, *limits),
+        typical_distance=typical,
+        tolerance=float(tolerance),
+        pairs=_list_pairs(queried, nearest, distances, typical),
+    )
+
+
+def _check_parameters(tolerance, max_queries):
+    if not isinstance(tolerance, Real) or not 0 < tolerance < 1:
+        raise ValueError(f"tolerance must be a fraction in (0, 1); got {tolerance!r}.")
+    if not isinstance(max_queries, Integral) or max_queries < 1:
+        raise ValueError(f"max_queries must be a whole number from 1 on; got {max_queries!r}.")
+
+
+def _find_copied(fingerprint, membership):
+    both = np.intersect1d(fingerprint[membership], fingerprint[~membership])
+    return np.isin(fingerprint, both)
+
+
+def _list_pairs(queried, nearest, distances, typical):
+    order = np.argsort(distances, kind="stable")[:_MOST_PAIRS]
+    distances = distances[order]
+    relative = distances / typical if typical > 0 else np.full(len(order), np.nan)
+    columns = {
+        "nonmember": queried[order],
+        "member": nearest[order],
+        "distance": distances,
+        "relative": relative,
+    }
+    return pd.DataFrame(columns)
+
+
+def _find_nearest(points, queried, members):
+    """Nearest member of each queried row, and its distance.
+
+    Products of matrices in float32 find it fast. Where the distance comes out small against the
+    numbers it is the difference of, which is where it matters, it is looked for in float64.
+    """
+    nearest, square, lengths = _search(points, queried, members, np.float32)
+    unresolved = np.flatnonzero(square < _RESOLVED * lengths)
+    nearest[unresolved] = _search(points, queried[unresolved], members, np.float64)[0]
+    return nearest, _measure(points, queried, nearest)
+
+
+def _search(points, queried, members, dtype):
+    """Nearest members by products of matrices; squared distances, squared lengths of the pairs."""
+    queries, wide_queries = points.take(queried, dtype)
+    own = _square(queries, wide_queries)
+    nearest = np.zeros(len(queried), dtype=np.intp)
+    smallest = np.full(len(queried), np.inf, dtype=dtype)
+    lengths = np.zeros(len(queried), dtype=dtype)
+    rows = np.arange(len(queried))
+    step = max(1, _BLOCK_ELEMENTS // max(1, len(queried), queries.shape[1]))
+    for start in range(0, len(members) if len(queried) else 0, step):
+        block = members[start : start + step]
+        others, wide_others = points.take(block, dtype)
+        theirs = _square(others, wide_others)
+        gaps = queries @ others.T
+        if wide_queries is not None:
+            gaps += (wide_queries @ wide_others.T).toarray()
+        gaps *= -2
+        gaps += theirs
+        best = gaps.argmin(axis=1)
+        found = gaps[rows, best] + own
+        closer = found < smallest
+        nearest[closer] = block[best[closer]]
+        smallest[closer] = found[closer]
+        lengths[closer] = own[closer] + theirs[best[closer]]
+    return nearest, smallest, lengths
+
+
+def _square(dense, wide):
+    square = np.einsum("ij,ij->i", dense, dense)
+    return square if wide is None else square + np.asarray(wide.multiply(wide).sum(axis=1)).ravel()
+
+
+def _measure(points, queried, nearest):
+    """Distances as norms of differences, which have no error where records are equal."""
+    distances = np.empty(len(queried))
+    for start in range(0, len(queried), 500):
+        block = slice(start, start + 500)
+        one, wide_one = points.take(queried[block], np.float64)
+        other, wide_other = points.take(nearest[block], np.float64)
+        wide = None if wide_one is None else wide_one - wide_other
+        distances[block] = np.sqrt(_square(one - other, wide))
+    return distances

@@ -1,0 +1,103 @@
+"""The model under attack: given, or trained for the audit."""
+
+import numpy as np
+from sklearn.base import clone, is_regressor
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from ..shadow._sampling import draw_halves, find_strata, find_units
+from ..shadow._seeding import isolated_randomness, refuse_trained_module
+from ..utils._validation import check_membership
+
+
+def is_fitted(victim):
+    """Whether a model is fitted; what has no ``fit`` is."""
+    try:
+        check_is_fitted(victim)
+    except NotFittedError:
+        return False
+    except TypeError:  # no estimator: what it is said to be, check_victim says
+        return True
+    return True
+
+
+def draw_members(records, strata, rng):
+    """A random half of the records, in the way in which shadow models get theirs.
+
+    Parameters
+    ----------
+    records : Records of n records
+        Equal ones, and those of one ``group_by``, stay together.
+    strata : ndarray of shape (n,), dtype int
+        Half of each stratum is taken.
+    rng : numpy Generator
+        Source of randomness.
+
+    Returns
+    -------
+    membership : ndarray of shape (n,), dtype bool
+
+    Raises
+    ------
+    ValueError
+        When all records belong together.
+    """
+    units = find_units(records.fingerprint, records.fields.get("group_by"))
+    if units.max() == 0:
+        raise ValueError(
+            "All records belong together (equal, or one value of group_by); none can be left out."
+        )
+    return draw_halves(units, strata, len(records), rng)[0]
+
+
+def train_victim(estimator, records, membership, seed):
+    """A clone of an estimator, trained on the members; global generators stay as they are."""
+    refuse_trained_module(estimator)
+    members = records[membership]
+    with isolated_randomness(np.random.SeedSequence(seed)):
+        return clone(estimator).fit(members.X, members.y)
+
+
+def prepare_victim(victim, records, membership, seed):
+    """The fitted victim and its members.
+
+    Parameters
+    ----------
+    victim : estimator
+        Fitted, or to be trained on the members.
+    records : Records of n records
+    membership : array-like of shape (n,) or None
+        None draws a random half, for a victim that is yet to be trained.
+    seed : int
+        Of the half and of the training.
+
+    Returns
+    -------
+    victim : estimator
+        Fitted.
+    membership : ndarray of shape (n,), dtype bool
+    notes : list of str
+        What was done.
+
+    Raises
+    ------
+    ValueError
+        When the victim is fitted and its members are not given.
+    """
+    # A frozen model is one that somebody holds for fitted.
+    if is_fitted(victim) or isinstance(victim, FrozenEstimator):
+        if membership is None:
+            raise ValueError(
+                "membership is needed where the victim is fitted: it says which records the victim "
+                "was trained on. An unfitted estimator is trained here, on a random half."
+            )
+        return victim, check_membership(membership, len(records)), []
+    if membership is None:
+        strata = find_strata(records.y, not is_regressor(victim))
+        membership = draw_members(records, strata, np.random.default_rng(seed))
+        notes = ["The victim was trained for this audit, on a random half of the records."]
+    else:
+        membership = check_membership(membership, len(records))
+        notes = ["The victim was trained for this audit, on the members."]
+    return train_victim(victim, records, membership, seed), membership, notes

@@ -1,0 +1,122 @@
+"""The baseline as a function: what it finds, what it refuses, what its seed means."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from skmia import Records
+from skmia.report import blind_baseline
+
+
+def make_records(n=400, shift=0.0, seed=0):
+    rng = np.random.RandomState(seed)
+    membership = rng.permutation(n) % 2
+    X = rng.normal(size=(n, 4)) + shift * membership[:, None]
+    return Records(X, rng.randint(2, size=n)), membership
+
+
+def test_sides_that_were_drawn_alike_are_not_told_apart():
+    # Each interval misses one half with probability .05: of 40 at most 7, but for once in 1,000.
+    missed = 0
+    for seed in range(40):
+        _, low, high = blind_baseline(*make_records(seed=seed), random_state=seed)
+        missed += not low <= 0.5 <= high
+    assert missed <= 7
+
+
+def test_a_shift_is_found():
+    assert blind_baseline(*make_records(shift=1.5), random_state=0).low > 0.9
+
+
+def test_a_difference_of_the_labels_alone_is_found():
+    records, membership = make_records()
+    labels = np.where(membership, "yes", "no")
+    assert blind_baseline(Records(records.X, labels), membership, random_state=0).low > 0.9
+
+
+def test_records_need_no_labels_of_numbers_and_may_lack_features():
+    records, membership = make_records(shift=2)
+    X = records.X.copy()
+    X[::7, 0], X[::11, 1] = np.nan, np.inf
+    assert blind_baseline(Records(X, records.y), membership, random_state=0).low > 0.8
+    nothing = Records(np.empty((400, 0)), records.y)
+    assert blind_baseline(nothing, membership, random_state=0).low < 0.5
+
+
+@pytest.mark.parametrize("kind", ["complex", "sparse", "too large"])
+def test_features_that_trees_do_not_take_as_they_are(kind):
+    records, membership = make_records(shift=2)
+    X = np.where(records.X > 0.5, np.nan, records.X)
+    kinds = {
+        "complex": np.round(records.X) + 1j,
+        "sparse": sparse.csr_array(X),
+        "too large": X * 1e300,
+    }
+    blind_baseline(Records(kinds[kind], records.y), membership, random_state=0)
+
+
+def test_random_state_is_that_of_scikit_learn():
+    records, membership = make_records(shift=0.5)
+    of_seed = blind_baseline(records, membership, random_state=3)
+    assert of_seed == blind_baseline(records, membership, random_state=3, n_jobs=2)
+    assert of_seed != blind_baseline(records, membership, random_state=4)
+    generators = [np.random.RandomState(3) for _ in range(2)]
+    first, second = (
+        blind_baseline(records, membership, random_state=generator) for generator in generators
+    )
+    assert first == second
+    blind_baseline(records, membership)
+
+
+def test_an_integer_is_the_seed_itself(monkeypatch):
+    # Numbers that were written down with their seed can be had again.
+    seeds, default_rng = [], np.random.default_rng
+    monkeypatch.setattr(np.random, "default_rng", lambda seed: seeds.append(seed) or default_rng(0))
+    blind_baseline(*make_records(), random_state=np.int64(5))
+    assert seeds == [5]
+
+
+def test_global_randomness_is_left_alone():
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    blind_baseline(*make_records(), random_state=0)
+    np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+
+
+def test_a_higher_level_gives_a_wider_interval_around_the_same_estimate():
+    records, membership = make_records()
+    narrow, wide = (
+        blind_baseline(records, membership, confidence_level=level, random_state=0)
+        for level in (0.5, 0.99)
+    )
+    assert narrow.estimate == wide.estimate
+    assert wide.low < narrow.low < narrow.high < wide.high
+
+
+def test_a_half_of_one_side_gives_no_baseline():
+    records, membership = make_records(n=2)
+    assert blind_baseline(records, membership, random_state=0) is None
+    copies = Records(np.ones((6, 2)), np.zeros(6))
+    assert blind_baseline(copies, [0, 1] * 3, random_state=0) is None
+
+
+def test_bad_input_is_named():
+    records, membership = make_records()
+    with pytest.raises(TypeError, match="Expected skmia.Records"):
+        blind_baseline(records.X, membership)
+    with pytest.raises(ValueError, match="no task labels"):
+        blind_baseline(Records(records.X), membership)
+    with pytest.raises(ValueError, match="there is no member"):
+        blind_baseline(records, np.zeros(400))
+    with pytest.raises(ValueError, match="confidence_level"):
+        blind_baseline(records, membership, confidence_level=95)
+    with pytest.raises(ValueError, match="seed"):
+        blind_baseline(records, membership, random_state="zero")
+
+
+def test_a_table_gives_the_same_as_its_numbers():
+    records, membership = make_records(shift=0.5)
+    table = Records(pd.DataFrame(records.X), records.y)
+    assert blind_baseline(table, membership, random_state=0) == blind_baseline(
+        records, membership, random_state=0
+    )

@@ -1,0 +1,75 @@
+"""The victim of an audit: given with its members, or trained here."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from skmia import Records
+from skmia.attacks import ThresholdAttack
+from skmia.report import audit
+from skmia.utils._randomness import preserved_randomness, seed_everything
+
+ATTACKS = {"attacks": {"t": ThresholdAttack()}, "random_state": 0}
+
+
+def test_unfitted_estimator_is_trained_on_a_random_half_of_each_class(problem):
+    _, records, _ = problem
+    tree = DecisionTreeClassifier()
+    report = audit(tree, records, **ATTACKS)
+    members = report.membership
+    for label in (0, 1):
+        here = records.y == label
+        assert abs(members[here].sum() - here.sum() / 2) <= 1
+    assert report.performance["members"] == 1 > report.performance["nonmembers"]
+    assert "on a random half" in report.notes[0]
+    assert not hasattr(tree, "tree_")
+    again = audit(tree, records, **ATTACKS)
+    assert np.array_equal(again.membership, members)
+    assert np.array_equal(again.scores["t"], report.scores["t"])
+
+
+def test_unfitted_estimator_is_trained_on_the_members_that_are_named(problem):
+    victim, records, membership = problem
+    report = audit(clone(victim), records, membership, **ATTACKS)
+    fitted = audit(victim, records, membership, **ATTACKS)
+    assert np.array_equal(report.scores["t"], fitted.scores["t"])
+    assert "on the members" in report.notes[0]
+
+
+def test_regression_is_split_along_its_target():
+    rng = np.random.default_rng(0)
+    records = Records(rng.normal(size=(200, 3)), rng.normal(size=200))
+    report = audit(DecisionTreeRegressor(), records, **ATTACKS)
+    lower = records.y < np.quantile(records.y, 0.1)
+    assert report.membership[lower].sum() == 10
+    assert report.task == "regression"
+
+
+def test_training_draws_nothing_from_the_global_generator(problem):
+    _, records, _ = problem
+    with preserved_randomness():
+        seed_everything(5)
+        expected = np.random.random()  # noqa: NPY002
+        seed_everything(5)
+        audit(DecisionTreeClassifier(max_features=1), records, **ATTACKS)
+        assert np.random.random() == expected  # noqa: NPY002
+
+
+def test_members_of_a_fitted_victim_must_be_known(problem):
+    with pytest.raises(ValueError, match="membership is needed where the victim is fitted"):
+        audit(problem[0], problem[1])
+
+
+def test_frozen_victim_that_is_not_fitted_was_reset_by_accident(problem):
+    _, records, membership = problem
+    with pytest.raises(NotFittedError, match="not fitted"):
+        audit(FrozenEstimator(DecisionTreeClassifier()), records, membership)
+
+
+def test_records_that_belong_together_cannot_be_split():
+    records = Records(np.arange(6.0)[:, None], [0, 1] * 3, group_by=["a"] * 6)
+    with pytest.raises(ValueError, match="All records belong together"):
+        audit(DecisionTreeClassifier(), records)
