@@ -40,6 +40,7 @@ class Problem(NamedTuple):
     membership: np.ndarray
     groups: list
     notes: list
+    table: object = None
 
 
 def run_audit(arguments):
@@ -86,7 +87,8 @@ def run_audit(arguments):
         )
         result.notes.extend(problem.notes + list(dict.fromkeys(caught)))
         result.settings["command"] = _as_settings(arguments)
-        saved = [] if arguments.out is None else result.save(arguments.out)
+        values = problem.table if arguments.show_values else None
+        saved = [] if arguments.out is None else result.save(arguments.out, values=values)
     text = "\n".join([result.summary(), "", *(f"written: {path}" for path in saved)]).rstrip()
     failures = find_failures(result.results, arguments.fail_above)
     if failures:
@@ -98,6 +100,7 @@ def _check_combination(arguments):
     """Refuse options that would otherwise be ignored, or lack another one."""
     if arguments.data is None:
         names = ("target", "task", "drop", "group", "group_by", "members", "estimator", "model")
+        names += ("show_values",)
         for name in names:
             if getattr(arguments, name):
                 raise CommandError(f"--{name.replace('_', '-')} goes with --data")
@@ -173,7 +176,7 @@ def _make_table(arguments):
     features = [name for name in frame.columns if name not in leaving]
     make = _train_victim if arguments.model is None else _load_victim
     victim, records, membership, notes = make(arguments, frame, features, fields, membership)
-    return Problem(victim, records, membership, groups, notes)
+    return Problem(victim, records, membership, groups, notes, frame)
 
 
 def _find_fields(frame, arguments):

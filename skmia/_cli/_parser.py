@@ -236,6 +236,11 @@ def _add_attack(group):
         "--out", type=Path, metavar="DIR", help="folder for audit.json, roc.png and report.html"
     )
     group.add_argument(
+        "--show-values",
+        action="store_true",
+        help="show what the table says of the most exposed records on the page; it may be personal",
+    )
+    group.add_argument(
         "--fail-above",
         type=_limit,
         nargs="+",

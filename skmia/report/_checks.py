@@ -7,8 +7,9 @@ from ._text import format_auc, format_rate
 
 PASSED, WARNING, NOT_RUN = "passed", "warning", "not run"
 
-# Share of near copies from which a reader is warned; fewer hardly move a number.
-_MANY_NEAR = 0.01
+# Share of near copies from which a reader is warned: an AUC moves by half of it at most, and tables
+# of few distinct values have some by nature.
+_MANY_NEAR = 0.05
 
 
 @dataclass(frozen=True)

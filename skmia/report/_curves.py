@@ -61,8 +61,8 @@ def find_exposed(scores, membership, record_ids):
     Returns
     -------
     exposed : list of dict
-        ``record``, ``attack``, ``score`` and ``n_above``, the number of non-members that score at
-        least as high.
+        ``record``, its ``position``, ``attack``, ``score`` and ``n_above``, the number of
+        non-members that score at least as high.
     """
     if not scores:
         return []
@@ -72,7 +72,13 @@ def find_exposed(scores, membership, record_ids):
     others = np.sort(values[~membership])
     above = len(others) - np.searchsorted(others, values[top], side="left")
     return [
-        {"record": record_ids[row], "attack": attack, "score": values[row], "n_above": int(count)}
+        {
+            "record": record_ids[row],
+            "position": int(row),
+            "attack": attack,
+            "score": values[row],
+            "n_above": int(count),
+        }
         for row, count in zip(top, above)
     ]
 

@@ -4,6 +4,7 @@ import html
 import io
 import json
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -152,7 +153,7 @@ class AuditReport:
         ``status``, ``text``). ``curves`` holds for each attack, the best one first, up
         to 120 points of its ROC curve (``attack``, ``fpr``, ``tpr``, and the limits ``low`` and
         ``high`` of the TPR); ``exposed`` the 20 members with the highest scores of that attack
-        (``record``, ``attack``, ``score``, and ``n_above``, the non-members that score as high).
+        (``record``, ``position``, ``attack``, ``score``, and ``n_above``, the non-members that score as high).
         Numbers that are not there are null. Fields may be added without a new version; a field that
         goes or changes its meaning raises it.
 
@@ -171,7 +172,7 @@ class AuditReport:
             write_atomically(path, text.encode())
         return text
 
-    def to_html(self, path=None, *, title="Membership-inference audit"):
+    def to_html(self, path=None, *, title="Membership-inference audit", values=None):
         """The audit as a page that needs no other file and no network.
 
         Parameters
@@ -180,6 +181,9 @@ class AuditReport:
             File to write as well, atomically.
         title : str, default="Membership-inference audit"
             Of the page.
+        values : DataFrame of n rows, default=None
+            What to show of the most exposed records beside their names. None shows nothing, as they
+            may be personal data.
 
         Returns
         -------
@@ -190,8 +194,14 @@ class AuditReport:
         ------
         ImportError
             If jinja2 is not installed.
+        ValueError
+            If the values are not one row for each record.
         """
-        page = render(as_document(self), title)
+        if values is not None and len(values) != len(self.membership):
+            raise ValueError(
+                f"values needs a row for each of {len(self.membership)} records; got {len(values)}."
+            )
+        page = render(as_document(self), title, values)
         if path is not None:
             write_atomically(path, page.encode())
         return page
@@ -234,7 +244,7 @@ class AuditReport:
             self.membership, self.scores, ax=ax, **(settings | kwargs)
         )
 
-    def save(self, directory):
+    def save(self, directory, *, values=None):
         """Write ``audit.json``, ``roc.png`` and ``report.html``, each of them atomically.
 
         The numbers are written first: where the figure or the page cannot be made, without
@@ -244,6 +254,8 @@ class AuditReport:
         ----------
         directory : str or path
             Folder, made where it does not exist.
+        values : DataFrame of n rows, default=None
+            As for :meth:`to_html`.
 
         Returns
         -------
@@ -254,16 +266,16 @@ class AuditReport:
         directory.mkdir(parents=True, exist_ok=True)
         written = [directory / "audit.json"]
         self.to_json(written[0])
-        for name, make in (("roc.png", self._draw_png), ("report.html", self._make_page)):
+        page = partial(self.to_html, values=values)
+        for name, make in (("roc.png", self._draw_png), ("report.html", page)):
             try:
-                written.append(write_atomically(directory / name, make()))
+                made = make()
+                content = made.encode() if isinstance(made, str) else made
+                written.append(write_atomically(directory / name, content))
             except Exception as error:  # whatever fails, the numbers stay and say so
                 self.notes.append(f"The file {name} could not be made: {error}")
                 self.to_json(written[0])
         return written
-
-    def _make_page(self):
-        return self.to_html().encode()
 
     def _draw_png(self):
         # A figure of its own, without pyplot: no window, no backend and no state of the caller.

@@ -72,7 +72,9 @@ def describe_disparity(disparity, place):
         for group in (groups[0], groups[-1])
     )
     found = "differs between" if test["reject"] else "does not differ detectably between"
-    pairs = f"; of {n_pairs} pairs {differ} differ after Holm's correction" if n_pairs > 1 else ""
+    pairs = ""
+    if n_pairs > 1 and test["reject"]:
+        pairs = f"; of {n_pairs} pairs {differ} differ after Holm's correction"
     left = f" Too small to take part: {', '.join(test['left_out'])}." if test["left_out"] else ""
     return (
         f"Over {test['n_rounds']} shadow models in the victim's place, the mean advantage of "

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..shadow._sampling import draw_halves, find_strata, find_units
 from ..shadow._seeding import isolated_randomness, refuse_trained_module
+from ..utils._containers import take_rows
 from ..utils._validation import check_membership
 
 
@@ -54,9 +55,10 @@ def draw_members(records, strata, rng):
 def train_victim(estimator, records, membership, seed):
     """A clone of an estimator, trained on the members; global generators stay as they are."""
     refuse_trained_module(estimator)
-    members = records[membership]
+    rows = np.flatnonzero(membership)
+    X = take_rows(records.X, rows)  # which may be written to, unlike the features of records
     with isolated_randomness(np.random.SeedSequence(seed)):
-        return clone(estimator).fit(members.X, members.y)
+        return clone(estimator).fit(X, records.y[rows])
 
 
 def prepare_victim(victim, records, membership, seed):

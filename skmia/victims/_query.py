@@ -122,6 +122,23 @@ def _split_pipeline(victim):
     return None, model
 
 
+def _through(transform, model):
+    def ask(X):
+        return _ask(model, X if transform is None else transform.transform(X))
+
+    return ask
+
+
+def _ask_writeable(ask, X):
+    """Ask again with a copy where a model, such as a tree about missing values, must have one."""
+    try:
+        return ask(X)
+    except ValueError as error:
+        if "read-only" not in str(error) or not isinstance(X, np.ndarray):
+            raise
+        return ask(X.copy())
+
+
 def query_victim(victim, X):
     """Answers of a victim to the rows of X.
 
@@ -150,7 +167,7 @@ def query_victim(victim, X):
         n_rows = X.shape[0]
         for rows in gen_batches(n_rows, _CHUNK) if n_rows > _CHUNK else [slice(None)]:
             part = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
-            parts.append(_ask(model, part if transform is None else transform.transform(part)))
+            parts.append(_ask_writeable(_through(transform, model), part))
     outputs = parts[0] if len(parts) == 1 else Outputs.concat(parts)
     if len(outputs) != n_rows:
         raise ValueError(f"The victim answered {len(outputs)} times to {n_rows} records.")

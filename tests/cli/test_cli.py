@@ -178,3 +178,24 @@ def test_process_whose_reader_has_gone_says_nothing(data, tmp_path):
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 0
+
+
+def test_values_are_on_the_page_only_when_asked_for(run, refuse, data, tmp_path):
+    pytest.importorskip("jinja2")
+    page = tmp_path / "report.html"
+    options = ["--data", data, "--target", "income", "--group", "city", *QUICK, "--out", tmp_path]
+    run(*options)
+    assert ">trained</button>" not in page.read_text()
+    run(*options, "--show-values")
+    assert ">trained</button>" in page.read_text()
+    assert "--show-values goes with --data" in refuse("--show-values")
+
+
+def test_two_columns_of_groups_and_controls(run, data, tmp_path):
+    options = ["--data", data, "--target", "income", "--group", "city", "trained", *QUICK]
+    code, text, error = run(*options, "--controls", "--out", tmp_path)
+    assert error == ""
+    assert code == 0
+    assert "city = Rome (" in text and "trained = " in text
+    checks = json.loads((tmp_path / "audit.json").read_text())["checks"]
+    assert [check["status"] for check in checks if "control" in check["name"]] == ["passed"] * 2

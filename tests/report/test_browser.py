@@ -1,7 +1,11 @@
-"""The page of an audit in a browser: sorting by click and by key, no complaint, both colours."""
+"""The page of an audit in a browser: sorting and tabs, no complaint, both colours, a phone.
+
+Pictures of it are left in build/screenshots, to be looked at.
+"""
 
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,10 +30,10 @@ def browser():
 
 @pytest.fixture(scope="module")
 def result():
-    records, membership = make_membership_problem(600, random_state=0)
-    members = records[membership == 1]
-    victim = DecisionTreeClassifier(random_state=0).fit(members.X, members.y)
-    return audit(victim, records, membership, shadows=8, random_state=0)
+    records, _ = make_membership_problem(600, random_state=0)
+    records = records.with_fields(city=np.tile(["Oslo", "Rome", "Bern"], 200))
+    tree = DecisionTreeClassifier(random_state=0)
+    return audit(tree, records, group="city", shadows=16, controls=True, random_state=0)
 
 
 @pytest.fixture
@@ -52,6 +56,51 @@ def open_page(browser, result, tmp_path):
     yield open_page
     for page in opened:
         page.close()
+
+
+def read_panels(page):
+    return [panel.is_visible() for panel in page.get_by_role("tabpanel", include_hidden=True).all()]
+
+
+def test_tabs_show_one_panel_at_a_time(open_page):
+    page = open_page()
+    tabs = page.get_by_role("tab")
+    assert tabs.all_inner_texts() == ["city", "class"]
+    assert read_panels(page) == [True, False]
+    tabs.nth(1).click()
+    assert read_panels(page) == [False, True]
+    assert tabs.nth(1).get_attribute("aria-selected") == "true"
+    page.keyboard.press("ArrowRight")  # round to the first one
+    assert read_panels(page) == [True, False]
+    assert tabs.nth(0).evaluate("tab => tab === document.activeElement")
+    page.keyboard.press("End")
+    assert read_panels(page) == [False, True]
+    assert page.complaints == []
+
+
+def test_paper_and_a_browser_without_scripts_show_all_panels(open_page):
+    page = open_page()
+    page.emulate_media(media="print")
+    assert read_panels(page) == [True, True]
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.get_by_text("seed: shadows").is_visible()
+    assert read_panels(open_page(java_script_enabled=False)) == [True, True]
+
+
+@pytest.mark.parametrize(
+    "name, settings",
+    [
+        ("light", {"color_scheme": "light"}),
+        ("dark", {"color_scheme": "dark"}),
+        ("phone", {"viewport": {"width": 375, "height": 800}}),
+    ],
+)
+def test_pictures(open_page, name, settings):
+    path = Path(__file__).parents[2] / "build" / "screenshots" / f"report_{name}.png"
+    page = open_page(**settings)
+    page.screenshot(path=path, full_page=True)
+    assert path.stat().st_size > 10_000
+    assert page.complaints == []
 
 
 def read_column(page, place):
@@ -94,7 +143,8 @@ def test_details_open(open_page):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_stands_out_from_its_ground(open_page, scheme):
     page = open_page(color_scheme=scheme)
-    for selector in ("body", ".verdict", ".verdict strong", ".quiet", "td", "dt"):
+    selectors = ("body", ".verdict", ".verdict strong", ".quiet", "td", "dt", ".passed")
+    for selector in (*selectors, "[role=tab] >> nth=1"):
         ratio = page.locator(selector).first.evaluate(
             """element => {
                 const luminance = text => {

@@ -1,10 +1,13 @@
 """The page of an audit: what it says, that it needs nothing else, and that it is well formed."""
 
+import html
 import json
 import re
+import sys
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
@@ -144,3 +147,32 @@ def test_the_page_is_that_of_the_document(leaky, tmp_path):
 def test_keys_to_sort_by_are_there(leaky):
     cells = re.findall(r"<t[dh] (?:scope=.row. )?data-key", leaky.to_html())
     assert len(cells) >= len(leaky.results)
+
+
+def test_values_of_exposed_records_are_shown_only_when_they_are_given(leaky):
+    table = pd.DataFrame({"secret": [f"value <{k}>" for k in range(len(leaky.membership))]})
+    first = json.loads(leaky.to_json())["exposed"][0]
+    shown, _ = read(leaky.to_html(values=table))
+    assert "secret" in shown and f"value <{first['position']}>" in shown
+    assert shown.count("value <") == 20
+    hidden, _ = read(leaky.to_html())
+    assert "no values are shown" in hidden and "value <" not in hidden
+    with pytest.raises(ValueError, match="a row for each of 600 records; got 3"):
+        leaky.to_html(values=table[:3])
+
+
+def test_a_notebook_gets_the_page_in_a_frame_of_its_own(leaky, monkeypatch):
+    shown = leaky._repr_html_()
+    assert shown.startswith("<iframe srcdoc=") and shown.endswith("</iframe>")
+    assert html.unescape(shown.split('srcdoc="')[1].split('" title=')[0]) == leaky.to_html()
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    assert leaky._repr_html_() == f"<pre>{html.escape(leaky.summary())}</pre>"
+
+
+def test_a_rate_of_a_thousandth_is_refused_with_under_200_records():
+    report = make_result(n=198, fprs=(0.2, 0.001))
+    frame = report.to_frame().query("max_fpr == 0.001")
+    assert (frame["status"] == "not resolvable").all() and frame["estimate"].isna().all()
+    text, _ = read(report.to_html())
+    assert "No TPR is given at 0.1%" in text
+    assert set(report.permutation.frame["max_fpr"].dropna()) == {0.2}

@@ -73,3 +73,12 @@ def test_records_that_belong_together_cannot_be_split():
     records = Records(np.arange(6.0)[:, None], [0, 1] * 3, group_by=["a"] * 6)
     with pytest.raises(ValueError, match="All records belong together"):
         audit(DecisionTreeClassifier(), records)
+
+
+def test_tree_that_is_told_what_is_missing():
+    # scikit-learn looks for missing numbers in arrays only that it might write to.
+    X = np.random.default_rng(0).normal(size=(200, 3)).astype(np.float32)
+    X[::7, 0] = np.nan
+    records = Records(X, (X[:, 1] > 0).astype(int))
+    report = audit(DecisionTreeClassifier(random_state=0), records, shadows=4, random_state=0)
+    assert report.performance["members"] == 1

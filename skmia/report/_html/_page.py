@@ -15,7 +15,7 @@ from ._power_figure import draw_power
 from ._roc_figure import draw_roc
 
 
-def render(document, title="Membership-inference audit"):
+def render(document, title="Membership-inference audit", values=None):
     """The audit as a page.
 
     Parameters
@@ -24,6 +24,9 @@ def render(document, title="Membership-inference audit"):
         As :meth:`AuditReport.to_json` writes it.
     title : str, default="Membership-inference audit"
         Of the page.
+
+    values : DataFrame of n rows, default=None
+        What to show of the most exposed records.
 
     Returns
     -------
@@ -46,8 +49,17 @@ def render(document, title="Membership-inference audit"):
         audit=document,
         style=jinja2.utils.markupsafe.Markup((folder / "page.css").read_text(encoding="utf-8")),
         script=jinja2.utils.markupsafe.Markup((folder / "page.js").read_text(encoding="utf-8")),
+        values=_find_values(document["exposed"], values),
         **_describe(document),
     )
+
+
+def _find_values(exposed, values):
+    """Names of the columns and, for each exposed record, its values as text."""
+    if values is None:
+        return [], [[]] * len(exposed)
+    rows = pd.DataFrame(values).iloc[[row["position"] for row in exposed]]
+    return list(map(str, rows.columns)), rows.astype(str).to_numpy().tolist()
 
 
 def _describe(document):
