@@ -8,13 +8,19 @@ endif
 .DEFAULT_GOAL := help
 # Several targets share an environment.
 .NOTPARALLEL:
-.PHONY: help audit venv test coverage lint format test-oldest test-install clean
+.PHONY: help audit doc venv test coverage lint format test-oldest test-install clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
 
 audit: .venv/audit.stamp ## audit an example model, report in build/audit
 	.venv/bin/skmia audit --out build/audit
+
+# Pages are made anew, so that none is left whose source is gone; examples that have not changed are not run again.
+doc: .venv/doc.stamp ## the documentation site, in build/doc/html
+	rm -rf build/doc
+	$(one_thread) .venv/bin/sphinx-build -W --keep-going -q -d build/doc/doctrees doc build/doc/html
+	.venv/bin/python doc/check_links.py build/doc/html
 
 venv: .venv/test.stamp ## the development environment, .venv
 
@@ -44,11 +50,13 @@ test-install: .venv-install/test.stamp ## the package as it is installed, withou
 
 clean: ## remove environments, caches and build products
 	rm -rf .venv .venv-oldest .venv-install build dist *.egg-info \
+		doc/api doc/auto_examples doc/benchmarks \
 		.pytest_cache .ruff_cache .hypothesis .coverage htmlcov
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # In a variable, as a comma parts the arguments of a call.
 audit_extras = plot,report
+doc_extras = doc,dp,plot,report,torch,xgboost
 tested_extras = browser,dask,dp,plot,report,skops,test,torch,xgboost
 # A process of one thread on each processor; threads in them would wait for each other.
 workers = --numprocesses auto --dist worksteal
@@ -66,6 +74,9 @@ endef
 
 .venv/audit.stamp: pyproject.toml constraints.txt .venv/bin/python
 	$(call install,.venv,-c constraints.txt -e ".[$(audit_extras)]")
+
+.venv/doc.stamp: pyproject.toml constraints.txt .venv/bin/python
+	$(call install,.venv,-c constraints.txt -e ".[$(doc_extras)]")
 
 .venv/lint.stamp: pyproject.toml constraints.txt .venv/bin/python
 	$(call install,.venv,-c constraints.txt -e ".[lint]")

@@ -11,20 +11,22 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "doc").rglob("*.md")), ROOT / "examples" / "README.md"]
+GUIDE = [*sorted((ROOT / "doc").glob("*.md")), *sorted((ROOT / "doc" / "user_guide").glob("*.md"))]
+PAGES = [ROOT / "README.md", *GUIDE, ROOT / "examples" / "README.md"]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 OPTIONAL = r"^(?:>>> |\.\.\. )?(?:from|import) (matplotlib|skorch|torch|xgboost)\b"
 
 
-def load_generator():
-    path = ROOT / "doc" / "make_api_reference.py"
-    spec = importlib.util.spec_from_file_location("make_api_reference", path)
+def load(name):
+    """A module of doc/, which is no package."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "doc" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-reference = load_generator()
+reference = load("api_reference")
+links = load("check_links")
 PUBLIC = {
     f"{module.__name__}.{name}": getattr(module, name)
     for module in reference.public_modules()
@@ -119,9 +121,100 @@ def test_make_targets_that_the_readme_names_exist():
     assert {"audit", "test"} <= named <= targets
 
 
-def test_api_reference_is_up_to_date():
-    written = reference.TARGET.read_text(encoding="utf-8")
-    assert written == reference.render(), "run python doc/make_api_reference.py"
+# The site
+
+
+def names_in_the_source():
+    """Full name of each name in the ``__all__`` of a module without an underscore in its path."""
+    for path in sorted((ROOT / "skmia").rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        module = parts[:-1] if parts[-1] == "__init__" else parts
+        if any(part.startswith("_") for part in module):
+            continue
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+                names = ast.literal_eval(node.value)
+                yield from (".".join([*module, name]) for name in names if name[0] != "_")
+
+
+def test_every_public_name_has_a_page_of_the_api_reference():
+    modules = {module.__name__ for module in reference.public_modules()}
+    wanted = list(names_in_the_source())
+    assert len(wanted) == len(set(wanted)) > 180
+    assert set(reference.pages()) == {"index"} | modules | set(wanted)
+
+
+@pytest.mark.parametrize(
+    "name, line",
+    [
+        ("skmia.attacks.LiRA", ".. autoclass:: skmia.attacks.LiRA"),
+        ("skmia.metrics.tpr_at_fpr", ".. autofunction:: skmia.metrics.tpr_at_fpr"),
+        ("skmia.metrics.membership_advantage_scorer", ".. py:data:: membership_advantage_scorer"),
+        ("skmia.shadow.ShadowPool", "The same as :py:obj:`skmia.ShadowPool`."),
+        ("skmia.attacks", "   * - :py:obj:`~skmia.attacks.LiRA`"),
+        ("index", "   * - :py:obj:`~skmia.attacks.LiRA`"),
+    ],
+)
+def test_page_of_the_api_reference(name, line):
+    assert line in reference.pages()[name].splitlines()
+
+
+def test_page_of_a_class_documents_methods_of_skmia_alone():
+    own, inherited = reference.members(PUBLIC["skmia.attacks.LiRA"])
+    assert {"fit", "predict", "score_samples", "decision_function"} <= set(own)
+    assert {"get_params", "set_params"} <= set(inherited)
+
+
+def test_page_of_a_class_documents_properties_that_its_docstring_leaves_out():
+    own, _ = reference.members(PUBLIC["skmia.leakage.MisspecifiedTarget"])
+    assert {"advantage", "loss", "power"} <= set(own)
+    own, _ = reference.members(PUBLIC["skmia.Records"])
+    assert "fingerprint" not in own
+
+
+def test_pages_that_have_not_changed_are_left_alone(tmp_path):
+    reference.write_pages(tmp_path)
+    page, foreign = tmp_path / "skmia.attacks.LiRA.rst", tmp_path / "skmia.attacks.Gone.rst"
+    page.write_text("another text", encoding="utf-8")
+    foreign.touch()
+    times = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    reference.write_pages(tmp_path)
+    assert not foreign.exists()
+    assert page.read_text(encoding="utf-8") == reference.pages()["skmia.attacks.LiRA"]
+    others = times.keys() - {page, foreign}
+    assert {path: path.stat().st_mtime_ns for path in others} == {
+        path: times[path] for path in others
+    }
+
+
+@pytest.mark.parametrize(
+    "body, found",
+    [
+        ('<a href="other.html#place">', []),
+        ('<a href="#here"><p id="here">', []),
+        ('<a href="https://example.org/none.html">', []),
+        ('<a href="none.html">', ["index.html: no file for none.html"]),
+        ('<a href="../other.html">', ["index.html: no file for ../other.html"]),
+        ('<a href="other.html#none">', ["index.html: no place for other.html#none"]),
+        ('<a href="#none">', ["index.html: no place for #none"]),
+        ('<img src="none.png">', ["index.html: no file for none.png"]),
+        ('<script src="//example.org/a.js">', ["index.html: loads //example.org/a.js"]),
+    ],
+)
+def test_link_checker(body, found, tmp_path):
+    (tmp_path / "index.html").write_text(body, encoding="utf-8")
+    (tmp_path / "other.html").write_text('<p id="place">', encoding="utf-8")
+    assert links.problems(tmp_path) == found
+
+
+def test_link_checker_reads_styles(tmp_path):
+    (tmp_path / "a.css").write_text("p {background: url('https://example.org/a.png')}")
+    assert links.problems(tmp_path) == ["a.css: loads https://example.org/a.png"]
+
+
+def test_link_checker_wants_a_site(tmp_path, capsys):
+    assert links.main(tmp_path) == 1
+    assert "holds no site" in capsys.readouterr().out
 
 
 # The docstrings

@@ -49,4 +49,5 @@ def test_example_is_a_page_of_a_gallery(path):
     title, underline = ast.get_docstring(ast.parse(source)).splitlines()[:2]
     assert set(underline) == {"="} and len(underline) == len(title)
     assert len(re.findall(r"^# %%$", source, re.MULTILINE)) >= 3
+    assert (path.parent / "GALLERY_HEADER.txt").is_file()  # without it the folder is left out
     assert f"({path.parent.name}/{path.name})" in (ROOT / "examples" / "README.md").read_text()

@@ -194,7 +194,7 @@ print(summary.xs("aware", level="attacker").round(3).to_string())
 
 accuracy = results.pivot(
     index=["table", "split"], columns=["mitigation", "attacker"], values="accuracy"
-)
+).sort_index(axis=1)
 for mitigation in MITIGATIONS:
     gain = accuracy[mitigation, "aware"] - accuracy[mitigation, "unaware"]
     by_table = gain.groupby(level="table", sort=False)

@@ -72,7 +72,7 @@ default="random_label"
         Labels.
     n_features_in_ : int
         Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, where they are strings.
 
     See Also

@@ -74,7 +74,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         Labels.
     n_features_in_ : int
         Number of features seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, where they are strings.
 
     See Also

@@ -123,7 +123,7 @@ class GaussianMechanism(NoiseMechanism):
         Standard deviation of the noise of each value.
     n_features_in_ : int
         Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, where they are strings.
 
     See Also

@@ -25,7 +25,7 @@ class LaplaceMechanism(NoiseMechanism):
         ``sensitivity / epsilon``; the standard deviation of the noise is sqrt(2) times that.
     n_features_in_ : int
         Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, where they are strings.
 
     See Also

@@ -46,7 +46,7 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
         The most that one record changes each column.
     n_features_in_ : int
         Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, where they are strings.
 
     See Also

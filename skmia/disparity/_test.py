@@ -70,7 +70,7 @@ class DisparityTest(BaseEstimator):
 
     Attributes
     ----------
-    vulnerabilities_ : DataFrame of shape (n_rounds_, n_groups)
+    vulnerabilities_ : DataFrame of shape (n_rounds, n_groups)
         Vulnerability of each group in each complete round.
     group_vulnerability_ : DataFrame of shape (n_groups, 5)
         By group: ``mean``, ``std``, ``standard_error``, and the limits ``low`` and ``high`` of

@@ -64,8 +64,8 @@ def bounded_loss_success_bound(gap, max_loss=1.0, *, baseline=0.5, nonnegative=F
         Success of the best guess without the model: the larger one of the shares of members and
         non-members, in [0.5, 1).
     nonnegative : bool, default=False
-        Whether the loss lies in [0, max_loss]. Then v is twice as large, |gap| / max_loss, and the
-        bound is tight.
+        Whether the loss lies in [0, max_loss]. Then v is twice as large, ``|gap| / max_loss``, and
+        the bound is tight.
 
     Returns
     -------

@@ -102,7 +102,7 @@ class GeneralizationGapBound(BaseEstimator):
         The two values of y, sorted; the second one marks members.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, where X has names that are strings.
 
     Raises

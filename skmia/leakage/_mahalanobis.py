@@ -71,7 +71,7 @@ class MahalanobisLeakage(BaseEstimator):
         Rows of the private data set.
     n_features_in_ : int
         Columns seen in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, where they are strings.
 
     See Also

@@ -59,7 +59,7 @@ class MeanLikelihoodRatioAttack(BaseMeanAttack):
         ``[0, 1]``.
     n_features_in_ : int
         Columns seen in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, where they are strings.
 
     See Also
@@ -183,7 +183,7 @@ class MeanScalarProductAttack(BaseMeanAttack):
         ``[0, 1]``.
     n_features_in_ : int
         Columns seen in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, where they are strings.
 
     See Also
@@ -311,7 +311,7 @@ class MeanGLiRAttack(BaseMeanAttack):
         ``[0, 1]``.
     n_features_in_ : int
         Columns seen in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, where they are strings.
 
     See Also

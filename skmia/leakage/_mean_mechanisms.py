@@ -81,7 +81,7 @@ class EmpiricalMean(_MeanMechanism):
         Rows of the private data set.
     n_features_in_ : int
         Columns seen in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, where they are strings.
 
     See Also
@@ -123,7 +123,7 @@ class NoisyMean(_MeanMechanism):
         Rows of the private data set.
     n_features_in_ : int
         Columns seen in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, where they are strings.
 
     See Also
@@ -174,7 +174,7 @@ class SubsampledMean(_MeanMechanism):
         Rows of the private data set.
     n_features_in_ : int
         Columns seen in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, where they are strings.
 
     See Also

@@ -110,7 +110,7 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
         The two values of y; the second means "member".
     n_features_in_ : int
         Columns of X, that of the groups included.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, where all are strings.
 
     See Also

@@ -115,10 +115,10 @@ def _describe_low_rate(overall, best, found):
     row = overall[(overall["attack"] == first["attack"]) & (overall["max_fpr"] == first["max_fpr"])]
     row = row.iloc[0]
     return (
-        f"{row['attack']} finds leakage among few members: it finds "
-        f"{format_rate(*row[_INTERVAL])} of them while it accuses {100 * row['fpr']:.3g}% of the "
-        f"others (p = {_find_p(found)}), though by AUC, at most {format_auc(*best[_INTERVAL])}, no "
-        "attack is better than chance."
+        f"{row['attack']} finds leakage at a low false positive rate: it finds "
+        f"{format_rate(*row[_INTERVAL])} of the members while it accuses "
+        f"{100 * row['fpr']:.3g}% of the others (p = {_find_p(found)}), though by AUC, at most "
+        f"{format_auc(*best[_INTERVAL])}, no attack is better than chance."
     )
 
 

@@ -153,7 +153,8 @@ class AuditReport:
         ``status``, ``text``). ``curves`` holds for each attack, the best one first, up
         to 120 points of its ROC curve (``attack``, ``fpr``, ``tpr``, and the limits ``low`` and
         ``high`` of the TPR); ``exposed`` the 20 members with the highest scores of that attack
-        (``record``, ``position``, ``attack``, ``score``, and ``n_above``, the non-members that score as high).
+        (``record``, ``position``, ``attack``, ``score``, and ``n_above``, the non-members that
+        score as high).
         Numbers that are not there are null. Fields may be added without a new version; a field that
         goes or changes its meaning raises it.
 

@@ -184,7 +184,7 @@ class NearestNeighborAdversarialAccuracy(BaseEstimator):
         The real rows.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, where X has names that are strings.
 
     See Also

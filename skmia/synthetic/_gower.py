@@ -27,11 +27,11 @@ class GowerEncoder(TransformerMixin, BaseEstimator):
     ----------
     transformer_ : ColumnTransformer
         Scales numbers by their range and turns categories into columns of ones and zeros.
-    is_categorical_ : ndarray of shape (n_features_in_,), dtype bool
+    is_categorical_ : ndarray of shape (n_features,), dtype bool
         Which columns hold categories.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, where X has names that are strings.
 
     Raises

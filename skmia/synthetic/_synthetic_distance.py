@@ -34,11 +34,11 @@ class SyntheticDistance(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     ----------
     generator_ : estimator
         The fitted generator.
-    synthetic_ : ndarray of shape (n_samples, n_features_in_)
+    synthetic_ : ndarray of shape (n_samples, n_features)
         The rows that were drawn.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, where X has names that are strings.
 
     See Also

@@ -34,7 +34,7 @@ class CallableVictim(ClassifierMixin, BaseEstimator):
 
     See Also
     --------
-    Outputs : Answers that were collected elsewhere.
+    skmia.Outputs : Answers that were collected elsewhere.
 
     Examples
     --------

@@ -112,7 +112,7 @@ def test_few_members_that_stand_out_are_leakage():
     null = make_null(["a", "auc", np.nan, 0.2, False], ["a", "tpr", 0.01, 0.001, False])
     evidence, verdict = judge(frame, null)
     assert evidence == "leak"
-    assert "5.00% [4.50, 5.50] of them while it accuses 0.99% of the others" in verdict
+    assert "5.00% [4.50, 5.50] of the members while it accuses 0.99% of the others" in verdict
 
 
 def test_too_few_records_to_measure_anything():

@@ -94,7 +94,7 @@ class DPWassersteinGAN(BaseEstimator):
         weights, none from rows. Without noise it is empty.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, where X has names that are strings.
 
     Raises
@@ -349,7 +349,7 @@ class DPWassersteinGAN(BaseEstimator):
 
         Returns
         -------
-        X : ndarray of shape (n_samples, n_features_in_)
+        X : ndarray of shape (n_samples, n_features)
             Within the ranges. Columns of whole numbers are not rounded.
         """
         check_is_fitted(self)

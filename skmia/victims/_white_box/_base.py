@@ -333,7 +333,7 @@ class WhiteBox(ABC):
         Returns
         -------
         chunks : iterator of (rows, gradients)
-            A slice and a dict of each name to an array of shape (n_rows, *shape).
+            A slice and a dict of each name to an array of shape ``(n_rows, *shape)``.
         """
         names = checks.check_parameters(parameters, self.parameter_shapes)
 

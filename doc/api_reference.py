@@ -1,0 +1,181 @@
+"""Pages of the API reference: one for each public name of skmia, one for each module, an index.
+
+``doc/conf.py`` calls :func:`write_pages` before a build. The names are those of the ``__all__`` of
+every public module, so that nothing has to be listed twice.
+"""
+
+import importlib
+import inspect
+import pkgutil
+import re
+from functools import cache
+
+import skmia
+
+INDEX_HEAD = """\
+API reference
+=============
+
+Every public name, by the module it is imported from. Attacks, metrics, defenses and the rest are
+imported from their modules: ``from skmia.attacks import LiRA``.
+"""
+
+HOLDERS = ("fget", "fn", "__func__")
+
+
+@cache
+def public_modules(package=skmia):
+    """The package and all its public modules that name what they offer, in alphabetical order."""
+    modules = [package]
+    for found in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        if not found.name.rpartition(".")[2].startswith("_"):
+            module = importlib.import_module(found.name)
+            modules += public_modules(module) if found.ispkg else [module]
+    return [module for module in modules if getattr(module, "__all__", None)]
+
+
+def public_names(module):
+    """Names of a module's ``__all__``, dunder names left out, in alphabetical order."""
+    return sorted((name for name in module.__all__ if not name.startswith("__")), key=str.lower)
+
+
+def first_paragraph(thing):
+    """The first paragraph of a docstring on one line."""
+    return " ".join((inspect.getdoc(thing) or "").partition("\n\n")[0].split())
+
+
+def is_documented(thing):
+    """Whether a name has a docstring of its own; a scorer has that of its class."""
+    return inspect.isclass(thing) or inspect.isroutine(thing)
+
+
+def summary(thing):
+    """What a name is, in one line; a scorer as it was made."""
+    return first_paragraph(thing) if is_documented(thing) else f"``{thing!r}``"
+
+
+def members(cls):
+    """Public methods of a class, and properties that its docstring leaves out; then scikit-learn's.
+
+    The methods of scikit-learn are only named, as they have a documentation of their own.
+    """
+    own, inherited = [], []
+    for name in dir(cls):
+        found = inspect.getattr_static(cls, name)
+        # A property keeps its function in `fget`, scikit-learn's available_if in `fn`.
+        function = next(filter(None, (getattr(found, at, None) for at in HOLDERS)), found)
+        if name.startswith("_") or not inspect.isfunction(function):
+            continue
+        if isinstance(found, property) and (
+            not function.__doc__ or re.search(rf"^{name}\b", inspect.getdoc(cls), re.MULTILINE)
+        ):
+            continue
+        package = function.__module__.partition(".")[0]
+        own += [name] if package == "skmia" else []
+        inherited += [name] if package == "sklearn" else []
+    return own, inherited
+
+
+def class_body(full_name, cls):
+    """The directive of a class with its methods."""
+    own, inherited = members(cls)
+    lines = [f".. autoclass:: {full_name}"]
+    if own:
+        lines += [f"   :members: {', '.join(own)}"]
+    if inherited:
+        listed = ", ".join(f"``{name}``" for name in inherited)
+        lines += ["", f"Inherited from scikit-learn: {listed}."]
+    return lines
+
+
+def home(module, name):
+    """Full name under which a thing is described: the first one, as two modules may offer it."""
+    for first in public_modules():
+        if name in first.__all__ and getattr(first, name) is getattr(module, name):
+            return f"{first.__name__}.{name}"
+
+
+def name_page(module, name):
+    """The page of one name."""
+    full_name, thing = f"{module.__name__}.{name}", getattr(module, name)
+    if home(module, name) != full_name:
+        body = [f"The same as :py:obj:`{home(module, name)}`."]
+    elif inspect.isclass(thing):
+        body = class_body(full_name, thing)
+    elif inspect.isroutine(thing):
+        body = [f".. autofunction:: {full_name}"]
+    else:
+        body = [f".. py:data:: {name}", "", f"   {summary(thing)}"]
+    head = [name, "=" * len(name), "", f".. currentmodule:: {module.__name__}", ""]
+    tail = ["", f".. minigallery:: {full_name}", "   :add-heading: In the examples"]
+    return "\n".join([*head, *body, *tail, "   :heading-level: -"]) + "\n"
+
+
+def summary_table(module):
+    """The names of a module, each with its summary."""
+    lines = [".. list-table::", "   :class: api-summary", "   :widths: auto", ""]
+    for name in public_names(module):
+        lines += [
+            f"   * - :py:obj:`~{home(module, name)}`",
+            f"     - {summary(getattr(module, name))}",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def toctree(entries):
+    """A table of contents that shows in the sidebar only."""
+    lines = [".. toctree::", "   :hidden:", "", *(f"   {entry}" for entry in entries)]
+    return "\n".join(lines) + "\n"
+
+
+def module_page(module):
+    """A module's docstring and the table of its names."""
+    name = module.__name__
+    parts = [
+        f"{name}\n{'=' * len(name)}\n",
+        f".. automodule:: {name}\n",
+        summary_table(module),
+        toctree(f"{name}.{public}" for public in public_names(module)),
+    ]
+    return "\n".join(parts)
+
+
+def index_page():
+    """All modules, each with what it is for and its names."""
+    parts = [INDEX_HEAD]
+    for module in public_modules():
+        parts += [
+            f"{module.__name__}\n{'-' * len(module.__name__)}\n",
+            f".. currentmodule:: {module.__name__}\n",
+            f"{first_paragraph(module)} :doc:`More <{module.__name__}>`\n",
+            summary_table(module),
+        ]
+    parts.append(toctree(module.__name__ for module in public_modules()))
+    return "\n".join(parts)
+
+
+def pages():
+    """Text of every page by name: ``index``, modules, and full names such as ``skmia.Records``."""
+    found = {"index": index_page()}
+    for module in public_modules():
+        found[module.__name__] = module_page(module)
+        for name in public_names(module):
+            found[f"{module.__name__}.{name}"] = name_page(module, name)
+    return found
+
+
+def write_pages(folder):
+    """Bring a folder of pages up to date; what has not changed keeps its time, so Sphinx skips it.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the pages go. Other pages in it are removed.
+    """
+    folder.mkdir(exist_ok=True)
+    wanted = {folder / f"{name}.rst": text for name, text in pages().items()}
+    for path in set(folder.glob("*.rst")) - wanted.keys():
+        path.unlink()
+    for path, text in wanted.items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")

@@ -1,0 +1,168 @@
+"""What doc/_ext adds to Sphinx; needs the extra "doc"."""
+
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("sphinx")
+
+DOC = Path(__file__).parents[1] / "doc"
+EXAMPLES = DOC.parent / "examples"
+
+
+SETTINGS = f"""
+import sys
+sys.path[:0] = {[str(path) for path in (DOC.parent, DOC, DOC / "_ext")]}
+extensions = ["code_links", "mathml"]
+html_math_renderer = "mathml"
+"""
+API = """
+LiRA
+====
+
+.. py:class:: skmia.attacks.LiRA
+
+   Not ``LiRA`` here.
+
+   .. py:method:: fit
+"""
+INDEX = r"""
+Title
+=====
+
+.. toctree::
+
+   api
+
+Use ``LiRA`` here.
+
+Use ``skmia.attacks.LiRA`` here.
+
+Use ``LiRA.fit`` here.
+
+Use ``LiRA.fit()`` here.
+
+Use ``LiRA.none`` here.
+
+Use ``fit`` here.
+
+Use ``LiRA(victim)`` here.
+
+The :math:`\log p` of it, and
+
+.. math:: a^2
+"""
+
+
+def build(folder, **pages):
+    """What Sphinx says of pages in restructured text, and their HTML."""
+    (folder / "conf.py").write_text(SETTINGS, encoding="utf-8")
+    for name, text in pages.items():
+        (folder / f"{name}.rst").write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-q", folder, folder / "out"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stderr, {
+        name: (folder / "out" / f"{name}.html").read_text(encoding="utf-8") for name in pages
+    }
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    said, pages = build(tmp_path_factory.mktemp("site"), index=INDEX, api=API)
+    assert said == ""
+    return pages
+
+
+@pytest.mark.parametrize(
+    "text, target",
+    [
+        ("LiRA", "#skmia.attacks.LiRA"),
+        ("skmia.attacks.LiRA", "#skmia.attacks.LiRA"),
+        ("LiRA.fit", "#skmia.attacks.LiRA.fit"),
+        ("LiRA.fit()", "#skmia.attacks.LiRA.fit"),
+        ("LiRA.none", None),
+        ("fit", None),
+        ("LiRA(victim)", None),
+    ],
+)
+def test_name_of_a_page_becomes_a_link(text, target, site):
+    code = f'<code class="docutils literal notranslate"><span class="pre">{text}</span></code>'
+    line = re.search(f"<p>Use (.*{re.escape(code)}.*) here.</p>", site["index"])[1]
+    assert re.findall('href="([^"]*)"', line) == ([f"api.html{target}"] if target else [])
+
+
+def test_name_has_no_link_to_its_own_page(site):
+    assert "<p>Not <code" in site["api"]
+
+
+def test_formulas_need_no_script(site):
+    assert site["index"].count("<math") == 2
+    assert "<msup>" in site["index"]
+    assert "log</mo>" in site["index"]
+    assert "mathjax" not in site["index"].lower()
+
+
+def test_formula_that_cannot_be_read_is_a_warning(tmp_path):
+    said, pages = build(tmp_path, index="Title\n=====\n\n:math:`\\nosuch{x}`\n")
+    assert "index.rst:4: WARNING: formula cannot be shown" in said
+    assert r"\nosuch{x}" in pages["index"]
+
+
+@pytest.fixture
+def extension(monkeypatch):
+    """Function that imports a module of doc/_ext."""
+    monkeypatch.setattr(sys, "path", [str(DOC), str(DOC / "_ext"), *sys.path])
+    return importlib.import_module
+
+
+@pytest.mark.parametrize(
+    "path, page",
+    [
+        ("README.md", "index"),
+        ("CHANGELOG.md", "changelog"),
+        ("examples/README.md", "auto_examples/index"),
+        ("examples/3_papers/plot_secret_sharer.py", "auto_examples/3_papers/plot_secret_sharer"),
+        ("benchmarks/results/odell.md", "benchmarks/results/odell"),
+        ("doc/user_guide/attacks.md", "user_guide/attacks"),
+        ("benchmarks/results/odell_adult.csv", None),
+        ("skmia/base.py", None),
+        ("LICENSE", None),
+    ],
+)
+def test_page_that_shows_a_file_of_the_repository(path, page, extension):
+    assert (DOC.parent / path).is_file()
+    assert extension("repository_links").page_of(path) == page
+
+
+def test_contents_follow_the_links_of_the_first_page(tmp_path, extension):
+    folder = tmp_path / "user_guide"
+    folder.mkdir()
+    for name in ("index", "a", "b", "c", "d"):
+        (folder / f"{name}.md").touch()
+    text = "[b](b.md)\n\n## Part\n\n[d](d.md#x), [b](b.md), [gone](e.md), [c](c.md)\n\n## Empty\n"
+    content, app = [text], type("App", (), {"srcdir": tmp_path})
+    extension("contents").add_contents(app, "user_guide/index", content)
+    trees = content[0].removeprefix(text).split("```{toctree}\n:hidden:\n")
+    assert [tree.strip().removesuffix("\n```") for tree in trees] == [
+        "",
+        "b.md",
+        ":caption: Part\n\nd.md\nc.md",
+        "a.md",
+    ]
+
+
+@pytest.mark.parametrize("data", ["", "/somewhere"])
+def test_examples_that_read_data_are_run_where_there_are_data(data, extension, monkeypatch):
+    monkeypatch.setenv("SKMIA_EXAMPLE_DATA", data)
+    pattern = extension("example_pages").pattern_of_runnable(EXAMPLES)
+    assert re.search(pattern, "/any/1_quickstart/plot_digits_forest.py")
+    assert bool(re.search(pattern, "/any/1_quickstart/plot_adult_pipeline.py")) == bool(data)
