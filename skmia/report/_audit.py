@@ -18,7 +18,7 @@ from ._groups import find_subsets
 from ._measure import COLUMNS, measure
 from ._plan import Request, choose_attacks
 from ._report import AuditReport
-from ._run import run_attacks
+from ._run import Case, run_attacks
 from ._victim import prepare_victim
 
 
@@ -130,10 +130,12 @@ def audit(
     is_classification = not is_regressor(unwrap(victim))
     subsets = find_subsets(records, group, classes=is_classification)
     pooling = (estimator, shadows, batched, n_jobs, verbose, seeds["shadows"], seeds["attacks"])
-    request = Request(victim, queried["outputs"], *pooling)
-    attacks = choose_attacks(attacks, request)
-    run = run_attacks(attacks, request, records, queried, clock)
-    results = _measure_all(run, membership, subsets, fprs, level)
+    case = Case(
+        records, membership, Request(victim, queried["outputs"], *pooling), subsets, fprs, level
+    )
+    attacks = choose_attacks(attacks, case.request)
+    run = run_attacks(attacks, case.request, records, queried, clock)
+    results = _measure_all(run, case)
     return AuditReport(
         results=results,
         scores=run.scores,
@@ -143,9 +145,7 @@ def audit(
         task="classification" if is_classification else "regression",
         data=describe_data(membership),
         performance=measure_performance(queried["outputs"], records.y, membership),
-        **examine(
-            run, request, records, membership, results, subsets, fprs, level, controls, seeds, clock
-        ),
+        **examine(case, run, results, seeds, clock, controls=controls),
         settings=_describe_settings(attacks, run.pool, group, fprs, level),
         seeds=seeds,
         seconds=clock.read(),
@@ -164,11 +164,12 @@ def _draw_seeds(random_state):
     return {"random_state": given, **dict(zip(names, drawn.tolist()))}
 
 
-def _measure_all(run, membership, subsets, fprs, level):
+def _measure_all(run, case):
     rows = []
     for name, attack in run.fitted.items():
         scores = run.scores[name]
-        rows += measure(name, scores, scores >= attack.offset_, membership, subsets, fprs, level)
+        guesses = scores >= attack.offset_
+        rows += measure(name, scores, guesses, case.membership, case.subsets, case.fprs, case.level)
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from ..metrics import resolvable_fpr
 from ._groups import OVERALL
 from ._text import format_auc, format_rate
 
@@ -70,8 +71,9 @@ def check_duplicates(duplicates, n_records):
     return Check("duplicates", status, " ".join(parts) or "No record is on both sides.")
 
 
-def check_resolution(n_nonmembers, fprs, resolvable):
+def check_resolution(n_nonmembers, fprs):
     """Check that the false positive rates asked for can be measured."""
+    resolvable = resolvable_fpr(n_nonmembers)
     too_low = [rate for rate in fprs if rate < resolvable * (1 - 1e-9)]
     text = (
         f"{n_nonmembers:,} non-members resolve false positive rates from "

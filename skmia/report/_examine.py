@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..metrics import resolvable_fpr
+from ..metrics._membership import check_resolution
 from ..victims import CallableVictim
 from ..victims._query import unwrap
 from . import _checks
@@ -14,29 +14,21 @@ from ._measure import FEWEST
 from ._repeats import choose_attack, compare_groups, measure_power
 
 
-def examine(
-    run, request, records, membership, results, subsets, fprs, level, controls, seeds, clock
-):
+def examine(case, run, results, seeds, clock, *, controls):
     """Whether the numbers of an audit can be trusted, and how they depend on the pool.
 
     Parameters
     ----------
+    case : Case
+        What was attacked.
     run : Run
-        Attacks on the victim.
-    request : Request
-        What was asked for.
-    records : Records of n records
-    membership : ndarray of shape (n,), dtype bool
+        The attacks on it.
     results : DataFrame
         The numbers.
-    subsets : list of (scope, group, mask)
-    fprs : list of float
-    level : float
-        Of confidence.
-    controls : bool
-        Whether to run the controls.
     seeds : dict of str to int
     clock : Clock
+    controls : bool
+        Whether to run the controls.
 
     Returns
     -------
@@ -44,31 +36,23 @@ def examine(
         ``baseline``, ``permutation``, ``duplicates``, ``controls``, ``power``, ``disparity`` and
         ``checks`` of an :class:`AuditReport`.
     """
-    settings = {"confidence_level": level, "n_jobs": request.n_jobs}
+    settings = {"confidence_level": case.level, "n_jobs": case.request.n_jobs}
+    sides = case.records, case.membership
     with clock("baseline"):
-        baseline = blind_baseline(records, membership, random_state=seeds["baseline"], **settings)
+        baseline = blind_baseline(*sides, random_state=seeds["baseline"], **settings)
     with clock("duplicates"):
-        duplicates = find_duplicates(records, membership, random_state=seeds["checks"])
-    n_nonmembers = int((~membership).sum())
-    resolvable = resolvable_fpr(n_nonmembers)
+        duplicates = find_duplicates(*sides, random_state=seeds["checks"])
     with clock("permutations"):
-        null = permutation_test(
-            membership,
-            run.scores,
-            n_permutations=_count_permutations(level),
-            max_fprs=[rate for rate in fprs if rate >= resolvable * (1 - 1e-9)],
-            group_by=find_whole_groups(records, membership),
-            random_state=seeds["checks"],
-        )
+        null = _permute(case, run, seeds["checks"])
     with clock("repetitions"):
-        power, disparity = _repeat(run, records, membership, subsets, level)
+        power, disparity = _repeat(case, run)
     run_controls = _run_controls if controls else _skip_controls
     with clock("controls"):
-        done, obstacles = run_controls(run, request, records, membership, seeds, settings)
+        done, obstacles = run_controls(case, run, seeds["checks"], settings)
     checks = [
         _checks.check_baseline(baseline),
-        _checks.check_duplicates(duplicates, len(records)),
-        _checks.check_resolution(n_nonmembers, fprs, resolvable),
+        _checks.check_duplicates(duplicates, len(case.records)),
+        _checks.check_resolution(int((~case.membership).sum()), case.fprs),
         _checks.check_permutations(null.frame, null.n_permutations),
         _checks.check_sign(null.frame),
         _checks.check_shadows(power, results),
@@ -88,19 +72,27 @@ def examine(
     }
 
 
-def _count_permutations(level):
-    """So many that a p-value can fall well below one minus the level."""
-    return int(np.clip(5 / (1 - level), 1000, 10_000)) - 1
+def _permute(case, run, seed):
+    n_nonmembers = int((~case.membership).sum())
+    return permutation_test(
+        case.membership,
+        run.scores,
+        max_fprs=[rate for rate in case.fprs if check_resolution(n_nonmembers, rate, "ignore")],
+        # So many that a p-value can fall well below one minus the level.
+        n_permutations=int(np.clip(5 / (1 - case.level), 1000, 10_000)) - 1,
+        group_by=find_whole_groups(case.records, case.membership),
+        random_state=seed,
+    )
 
 
-def _repeat(run, records, membership, subsets, level):
-    name = choose_attack(run.fitted, rank_attacks(run.scores, membership))
+def _repeat(case, run):
+    name = choose_attack(run.fitted, rank_attacks(run.scores, case.membership))
     if name is None or len(run.pool.membership_) < 4:
         return None, None
     attack = run.fitted[name]
     try:
-        power = measure_power(attack, run.pool, records)
-        tests = compare_groups(attack, run.pool, records, subsets, level)
+        power = measure_power(attack, run.pool, case.records)
+        tests = compare_groups(attack, run.pool, case.records, case.subsets, case.level)
     except ValueError:  # a pool from elsewhere may have too few models in or out for some records
         return None, None
     return {"attack": name, "numbers": power}, {"attack": name, "scopes": tests}
@@ -110,12 +102,13 @@ def _skip_controls(*_):
     return {}, {}
 
 
-def _run_controls(run, request, records, membership, seeds, settings):
+def _run_controls(case, run, seed, settings):
+    request, membership = case.request, case.membership
     if min(membership.sum(), (~membership).sum()) < FEWEST:
         too_few = "Too few members or non-members."
         return {}, {"positive": too_few, "negative": too_few}
-    settings = {"random_state": seeds["checks"], **settings}
-    done = {"positive": positive_control(records, membership, **settings)}
+    settings = {"random_state": seed, **settings}
+    done = {"positive": positive_control(case.records, membership, **settings)}
     attacks = {name: one for name, one in run.fitted.items() if one.victim is None}
     estimator = unwrap(request.victim) if request.estimator is None else request.estimator
     if isinstance(estimator, CallableVictim):
@@ -124,6 +117,6 @@ def _run_controls(run, request, records, membership, seeds, settings):
         return done, {"negative": "Every attack has a victim of its own."}
     pool = {} if run.pool is None else {"shadows": run.pool}
     done["negative"] = negative_control(
-        estimator, records, membership, attacks=attacks, **pool, **settings
+        estimator, case.records, membership, attacks=attacks, **pool, **settings
     )
     return done, {}

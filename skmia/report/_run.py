@@ -7,6 +7,17 @@ from sklearn.base import clone
 from ._plan import connect, find_obstacle, make_pool
 
 
+class Case(NamedTuple):
+    """What is attacked, and how it is measured."""
+
+    records: object
+    membership: object  # ndarray of shape (n,), dtype bool
+    request: object
+    subsets: list  # of (scope, group, mask)
+    fprs: list
+    level: float  # of confidence
+
+
 class Run(NamedTuple):
     """Fitted attacks, their scores, the shadow models behind them, and what was left out."""
 

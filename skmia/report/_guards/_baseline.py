@@ -3,8 +3,6 @@
 from numbers import Integral
 
 import numpy as np
-import pandas as pd
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.utils import check_random_state
@@ -12,7 +10,7 @@ from sklearn.utils import check_random_state
 from ...metrics import auc_interval
 from ...metrics._checks import check_confidence_level
 from ...shadow._sampling import draw_halves, find_units
-from ...utils._containers import is_frame, is_tensor, to_numpy
+from ...utils._features import as_matrix
 from ...utils._validation import check_membership, check_records
 
 # Enough to see a shift that would matter (the AUC is known to about .01), and a matter of seconds.
@@ -95,8 +93,7 @@ def blind_baseline(records, membership, *, confidence_level=0.95, n_jobs=None, r
     train = draw_halves(units, membership.astype(int), len(units), rng)[0]
     if any(len(np.unique(membership[half])) < 2 for half in (train, ~train)):
         return None
-    with np.errstate(over="ignore"):  # what is too large for float32 is infinite
-        X = as_matrix(records)
+    X = as_matrix(records)
     model = clone(_MODEL).set_params(n_jobs=n_jobs, random_state=seed)
     model.fit(X[train], membership[train])
     scores = model.predict_proba(X[~train])[:, 1]
@@ -107,31 +104,3 @@ def _draw_seed(random_state):
     """The integer itself where one is given, so that whoever writes it down can come back."""
     drawn = check_random_state(random_state).randint(2**31 - 1)
     return int(random_state) if isinstance(random_state, Integral) else int(drawn)
-
-
-def _as_column(values):
-    """Numbers as they are, anything else as codes."""
-    values = pd.Series(values)
-    if pd.api.types.is_numeric_dtype(values.dtype) and values.dtype.kind != "c":
-        return values.to_numpy(dtype=np.float32, na_value=np.nan)
-    return pd.factorize(values.astype(object))[0].astype(np.float32)
-
-
-def as_matrix(records):
-    X = records.X
-    label = _as_column(records.y)[:, None]
-    if sparse.issparse(X):
-        matrix = sparse.hstack([X.astype(np.float32), sparse.csr_array(label)], format="csr")
-        matrix.data[~np.isfinite(matrix.data)] = 0  # trees take no missing value here
-        return matrix
-    if is_tensor(X):
-        X = to_numpy(X)
-    if is_frame(X):
-        columns = [_as_column(X.iloc[:, j]) for j in range(X.shape[1])]
-        X = np.column_stack(columns) if columns else np.empty((len(X), 0))
-    elif X.dtype.kind not in "biuf":
-        X = X.reshape(len(X), -1)
-        X = np.column_stack([_as_column(X[:, j]) for j in range(X.shape[1])])
-    matrix = np.column_stack([X.reshape(len(X), -1), label]).astype(np.float32)
-    matrix[np.isinf(matrix)] = np.nan  # trees take a missing value, and no infinite one
-    return matrix
