@@ -11,7 +11,8 @@ from ._curves import rank_attacks
 from ._groups import find_whole_groups
 from ._guards import blind_baseline, find_duplicates, permutation_test
 from ._measure import FEWEST
-from ._repeats import choose_attack, compare_groups, measure_power
+from ._power import choose_attack, measure_power
+from ._rounds import compare_groups, play_rounds
 
 
 def examine(case, run, results, seeds, clock, *, controls):
@@ -45,7 +46,7 @@ def examine(case, run, results, seeds, clock, *, controls):
     with clock("permutations"):
         null = _permute(case, run, seeds["checks"])
     with clock("repetitions"):
-        power, disparity = _repeat(case, run)
+        power, disparity = _repeat(case, run, seeds["checks"])
     run_controls = _run_controls if controls else _skip_controls
     with clock("controls"):
         done, obstacles = run_controls(case, run, seeds["checks"], settings)
@@ -85,16 +86,17 @@ def _permute(case, run, seed):
     )
 
 
-def _repeat(case, run):
+def _repeat(case, run, seed):
     name = choose_attack(run.fitted, rank_attacks(run.scores, case.membership))
     if name is None or len(run.pool.membership_) < 4:
         return None, None
     attack = run.fitted[name]
     try:
         power = measure_power(attack, run.pool, case.records)
-        tests = compare_groups(attack, run.pool, case.records, case.subsets, case.level)
+        rounds = play_rounds(attack, run.pool, case.records)
     except ValueError:  # a pool from elsewhere may have too few models in or out for some records
         return None, None
+    tests = compare_groups(rounds, case.records, case.subsets, case.level, seed)
     return {"attack": name, "numbers": power}, {"attack": name, "scopes": tests}
 
 

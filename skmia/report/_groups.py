@@ -72,12 +72,11 @@ def _find_names(records, field):
     return names
 
 
-def find_whole_groups(records, membership):
-    """Groups that move together under a permutation, where each was in or out as a whole."""
+def find_whole_groups(records, labels):
+    """Groups that move together under a permutation of labels, where each has one label."""
     groups = records.fields.get("group_by")
     if groups is None:
         return None
     _, units = np.unique(groups, return_inverse=True)
-    n_members = np.bincount(units, membership)
-    mixed = (n_members > 0) & (n_members < np.bincount(units))
-    return None if mixed.any() else groups
+    first = np.unique(units, return_index=True)[1]
+    return groups if np.array_equal(labels, labels[first][units]) else None

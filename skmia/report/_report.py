@@ -61,8 +61,10 @@ class AuditReport:
     disparity : dict or None
         Whether groups are exposed unequally, by the same models: ``attack``, and ``scopes``, for
         each field and for the classes ``scope``, ``n_rounds``, ``statistic``, ``df``, ``pvalue``
-        (Greenhouse-Geisser's), ``reject``, ``disparity``, lists of ``groups`` (mean advantage, with
-        ``low`` and ``high``) and of ``pairs``, and the groups ``left_out``; see
+        (Greenhouse-Geisser's, for these records), ``pvalue_shuffled`` (against groups dealt out at
+        random among the records), ``reject`` (both are small), ``disparity``, lists of ``groups``
+        (mean advantage, with ``low`` and ``high``) and of ``pairs``, and the groups ``left_out``;
+        see
         :class:`~skmia.disparity.DisparityTest`.
     checks : dict of str to Check
         Whether the numbers can be trusted, by name; each has a ``status`` ("passed", "warning" or

@@ -9,6 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Records
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.report import audit
+from skmia.report._rounds import Rounds, compare_groups
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +72,41 @@ def test_without_shadow_models_nothing_is_repeated(problem):
     assert report.power is None and report.disparity is None
     assert report.checks["shadow models"].status == "not run"
     assert json.loads(report.to_json())["power"] is None
+
+
+def test_groups_dealt_out_at_random_are_not_called_unequal():
+    # Records differ in how well they are guessed, and all rounds have the same ones: in the end
+    # any two sets of records differ for a test over rounds.
+    rng = np.random.default_rng(0)
+    n_draws, by_rounds, by_both = 100, 0, 0
+    records = Records(np.arange(200.0)[:, None], np.ones(200))
+    right = rng.beta(2, 1, size=200)
+    for seed in range(n_draws):
+        inside = rng.random((32, 200)) < 0.5
+        rounds = Rounds(np.where(rng.random((32, 200)) < right, inside, ~inside), inside)
+        first = rng.random(200) < 0.5
+        subsets = [("scope", "a", first), ("scope", "b", ~first)]
+        (test,) = compare_groups(rounds, records, subsets, 0.95, seed)
+        by_rounds += test["pvalue"] <= 0.05
+        by_both += test["reject"]
+    assert by_rounds / n_draws > 0.2
+    assert by_both / n_draws <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / n_draws)
+
+
+def test_people_with_several_rows_are_shuffled_as_a_whole():
+    rng = np.random.default_rng(0)
+    people = np.repeat(np.arange(20), 10)
+    records = Records(np.arange(200.0)[:, None], np.ones(200), group_by=people)
+    inside = rng.random((32, 20))[:, people] < 0.5
+    # All rows of a person are guessed alike: right for 7 of the first 10 people, 3 of the others.
+    right = np.isin(people, [0, 1, 2, 3, 4, 5, 6, 10, 11, 12])
+    first = (np.arange(20) < 10)[people]
+    subsets = [("scope", "a", first), ("scope", "b", ~first)]
+    rounds = Rounds(np.where(right, inside, ~inside), inside)
+    (test,) = compare_groups(rounds, records, subsets, 0.95, 0)
+    alone = Records(records.X, records.y)
+    (rows,) = compare_groups(rounds, alone, subsets, 0.95, 0)
+    assert rows["pvalue_shuffled"] == 0.001 < 0.05 < test["pvalue_shuffled"]
 
 
 def test_group_too_small_takes_no_part_and_is_named(problem):

@@ -1,0 +1,47 @@
+"""The power of an attack against the number of its shadow models."""
+
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+
+from ..attacks._pool_attack import PoolAttack
+from ..model_selection import power_curve
+
+# Models that take the victim's place, for each number of shadow models.
+_N_TARGETS = 8
+
+
+def choose_attack(fitted, scores_by_rank):
+    """The attack that ranks best among those that shadow models can repeat, or None."""
+    names = [name for name in scores_by_rank if isinstance(fitted[name], PoolAttack)]
+    return names[0] if names else None
+
+
+def measure_power(attack, pool, records):
+    """AUC of an attack by the number of its shadow models.
+
+    Parameters
+    ----------
+    attack : PoolAttack
+        Its settings are taken.
+    pool : ShadowPool
+        Of 4 models at least.
+    records : Records of n records
+
+    Returns
+    -------
+    power : list of dict
+        ``n_shadows``, the number of models that the attack compares with; ``auc``, its mean over
+        ``n_models`` shadow models in the victim's place; ``sd``, the standard deviation over them.
+    """
+    repeated = clone(attack).set_params(shadows=FrozenEstimator(pool))
+    curve = power_curve(repeated, records, n_targets=_N_TARGETS, max_fprs=())
+    rows = curve["auc"].groupby("n_estimators").agg(["mean", "std", "count"])
+    return [
+        {
+            "n_shadows": int(size) - 2,
+            "auc": row["mean"],
+            "sd": row["std"],
+            "n_models": int(row["count"]),
+        }
+        for size, row in rows.iterrows()
+    ]

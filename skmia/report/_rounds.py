@@ -1,0 +1,151 @@
+"""Whether groups are exposed unequally, by shadow models in the victim's place."""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+
+from ..disparity import DisparityTest
+from ._groups import OVERALL, find_whole_groups
+from ._measure import FEWEST
+
+# Models that take the victim's place, one of each complementary pair.
+_MOST_ROUNDS = 32
+
+# Pairs of more groups than these are no longer read.
+_MOST_GROUPS = 20
+
+_N_SHUFFLES = 999
+
+
+class Rounds(NamedTuple):
+    """Guesses about the records of each model, and its training set, of shape (n_rounds, n)."""
+
+    guesses: np.ndarray
+    inside: np.ndarray
+
+
+def play_rounds(attack, pool, records):
+    """Attack one model of each pair with the others.
+
+    Parameters
+    ----------
+    attack : PoolAttack
+        Its settings are taken.
+    pool : ShadowPool
+        Of 4 models at least.
+    records : Records of n records
+
+    Returns
+    -------
+    rounds : Rounds
+    """
+    attack = clone(attack).set_params(shadows=FrozenEstimator(pool)).fit(records)
+    models = np.arange(0, len(pool.membership_), 2)[:_MOST_ROUNDS]
+    shape = len(models), len(records)
+    rounds = Rounds(np.empty(shape, dtype=bool), np.empty(shape, dtype=bool))
+    for rows, scores, inside in attack._score_pseudo_victims(records, models):
+        rounds.guesses[:, rows] = scores >= attack.offset_
+        rounds.inside[:, rows] = inside
+    return rounds
+
+
+def compare_groups(rounds, records, subsets, confidence_level, seed):
+    """Test for each scope of 2 to 20 groups whether they are exposed equally.
+
+    Parameters
+    ----------
+    rounds : Rounds
+    records : Records of n records
+    subsets : list of (scope, group, mask)
+        As :func:`find_subsets` gives them.
+    confidence_level : float
+        Of the intervals.
+    seed : int
+        Of the shuffles.
+
+    Returns
+    -------
+    tests : list of dict
+        ``scope``, ``n_rounds``, ``statistic``, ``df``, ``pvalue`` and ``pvalue_shuffled``,
+        ``reject``, ``disparity``, and lists of ``groups``, ``pairs`` and of groups ``left_out``.
+    """
+    tests = []
+    for scope in dict.fromkeys(scope for scope, _, _ in subsets if scope != OVERALL):
+        masks = {group: mask for name, group, mask in subsets if name == scope}
+        kept = {group: mask for group, mask in masks.items() if _is_large(rounds, mask)}
+        if len(masks) > _MOST_GROUPS or len(kept) < 2 or len(rounds.inside) < 2:
+            continue
+        test = _describe(_test(rounds, kept, confidence_level))
+        test["pvalue_shuffled"] = _shuffle(rounds, records, kept, seed)
+        level = 1 - confidence_level
+        test["reject"] = bool(test["pvalue"] <= level and test["pvalue_shuffled"] <= level)
+        left_out = [group for group in masks if group not in kept]
+        tests.append({"scope": scope, **test, "left_out": left_out})
+    return tests
+
+
+def _is_large(rounds, mask):
+    n_members = rounds.inside[:, mask].sum(axis=1)
+    return min(n_members.min(), (mask.sum() - n_members).min()) >= FEWEST
+
+
+def _test(rounds, masks, confidence_level):
+    table = {group: _find_advantages(rounds, mask) for group, mask in masks.items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # equal groups: no variance, p is NaN
+        test = DisparityTest(confidence_level=confidence_level)
+        return test.fit(pd.DataFrame(table))
+
+
+def _find_advantages(rounds, mask):
+    guesses, inside = rounds.guesses[:, mask], rounds.inside[:, mask]
+    n_members = inside.sum(axis=1)
+    found = (guesses & inside).sum(axis=1) / n_members
+    accused = (guesses & ~inside).sum(axis=1) / (mask.sum() - n_members)
+    return found - accused
+
+
+def _describe(test):
+    columns = ["group", "other", "difference", "low", "high", "pvalue_adjusted", "reject"]
+    means = test.group_vulnerability_.rename_axis("group").reset_index()
+    return {
+        "n_rounds": test.n_rounds_,
+        "statistic": test.statistic_,
+        "df": [test.anova_["df"]["groups"], test.anova_["df"]["residual"]],
+        "pvalue": test.pvalue_corrected_,
+        "disparity": test.disparity_,
+        "groups": means[["group", "mean", "low", "high"]].to_dict("records"),
+        "pairs": test.pairwise_[columns].to_dict("records"),
+    }
+
+
+def _shuffle(rounds, records, masks, seed):
+    """How often groups that are dealt out at random among the records differ as much.
+
+    The rounds share their records, so that any two sets of records differ in the end, for a test
+    over rounds. What is compared here is how often the guesses about a record are right.
+    """
+    codes = np.full(len(records), -1)
+    for code, mask in enumerate(masks.values()):
+        codes[mask] = code
+    units = find_whole_groups(records, codes)
+    units = np.arange(len(records)) if units is None else np.unique(units, return_inverse=True)[1]
+    chosen = codes >= 0
+    _, units = np.unique(units[chosen], return_inverse=True)
+    right = (rounds.guesses == rounds.inside)[:, chosen].mean(axis=0)
+    sizes, sums = np.bincount(units), np.bincount(units, right - right.mean())
+    codes = codes[chosen][np.unique(units, return_index=True)[1]]
+    rng = np.random.default_rng(seed)
+    real = _find_spread(codes, sums, sizes)
+    null = [_find_spread(rng.permutation(codes), sums, sizes) for _ in range(_N_SHUFFLES)]
+    # What is equal but for the order of a sum counts as equal.
+    return (1 + np.sum(np.array(null) >= real * (1 - 1e-9))) / (1 + _N_SHUFFLES)
+
+
+def _find_spread(codes, sums, sizes):
+    totals, counts = np.bincount(codes, sums), np.bincount(codes, sizes)
+    return float(np.sum(totals**2 / counts))
