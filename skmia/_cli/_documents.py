@@ -11,6 +11,9 @@ from ..report._measure import COLUMNS, OK
 from ..report._text import column_name
 from ._errors import CommandError
 
+# What a page shows and the first documents did not have.
+_PAGE_KEYS = ("curves", "exposed", "evidence", "checks", "power", "disparity")
+
 
 def read_document(path):
     """The JSON document of an audit.
@@ -50,7 +53,13 @@ def run_report(arguments):
         What to print.
     """
     out = arguments.out or arguments.result.with_suffix(".html")
-    page = render(read_document(arguments.result), arguments.title)
+    document = read_document(arguments.result)
+    missing = [key for key in _PAGE_KEYS if key not in document]
+    if missing:
+        raise CommandError(
+            f"{arguments.result} lacks {', '.join(missing)}: an older skmia wrote it; audit again"
+        )
+    page = render(document, arguments.title)
     try:
         write_atomically(out, page.encode())
     except OSError as error:

@@ -25,6 +25,14 @@ def test_report_makes_the_page_again(saved, capsys):
     assert capsys.readouterr().out == f"written: {page}\n"
 
 
+def test_result_of_an_older_version_has_no_page(saved, capsys):
+    document = json.loads(saved.read_text())
+    del document["checks"], document["power"]
+    saved.write_text(json.dumps(document))
+    assert main(["report", str(saved)]) == 2
+    assert "lacks checks, power: an older skmia wrote it" in capsys.readouterr().err
+
+
 def test_compare_with_itself(saved, capsys):
     assert main(["compare", str(saved), str(saved)]) == 0
     lines = capsys.readouterr().out.splitlines()
