@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KernelDensity
 from sklearn.neural_network import MLPClassifier
@@ -34,6 +35,7 @@ from skmia.attacks import (
     LiRA,
     MahalanobisAttack,
     MorganAttack,
+    QuantileAttack,
     RenyiAttack,
     ShadowAttack,
     ThresholdAttack,
@@ -42,8 +44,14 @@ from skmia.attacks import (
 )
 from skmia.auditing import EpsilonAudit
 from skmia.base import BaseAttack
-from skmia.defenses import NonSphericalGaussianMechanism
-from skmia.signals import AdversarialDistance, GradientStatistics, Signals
+from skmia.defenses import LabelOnlyDefense, NonSphericalGaussianMechanism
+from skmia.signals import (
+    AdversarialDistance,
+    BoundaryDistance,
+    GradientStatistics,
+    LabelRobustness,
+    Signals,
+)
 from skmia.synthetic import SyntheticDistance
 from skmia.utils.estimator_checks import make_attack_problem, parametrize_with_attack_checks
 
@@ -63,7 +71,12 @@ TREE = DecisionTreeClassifier(max_depth=3)
 
 
 def make_threshold_attacks(problem):
-    signals = ("loss", "entropy", "correctness", "scaled_logit")
+    signals = (
+        *("loss", "entropy", "correctness", "scaled_logit"),
+        LabelRobustness(n_changes=3),
+        LabelRobustness("swap", n_changes=3, population=problem.records),
+        BoundaryDistance(max_queries=150),
+    )
     return [
         *(ThresholdAttack(problem.victim, signal=signal) for signal in signals),
         ThresholdAttack(problem.victim, mean_train_loss=0.2),
@@ -116,6 +129,18 @@ def make_shadow_attacks(problem):
     ]
 
 
+def make_quantile_attacks(problem, *settings):
+    """Small folds need a quick regressor and a target that they can resolve."""
+    given = {
+        "victim": problem.victim,
+        "population": problem.records[problem.membership == 0],
+        "estimator": DecisionTreeRegressor(max_depth=3),
+        "target_fpr": 0.2,
+        "cv": 3,
+    }
+    return [QuantileAttack(**{**given, **one}) for one in settings or ({},)]
+
+
 def make_supervised(attack, *settings):
     """A recipe for attacks that need nothing but the victim and known members."""
     return lambda problem: [attack(problem.victim, **one) for one in settings or ({},)]
@@ -160,6 +185,9 @@ RECIPES = {
     ),
     LiRA: make_lira_attacks,
     MorganAttack: make_supervised(MorganAttack, {"n_changes": 5}),
+    QuantileAttack: lambda problem: make_quantile_attacks(
+        problem, {}, {"estimator": None}, {"signal": "loss", "population": problem.records[::2]}
+    ),
     RMIA: make_rmia_attacks,
     RenyiAttack: make_supervised(RenyiAttack),
     ShadowAttack: make_shadow_attacks,
@@ -220,6 +248,7 @@ def test_attacks_on_a_victim_with_gradients(attack, check):
         LiRA(MARGINS.victim, MARGINS.shadows),
         RMIA(MARGINS.victim, MARGINS.shadows, online=False),
         CalibratedAttack(MARGINS.victim, MARGINS.shadows),
+        *make_quantile_attacks(MARGINS),
         ShadowAttack(MARGINS.victim, MARGINS.shadows, attack_estimator=TREE),
     ],
     MARGINS.records,
@@ -237,6 +266,7 @@ def test_attacks_on_a_classifier_without_probabilities(attack, check):
         LiRA(REGRESSOR.victim, REGRESSOR.shadows, online=False),
         RMIA(REGRESSOR.victim, REGRESSOR.shadows),
         CalibratedAttack(REGRESSOR.victim, REGRESSOR.shadows, signal="loss"),
+        *make_quantile_attacks(REGRESSOR),
     ],
     REGRESSOR.records,
     REGRESSOR.membership,
@@ -252,6 +282,7 @@ def test_attacks_on_a_regressor(attack, check):
         RMIA(shadows=CLASSIFIER.shadows, population=STORED[::2]),
         CalibratedAttack(shadows=CLASSIFIER.shadows),
         ShadowAttack(shadows=CLASSIFIER.shadows, attack_estimator=TREE),
+        QuantileAttack(population=STORED[::2], estimator=DecisionTreeRegressor(), target_fpr=0.2),
     ],
     STORED,
     CLASSIFIER.membership,
@@ -276,6 +307,27 @@ def test_the_threshold_between_neighbouring_floats_parts_them():
     for membership in ([0, 1], [1, 0]):
         attack = ThresholdAttack(signal="hinge").fit(records, membership)
         assert attack.score(records, membership) == (1.0 if membership == [0, 1] else 0.0)
+
+
+LABELS = FrozenEstimator(
+    LabelOnlyDefense(CLASSIFIER.victim).fit(CLASSIFIER.records.X, CLASSIFIER.records.y)
+)
+
+
+@parametrize_with_attack_checks(
+    [
+        ThresholdAttack(LABELS, signal="correctness"),
+        ThresholdAttack(LABELS, signal=LabelRobustness(n_changes=3)),
+        ThresholdAttack(LABELS, signal=BoundaryDistance(max_queries=150)),
+        *make_quantile_attacks(
+            CLASSIFIER, {"victim": LABELS, "signal": LabelRobustness(n_changes=3)}
+        ),
+    ],
+    CLASSIFIER.records,
+    CLASSIFIER.membership,
+)
+def test_attacks_on_predicted_labels(attack, check):
+    check(attack)
 
 
 # Why scikit-learn's own checks say nothing of an estimator that is no attack.

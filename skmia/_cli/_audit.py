@@ -91,6 +91,8 @@ def run_audit(arguments):
         saved = [] if arguments.out is None else result.save(arguments.out, values=values)
     text = "\n".join([result.summary(), "", *(f"written: {path}" for path in saved)]).rstrip()
     failures = find_failures(result.results, arguments.fail_above)
+    if arguments.fail_above and result.evidence == "unknown":
+        failures.append(result.verdict)
     if failures:
         raise LimitExceeded("; ".join(failures), text)
     return text

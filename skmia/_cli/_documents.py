@@ -79,11 +79,20 @@ def run_compare(arguments):
     text : str
         A line for each number that both have.
     """
-    one, two = (_read_numbers(path) for path in (arguments.first, arguments.second))
+    paths = arguments.first, arguments.second
+    documents = [read_document(path) for path in paths]
+    tasks = [document["task"] for document in documents]
+    if tasks[0] != tasks[1]:
+        raise CommandError(f"one audit is of a {tasks[0]}, the other of a {tasks[1]}")
+    one, two = map(_find_numbers, documents)
     both = one.add_suffix("_a").join(two.add_suffix("_b"), how="inner")
     if both.empty:
         raise CommandError("the two audits have no number in common that could be measured")
-    lines = [f"a: {arguments.first}", f"b: {arguments.second}", ""]
+    lines = [
+        f"{name}: {path}\n   {document['verdict']}"
+        for name, path, document in zip("ab", paths, documents)
+    ]
+    lines.append("")
     lines.append(f"{'attack':24s}{'':16s}{'a':>9s}{'b':>9s}{'b - a':>9s}  95% interval")
     level = one.attrs["level"]
     lines[-1] = lines[-1].replace("95%", f"{100 * level:g}%")
@@ -96,12 +105,11 @@ def run_compare(arguments):
             f"{row['estimate_b']:9.3f}{gap:9.3f}  [{low:.3f}, {high:.3f}]"
         )
     lines += ["", "The intervals take the two audits for independent, as they are on records of"]
-    lines += ["which none is in both; on the same records they are too long."]
+    lines += ["which none is in both; on the same records they are too wide."]
     return "\n".join(lines)
 
 
-def _read_numbers(path):
-    document = read_document(path)
+def _find_numbers(document):
     frame = pd.DataFrame(document["results"], columns=list(COLUMNS))
     frame = frame[(frame["scope"] == OVERALL) & (frame["status"] == OK)]
     frame = frame.assign(max_fpr=frame["max_fpr"].astype(float).fillna(0.0))

@@ -76,13 +76,16 @@ def _limit(text):
     """(metric, max_fpr, limit); the rate is None but for a TPR."""
     name, _, value = text.partition("=")
     metric, _, rate = name.partition("@")
-    allowed = "must be auc=VALUE, advantage=VALUE or tpr@RATE=VALUE"
+    allowed = "must be auc=VALUE, advantage=VALUE or tpr@RATE=VALUE, with values that are fractions"
     if metric not in ("auc", "advantage", "tpr") or (metric == "tpr") != bool(rate):
         raise argparse.ArgumentTypeError(f"{allowed}; got {text!r}")
     try:
-        return metric, _rate(rate) if rate else None, float(value)
+        limit = float(value)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{allowed}; got {text!r}") from None
+        limit = float("nan")
+    if not 0 <= limit <= 1:
+        raise argparse.ArgumentTypeError(f"{allowed}; got {text!r}")
+    return metric, _rate(rate) if rate else None, limit
 
 
 def make_parser():

@@ -11,6 +11,7 @@ from ._learned import LearnedAttack
 from ._lira import LiRA
 from ._mahalanobis import MahalanobisAttack
 from ._morgan import MorganAttack
+from ._quantile import QuantileAttack
 from ._renyi import RenyiAttack
 from ._rmia import RMIA
 from ._shadow import ShadowAttack
@@ -32,6 +33,7 @@ __all__ = [
     "LiRA",
     "MahalanobisAttack",
     "MorganAttack",
+    "QuantileAttack",
     "RenyiAttack",
     "ShadowAttack",
     "SupervisedAttack",

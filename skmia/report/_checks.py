@@ -8,9 +8,9 @@ from ._text import format_auc, format_rate
 
 PASSED, WARNING, NOT_RUN = "passed", "warning", "not run"
 
-# Share of near copies from which a reader is warned: an AUC moves by half of it at most, and tables
-# of few distinct values have some by nature.
-_MANY_NEAR = 0.05
+# Share of copies from which a reader is warned: an AUC moves by half of it at most, tables of few
+# distinct values have some by nature, and 7% are near by chance in one dimension.
+_MANY = 0.1
 
 
 @dataclass(frozen=True)
@@ -52,23 +52,42 @@ def check_baseline(interval):
     return Check("blind baseline", WARNING, text)
 
 
+def check_difficulty(interval):
+    """Check that members are no easier than others for models that do not know them."""
+    if interval is None:
+        return Check("difficulty", NOT_RUN, "No shadow models.")
+    text = (
+        "Shadow models that were not trained on them do as well on a member as on a non-member "
+        f"with AUC {format_auc(*interval)}, at 99%"
+    )
+    if interval.low <= 0.5 <= interval.high:
+        return Check("difficulty", PASSED, f"{text}.")
+    which = "easier" if interval.low > 0.5 else "harder"
+    return Check(
+        "difficulty",
+        WARNING,
+        f"{text}: members are {which} for a model that knows neither, and what the attacks find "
+        "may be that.",
+    )
+
+
 def check_duplicates(duplicates, n_records):
     """Check that few records are on both sides of the split."""
     parts = []
     if duplicates.n_exact:
         parts.append(
-            f"{duplicates.n_exact} of {n_records} records have an exact copy with the other "
+            f"{duplicates.n_exact:,} of {n_records:,} records have an exact copy with the other "
             "membership, and no attack can tell the two apart."
         )
     if duplicates.n_queried:
         parts.append(
-            f"{duplicates.n_near} of {duplicates.n_queried} non-members, "
+            f"{duplicates.n_near:,} of {duplicates.n_queried:,} non-members, "
             f"{format_rate(*duplicates.share_near)}, are near copies of a member: at least ten "
             "times nearer to it than is usual."
         )
-    many = bool(duplicates.n_queried) and duplicates.share_near.low > _MANY_NEAR
-    status = WARNING if duplicates.n_exact or many else PASSED
-    return Check("duplicates", status, " ".join(parts) or "No record is on both sides.")
+    many_near = bool(duplicates.n_queried) and duplicates.share_near.low > _MANY
+    status = WARNING if many_near or duplicates.n_exact > _MANY * n_records else PASSED
+    return Check("duplicates", status, " ".join(parts))
 
 
 def check_resolution(n_nonmembers, fprs):
@@ -89,18 +108,19 @@ def check_resolution(n_nonmembers, fprs):
 
 def check_permutations(null, n_permutations):
     """What a shuffled membership gives in place of the true one."""
-    p = null["pvalue_adjusted"].min()
+    p = min(1, 2 * null["pvalue_adjusted"].min())
     return Check(
         "permuted membership",
         PASSED,
-        f"Membership was shuffled {n_permutations} times. The most conspicuous number of the "
-        f"audit has p = {p:.2g}, corrected for all that were looked at.",
+        f"Membership was shuffled {n_permutations:,} times. The most conspicuous number of the "
+        f"audit has p = {p:.2g}, two-sided and corrected for all that were looked at.",
     )
 
 
-def check_sign(null):
+def check_sign(null, level):
     """Check that no attack ranks members below non-members."""
-    names = list(dict.fromkeys(null.loc[null["turned_round"], "attack"]))
+    turned = null["pvalue_below"] <= (1 - level) / 2
+    names = list(dict.fromkeys(null.loc[turned, "attack"]))
     if not names:
         return Check("score sign", PASSED, "No attack scores members below non-members.")
     verb = "score" if len(names) > 1 else "scores"
@@ -126,12 +146,10 @@ def check_shadows(power, results):
     )
     if not _lies_apart(own, last):
         return Check("shadow models", PASSED, f"{text}.")
-    return Check(
-        "shadow models",
-        WARNING,
-        f"{text}: they may not be made as the victim was, and an attack with better ones may find "
-        "more.",
-    )
+    why = "they may not be made as the victim was"
+    if own["estimate"] < last["auc"]:
+        why += ", and an attack with better ones may find more"
+    return Check("shadow models", WARNING, f"{text}: {why}.")
 
 
 def _lies_apart(own, last):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from sklearn.base import is_regressor
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import ExtraTreeClassifier
 from sklearn.utils import check_random_state
 
 from .._records import Records
@@ -22,6 +22,9 @@ from ._measure import FEWEST
 from ._plan import Request, choose_attacks, default_attacks
 from ._run import run_attacks
 from ._victim import draw_members, train_victim
+
+# Enough to see a gap of one half, and a matter of a second.
+_MOST_RECORDS = 5000
 
 
 @dataclass(frozen=True)
@@ -51,14 +54,16 @@ def positive_control(
 ):
     """Attack a victim that has learned its members by heart, and must be caught.
 
-    The victim is a decision tree without any limit, trained on the members with labels drawn at
-    random, so that it is right about members, and about others half of the time. Where even that is
-    not found there are too few records, and an audit that finds nothing says nothing.
+    The victim is a tree that splits at random and without any limit, trained on the members with
+    labels drawn at random, so that it is right about members, and about others half of the time.
+    Where even that is not found there are too few records, and an audit that finds nothing says
+    nothing.
 
     Parameters
     ----------
     records : Records of n records
-        Labelled records, members and non-members mixed. Columns that are no numbers are numbered.
+        Labelled records, members and non-members mixed; of more than 5,000 so many are drawn.
+        Columns that are no numbers are numbered.
     membership : array-like of shape (n,)
         1 for members, 0 for others.
     shadows : int, default=16
@@ -97,10 +102,14 @@ def positive_control(
     membership = check_membership(membership, len(records))
     level = check_confidence_level(confidence_level)
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
-    labels = _draw_labels(membership, np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    if len(records) > _MOST_RECORDS:
+        rows = rng.choice(len(records), _MOST_RECORDS, replace=False)
+        records, membership = records[rows], membership[rows]
+    labels = _draw_labels(membership, rng)
     fields = {name: records[name] for name in ("group_by",) if name in records.fields}
     renamed = Records(as_matrix(records), labels, **fields)
-    tree = DecisionTreeClassifier(random_state=seed)
+    tree = ExtraTreeClassifier(max_features=1, random_state=seed)
     victim = train_victim(tree, renamed, membership, seed)
     request = _make_request(victim, None, renamed, shadows, n_jobs, seed)
     attacks = default_attacks(request)
@@ -154,6 +163,8 @@ def negative_control(
     ------
     ValueError
         When all records belong together, so that no half can be drawn, or no attack can run.
+    TypeError
+        When the estimator cannot be trained.
 
     See Also
     --------
@@ -175,6 +186,10 @@ def negative_control(
     check_records(records)
     membership = check_membership(membership, len(records))
     level = check_confidence_level(confidence_level)
+    if not hasattr(estimator, "fit"):
+        raise TypeError(
+            f"estimator must be one that can be trained; got {type(estimator).__name__}."
+        )
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
     # Half of the members and half of the others: training on a record says nothing of its side.
     strata = 2 * find_strata(records.y, not is_regressor(estimator)) + membership

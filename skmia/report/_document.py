@@ -15,7 +15,7 @@ SCHEMA = "skmia.audit"
 # Raised when a field changes its meaning or goes; new fields may come without it.
 SCHEMA_VERSION = 1
 
-_PERMUTATION = ["attack", "metric", "max_fpr", "pvalue", "pvalue_adjusted", "turned_round"]
+_PERMUTATION = ["attack", "metric", "max_fpr", "pvalue", "pvalue_adjusted", "pvalue_below"]
 
 
 def as_document(report):
@@ -32,7 +32,6 @@ def as_document(report):
     """
     names = ("created", "versions", "victim", "victim_name", "task", "data", "performance")
     rest = ("settings", "seeds", "seconds", "notes", "evidence", "verdict", "power", "disparity")
-    baseline = report.baseline and dict(zip(("auc", "low", "high"), report.baseline))
     ranked = rank_attacks(report.scores, report.membership)
     level = report.settings["confidence_level"]
     null = report.permutation
@@ -41,7 +40,8 @@ def as_document(report):
             "schema": SCHEMA,
             "schema_version": SCHEMA_VERSION,
             **{name: getattr(report, name) for name in names},
-            "baseline": baseline,
+            "baseline": _as_limits(report.baseline),
+            "difficulty": _as_limits(report.difficulty),
             "permutation": {
                 "n_permutations": null.n_permutations,
                 "numbers": null.frame[_PERMUTATION].to_dict("records"),
@@ -55,6 +55,10 @@ def as_document(report):
             "exposed": find_exposed(ranked, report.membership, report.record_ids),
         }
     )
+
+
+def _as_limits(interval):
+    return None if interval is None else dict(zip(("auc", "low", "high"), interval))
 
 
 def _as_json(value):

@@ -9,6 +9,26 @@ LEAK, NONE, SHIFT, UNKNOWN = "leak", "none", "shift", "unknown"
 _INTERVAL = ["estimate", "low", "high"]
 
 
+# Checks of whether members and non-members are alike but for the training.
+_ALIKE = ("blind baseline", "difficulty", "negative control")
+
+
+def is_conspicuous(null, confidence_level):
+    """Whether some number is beyond what chance gives, on either side of it.
+
+    Half of what is left of the confidence level goes to each side, as in a two-sided interval.
+
+    Parameters
+    ----------
+    null : DataFrame
+        Of the permuted membership: ``pvalue_adjusted``, ``pvalue_below``.
+    confidence_level : float
+        One minus the chance of a finding where there is nothing.
+    """
+    level = (1 - confidence_level) / 2
+    return bool((null[["pvalue_adjusted", "pvalue_below"]] <= level).any(axis=None))
+
+
 def find_evidence(frame, null, checks, confidence_level):
     """What an audit may be taken for.
 
@@ -18,25 +38,27 @@ def find_evidence(frame, null, checks, confidence_level):
         The numbers of the audit.
     null : DataFrame
         Of the permuted membership: ``attack``, ``metric``, ``max_fpr``, ``pvalue_adjusted``,
-        ``turned_round``.
+        ``pvalue_below``.
     checks : dict of str to Check
         By name.
     confidence_level : float
-        One minus the largest p-value that is evidence.
+        One minus the chance of a finding where there is nothing.
 
     Returns
     -------
     evidence : {"leak", "none", "shift", "unknown"}
-        Attacks tell members from others; do not; do, but that need not come from the victim; or
-        nothing could have been found.
+        Attacks tell members from others; do not; would, or would not, for another reason than the
+        training; or nothing could have been found.
     """
     aucs = frame[(frame["metric"] == "auc") & (frame["scope"] == OVERALL)]
     if not (aucs["status"] == OK).any():
         return UNKNOWN
-    if (null["pvalue_adjusted"] <= 1 - confidence_level).any() or null["turned_round"].any():
-        alike = ("blind baseline", "negative control")
-        return SHIFT if any(checks[name].is_warning for name in alike) else LEAK
-    return UNKNOWN if checks["positive control"].is_warning else NONE
+    if any(checks[name].is_warning for name in _ALIKE):
+        return SHIFT
+    if is_conspicuous(null, confidence_level):
+        return LEAK
+    blind = ("positive control", "duplicates")
+    return UNKNOWN if any(checks[name].is_warning for name in blind) else NONE
 
 
 def find_verdict(frame, null, checks, evidence, confidence_level):
@@ -59,10 +81,7 @@ def find_verdict(frame, null, checks, evidence, confidence_level):
         return "There are too few members or non-members to measure anything."
     best = aucs.loc[aucs["estimate"].idxmax()]
     if evidence == UNKNOWN:
-        return (
-            "No attack found anything, but a victim that had learned its members by heart was not "
-            "caught either, so that nothing can be said; there may be too few records."
-        )
+        return _describe_blindness(checks)
     if evidence == SHIFT:
         return _describe_shift(best, checks)
     if evidence == LEAK:
@@ -75,19 +94,34 @@ def find_verdict(frame, null, checks, evidence, confidence_level):
     )
 
 
-def _describe_shift(best, checks):
-    if checks["blind baseline"].is_warning:
-        why = "without the victim a model of the records tells them apart"
+def _describe_blindness(checks):
+    if checks["duplicates"].is_warning:
+        why = "many records are, or nearly are, members and non-members at once"
     else:
-        why = "they are told apart by a model to which membership meant nothing"
+        why = (
+            "a victim that had learned its members by heart was not caught either; there may be "
+            "too few records"
+        )
+    return f"No attack found anything, but nothing can be said: {why}."
+
+
+def _describe_shift(best, checks):
+    reasons = {
+        "blind baseline": "without the victim a model of the records tells them apart",
+        "difficulty": "models that know neither do better on the one than on the other",
+        "negative control": "they are told apart by a model to which membership meant nothing",
+    }
+    why = next(reason for name, reason in reasons.items() if checks[name].is_warning)
     return (
         f"Members and non-members differ by themselves: {why}. So the AUC of {best['attack']}, "
-        f"{format_auc(*best[_INTERVAL])}, is no evidence of leakage; draw both from one population."
+        f"{format_auc(*best[_INTERVAL])}, is no evidence of leakage or of its absence; draw both "
+        "from one population."
     )
 
 
 def _describe_leak(overall, best, null, confidence_level):
-    found = null[null["pvalue_adjusted"] <= 1 - confidence_level]
+    level = (1 - confidence_level) / 2
+    found = null[null["pvalue_adjusted"] <= level]
     by_auc = found[found["metric"] == "auc"]
     if len(by_auc):
         n_attacks = null["attack"].nunique()
@@ -99,7 +133,7 @@ def _describe_leak(overall, best, null, confidence_level):
         )
     if len(found):
         return _describe_low_rate(overall, best, found)
-    turned = null[null["turned_round"] & (null["metric"] == "auc")]
+    turned = null[null["pvalue_below"] <= level]
     worst = overall[overall["attack"].isin(turned["attack"]) & (overall["metric"] == "auc")]
     worst = worst.loc[worst["estimate"].idxmin()]
     return (
@@ -123,7 +157,8 @@ def _describe_low_rate(overall, best, found):
 
 
 def _find_p(rows):
-    return f"{rows['pvalue_adjusted'].min():.2g}"
+    """The p-value of the most conspicuous row, two-sided."""
+    return f"{min(1, 2 * rows['pvalue_adjusted'].min()):.2g}"
 
 
 def _describe_groups(frame, confidence_level):

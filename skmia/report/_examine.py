@@ -8,6 +8,8 @@ from ..victims._query import unwrap
 from . import _checks
 from ._controls import negative_control, positive_control
 from ._curves import rank_attacks
+from ._difficulty import measure_difficulty
+from ._evidence import is_conspicuous
 from ._groups import find_whole_groups
 from ._guards import blind_baseline, find_duplicates, permutation_test
 from ._measure import FEWEST
@@ -34,28 +36,32 @@ def examine(case, run, results, seeds, clock, *, controls):
     Returns
     -------
     parts : dict
-        ``baseline``, ``permutation``, ``duplicates``, ``controls``, ``power``, ``disparity`` and
-        ``checks`` of an :class:`AuditReport`.
+        ``baseline``, ``difficulty``, ``permutation``, ``duplicates``, ``controls``, ``power``,
+        ``disparity`` and ``checks`` of an :class:`AuditReport`.
     """
     settings = {"confidence_level": case.level, "n_jobs": case.request.n_jobs}
     sides = case.records, case.membership
     with clock("baseline"):
         baseline = blind_baseline(*sides, random_state=seeds["baseline"], **settings)
+        difficulty = measure_difficulty(run.pool, *sides)
     with clock("duplicates"):
         duplicates = find_duplicates(*sides, random_state=seeds["checks"])
     with clock("permutations"):
         null = _permute(case, run, seeds["checks"])
     with clock("repetitions"):
         power, disparity = _repeat(case, run, seeds["checks"])
-    run_controls = _run_controls if controls else _skip_controls
+    # A finding of nothing is worth as much as the positive control.
+    found = is_conspicuous(null.frame, case.level)
+    kinds = ("positive", "negative") if controls else () if found else ("positive",)
     with clock("controls"):
-        done, obstacles = run_controls(case, run, seeds["checks"], settings)
+        done, obstacles = _run_controls(kinds, case, run, seeds["checks"], settings)
     checks = [
         _checks.check_baseline(baseline),
+        _checks.check_difficulty(difficulty),
         _checks.check_duplicates(duplicates, len(case.records)),
         _checks.check_resolution(int((~case.membership).sum()), case.fprs),
         _checks.check_permutations(null.frame, null.n_permutations),
-        _checks.check_sign(null.frame),
+        _checks.check_sign(null.frame, case.level),
         _checks.check_shadows(power, results),
         *(
             _checks.check_control(kind, done.get(kind), obstacles.get(kind))
@@ -64,6 +70,7 @@ def examine(case, run, results, seeds, clock, *, controls):
     ]
     return {
         "baseline": baseline,
+        "difficulty": difficulty,
         "permutation": null,
         "duplicates": duplicates,
         "controls": done,
@@ -80,7 +87,7 @@ def _permute(case, run, seed):
         run.scores,
         max_fprs=[rate for rate in case.fprs if check_resolution(n_nonmembers, rate, "ignore")],
         # So many that a p-value can fall well below one minus the level.
-        n_permutations=int(np.clip(5 / (1 - case.level), 1000, 10_000)) - 1,
+        n_permutations=int(np.clip(10 / (1 - case.level), 1000, 10_000)) - 1,
         group_by=find_whole_groups(case.records, case.membership),
         random_state=seed,
     )
@@ -100,17 +107,17 @@ def _repeat(case, run, seed):
     return {"attack": name, "numbers": power}, {"attack": name, "scopes": tests}
 
 
-def _skip_controls(*_):
-    return {}, {}
-
-
-def _run_controls(case, run, seed, settings):
-    request, membership = case.request, case.membership
-    if min(membership.sum(), (~membership).sum()) < FEWEST:
-        too_few = "Too few members or non-members."
-        return {}, {"positive": too_few, "negative": too_few}
+def _run_controls(kinds, case, run, seed, settings):
+    """The controls of some kinds, and for each that was wanted and is not there the reason."""
+    if not kinds:
+        return {}, {}
+    if min(case.membership.sum(), (~case.membership).sum()) < FEWEST:
+        return {}, dict.fromkeys(kinds, "Too few members or non-members.")
     settings = {"random_state": seed, **settings}
-    done = {"positive": positive_control(case.records, membership, **settings)}
+    done = {"positive": positive_control(case.records, case.membership, **settings)}
+    if "negative" not in kinds:
+        return done, {}
+    request = case.request
     attacks = {name: one for name, one in run.fitted.items() if one.victim is None}
     estimator = unwrap(request.victim) if request.estimator is None else request.estimator
     if isinstance(estimator, CallableVictim):
@@ -119,6 +126,6 @@ def _run_controls(case, run, seed, settings):
         return done, {"negative": "Every attack has a victim of its own."}
     pool = {} if run.pool is None else {"shadows": run.pool}
     done["negative"] = negative_control(
-        estimator, case.records, membership, attacks=attacks, **pool, **settings
+        estimator, case.records, case.membership, attacks=attacks, **pool, **settings
     )
     return done, {}

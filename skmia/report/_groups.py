@@ -38,7 +38,9 @@ def find_subsets(records, group, *, classes=False):
         When there is no such field, or it has too many values or none.
     """
     subsets = [(OVERALL, EVERYONE, np.ones(len(records), dtype=bool))]
-    fields = [] if group is None else [group] if isinstance(group, str) else list(group)
+    fields = [group] if isinstance(group, str) else [] if group is None else group
+    if not isinstance(fields, list | tuple) or not all(isinstance(one, str) for one in fields):
+        raise TypeError(f"group must name a field of the records, or several; got {group!r}.")
     for field in dict.fromkeys(fields):
         subsets += _split(field, _find_names(records, field))
     if classes and CLASS not in fields:

@@ -117,6 +117,16 @@ def make_pool(request, attacks, records):
     wanting = [attack for attack in attacks.values() if wants_pool(attack)]
     if not wanting:
         return None
+    if request.trains_pool and (request.shadows < 4 or request.shadows % 2):
+        raise ValueError(
+            "shadows must be an even number of models from 4 on, or a ShadowPool; got "
+            f"{request.shadows}."
+        )
+    if not request.trains_pool and not hasattr(request.shadows, "fit"):
+        raise TypeError(
+            "shadows must be an even number of models from 4 on, or a ShadowPool; got "
+            f"{request.shadows!r}."
+        )
     if not request.trains_pool:
         return find_pool(request.shadows, records)
     temperatures = {getattr(attack, "temperature", 1.0) for attack in wanting}

@@ -48,6 +48,9 @@ class AuditReport:
         difference ``gap``, the generalisation gap.
     baseline : Interval or None
         AUC of a model that is told the records but not the victim's answers.
+    difficulty : Interval or None
+        AUC of how well shadow models do on records that they were not trained on, which is not to
+        tell members from others; at 99%.
     permutation : PermutationResult
         The numbers over all records against those of a shuffled membership.
     duplicates : Duplicates
@@ -103,6 +106,7 @@ class AuditReport:
     data: dict
     performance: dict
     baseline: Interval | None
+    difficulty: Interval | None
     permutation: PermutationResult
     duplicates: Duplicates
     controls: dict
@@ -147,18 +151,17 @@ class AuditReport:
 
         The document is an object with ``schema`` ("skmia.audit"), ``schema_version`` (1), the
         attributes ``created``, ``versions``, ``victim``, ``victim_name``, ``task``, ``data``,
-        ``performance``, ``baseline`` (``auc``, ``low``, ``high``, or null), ``settings``,
-        ``seeds``, ``seconds``, ``notes``, ``evidence``, ``verdict``, ``power``, ``disparity``, and
-        ``results``: an array with one object for each row of :meth:`to_frame`. ``permutation``
-        holds ``n_permutations`` and an array ``numbers`` (``attack``, ``metric``, ``max_fpr``,
-        ``pvalue``, ``pvalue_adjusted``, ``turned_round``), ``checks`` an array (``name``,
-        ``status``, ``text``). ``curves`` holds for each attack, the best one first, up
+        ``performance``, ``baseline`` and ``difficulty`` (``auc``, ``low``, ``high``, or null),
+        ``settings``, ``seeds``, ``seconds``, ``notes``, ``evidence``, ``verdict``, ``power``,
+        ``disparity``, and ``results``: an array with one object for each row of :meth:`to_frame`.
+        ``permutation`` holds ``n_permutations`` and an array ``numbers`` (``attack``, ``metric``,
+        ``max_fpr``, ``pvalue``, ``pvalue_adjusted``, ``pvalue_below``), ``checks`` an array
+        (``name``, ``status``, ``text``). ``curves`` holds for each attack, the best one first, up
         to 120 points of its ROC curve (``attack``, ``fpr``, ``tpr``, and the limits ``low`` and
         ``high`` of the TPR); ``exposed`` the 20 members with the highest scores of that attack
         (``record``, ``position``, ``attack``, ``score``, and ``n_above``, the non-members that
-        score as high).
-        Numbers that are not there are null. Fields may be added without a new version; a field that
-        goes or changes its meaning raises it.
+        score as high). Numbers that are not there are null. Fields may be added without a new
+        version; a field that goes or changes its meaning raises it.
 
         Parameters
         ----------

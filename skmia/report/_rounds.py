@@ -110,6 +110,8 @@ def _find_advantages(rounds, mask):
 
 
 def _describe(test):
+    for frame in (test.group_vulnerability_, test.pairwise_):
+        frame[["low", "high"]] = frame[["low", "high"]].clip(-1, 1)  # Student's may lie beyond
     columns = ["group", "other", "difference", "low", "high", "pvalue_adjusted", "reject"]
     means = test.group_vulnerability_.rename_axis("group").reset_index()
     return {

@@ -2,6 +2,7 @@
 
 from ._adversarial import AdversarialDistance
 from ._base import AnswerSignal, Signal, VictimSignal
+from ._boundary import BoundaryDistance
 from ._confidence import (
     ODIN,
     Confidence,
@@ -15,6 +16,7 @@ from ._confidence import (
     ScaledLogit,
 )
 from ._gradient import GradientNorm, GradientStatistics
+from ._label_robustness import LabelRobustness
 from ._perturbation import Merlin
 from ._registry import get_signal, get_signal_names
 from ._residual import AbsoluteError, SquaredError
@@ -25,6 +27,7 @@ __all__ = [
     "AbsoluteError",
     "AdversarialDistance",
     "AnswerSignal",
+    "BoundaryDistance",
     "Confidence",
     "Correctness",
     "Doctor",
@@ -32,6 +35,7 @@ __all__ = [
     "GradientNorm",
     "GradientStatistics",
     "Hinge",
+    "LabelRobustness",
     "Loss",
     "MaxSoftmax",
     "Merlin",

@@ -4,33 +4,15 @@ from dataclasses import dataclass
 from numbers import Integral
 
 import numpy as np
-import pandas as pd
-from scipy import sparse
 from sklearn.utils import gen_batches
 
-from ..utils._containers import is_frame, is_tensor, to_numpy
 from ..victims._query import query_victim
 from ._base import VictimSignal
+from ._changes import as_numbers
 from ._confidence import Loss
 
 # Changed rows that the victim is asked about at once.
 _ROWS = 50_000
-
-
-def _as_numbers(X):
-    """The numbers of a container of rows, and the way back for other numbers."""
-    if sparse.issparse(X):
-        raise ValueError("Merlin adds noise to every feature; X must not be sparse.")
-    if is_tensor(X):
-        return to_numpy(X), lambda values: X.new_tensor(values)
-    if is_frame(X):
-        for name, dtype in X.dtypes.items():
-            if not pd.api.types.is_numeric_dtype(dtype):
-                raise ValueError(f"Merlin adds noise to every feature; {name!r} holds no numbers.")
-        return X.to_numpy(), lambda values: pd.DataFrame(values, columns=X.columns)
-    if X.dtype.kind not in "biuf":
-        raise ValueError(f"Merlin adds noise to every feature; X holds no numbers but {X.dtype}.")
-    return X, lambda values: values
 
 
 @dataclass(frozen=True)
@@ -75,7 +57,7 @@ class Merlin(VictimSignal):
             raise ValueError(f"scale must be above 0; got {self.scale!r}.")
 
     def _inspect(self, victim, records):
-        X, restore = _as_numbers(records.X)
+        X, restore = as_numbers(records.X, self.name)
         dtype = X.dtype if X.dtype.kind == "f" else np.dtype(float)
         rng = np.random.RandomState(self.random_state)
         noise = rng.normal(scale=self.scale, size=(self.n_changes, 1, *X.shape[1:])).astype(dtype)

@@ -2,6 +2,7 @@
 
 from ._adversarial import AdversarialDistance
 from ._base import AnswerSignal, Signal
+from ._boundary import BoundaryDistance
 from ._confidence import (
     ODIN,
     Confidence,
@@ -15,6 +16,7 @@ from ._confidence import (
     ScaledLogit,
 )
 from ._gradient import GradientNorm
+from ._label_robustness import LabelRobustness
 from ._perturbation import Merlin
 from ._residual import AbsoluteError, SquaredError
 
@@ -25,6 +27,7 @@ _SIGNALS = {
         AdversarialDistance("l1"),
         AdversarialDistance("l2"),
         AdversarialDistance("linf"),
+        BoundaryDistance(),
         Confidence(),
         Correctness(),
         Doctor(),
@@ -32,6 +35,7 @@ _SIGNALS = {
         GradientNorm("inputs"),
         GradientNorm("parameters"),
         Hinge(),
+        LabelRobustness(),
         Loss(),
         MaxSoftmax(),
         Merlin(),

@@ -8,18 +8,34 @@ from ._containers import is_frame, is_tensor, to_numpy
 
 
 class _Column:
-    """Numbers as they are, anything else as codes in the order in which the values came."""
+    """Numbers as they are, times as seconds, anything else as codes in sorted order.
+
+    The order in which values come would tell members from others where members come first, and a
+    tree finds a period of dates only where they are in order.
+    """
 
     def __init__(self, values):
         values = pd.Series(values)
+        self._start = values.min() if values.dtype.kind in "mM" else None
         is_number = pd.api.types.is_numeric_dtype(values.dtype) and values.dtype.kind != "c"
-        self.known = None if is_number else pd.Index(pd.factorize(values.astype(object))[1])
+        has_codes = self._start is None and not is_number
+        self._known = pd.Index(_sort(values.dropna()), dtype=object) if has_codes else None
 
     def encode(self, values):
         values = pd.Series(values)
-        if self.known is None:
+        if self._start is not None:
+            return (values - self._start).dt.total_seconds().to_numpy(dtype=np.float32)
+        if self._known is None:
             return values.to_numpy(dtype=np.float32, na_value=np.nan)
-        return self.known.get_indexer(values.astype(object)).astype(np.float32)
+        return self._known.get_indexer(values.astype(object)).astype(np.float32)
+
+
+def _sort(values):
+    distinct = list(pd.unique(values.astype(object)))
+    try:
+        return sorted(distinct)
+    except TypeError:  # of several kinds
+        return sorted(distinct, key=str)
 
 
 def _split_columns(X):

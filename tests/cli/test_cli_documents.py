@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from skmia._cli._documents import find_difference
@@ -33,6 +34,30 @@ def test_result_of_an_older_version_has_no_page(saved, capsys):
     assert "lacks checks, power: an older skmia wrote it" in capsys.readouterr().err
 
 
+def test_audits_of_different_tasks_are_not_compared(saved, capsys):
+    document = json.loads(saved.read_text())
+    document["task"] = "regression"
+    other = saved.with_name("other.json")
+    other.write_text(json.dumps(document))
+    assert main(["compare", str(saved), str(other)]) == 2
+    assert "one audit is of a classification, the other of a regression" in capsys.readouterr().err
+
+
+def test_compare_says_what_each_audit_may_be_taken_for(saved, capsys):
+    main(["compare", str(saved), str(saved)])
+    assert capsys.readouterr().out.count(json.loads(saved.read_text())["verdict"]) == 2
+
+
+def test_gate_does_not_open_where_nothing_could_be_measured(run, tmp_path, table):
+    path = tmp_path / "twins.csv"
+    pd.concat([table.assign(m=1), table.assign(m=0)]).drop(columns="trained").to_csv(path)
+    options = ["--data", path, "--target", "income", "--members", "m", *QUICK]
+    options += ["--drop", "Unnamed: 0"]
+    code, _, error = run(*options, "--fail-above", "auc=0.9")
+    assert code == 1
+    assert "nothing can be said" in error
+
+
 def test_compare_with_itself(saved, capsys):
     assert main(["compare", str(saved), str(saved)]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -59,6 +84,7 @@ def test_gate(run, data, limit, expected):
         ("loss=1", "must be auc=VALUE"),
         ("tpr=1", "must be auc=VALUE"),
         ("auc=high", "must be auc=VALUE"),
+        ("advantage=10", "with values that are fractions; got 'advantage=10'"),
         ("tpr@0.3=0.5", "tpr@0.3 is none of the rates 0.01, 0.001"),
         ("tpr@0.001=0.5", "could not be measured by any attack"),
     ],

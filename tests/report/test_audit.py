@@ -370,8 +370,12 @@ def test_copies_with_another_membership_are_noted(problem):
         np.append(membership, 1 - membership[0]),
         attacks={"t": ThresholdAttack()},
     )
+    assert "2 of 401 records have an exact copy with the other" in result.checks["duplicates"].text
+    twice = Records.concat([records, records])
+    result = audit(victim, twice, np.repeat([1, 0], 400), random_state=0, shadows=4)
     assert result.checks["duplicates"].is_warning
-    assert "2 of 401 records have an exact copy with the other" in result.summary()
+    assert result.evidence == "unknown"
+    assert "members and non-members at once" in result.verdict
 
 
 @pytest.mark.contract

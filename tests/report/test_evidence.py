@@ -7,7 +7,7 @@ import pytest
 from skmia.report._checks import NOT_RUN, PASSED, WARNING, Check
 from skmia.report._evidence import find_evidence, find_verdict
 
-NAMES = ("blind baseline", "negative control", "positive control")
+NAMES = ("blind baseline", "difficulty", "negative control", "positive control", "duplicates")
 
 
 def make_checks(**statuses):
@@ -23,14 +23,14 @@ def make_frame(*rows):
 
 
 def make_null(*rows):
-    names = ["attack", "metric", "max_fpr", "pvalue_adjusted", "turned_round"]
+    names = ["attack", "metric", "max_fpr", "pvalue_adjusted", "pvalue_below"]
     return pd.DataFrame(rows, columns=names)
 
 
 NOTHING = make_frame(["a", "overall", "all", 0.51, 0.49, 0.53])
-NULL = make_null(["a", "auc", np.nan, 0.2, False])
+NULL = make_null(["a", "auc", np.nan, 0.2, 0.9])
 MUCH = make_frame(["a", "overall", "all", 0.71, 0.69, 0.73])
-FOUND = make_null(["a", "auc", np.nan, 0.001, False])
+FOUND = make_null(["a", "auc", np.nan, 0.001, 1.0])
 
 
 def judge(frame, null, **statuses):
@@ -49,24 +49,26 @@ def test_nothing_found_claims_no_absence():
 def test_leakage_is_named_with_its_interval_and_its_p_value():
     evidence, verdict = judge(MUCH, FOUND)
     assert evidence == "leak"
-    assert "a finds leakage" in verdict and "0.710 [0.690, 0.730] (0.5 is chance, p = 0.001)" in (
+    assert "a finds leakage" in verdict and "0.710 [0.690, 0.730] (0.5 is chance, p = 0.002)" in (
         verdict
     )
 
 
 def test_chance_is_judged_for_all_attacks_together():
     # One of many intervals lies above one half, which the corrected p-value takes into account.
+    # Half of the 5% is for numbers below chance.
     frame = make_frame(*([str(k), "overall", "all", 0.53, 0.501, 0.56] for k in range(4)))
-    assert judge(frame, make_null(*([str(k), "auc", np.nan, 0.09, False] for k in range(4))))[
-        0
-    ] == ("none")
+    assert judge(frame, make_null(*([str(k), "auc", np.nan, 0.03, 1.0] for k in range(4))))[0] == (
+        "none"
+    )
 
 
-@pytest.mark.parametrize("name", ["blind_baseline", "negative_control"])
+@pytest.mark.parametrize("name", ["blind_baseline", "difficulty", "negative_control"])
 def test_records_that_differ_by_themselves_are_no_leakage(name):
     evidence, verdict = judge(MUCH, FOUND, **{name: WARNING})
     assert evidence == "shift"
     assert "differ by themselves" in verdict and "no evidence of leakage" in verdict
+    assert judge(NOTHING, NULL, **{name: WARNING})[0] == "shift"
 
 
 def test_nothing_is_said_where_nothing_could_be_found():
@@ -74,6 +76,9 @@ def test_nothing_is_said_where_nothing_could_be_found():
     assert evidence == "unknown"
     assert "nothing can be said" in verdict
     assert judge(NOTHING, NULL, positive_control=NOT_RUN)[0] == "none"
+    evidence, verdict = judge(NOTHING, NULL, duplicates=WARNING)
+    assert evidence == "unknown" and "members and non-members at once" in verdict
+    assert judge(MUCH, FOUND, duplicates=WARNING)[0] == "leak"
     assert judge(MUCH, FOUND, positive_control=WARNING)[0] == "leak"
 
 
@@ -88,7 +93,7 @@ def test_groups_that_stand_out_are_counted():
 
 def test_an_attack_that_is_turned_round_is_named_and_not_turned():
     frame = make_frame(["a", "overall", "all", 0.3, 0.2, 0.4])
-    evidence, verdict = judge(frame, make_null(["a", "auc", np.nan, 1.0, True]))
+    evidence, verdict = judge(frame, make_null(["a", "auc", np.nan, 1.0, 0.001]))
     assert evidence == "leak"
     assert "ranks them below: its AUC is 0.300" in verdict and "sign turned round" in verdict
 
@@ -109,7 +114,7 @@ def test_few_members_that_stand_out_are_leakage():
         }
     )
     frame = pd.concat([NOTHING, rate])
-    null = make_null(["a", "auc", np.nan, 0.2, False], ["a", "tpr", 0.01, 0.001, False])
+    null = make_null(["a", "auc", np.nan, 0.2, 0.9], ["a", "tpr", 0.01, 0.001, np.nan])
     evidence, verdict = judge(frame, null)
     assert evidence == "leak"
     assert "5.00% [4.50, 5.50] of the members while it accuses 0.99% of the others" in verdict

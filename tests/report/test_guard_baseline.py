@@ -120,3 +120,25 @@ def test_a_table_gives_the_same_as_its_numbers():
     assert blind_baseline(table, membership, random_state=0) == blind_baseline(
         records, membership, random_state=0
     )
+
+
+def test_texts_in_the_order_of_the_records_tell_nothing():
+    # Members come first in many a table, and so do their names.
+    warned = 0
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        names = np.array([f"person {k}" for k in rng.permutation(200)])
+        records = Records(pd.DataFrame({"name": names}), rng.integers(0, 2, 200))
+        warned += blind_baseline(records, np.repeat([1, 0], 100), random_state=seed).low > 0.5
+    assert warned / 50 <= 0.025 + 4 * np.sqrt(0.025 * 0.975 / 50)
+
+
+@pytest.mark.parametrize("kind", ["text", "time"])
+def test_members_of_another_year_are_told_apart_by_their_dates(kind):
+    rng = np.random.default_rng(0)
+    membership = rng.permutation(600) % 2
+    day = pd.Series(pd.Timestamp("2019-01-01") + pd.to_timedelta(rng.integers(0, 365, 600), "D"))
+    day += pd.to_timedelta(365 * 3 * membership, "D")
+    frame = pd.DataFrame({"day": day if kind == "time" else day.dt.strftime("%Y-%m-%d")})
+    baseline = blind_baseline(Records(frame, rng.integers(0, 2, 600)), membership, random_state=0)
+    assert baseline.low > 0.95

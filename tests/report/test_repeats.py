@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia import Records
+from skmia import Records, ShadowPool
 from skmia.attacks import LiRA, ThresholdAttack
+from skmia.metrics import auc_interval
 from skmia.report import audit
 from skmia.report._rounds import Rounds, compare_groups
 
@@ -119,3 +120,42 @@ def test_group_too_small_takes_no_part_and_is_named(problem):
     assert test["left_out"] == ["one"]
     assert [group["group"] for group in test["groups"]] == ["many", "others"]
     assert "Too small to take part: one." in report.summary().replace("\n  ", " ")
+
+
+def test_difficulty_is_that_for_models_that_know_neither_side():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(800, 3))
+    membership = rng.permutation(800) % 2
+    careless = np.where((membership == 0) & (rng.random(800) < 0.5), 1, 0)
+    y = ((X[:, 0] > 0) ^ careless).astype(int)  # labels of the others were taken with less care
+    stranger = DecisionTreeClassifier(max_depth=2).fit(X[:50], (X[:50, 0] > 0).astype(int))
+    report = audit(stranger, Records(X, y), membership, shadows=8, random_state=0)
+    assert report.difficulty.low > 0.6
+    assert report.checks["difficulty"].is_warning and report.evidence == "shift"
+    fair = audit(stranger, Records(X, (X[:, 0] > 0)), membership, shadows=8, random_state=0)
+    assert fair.checks["difficulty"].status == "passed"
+
+
+def test_difficulty_leaves_out_models_that_were_trained_on_the_record(problem):
+    victim, records, membership = problem
+    report = audit(victim, records, membership, shadows=8, random_state=0)
+    pool = ShadowPool(victim, 8, store="outputs", random_state=report.seeds["shadows"])
+    pool.fit(records)
+    evidence = pool.transform(records).astype(float)
+    evidence[pool.membership(records)] = np.nan
+    expected = auc_interval(membership, np.nanmean(evidence, axis=1), confidence_level=0.99)
+    np.testing.assert_allclose(report.difficulty, expected, atol=1e-6)
+
+
+def test_no_leak_is_found_more_often_than_it_may_be():
+    """A victim that knows none of the records is called leaky in one of twenty audits."""
+    n_audits, found = 120, 0
+    for seed in range(n_audits):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(240, 4))
+        y = (X[:, 0] + rng.normal(size=240) > 0).astype(int)
+        victim = DecisionTreeClassifier(random_state=seed).fit(X[200:], y[200:])
+        records, membership = Records(X[:200], y[:200]), rng.permutation(200) % 2
+        settings = {"shadows": 4, "fprs": (0.1,), "random_state": seed}
+        found += audit(victim, records, membership, **settings).evidence == "leak"
+    assert found / n_audits <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / n_audits)

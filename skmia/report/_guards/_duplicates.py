@@ -120,6 +120,8 @@ def find_duplicates(
     few categories, the typical distance is 0 and near copies cannot be told from others: `n_near`
     is 0. In general a typical distance that is itself that of copies hides them.
 
+    A column of noise, or an identifier, keeps near copies apart; leave out what is no feature.
+
     The interval takes the queried records for independent.
 
     Examples

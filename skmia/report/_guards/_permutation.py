@@ -13,7 +13,6 @@ from ...metrics._checks import check_finite_vector, check_rate
 from ...utils._validation import check_membership
 from ._top import TopCounter
 
-_LEVEL = 0.05
 _BLOCK_ELEMENTS = 1 << 22
 
 
@@ -30,9 +29,9 @@ class PermutationResult:
         ``estimate``; ``null_mean``, ``null_sd``, ``null_low`` and ``null_high``: mean, standard
         deviation and 2.5% and 97.5% quantiles of the same under permuted membership; ``pvalue``:
         one-sided, large where the estimate is not above its null; ``pvalue_adjusted``: the same,
-        corrected for the number of rows; ``turned_round``: whether an AUC is so far *below* its
-        null (p-value of the lower tail, adjusted for the number of attacks, at most 0.05) that the
-        scores seem to have the wrong sign. They are never turned.
+        corrected for the number of rows; ``pvalue_below``, of AUCs: of the lower tail, corrected
+        for the number of attacks, small where scores seem to have the wrong sign. They are never
+        turned.
     n_permutations : int
         Permutations drawn; no p-value is smaller than ``1 / (1 + n_permutations)``.
     n_units : int
@@ -256,6 +255,6 @@ def _compare(numbers, n_attacks):
         "null_high": shift + high,
         "pvalue": (numbers >= numbers[0]).mean(axis=0),
         "pvalue_adjusted": (best[:, None] >= standard[0]).mean(axis=0),
-        "turned_round": ((worst[:, None] <= standard[0]).mean(axis=0) <= _LEVEL) & is_auc,
+        "pvalue_below": np.where(is_auc, (worst[:, None] <= standard[0]).mean(axis=0), np.nan),
     }
     return pd.DataFrame(columns)

@@ -4,6 +4,7 @@ from importlib.resources import files
 
 import pandas as pd
 
+from ...metrics import resolvable_fpr
 from ...metrics._membership import MIN_FALSE_POSITIVES
 from ...utils._optional import import_optional
 from .._groups import OVERALL
@@ -71,7 +72,7 @@ def _describe(document):
         "groups": _describe_groups(document, frame),
         "advice": advise(document),
         "performance": describe_performance(document["performance"]),
-        "roc": draw_roc(curves),
+        "roc": draw_roc(curves, resolvable_fpr(document["data"]["n_nonmembers"])),
         "power": power and draw_power(power["numbers"], _find_auc(overall, power["attack"])),
         "exposed": document["exposed"],
         "has_unresolvable": bool((frame["status"] == NOT_RESOLVABLE).any()),

@@ -28,6 +28,7 @@ def draw_power(power, auc):
     spread = [row["sd"] or 0.0 for row in power]
     lows = [row["auc"] - sd for row, sd in zip(power, spread)]
     highs = [row["auc"] + sd for row, sd in zip(power, spread)]
+    highs = [min(high, 1.0) for high in highs]
     y = Scale(min(auc, *lows), max(auc, *highs), _HEIGHT - _BOTTOM, _TOP)
     sizes = [math.log2(row["n_shadows"]) for row in power]
     span = max(sizes) - min(sizes)

@@ -28,7 +28,7 @@ class _Axes:
         return " ".join(f"{self.x(a):.1f},{self.y(b):.1f}" for a, b in zip(fprs, tprs))
 
 
-def draw_roc(curves):
+def draw_roc(curves, resolvable):
     """What a template needs to draw the curves.
 
     Parameters
@@ -36,6 +36,8 @@ def draw_roc(curves):
     curves : list of dict
         ``attack``, ``fpr``, ``tpr``, ``low``, ``high``, as in the JSON document; the first one
         is drawn with its band.
+    resolvable : float
+        Smallest false positive rate that the non-members resolve.
 
     Returns
     -------
@@ -58,6 +60,7 @@ def draw_roc(curves):
         "top": _TOP,
         "bottom": _HEIGHT - _BOTTOM,
         "ticks": [(f"{100 * rate:g}%", axes.x(rate), axes.y(rate)) for rate in rates],
+        "unresolved": axes.x(min(1.0, resolvable)),
         "chance": axes.points([rates[-1], 1], [rates[-1], 1]),
         "band": band,
         "lines": [

@@ -1,0 +1,282 @@
+"""The attack that predicts what is usual for a record, without shadow models."""
+
+from itertools import combinations
+from numbers import Integral, Real
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor
+from sklearn.utils import check_random_state
+
+from .._records import Records
+from ..base import BaseAttack
+from ..shadow._evidence import evidence_of
+from ..shadow._seeding import seed_estimator
+from ..signals import Signal, get_signal
+from ..utils._features import FeatureEncoder
+from ..utils._sklearn import HasMethods, Interval
+from ..utils._validation import check_finite, check_outputs_source, check_records, query
+
+# Share of the mean scale that no record's scale falls below: a regression may go to 0 or under it.
+_LEAST_SCALE = 0.05
+
+
+def _mix(values, seed):
+    """Other 64 bits for each 64 bits, which a seed determines (the finaliser of SplitMix64)."""
+    # An array wraps around in silence, where a scalar would warn.
+    values = values + np.array([seed], np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        values = (values ^ (values >> np.uint64(shift))) * np.uint64(factor)
+    return values ^ (values >> np.uint64(31))
+
+
+class _Regression(NamedTuple):
+    """A regressor of records, and the codes of the categories that it was fitted on."""
+
+    encoder: FeatureEncoder
+    model: object
+
+    def predict(self, records):
+        return self.model.predict(self.encoder.encode(records))
+
+
+class _Usual(NamedTuple):
+    """What is usual for the records of one fold, learned from the other folds."""
+
+    location: _Regression
+    scale: _Regression
+    least_scale: float
+    threshold: float = 0.0
+
+    def standardise(self, records, evidence):
+        scale = np.maximum(self.scale.predict(records), self.least_scale)
+        return (evidence - self.location.predict(records)) / scale - self.threshold
+
+
+class QuantileAttack(BaseAttack):
+    r"""Compare the evidence with the quantile that regression predicts for a non-member.
+
+    Regression on known non-members predicts from a record and its label what the victim answers to
+    such a non-member: the mean :math:`\mu(x, y)` of the evidence :math:`s` and its mean absolute
+    deviation :math:`\sigma(x, y)`. The score is by how many :math:`\sigma` the evidence exceeds the
+    quantile :math:`q(x, y) = \mu + \tau \sigma` that the share ``target_fpr`` of non-members
+    exceed. No shadow models are trained, and nothing of the victim's training need be known.
+
+    Parameters
+    ----------
+    victim : fitted estimator, default=None
+        Classifier or regressor under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. With
+        None the answers stored by :meth:`skmia.Records.with_outputs` are read, and the population
+        must carry them as well.
+    population : Records
+        Known non-members, drawn like the others. They may be among the records that are scored.
+    signal : "logit", str or Signal, default="logit"
+        Evidence. ``"logit"`` is the scaled logit, for a model without probabilities its margin, for
+        a regressor minus the log of the absolute residual; probabilities of 0 and 1 are smoothed.
+        Otherwise see :func:`skmia.signals.get_signal_names`.
+    estimator : regressor, default=None
+        Learns both numbers from the features, categories as codes, with the label as last column.
+        None is a :class:`~sklearn.ensemble.HistGradientBoostingRegressor`, and an
+        :class:`~sklearn.ensemble.ExtraTreesRegressor` where X is sparse.
+    target_fpr : float, default=0.05
+        Share of non-members to flag. It takes ``1 / target_fpr - 1`` records in each fold.
+    cv : int, default=5
+        Number of folds of the population, at least 3. It takes ``cv * (cv + 3) / 2`` fits.
+    random_state : int, RandomState instance or None, default=None
+        Determines the folds and the regressors.
+
+    Attributes
+    ----------
+    thresholds_ : ndarray of shape (cv,)
+        :math:`\tau` of each fold, in units of :math:`\sigma`.
+    offset_ : float
+        Threshold of the score: without ``membership`` the smallest float above 0.
+    classes_ : ndarray of shape (2,)
+        ``[0, 1]``.
+
+    Raises
+    ------
+    ValueError
+        When there is no population, or it is too small for the folds or for ``target_fpr``.
+
+    See Also
+    --------
+    CalibratedAttack : With ``reference="population"`` one threshold for all records.
+    LiRA : Learns what is usual for a record from shadow models, and is stronger.
+
+    Notes
+    -----
+    The content of a record determines its fold, whether it is in the population or not, and it is
+    scored by regressors that were fitted on the other folds, with a threshold from the population
+    in its own. So the score of a non-member is exchangeable with those that the threshold was taken
+    from, and without ``membership`` it is flagged with a probability of at most ``target_fpr``,
+    whatever the regressors are worth (split conformal prediction). That is an average over
+    populations: with one of n records the rate varies by about
+    :math:`\sqrt{\alpha (1 - \alpha) / n}`. A population that was not drawn like the
+    non-members under attack, such as an older one, voids it. It is shared by all folds only in the
+    step by which probabilities of 0 and 1 are smoothed.
+
+    The scale is learned from residuals of folds that the location has not seen. The published
+    attack fits location and scale by one likelihood, or one quantile after another.
+
+    References
+    ----------
+    Bertran, M., Tang, S., Kearns, M., Morgenstern, J., Roth, A. and Wu, Z. S. (2023). Scalable
+    membership inference attacks via quantile regression. NeurIPS.
+
+    Vovk, V. (2015). Cross-conformal predictors. Annals of Mathematics and Artificial Intelligence.
+
+    Examples
+    --------
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from skmia.attacks import QuantileAttack
+    >>> from skmia.datasets import make_membership_problem
+    >>> records, membership = make_membership_problem(1500, random_state=0)
+    >>> members, outside = records[membership == 1], records[membership == 0]
+    >>> victim = RandomForestClassifier(50, random_state=0).fit(members.X, members.y)
+    >>> attack = QuantileAttack(
+    ...     FrozenEstimator(victim), population=outside[:500], target_fpr=0.1, cv=3, random_state=0
+    ... )
+    >>> guesses = attack.fit(records).predict
+    >>> bool(guesses(outside[500:]).mean() < 0.2), bool(guesses(members).mean() > 0.5)
+    (True, True)
+    """
+
+    _parameter_constraints = {
+        **BaseAttack._parameter_constraints,
+        "population": [Records, None],
+        "signal": [str, Signal],
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "target_fpr": [Interval(Real, 0, 1, closed="neither")],
+        "cv": [Interval(Integral, 3, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        victim=None,
+        *,
+        population=None,
+        signal="logit",
+        estimator=None,
+        target_fpr=0.05,
+        cv=5,
+        random_state=None,
+    ):
+        self.victim = victim
+        self.population = population
+        self.signal = signal
+        self.estimator = estimator
+        self.target_fpr = target_fpr
+        self.cv = cv
+        self.random_state = random_state
+
+    def _fit(self, records, membership):
+        check_outputs_source(self.victim)
+        if self.population is None:
+            raise ValueError(
+                "QuantileAttack learns from known non-members; give them as population=Records."
+            )
+        check_records(self.population)
+        # Sorted by content, so that nothing depends on the order in which records come.
+        population = self.population[np.argsort(self.population.fingerprint, kind="stable")]
+        rng = check_random_state(self.random_state)
+        self._salt, seed = rng.randint(np.iinfo(np.int32).max, size=2).tolist()
+        folds = self._cut_folds(population)
+        self._resolution = None
+        evidence = self._find_evidence(population)
+        self._usual = self._learn(population, evidence, folds, seed)
+        self.thresholds_ = np.array([usual.threshold for usual in self._usual])
+
+    def _cut_folds(self, population):
+        """Fold of each record of the population; sets the bounds of the folds."""
+        mixed = np.unique(_mix(population.fingerprint, self._salt))
+        if len(mixed) < self.cv:
+            raise ValueError(
+                f"cv={self.cv} folds need as many different records in the population; "
+                f"got {len(mixed)}."
+            )
+        self._bounds = mixed[np.arange(1, self.cv) * len(mixed) // self.cv]
+        folds = self._find_folds(population)
+        smallest = np.bincount(folds).min()
+        if self._find_rank(smallest) > smallest:
+            needed = int(np.ceil(1 / self.target_fpr - 1 - 1e-9))
+            raise ValueError(
+                f"target_fpr={self.target_fpr} needs {needed} records of the population in each of "
+                f"cv={self.cv} folds; the smallest has {smallest}."
+            )
+        return folds
+
+    def _find_folds(self, records):
+        return np.searchsorted(self._bounds, _mix(records.fingerprint, self._salt), side="right")
+
+    def _find_rank(self, n_records):
+        """Rank of the threshold among the scores of n records: a new one is above it as rarely."""
+        return int(np.ceil((1 - self.target_fpr) * (n_records + 1) - 1e-9))
+
+    def _find_evidence(self, records):
+        if self.signal != "logit":
+            evidence = get_signal(self.signal).of(self.victim, records)
+            return check_finite(np.asarray(evidence, dtype=np.float64))
+        outputs = query(self.victim, records)
+        kind = evidence_of(outputs.kind)
+        raw = kind.compute(outputs, records.y, 1.0, 0.0)
+        if self._resolution is None:
+            # The population is one of non-members, as one model without members would have it.
+            models, nobody = raw[None, None], np.zeros((1, len(raw)), dtype=bool)
+            dtype = outputs.values.dtype
+            self._resolution = kind.find_resolution(models, dtype, nobody)
+            self._step = self._resolution or kind.find_step(models, dtype)
+        evidence, infinite = kind.smooth(raw, self._resolution), ~np.isfinite(raw)
+        # Records may be infinite where none of the population was.
+        evidence[infinite] = kind.smooth(raw[infinite], self._step)
+        return evidence
+
+    def _learn(self, population, evidence, folds, seed):
+        """What is usual for the records of each fold."""
+        estimator = self._make_estimator(population)
+        seeds = iter(np.random.SeedSequence(seed).spawn(self.cv * (self.cv + 3) // 2))
+
+        def regress(target, rows):
+            model, chosen = clone(estimator), population[rows]
+            seed_estimator(model, next(seeds))
+            encoder = FeatureEncoder(chosen)
+            return _Regression(encoder, model.fit(encoder.encode(chosen), target[rows]))
+
+        # With two folds left out a residual is honest, and independent of the fold it is used for.
+        residuals = np.zeros((self.cv, len(folds)))
+        for pair in combinations(range(self.cv), 2):
+            location = regress(evidence, ~np.isin(folds, pair))
+            for fold, other in (pair, pair[::-1]):
+                rows = np.flatnonzero(folds == other)
+                residuals[fold, rows] = np.abs(evidence[rows] - location.predict(population[rows]))
+        learned = []
+        for fold, deviation in enumerate(residuals):
+            held = folds == fold
+            least = _LEAST_SCALE * deviation[~held].mean() or 1.0
+            usual = _Usual(regress(evidence, ~held), regress(deviation, ~held), least)
+            excess = np.sort(usual.standardise(population[held], evidence[held]))
+            learned.append(usual._replace(threshold=excess[self._find_rank(len(excess)) - 1]))
+        return learned
+
+    def _make_estimator(self, population):
+        if self.estimator is not None:
+            return self.estimator
+        if sparse.issparse(population.X):
+            return ExtraTreesRegressor(min_samples_leaf=5)
+        return HistGradientBoostingRegressor(learning_rate=0.05, max_leaf_nodes=15)
+
+    def _score_samples(self, records):
+        evidence, folds = self._find_evidence(records), self._find_folds(records)
+        scores = np.empty(len(records))
+        for fold in np.unique(folds):
+            rows = np.flatnonzero(folds == fold)
+            scores[rows] = self._usual[fold].standardise(records[rows], evidence[rows])
+        return scores
+
+    def _natural_offset(self, records):
+        # The threshold itself belongs to a record of the population: only what is above is flagged.
+        return np.nextafter(0.0, 1.0)

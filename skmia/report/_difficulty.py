@@ -1,0 +1,41 @@
+"""Whether members are easier than non-members for models to which membership means nothing."""
+
+import numpy as np
+
+from ..metrics import auc_interval
+from ._measure import FEWEST
+
+# Asked besides the baseline, so that it is to raise a false alarm more rarely.
+_LEVEL = 0.99
+
+
+def measure_difficulty(pool, records, membership):
+    """AUC of how well shadow models do on records that they were not trained on.
+
+    A shadow model's training set has nothing to do with who is a member. Where members and
+    non-members are not equally hard for it, say because labels of the one were taken with less
+    care, the two differ by themselves, in a way that a model of the victim's kind can see.
+
+    Parameters
+    ----------
+    pool : ShadowPool or None
+    records : Records of n records
+        Of the pool.
+    membership : ndarray of shape (n,), dtype bool
+
+    Returns
+    -------
+    interval : Interval or None
+        Two-sided, at 99%; None without enough records that some model was not trained on.
+    """
+    if pool is None:
+        return None
+    total, count = np.zeros(len(records)), np.zeros(len(records))
+    for rows, evidence, inside, _ in pool.blocks(records, pool.temperatures_[0], 1 << 16):
+        total[rows] = np.where(inside, 0, evidence[0]).sum(axis=0, dtype=np.float64)
+        count[rows] = (~inside).sum(axis=0)
+    known = count > 0
+    sides = membership[known]
+    if min(sides.sum(), (~sides).sum()) < FEWEST:
+        return None
+    return auc_interval(sides, total[known] / count[known], confidence_level=_LEVEL)

@@ -1,0 +1,71 @@
+"""What signals share that ask the victim about changed records."""
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from ..utils._containers import is_frame, is_tensor, to_numpy
+from ..victims._query import query_victim
+from ._confidence import Correctness
+
+
+def as_numbers(X, signal):
+    """The numbers of a container of rows, and the way back for other numbers.
+
+    Raises
+    ------
+    ValueError
+        When it is sparse or holds something else; names the signal that changes the features.
+    """
+    changes = f"Signal {signal!r} changes every feature by a number"
+    if sparse.issparse(X):
+        raise ValueError(f"{changes}; X must not be sparse.")
+    if is_tensor(X):
+        return to_numpy(X), lambda values: X.new_tensor(values)
+    if is_frame(X):
+        for name, dtype in X.dtypes.items():
+            if not pd.api.types.is_numeric_dtype(dtype):
+                raise ValueError(f"{changes}; {name!r} holds no numbers.")
+        return X.to_numpy(), lambda values: pd.DataFrame(values, columns=X.columns)
+    if X.dtype.kind not in "biuf":
+        raise ValueError(f"{changes}; X holds no numbers but {X.dtype}.")
+    return X, lambda values: values
+
+
+def as_scale(scale, shape, signal):
+    """One positive unit for each feature, of the shape of one record.
+
+    Raises
+    ------
+    ValueError
+        When there is another number of units than of features.
+    """
+    scale, size = np.ravel(np.asarray(scale, dtype=float)), int(np.prod(shape))
+    if len(scale) not in (1, size):
+        raise ValueError(
+            f"scale of signal {signal!r} must be one number or one for each of {size} features; "
+            f"got {len(scale)}."
+        )
+    return np.broadcast_to(scale, size).reshape(shape)
+
+
+def check_scale(scale):
+    """Check that all units are above 0."""
+    if not np.all(np.asarray(scale, dtype=float) > 0):
+        raise ValueError(f"scale must be above 0; got {scale!r}.")
+
+
+def is_right(victim, rows, y, signal):
+    """Whether the predicted class is the label.
+
+    Raises
+    ------
+    ValueError
+        When the victim is a regressor, or does not know a label.
+    """
+    answers = query_victim(victim, rows)
+    if answers.kind == "value":
+        raise ValueError(f"Signal {signal!r} needs a classifier; got a regressor.")
+    if answers.kind == "label" and not hasattr(victim, "classes_"):
+        return answers.values == y  # the labels in a batch need not be all that there are
+    return Correctness()(answers, y) == 1

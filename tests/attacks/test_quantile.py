@@ -1,0 +1,217 @@
+"""Worlds in which the conditional distribution of the evidence is known."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.stats import binom, norm
+from sklearn.dummy import DummyRegressor
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeRegressor
+
+from skmia import Outputs, Records
+from skmia.attacks import QuantileAttack, ThresholdAttack
+from skmia.datasets import make_membership_problem
+from skmia.defenses import LabelOnlyDefense
+
+# By how many of its own standard deviations the evidence of a member is raised.
+SHIFT = 1.5
+
+
+def draw_world(n, seed, share=0.5, spread=0.7):
+    """Records with normal evidence, N(3 x_0, exp(spread x_1)) for a non-member; membership."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    std = np.exp(spread * X[:, 1])
+    membership = (np.arange(n) < share * n).astype(int)
+    evidence = 3 * X[:, 0] + std * (rng.normal(size=n) + SHIFT * membership)
+    answers = Outputs(np.column_stack([np.zeros(n), evidence]), [0, 1], "logits")
+    return Records(X, np.ones(n, dtype=int), outputs=answers), membership, evidence, std
+
+
+def test_the_best_standardised_score_is_approached():
+    population = draw_world(4000, 0, share=0)[0]
+    records, membership, evidence, std = draw_world(20_000, 1)
+    best = norm.cdf(SHIFT / np.sqrt(2))
+    ideal = (evidence - 3 * records.X[:, 0]) / std
+    assert roc_auc_score(membership, ideal) == pytest.approx(best, abs=0.01)
+    attack = QuantileAttack(population=population, random_state=0).fit(records)
+    auc = roc_auc_score(membership, attack.score_samples(records))
+    assert best - 0.03 < auc < best + 0.01
+    plain = ThresholdAttack(signal="scaled_logit").fit(records)
+    assert auc > roc_auc_score(membership, plain.score_samples(records)) + 0.1
+
+
+def test_with_the_true_model_the_score_is_the_standardised_residual():
+    # One standard deviation for all: the mean absolute deviation is sqrt(2 / pi) of it.
+    population = draw_world(3000, 0, share=0, spread=0)[0]
+    records, _, evidence, _ = draw_world(300, 1, spread=0)
+    attack = QuantileAttack(population=population, estimator=LinearRegression(), random_state=0)
+    scores = attack.fit(records).score_samples(records)
+    residual = (evidence - 3 * records.X[:, 0] - norm.ppf(0.95)) / np.sqrt(2 / np.pi)
+    assert np.corrcoef(scores, residual)[0, 1] > 0.99
+    # The standard error of a quantile of 600 records is 0.11 here, and five are averaged.
+    assert np.mean(scores - residual) == pytest.approx(0, abs=0.15)
+
+
+@pytest.mark.parametrize("estimator", [DummyRegressor(), DecisionTreeRegressor(random_state=0)])
+@pytest.mark.parametrize("target_fpr", [0.05, 0.25])
+def test_the_false_positive_rate_is_the_wanted_one_on_average(estimator, target_fpr):
+    # A fold of 20 flags a further record with probability 1/21, or 5/21, however bad the model.
+    expected = int(target_fpr * 21) / 21
+    n_worlds, n_new, flagged = 400, 25, []
+    for seed in range(n_worlds):
+        records = draw_world(60 + n_new, seed, share=0)[0]
+        attack = QuantileAttack(
+            population=records[:60],
+            estimator=estimator,
+            target_fpr=target_fpr,
+            cv=3,
+            random_state=0,
+        )
+        flagged.append(attack.fit(records).predict(records[60:]).mean())
+    error = np.std(flagged) / np.sqrt(n_worlds)
+    assert abs(np.mean(flagged) - expected) < 3 * error
+    assert expected <= target_fpr
+
+
+def test_the_false_positive_rate_of_one_population_is_within_its_interval():
+    n, target = 4000, 0.1
+    population, new = draw_world(n, 0, share=0)[0], draw_world(n, 1, share=0)[0]
+    attack = QuantileAttack(
+        population=population, estimator=LinearRegression(), target_fpr=target, random_state=0
+    ).fit(new)
+    low, high = binom.ppf([0.001, 0.999], n, target) / n
+    # Threshold and rate are from samples of n each.
+    margin = np.sqrt(2) * (high - low) / 2
+    assert abs(attack.predict(new).mean() - target) < margin
+    # Of the population itself no fold flags more than its share.
+    assert attack.predict(population).mean() <= target
+
+
+def test_members_of_the_population_are_not_scored_by_what_has_seen_them():
+    # A tree of full depth knows its training records by heart; all evidence here is noise.
+    records = draw_world(600, 0, share=0)[0]
+    tree = DecisionTreeRegressor(random_state=0)
+    attack = QuantileAttack(population=records[:300], estimator=tree, random_state=0).fit(records)
+    known, new = (attack.score_samples(half) for half in (records[:300], records[300:]))
+    assert roc_auc_score(np.repeat([0, 1], 300), np.abs(np.concatenate([known, new]))) < 0.6
+
+
+def test_the_order_of_the_population_changes_nothing():
+    records = draw_world(400, 0)[0]
+    order = np.random.default_rng(0).permutation(200)
+    scores = [
+        QuantileAttack(population=population, random_state=0).fit(records).score_samples(records)
+        for population in (records[:200], records[:200][order])
+    ]
+    np.testing.assert_array_equal(*scores)
+
+
+def test_units_of_the_evidence_change_nothing():
+    records, _, evidence, _ = draw_world(400, 0)
+    scores = []
+    for values in (evidence, 10 * evidence + 3):
+        answers = Outputs(np.column_stack([np.zeros(400), values]), [0, 1], "decision")
+        again = records.with_fields(outputs=answers)
+        attack = QuantileAttack(
+            population=again[200:], estimator=LinearRegression(), random_state=0
+        )
+        scores.append(attack.fit(again).score_samples(again))
+    np.testing.assert_allclose(*scores, rtol=1e-4, atol=1e-4)  # the features are in float32
+
+
+def test_copies_share_a_fold():
+    records = draw_world(300, 0, share=0)[0]
+    twice = Records.concat([records, records])
+    attack = QuantileAttack(population=twice, random_state=0).fit(twice)
+    assert set(np.bincount(attack._find_folds(twice))) == {120}
+    scores = attack.score_samples(twice)
+    np.testing.assert_array_equal(scores[:300], scores[300:])
+
+
+@pytest.fixture(scope="module")
+def audit():
+    records, membership = make_membership_problem(900, random_state=0)
+    members = records[membership == 1]
+    return RandomForestClassifier(20, random_state=0).fit(members.X, members.y), records, membership
+
+
+@pytest.mark.parametrize("estimator", [None, LinearRegression()])
+def test_sparse_records_with_strings_for_labels(audit, estimator):
+    forest, records, _ = audit
+    answers = Outputs(forest.predict_proba(records.X), ["no", "yes"])
+    labels = np.where(records.y == 1, "yes", "no")
+    named = Records(sparse.csr_array(np.round(records.X)), labels, outputs=answers)
+    attack = QuantileAttack(population=named[::2], estimator=estimator, random_state=0).fit(named)
+    assert np.isfinite(attack.score_samples(named)).all()
+
+
+def test_it_finds_members_of_an_overfit_forest(audit):
+    victim, records, membership = audit
+    outside = records[membership == 0]
+    attack = QuantileAttack(
+        FrozenEstimator(victim), population=outside[:300], target_fpr=0.1, random_state=0
+    ).fit(records)
+    assert attack.predict(outside[300:]).mean() < 0.2
+    assert attack.predict(records[membership == 1]).mean() > 0.5
+
+
+@pytest.mark.parametrize("signal", ["logit", "correctness"])
+def test_victims_with_little_to_say(audit, signal):
+    _, records, membership = audit
+    members = records[membership == 1]
+    victim = LinearSVC(random_state=0) if signal == "logit" else LabelOnlyDefense(audit[0])
+    victim = FrozenEstimator(victim.fit(members.X, members.y))
+    attack = QuantileAttack(
+        victim, population=records[membership == 0], signal=signal, random_state=0
+    )
+    assert np.isfinite(attack.fit(records).score_samples(records)).all()
+
+
+def test_constant_evidence_flags_nobody():
+    records = draw_world(200, 0)[0]
+    answers = Outputs(np.zeros((200, 2)), [0, 1], "logits")
+    records = records.with_fields(outputs=answers)
+    attack = QuantileAttack(population=records[100:], random_state=0).fit(records)
+    np.testing.assert_array_equal(attack.score_samples(records), np.zeros(200))
+    assert attack.predict(records).sum() == 0
+
+
+def test_infinite_evidence_that_the_population_has_not():
+    records, _, evidence, _ = draw_world(300, 0)
+    p = 1 / (1 + np.exp(-evidence))
+    p[:5] = 1
+    records = records.with_fields(outputs=Outputs(np.column_stack([1 - p, p]), [0, 1]))
+    attack = QuantileAttack(population=records[100:], random_state=0).fit(records)
+    assert np.isfinite(attack.score_samples(records)).all()
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ({"population": None}, "give them as population=Records"),
+        ({"target_fpr": 0.01}, "needs 99 records of the population in each of cv=5 folds; the sma"),
+        ({"cv": 101}, "cv=101 folds need as many different records in the population; got 100"),
+        ({"cv": 2}, "'cv' parameter of QuantileAttack"),
+        ({"target_fpr": 0}, "'target_fpr' parameter of QuantileAttack"),
+        ({"signal": "los"}, "There is no signal 'los'"),
+    ],
+)
+def test_wrong_parameters_are_named(settings, message):
+    records = draw_world(200, 0)[0]
+    attack = QuantileAttack(**{"population": records[100:], **settings})
+    with pytest.raises(ValueError, match=message):
+        attack.fit(records)
+
+
+def test_a_population_without_answers_or_labels_is_refused(audit):
+    victim, records, _ = audit
+    stored = records.with_outputs(victim)
+    with pytest.raises(ValueError, match="carry no answers"):
+        QuantileAttack(population=records[::2]).fit(stored)
+    with pytest.raises(ValueError, match="no task labels"):
+        QuantileAttack(victim, population=Records(records.X)).fit(records)
