@@ -18,7 +18,9 @@ class BatchedTorchBackend(Backend):
 
     Each process has one thread on a CPU, and further ones come with ``n_jobs``. A perceptron of
     Linear, ReLU, Tanh, Sigmoid and Dropout has bitwise the same weights whichever nets are trained
-    with it; for other modules the last bit can depend on ``n_jobs`` and on the number of models.
+    with it, where the library's products of matrices do not depend on addresses in memory: MKL's do
+    on some processors, unless the environment says ``MKL_CBWR=COMPATIBLE``. There, and for other
+    modules, the last bit can depend on ``n_jobs`` and on the number of models.
 
     What it refuses and why is the answer of :meth:`why_not`.
 
