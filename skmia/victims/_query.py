@@ -37,7 +37,7 @@ def check_victim(victim):
     if not hasattr(victim, "predict"):
         raise TypeError(
             "victim must be a fitted classifier or regressor with a predict method; "
-            f"got {type(unwrap(victim)).__name__}."
+            f"got {type(unwrap(victim)).__name__}{_find_remedy(unwrap(victim))}."
         )
     try:
         check_is_fitted(victim)
@@ -47,6 +47,13 @@ def check_victim(victim):
             "victim, or it never was; fit it and wrap it in sklearn.frozen.FrozenEstimator."
         ) from None
     return victim
+
+
+def _find_remedy(victim):
+    """What makes a victim of something that is nearly one."""
+    if any(base.__module__.startswith("torch.nn.") for base in type(victim).__mro__):
+        return ", which skorch.NeuralNetClassifier makes a classifier"
+    return ", which skmia.victims.CallableVictim makes a classifier" if callable(victim) else ""
 
 
 def _is_skorch(model):

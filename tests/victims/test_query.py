@@ -373,3 +373,11 @@ def test_pool_attack_needs_more_than_labels(problem):
     attack = LiRA(FrozenEstimator(LabelOnly().fit(X, y)), FrozenEstimator(pool))
     with pytest.raises(ValueError, match="answers 'label'; .* must answer 'proba' or 'logits'"):
         attack.fit(Records(X, y)).score_samples(Records(X, y))
+
+
+def test_what_is_nearly_a_victim_is_told_what_makes_it_one():
+    with pytest.raises(TypeError, match="got function, which skmia.victims.CallableVictim makes"):
+        query_victim(lambda X: X, np.zeros((2, 1)))
+    torch = pytest.importorskip("torch")
+    with pytest.raises(TypeError, match="got Linear, which skorch.NeuralNetClassifier makes"):
+        query_victim(torch.nn.Linear(1, 2), np.zeros((2, 1)))
