@@ -34,8 +34,7 @@ def draw_roc(curves, resolvable):
     Parameters
     ----------
     curves : list of dict
-        ``attack``, ``fpr``, ``tpr``, ``low``, ``high``, as in the JSON document; the first one
-        is drawn with its band.
+        ``attack``, ``fpr``, ``tpr``, ``low``, ``high``, as in the JSON document.
     resolvable : float
         Smallest false positive rate that the non-members resolve.
 
@@ -49,9 +48,6 @@ def draw_roc(curves, resolvable):
     smallest = min(rate for curve in curves for rate in curve["fpr"] if rate > 0)
     axes = _Axes(smallest)
     rates = [10.0**-power for power in range(axes.decades + 1)]
-    first = curves[0]
-    band = axes.points(first["fpr"], first["high"])
-    band += " " + axes.points(first["fpr"][::-1], first["low"][::-1])
     return {
         "width": _WIDTH,
         "height": _HEIGHT,
@@ -62,13 +58,15 @@ def draw_roc(curves, resolvable):
         "ticks": [(f"{100 * rate:g}%", axes.x(rate), axes.y(rate)) for rate in rates],
         "unresolved": axes.x(min(1.0, resolvable)),
         "chance": axes.points([rates[-1], 1], [rates[-1], 1]),
-        "band": band,
         "lines": [
             {
                 "name": curve["attack"],
                 "number": number % 6,
                 "dash": _DASHES[number % len(_DASHES)],
                 "points": axes.points(curve["fpr"], curve["tpr"]),
+                "band": axes.points(curve["fpr"], curve["high"])
+                + " "
+                + axes.points(curve["fpr"][::-1], curve["low"][::-1]),
             }
             for number, curve in enumerate(curves)
         ],
