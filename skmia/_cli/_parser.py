@@ -103,7 +103,8 @@ def make_parser():
     )
     _add_data(audit.add_argument_group("data"))
     _add_victim(audit.add_argument_group("victim"))
-    _add_attack(audit.add_argument_group("attack and output"))
+    _add_attack(audit.add_argument_group("attack"))
+    _add_output(audit.add_argument_group("output"))
     _add_report(commands)
     _add_compare(commands)
     for command in commands.choices.values():
@@ -212,7 +213,7 @@ def _add_attack(group):
         nargs="+",
         metavar="RATE",
         help="false positive rates at which the true positive rate is reported (default: 0.01 "
-        "0.001; 0.1 0.01 without --data)",
+        "0.001; 0.1 0.02 without --data)",
     )
     group.add_argument(
         "--jobs",
@@ -235,6 +236,9 @@ def _add_attack(group):
     group.add_argument(
         "--seed", type=_seed, default=0, metavar="N", help="of all that is random (default: 0)"
     )
+
+
+def _add_output(group):
     group.add_argument(
         "--out", type=Path, metavar="DIR", help="folder for audit.json, roc.png and report.html"
     )
