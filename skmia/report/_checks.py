@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 
 from ..metrics import resolvable_fpr
+from ..metrics._membership import check_resolution as is_resolved
 from ._groups import OVERALL
 from ._text import format_auc, format_rate
 
-PASSED, WARNING, NOT_RUN = "passed", "warning", "not run"
+# What is stated is a fact for the reader, and cannot fail.
+PASSED, WARNING, STATED, NOT_RUN = "passed", "warning", "stated", "not run"
 
 # Share of copies from which a reader is warned: an AUC moves by half of it at most, tables of few
 # distinct values have some by nature, and 7% are near by chance in one dimension.
@@ -21,7 +23,7 @@ class Check:
     ----------
     name : str
         Of the check.
-    status : {"passed", "warning", "not run"}
+    status : {"passed", "warning", "stated", "not run"}
         What came out.
     text : str
         The same in a sentence or two.
@@ -91,9 +93,9 @@ def check_duplicates(duplicates, n_records):
 
 
 def check_resolution(n_nonmembers, fprs):
-    """Check that the false positive rates asked for can be measured."""
+    """Say which false positive rates can be measured."""
     resolvable = resolvable_fpr(n_nonmembers)
-    too_low = [rate for rate in fprs if rate < resolvable * (1 - 1e-9)]
+    too_low = [rate for rate in fprs if not is_resolved(n_nonmembers, rate, "ignore")]
     text = (
         f"{n_nonmembers:,} non-members resolve false positive rates from "
         f"{100 * resolvable:.3g}% on, which are ten accusations."
@@ -103,15 +105,15 @@ def check_resolution(n_nonmembers, fprs):
     if too_low:
         names = ", ".join(f"{100 * rate:g}%" for rate in too_low)
         text += f" No TPR is given at {names}."
-    return Check("resolution", PASSED, text)
+    return Check("resolution", STATED, text)
 
 
 def check_permutations(null, n_permutations):
-    """What a shuffled membership gives in place of the true one."""
+    """Say what a shuffled membership gives in place of the true one."""
     p = min(1, 2 * null["pvalue_adjusted"].min())
     return Check(
         "permuted membership",
-        PASSED,
+        STATED,
         f"Membership was shuffled {n_permutations:,} times. The most conspicuous number of the "
         f"audit has p = {p:.2g}, two-sided and corrected for all that were looked at.",
     )
@@ -132,10 +134,10 @@ def check_sign(null, level):
     )
 
 
-def check_shadows(power, results):
+def check_shadows(power, results, why_not):
     """Check that the victim is attacked about as well as the shadow models are."""
-    if power is None or power["numbers"][-1]["n_models"] < 2:
-        return Check("shadow models", NOT_RUN, "No shadow model took the victim's place.")
+    if power is None:
+        return Check("shadow models", NOT_RUN, why_not)
     last = power["numbers"][-1]
     rows = results[(results["attack"] == power["attack"]) & (results["scope"] == OVERALL)]
     own = rows[rows["metric"] == "auc"].iloc[0]

@@ -49,7 +49,7 @@ def examine(case, run, results, seeds, clock, *, controls):
     with clock("permutations"):
         null = _permute(case, run, seeds["checks"])
     with clock("repetitions"):
-        power, disparity = _repeat(case, run, seeds["checks"])
+        power, disparity, why_not = _repeat(case, run, seeds["checks"])
     # A finding of nothing is worth as much as the positive control.
     found = is_conspicuous(null.frame, case.level)
     kinds = ("positive", "negative") if controls else () if found else ("positive",)
@@ -62,7 +62,7 @@ def examine(case, run, results, seeds, clock, *, controls):
         _checks.check_resolution(int((~case.membership).sum()), case.fprs),
         _checks.check_permutations(null.frame, null.n_permutations),
         _checks.check_sign(null.frame, case.level),
-        _checks.check_shadows(power, results),
+        _checks.check_shadows(power, results, why_not),
         *(
             _checks.check_control(kind, done.get(kind), obstacles.get(kind))
             for kind in ("positive", "negative")
@@ -94,17 +94,18 @@ def _permute(case, run, seed):
 
 
 def _repeat(case, run, seed):
+    """Power and disparity by shadow models in the victim's place, or the reason why not."""
     name = choose_attack(run.fitted, rank_attacks(run.scores, case.membership))
-    if name is None or len(run.pool.membership_) < 4:
-        return None, None
+    if name is None:
+        return None, None, "No attack compares the victim with shadow models."
     attack = run.fitted[name]
     try:
-        power = measure_power(attack, run.pool, case.records)
-        rounds = play_rounds(attack, run.pool, case.records)
-    except ValueError:  # a pool from elsewhere may have too few models in or out for some records
-        return None, None
+        rounds = play_rounds(attack, case.records)
+        power = measure_power(attack, case.records)
+    except ValueError as error:  # a pool may have too few models in, or out, for some records
+        return None, None, f"Shadow models cannot take the victim's place: {error}"
     tests = compare_groups(rounds, case.records, case.subsets, case.level, seed)
-    return {"attack": name, "numbers": power}, {"attack": name, "scopes": tests}
+    return {"attack": name, "numbers": power}, {"attack": name, "scopes": tests}, None
 
 
 def _run_controls(kinds, case, run, seed, settings):

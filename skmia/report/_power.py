@@ -16,15 +16,13 @@ def choose_attack(fitted, scores_by_rank):
     return names[0] if names else None
 
 
-def measure_power(attack, pool, records):
+def measure_power(attack, records):
     """AUC of an attack by the number of its shadow models.
 
     Parameters
     ----------
-    attack : PoolAttack
-        Its settings are taken.
-    pool : ShadowPool
-        Of 4 models at least.
+    attack : fitted PoolAttack
+        With 4 shadow models at least.
     records : Records of n records
 
     Returns
@@ -33,7 +31,7 @@ def measure_power(attack, pool, records):
         ``n_shadows``, the number of models that the attack compares with; ``auc``, its mean over
         ``n_models`` shadow models in the victim's place; ``sd``, the standard deviation over them.
     """
-    repeated = clone(attack).set_params(shadows=FrozenEstimator(pool))
+    repeated = clone(attack).set_params(shadows=FrozenEstimator(attack.pool_))
     curve = power_curve(repeated, records, n_targets=_N_TARGETS, max_fprs=())
     rows = curve["auc"].groupby("n_estimators").agg(["mean", "std", "count"])
     return [

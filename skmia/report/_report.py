@@ -70,8 +70,8 @@ class AuditReport:
         see
         :class:`~skmia.disparity.DisparityTest`.
     checks : dict of str to Check
-        Whether the numbers can be trusted, by name; each has a ``status`` ("passed", "warning" or
-        "not run") and a ``text``.
+        Whether the numbers can be trusted, by name; each has a ``status`` ("passed", "warning",
+        "stated" or "not run") and a ``text``.
     settings : dict
         What the audit was asked to do.
     seeds : dict

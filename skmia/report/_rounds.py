@@ -5,8 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
-from sklearn.frozen import FrozenEstimator
 
 from ..disparity import DisparityTest
 from ._groups import OVERALL, find_whole_groups
@@ -28,23 +26,20 @@ class Rounds(NamedTuple):
     inside: np.ndarray
 
 
-def play_rounds(attack, pool, records):
+def play_rounds(attack, records):
     """Attack one model of each pair with the others.
 
     Parameters
     ----------
-    attack : PoolAttack
-        Its settings are taken.
-    pool : ShadowPool
-        Of 4 models at least.
+    attack : fitted PoolAttack
+        With 4 shadow models at least.
     records : Records of n records
 
     Returns
     -------
     rounds : Rounds
     """
-    attack = clone(attack).set_params(shadows=FrozenEstimator(pool)).fit(records)
-    models = np.arange(0, len(pool.membership_), 2)[:_MOST_ROUNDS]
+    models = np.arange(0, len(attack.pool_.membership_), 2)[:_MOST_ROUNDS]
     shape = len(models), len(records)
     rounds = Rounds(np.empty(shape, dtype=bool), np.empty(shape, dtype=bool))
     for rows, scores, inside in attack._score_pseudo_victims(records, models):

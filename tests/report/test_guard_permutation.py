@@ -344,8 +344,8 @@ def test_few_members_that_stand_out_are_found_by_a_rate_and_not_by_the_auc():
     scores[1500:1530] = 10  # but for one member in a hundred
     frame = permutation_test(membership, scores, max_fprs=[0.01], random_state=0).frame
     auc, tpr = frame.itertuples()
-    assert auc.pvalue_adjusted > 0.05
-    assert tpr.pvalue_adjusted <= 0.01 and tpr.estimate == pytest.approx(0.02)
+    assert auc.pvalue_adjusted > 0.025  # the level of one side, in an audit at 95%
+    assert tpr.pvalue_adjusted <= 0.025 and tpr.estimate == pytest.approx(0.02)
 
 
 def test_rates_of_groups_that_move_together_are_valid():

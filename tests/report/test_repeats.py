@@ -4,10 +4,11 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool
-from skmia.attacks import LiRA, ThresholdAttack
+from skmia.attacks import CalibratedAttack, LiRA, ThresholdAttack
 from skmia.metrics import auc_interval
 from skmia.report import audit
 from skmia.report._rounds import Rounds, compare_groups
@@ -108,6 +109,25 @@ def test_people_with_several_rows_are_shuffled_as_a_whole():
     alone = Records(records.X, records.y)
     (rows,) = compare_groups(rounds, alone, subsets, 0.95, 0)
     assert rows["pvalue_shuffled"] == 0.001 < 0.05 < test["pvalue_shuffled"]
+
+
+def test_pool_that_an_attack_brings_is_the_one_that_repeats_it(problem):
+    victim, records, membership = problem
+    pool = ShadowPool(victim, 8, random_state=0).fit(records)
+    brought = {"L": LiRA(shadows=FrozenEstimator(pool))}
+    report = audit(victim, records, membership, attacks=brought, random_state=0)
+    shared = audit(victim, records, membership, attacks={"L": LiRA()}, shadows=pool, random_state=0)
+    assert report.settings["n_shadows"] == 0
+    assert report.power == shared.power and report.power["numbers"][-1]["n_shadows"] == 6
+
+
+def test_pool_too_small_to_repeat_says_so(problem):
+    victim, records, membership = problem
+    pool = ShadowPool(victim, 2, random_state=0).fit(records)
+    attacks = {"c": CalibratedAttack()}
+    report = audit(victim, records, membership, attacks=attacks, shadows=pool, random_state=0)
+    assert report.power is None and report.disparity is None
+    assert "pool of at least 4; it has 2" in report.checks["shadow models"].text
 
 
 def test_group_too_small_takes_no_part_and_is_named(problem):
