@@ -8,7 +8,7 @@ endif
 .DEFAULT_GOAL := help
 # Several targets share an environment.
 .NOTPARALLEL:
-.PHONY: help audit doc venv test coverage lint format test-oldest test-install clean
+.PHONY: help audit doc readme venv test coverage lint format test-oldest test-install clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -21,6 +21,9 @@ doc: .venv/doc.stamp ## the documentation site, in build/doc/html
 	rm -rf build/doc
 	$(one_thread) .venv/bin/sphinx-build -W --keep-going -q -d build/doc/doctrees doc build/doc/html
 	.venv/bin/python doc/check_links.py build/doc/html
+
+readme: venv ## the numbers and the picture of README.md, from its own code
+	$(one_thread) .venv/bin/python doc/make_readme.py
 
 venv: .venv/test.stamp ## the development environment, .venv
 

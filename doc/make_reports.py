@@ -2,12 +2,10 @@
 
     python doc/make_reports.py
 
-Where playwright and chromium are at hand, also a picture of the first, report.png. Both models read
-the same made-up table. The forest knows its training records by heart; the logistic regression has
-eleven numbers for 4,000 records, and a penalty that keeps them small.
+Both models read the same synthetic table. The forest memorizes its training records; the logistic
+regression has eleven coefficients for 4,000 records, and a penalty that keeps them small.
 """
 
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -47,22 +45,6 @@ def main():
         path = FOLDER / f"report_{name}.html"
         result.to_html(path, title=title)
         print(f"{path}: {result.verdict}")
-    take_picture(FOLDER / "report_leaky.html", FOLDER / "report.png")
-
-
-def take_picture(page, picture):
-    """The upper part of a page: verdict, what was attacked, table."""
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        return
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        opened = browser.new_page(viewport={"width": 1000, "height": 825})
-        opened.goto(page.as_uri())
-        opened.screenshot(path=picture)
-        browser.close()
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from skmia.signals import get_signal_names
+
 ROOT = Path(__file__).parents[1]
 GUIDE = [*sorted((ROOT / "doc").glob("*.md")), *sorted((ROOT / "doc" / "user_guide").glob("*.md"))]
 PAGES = [ROOT / "README.md", *GUIDE, ROOT / "examples" / "README.md"]
@@ -26,6 +28,7 @@ def load(name):
 
 
 reference = load("api_reference")
+readme = load("make_readme")
 links = load("check_links")
 PUBLIC = {
     f"{module.__name__}.{name}": getattr(module, name)
@@ -63,7 +66,9 @@ def run_block(source, line, names, page):
     assert runner.failures == 0, "".join(report)
 
 
-PAGES_WITH_PYTHON = [page for page in PAGES if list(python_blocks(page))]
+README = ROOT / "README.md"
+# The README's code is run by the test of its numbers.
+PAGES_WITH_PYTHON = [page for page in PAGES if page != README and list(python_blocks(page))]
 
 
 @pytest.mark.parametrize("page", PAGES_WITH_PYTHON, ids=page_name)
@@ -80,6 +85,33 @@ def test_examples_of_a_page_run_from_top_to_bottom(page, tmp_path, monkeypatch):
             ast.parse(source)
         else:
             run_block(source, line, names, page)
+
+
+def test_readme_shows_what_its_code_gives(tmp_path, monkeypatch):
+    pytest.importorskip("jinja2")
+    monkeypatch.chdir(tmp_path)
+    text = README.read_text(encoding="utf-8")
+    today, report = readme.rewrite(text)
+    number = re.compile(r"\d+(?:\.\d+)?")
+    assert number.sub("0", text) == number.sub("0", today)
+    # Another processor may round the last digit of a score in another way.
+    assert list(map(float, number.findall(text))) == pytest.approx(
+        list(map(float, number.findall(today))), rel=0.01
+    )
+    assert report.evidence == "leak"
+    assert (tmp_path / "report.html").exists()
+
+
+def test_signals_page_and_table_name_every_signal():
+    for page in ("signals.md", "table_of_attacks.md"):
+        text = (ROOT / "doc" / "user_guide" / page).read_text(encoding="utf-8")
+        rows = {
+            name
+            for line in text.splitlines()
+            for name in re.findall(r"`(\w+)`", line)
+            if line.startswith("| `")
+        }
+        assert set(get_signal_names()) <= rows, page
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_name)

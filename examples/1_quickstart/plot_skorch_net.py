@@ -3,8 +3,8 @@ A net that learns wrong labels by heart
 =======================================
 
 We give one in ten handwritten digits a wrong label. A net that is trained until it fits has to
-learn those by heart: nothing else explains them. A membership attack finds exactly these records,
-and rounding the net's answers does not help them.
+memorize those: nothing else explains them. A membership attack identifies nearly all of these
+records and few of the others, and rounding the net's answers does not protect them.
 """
 
 import os

@@ -102,7 +102,8 @@ class LiRA(PoolAttack):
     variance : {"shrunk", "example", "pooled"}, default="shrunk"
         ``"example"`` takes the variance of each record; ``"pooled"`` one variance within records
         for all, better with few models; ``"shrunk"`` the predictive Student-t distribution that
-        weighs the two by the number of models, good with any.
+        weighs the two by the number of models; with fewer than about 16 models, compare with
+        :class:`RMIA`.
     prior_strength : float, default=4.0
         For ``variance="shrunk"``: number of observations that the pooled variance counts for.
     covariance : {"diagonal", "full"}, default="diagonal"

@@ -101,7 +101,8 @@ class RMIA(PoolAttack):
 
     See Also
     --------
-    LiRA : Stronger with many models.
+    LiRA : Also models the spread of the signal; which of the two is stronger depends on the
+        problem.
 
     Notes
     -----

@@ -25,7 +25,9 @@ class OneRunAudit(EpsilonAuditBase):
     A fair coin decides for each canary whether it is in the training data. The estimator is trained
     once, an attack scores the canaries, and from the highest and lowest scores it guesses coins.
     More right guesses than epsilon allows show that epsilon is larger. The trained model may be
-    the one that is handed out: audits cost no training of their own.
+    the one that is released: audits cost no training of their own. With
+    ``canaries="random_label"`` that model has been trained on wrong labels; use
+    ``canaries="natural"`` for a model that will be released.
 
     Parameters
     ----------

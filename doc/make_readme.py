@@ -1,0 +1,90 @@
+"""Run the code of README.md and write what it prints, and its picture, into the README.
+
+    make readme
+
+The first Python block is executed as it stands. The table that it prints becomes the text block
+below it, the numbers of the sentence after that table are read off the report, and the top of the
+HTML page becomes doc/_static/report.png (where playwright and chromium are installed).
+"""
+
+import contextlib
+import io
+import os
+import re
+import shutil
+import tempfile
+import textwrap
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+PICTURE = ROOT / "doc" / "_static" / "report.png"
+
+CODE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+TABLE = re.compile(r"^```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
+SENTENCE = re.compile(r"^The forest classifies .*?\.(?=\n\n)", re.MULTILINE | re.DOTALL)
+
+
+def run_code(source):
+    """What the code prints, and the names that it leaves behind."""
+    printed, names = io.StringIO(), {"__name__": "__main__"}
+    with contextlib.redirect_stdout(printed):
+        exec(compile(source, str(README), "exec"), names)
+    return printed.getvalue(), names
+
+
+def find_table(printed):
+    """The table of attacks in what the code prints, from its heading to the next empty line."""
+    lines = printed.splitlines()
+    first = next(k for k, line in enumerate(lines) if line.startswith("attack "))
+    last = next((k for k in range(first, len(lines)) if not lines[k].strip()), len(lines))
+    return "".join(f"{line.rstrip()}\n" for line in lines[first:last])
+
+
+def describe(report):
+    """The sentence below the table."""
+    frame = report.to_frame().query("scope == 'overall' and metric == 'tpr'")
+    lowest = frame[frame["max_fpr"] == frame["max_fpr"].min()]
+    best = lowest.loc[lowest["estimate"].idxmax()]
+    unseen = report.performance["nonmembers"]
+    return textwrap.fill(
+        f"The forest classifies {unseen:.0%} of unseen digits correctly, and yet {best['attack']} "
+        f"identifies {best['estimate']:.0%} of its training records at a false positive rate of "
+        f"{best['max_fpr']:.0%}.",
+        width=124,
+    )
+
+
+def rewrite(text):
+    """The README with the numbers that its code gives today, and the report that it made."""
+    printed, names = run_code(CODE.search(text)[1])
+    text = TABLE.sub(lambda _: f"```text\n{find_table(printed)}```", text, count=1)
+    return SENTENCE.sub(lambda _: describe(names["report"]), text, count=1), names["report"]
+
+
+def take_picture(page, picture):
+    """The top of a page: verdict, what was attacked, table."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        print("no chromium: the picture is left as it is")
+        return
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        opened = browser.new_page(viewport={"width": 1000, "height": 825})
+        opened.goto(page.as_uri())
+        opened.screenshot(path=picture)
+        browser.close()
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        text, _ = rewrite(README.read_text(encoding="utf-8"))
+        take_picture(Path(os.getcwd(), "report.html"), PICTURE)
+    README.write_text(text, encoding="utf-8")
+    print(f"{README} and {PICTURE} are up to date")
+
+
+if __name__ == "__main__":
+    main()
