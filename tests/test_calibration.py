@@ -1,0 +1,81 @@
+"""Every promise in benchmarks/calibrations can be simulated; the table says what was measured."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+BENCHMARKS = str(Path(__file__).parents[1] / "benchmarks")
+sys.path.insert(0, BENCHMARKS)
+import calibration  # noqa: E402
+from calibrations import _registry as registry  # noqa: E402
+
+sys.path.remove(BENCHMARKS)
+
+PROMISES = registry.load_promises()
+ROWS = [(name, design) for name, made in PROMISES.items() for design in made.designs]
+
+
+@pytest.mark.parametrize(("name", "design"), ROWS, ids=[" ".join(row) for row in ROWS])
+def test_each_promise_can_be_simulated(name, design):
+    row = calibration.run_row(name, design, n_trials=2)
+    assert 0 <= row["low"] <= row["rate"] <= row["high"] <= 1
+    assert row["trials"] >= 1
+
+
+def made(outcome, **settings):
+    return registry.Promise("text", 0.95, "at least", {"": {}}, 10, lambda rng, n: outcome)
+
+
+@pytest.mark.parametrize(
+    ("successes", "side", "verdict"),
+    [(95, "at least", "holds"), (70, "at least", "fails"), (100, "at least", "holds")]
+    + [(95, "at most", "holds"), (70, "at most", "holds"), (9950, "at most", "fails")]
+    + [(95, "equal", "holds"), (70, "equal", "fails"), (9950, "equal", "fails")],
+)
+def test_a_row_fails_where_the_interval_excludes_the_promise_on_the_wrong_side(
+    successes, side, verdict
+):
+    trials = 10_000 if successes > 100 else 100
+    measured = registry.measure(made((successes, trials)), "")
+    assert measured.verdict(0.95, side) == verdict
+
+
+def test_shares_of_trials_get_the_interval_of_their_spread():
+    # A hundred trials whose shares vary little say more than a hundred coins, and less than
+    # if all their records were independent.
+    shares = np.random.default_rng(0).normal(0.05, 0.02, size=100).clip(0, 1)
+    measured = registry.measure(made(shares), "")
+    coins = registry.measure(made((5, 100)), "")
+    assert measured.high - measured.low < (coins.high - coins.low) / 4
+    # 2.58 standard errors of .002 on either side.
+    assert measured.high - measured.low == pytest.approx(2 * 2.58 * 0.002, rel=0.2)
+
+
+def test_equal_shares_are_no_more_certain_than_coins():
+    measured = registry.measure(made(np.full(50, 0.5)), "")
+    coins = registry.measure(made((25, 50)), "")
+    assert (measured.low, measured.high) == (coins.low, coins.high)
+
+
+def test_the_same_row_has_the_same_numbers():
+    name, design = ROWS[0]
+    assert calibration.run_row(name, design, 50) == calibration.run_row(name, design, 50)
+
+
+def test_rows_are_kept_in_the_file_of_their_room(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(calibration, "RESULTS", tmp_path)
+    for _ in range(2):
+        calibration.main(["--quick", "--only", "clopper_pearson_covers", "--save"])
+    capsys.readouterr()
+    calibration.main(["--table"])
+    table = capsys.readouterr().out
+    n_designs = len(PROMISES["clopper_pearson_covers"].designs)
+    assert table.count("clopper_pearson covers the rate") == n_designs
+    assert table in (tmp_path / "calibration.md").read_text("utf-8")
+
+
+def test_an_unknown_promise_is_named():
+    with pytest.raises(SystemExit, match="called nothing"):
+        calibration.main(["--only", "nothing"])
