@@ -9,8 +9,8 @@ runs them and prints a Markdown table with the measured rates. A row fails if th
 measured rate excludes the promised rate on the wrong side.
 
 --only takes names of promises or of rooms (files of the folder). --quick runs a tenth of the
-trials. --save keeps the rows in benchmarks/results/calibration, one file per room. --table simulates
-nothing: it prints all kept rows and writes them to benchmarks/results/calibration.md.
+trials. --save keeps the rows in benchmarks/results/calibration, one file per room. --table prints
+all kept rows and writes them to benchmarks/results/calibration.md; it simulates nothing.
 """
 
 import argparse
