@@ -39,10 +39,34 @@ class _Shape(tuple):
             raise _no_matrix() from None
 
 
+def _as_array(values):
+    """Values as an array in which missing ones can still be found."""
+    array = np.asarray(values)
+    if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
+        # numpy turns the NaN of a list of texts into the text "nan".
+        objects = np.asarray(values, dtype=object)
+        return objects if pd.isna(objects).any() else array
+    return array
+
+
+def _check_one_type(y):
+    """Refuse labels of which some are text and others are not."""
+    if y.dtype != object:
+        return
+    try:
+        np.unique(y)
+    except TypeError:
+        kinds = ", ".join(sorted({type(label).__name__ for label in y.tolist()}))
+        raise ValueError(
+            f"y must hold labels of one type, such as all text or all numbers; got {kinds}. "
+            "Convert them, for example with astype(str)."
+        ) from None
+
+
 def _as_labels(y, n_records):
     if is_tensor(y):
         y = y.detach().cpu().numpy()
-    y = np.asarray(y)
+    y = _as_array(y)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y.ravel()
     if y.ndim != 1:
@@ -57,6 +81,7 @@ def _as_labels(y, n_records):
         )
     if y.dtype == object:  # numbers of a nullable column; scikit-learn takes no objects for classes
         y = pd.Series(y).infer_objects().to_numpy()
+    _check_one_type(y)
     return read_only(y)
 
 
@@ -68,11 +93,19 @@ def _as_field(name, values, n_records):
     if values is None:
         raise ValueError(f"Field {name!r} is None; leave it out instead.")
     if not (isinstance(values, Outputs) or is_tensor(values)):
-        values = read_only(np.asarray(values))
+        values = read_only(_as_array(values))
     if getattr(values, "ndim", 1) == 0 or len(values) != n_records:
         size = "is a scalar" if getattr(values, "ndim", 1) == 0 else f"has {len(values)} values"
         raise ValueError(f"X has {n_records} records and field {name!r} {size}.")
     return values
+
+
+def _check_positions(key, n_records):
+    outside = (key < -n_records) | (key >= n_records)
+    if outside.any():
+        raise IndexError(
+            f"Record {key[outside.argmax()]} was asked for; there are {n_records} records."
+        )
 
 
 def _as_key(key, n_records):
@@ -92,6 +125,7 @@ def _as_key(key, n_records):
             raise IndexError(f"The mask has {len(key)} entries; there are {n_records} records.")
         return np.flatnonzero(key)
     if key.ndim == 1 and (key.dtype.kind in "iu" or key.size == 0):
+        _check_positions(key, n_records)
         return key.astype(np.intp)
     raise IndexError(
         "Records are selected by an integer, a slice, an array of integers or a boolean mask; "

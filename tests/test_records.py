@@ -265,6 +265,27 @@ def test_the_arrays_of_the_user_stay_writable():
             "The mask has 2 entries; there are 4 records.",
         ),
         (
+            lambda: Records(X, Y)[[0, -5, 7]],
+            IndexError,
+            "Record -5 was asked for; there are 4 records.",
+        ),
+        (
+            lambda: Records(np.empty((0, 2)), [])[[-1, 0]],
+            IndexError,
+            "Record -1 was asked for; there are 0 records.",
+        ),
+        (
+            lambda: Records(X, np.array([1, "a", 1, "a"], dtype=object)),
+            ValueError,
+            "y must hold labels of one type, such as all text or all numbers; got int, str. "
+            "Convert them, for example with astype(str).",
+        ),
+        (
+            lambda: Records(X, ["a", np.nan, "b", "a"]),
+            ValueError,
+            "y has no label for 1 of 4 records, first at position 1.",
+        ),
+        (
             lambda: Records.concat([]),
             ValueError,
             "concat needs at least one set of records.",
@@ -302,7 +323,7 @@ def test_other_selections_are_refused(records, key):
 @pytest.mark.parametrize("kind", CONTAINERS)
 def test_rows_beyond_the_end_are_refused(kind):
     records = Records(make_container(kind), Y)
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError, match="Record 4 was asked for; there are 4 records"):
         records[[0, 4]]
     with pytest.raises(IndexError):
         records[-5]

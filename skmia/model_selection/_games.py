@@ -16,6 +16,7 @@ from ..shadow._backends import use_one_job
 from ..shadow._seeding import refuse_trained_module
 from ..shadow._together import find_joint_backend, make_pool_job
 from ..shadow._worker import warn_once
+from ..utils._groups import number_groups
 from ..utils._sklearn import HasMethods, Interval, validate_parameter_constraints
 from ..utils._validation import check_records
 from ..victims._query import unwrap
@@ -208,23 +209,13 @@ def _read_groups(groups, records):
     """Names of the groups and the number of each record's."""
     if groups is None:
         return np.array([None]), np.zeros(len(records), dtype=np.intp)
-    values = records[groups] if isinstance(groups, str) else np.asarray(groups)
-    if values.shape != (len(records),):
-        raise ValueError(
-            f"groups needs one value for each of {len(records)} records; got shape {values.shape}."
-        )
-    missing = pd.isna(values)
-    if missing.any():
-        raise ValueError(
-            f"groups has no value for {missing.sum()} of {len(records)} records, first at position "
-            f"{missing.argmax()}."
-        )
-    return np.unique(values, return_inverse=True)
+    values = records[groups] if isinstance(groups, str) else groups
+    return number_groups(values, len(records), "groups")
 
 
 def _find_units(records):
     group_by = records.fields.get("group_by")
-    return None if group_by is None else np.unique(group_by, return_inverse=True)[1]
+    return None if group_by is None else number_groups(group_by, len(records))[1]
 
 
 def _read_sizes(train_size, test_size, reference_size, n_records):

@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 
+from ..utils._groups import number_groups
+
 OVERALL = "overall"
 EVERYONE = "all"
 CLASS = "class"
@@ -79,6 +81,6 @@ def find_whole_groups(records, labels):
     groups = records.fields.get("group_by")
     if groups is None:
         return None
-    _, units = np.unique(groups, return_inverse=True)
+    _, units = number_groups(groups, len(records))
     first = np.unique(units, return_index=True)[1]
     return groups if np.array_equal(labels, labels[first][units]) else None

@@ -4,6 +4,8 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from ..utils._groups import number_groups
+
 _N_BINS = 10
 
 
@@ -24,11 +26,16 @@ def find_units(fingerprint, group_by=None):
     -------
     units : ndarray of shape (n,)
         Numbers from 0.
+
+    Raises
+    ------
+    ValueError
+        If a value of ``group_by`` is missing or not comparable with the others.
     """
     _, units = np.unique(fingerprint, return_inverse=True)
     if group_by is None:
         return units
-    _, groups = np.unique(group_by, return_inverse=True)
+    _, groups = number_groups(group_by, len(units))
     n_units = units.max() + 1
     n_nodes = n_units + groups.max() + 1
     # scipy 1.11 reads 32-bit indices only, and finds a single component where it got others.

@@ -284,7 +284,7 @@ BAD_INPUT = {
         [0, 1],
         [1, 2],
         {"group_by": ["a", None]},
-        "no value for the record at position 1",
+        "no value for 1 of 2 records, first at position 1",
     ),
     "mixed group": (
         [0, 1, 1],

@@ -10,6 +10,7 @@ from scipy.stats import rankdata
 from sklearn.utils import check_random_state
 
 from ...metrics._checks import check_finite_vector, check_rate
+from ...utils._groups import number_groups
 from ...utils._validation import check_membership
 from ._top import TopCounter
 
@@ -185,7 +186,7 @@ def _sum_units(ranks, membership, group_by):
     if group_by is None:
         sums, sizes, is_member = ranks, np.ones(len(ranks)), membership
     else:
-        units = _number_units(group_by, len(ranks))
+        _, units = number_groups(group_by, len(ranks))
         sizes = np.bincount(units).astype(np.float64)
         sums = np.column_stack([np.bincount(units, column) for column in ranks.T])
         n_members = np.bincount(units, membership)
@@ -200,18 +201,6 @@ def _sum_units(ranks, membership, group_by):
     places = np.empty(len(order), dtype=np.intp)
     places[order] = np.arange(len(order))
     return sums[order], sizes[order], is_member[order], places[units]
-
-
-def _number_units(group_by, n_records):
-    group_by = np.asarray(group_by)
-    if group_by.shape != (n_records,):
-        raise ValueError(
-            f"group_by needs one value for each of {n_records} records; got shape {group_by.shape}."
-        )
-    units = pd.factorize(group_by)[0]
-    if (units < 0).any():
-        raise ValueError(f"group_by has no value for the record at position {units.argmin()}.")
-    return units
 
 
 def _find_excess(labels, sums, sizes):

@@ -1,0 +1,52 @@
+"""Which group each record belongs to, by number."""
+
+import numpy as np
+import pandas as pd
+
+
+def number_groups(values, n_records, name="group_by"):
+    """Number the groups of records in the order of their sorted names.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_records,)
+        Name of the group of each record, such as the identifier of a person.
+    n_records : int
+        Number of records.
+    name : str, default="group_by"
+        Name of the field or parameter, for messages.
+
+    Returns
+    -------
+    names : ndarray of shape (n_groups,)
+        Distinct names, sorted.
+    numbers : ndarray of shape (n_records,)
+        Position of each record's group in `names`.
+
+    Raises
+    ------
+    ValueError
+        If there is not one value per record, a value is missing (None, NaN, NaT, pd.NA), or the
+        values are of types that cannot be compared.
+    """
+    values = np.asarray(values)
+    if values.shape != (n_records,):
+        raise ValueError(
+            f"{name} needs one value for each of {n_records} records; got shape {values.shape}."
+        )
+    missing = pd.isna(values)
+    if missing.any():
+        # Taken for one group, records of unknown persons would be kept together as one person's.
+        raise ValueError(
+            f"{name} has no value for {missing.sum()} of {n_records} records, first at position "
+            f"{missing.argmax()}. Fill in the values, with a different one for each record whose "
+            "group is unknown, or leave these records out."
+        )
+    try:
+        return np.unique(values, return_inverse=True)
+    except TypeError:
+        kinds = ", ".join(sorted({type(value).__name__ for value in values.tolist()}))
+        raise ValueError(
+            f"{name} must hold values of one type, such as all text or all numbers; got {kinds}. "
+            "Convert them, for example with astype(str)."
+        ) from None
