@@ -1,12 +1,20 @@
 """Laplace noise."""
 
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from ._exact_noise import LARGEST_SCALE, discrete_laplace
+from ._grid import count_steps, find_exponents
 from ._mechanisms import FINITE_POSITIVE, NoiseMechanism
 
 
 class LaplaceMechanism(NoiseMechanism):
     """Release values with Laplace noise, which is epsilon-differentially private.
 
-    Each value gets noise of the density proportional to ``exp(-|noise| * epsilon / sensitivity)``.
+    Each value gets noise with probabilities proportional to ``exp(-|noise| * epsilon /
+    sensitivity)``, drawn exactly on a grid of about ``2**-40`` times its scale.
 
     Parameters
     ----------
@@ -22,7 +30,8 @@ class LaplaceMechanism(NoiseMechanism):
     Attributes
     ----------
     scale_ : float
-        ``sensitivity / epsilon``; the standard deviation of the noise is sqrt(2) times that.
+        Scale of the noise that is added: ``sensitivity / epsilon``, and a little more for rounding
+        to the grid. The standard deviation of the noise is sqrt(2) times that.
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -42,13 +51,21 @@ class LaplaceMechanism(NoiseMechanism):
     triangle inequality. The source prints a minus sign in the exponent.
 
     ``transform`` never repeats noise, or the difference of two calls would show the exact
-    difference; scikit-learn's tag ``non_deterministic`` says so. The guarantee is for real numbers:
-    the lowest digits of floating-point numbers can tell more.
+    difference; scikit-learn's tag ``non_deterministic`` says so.
+
+    The lowest digits of noise in floating-point arithmetic reveal the exact value. Values are
+    therefore rounded to a grid of a power of two, which depends on the parameters alone, and noise
+    of the discrete Laplace law is added in integers, with random words of the operating system. In
+    this arithmetic epsilon holds exactly, with a delta of 0. The guide's page on the limits of a
+    guarantee has what remains, such as the time that a call takes.
 
     References
     ----------
     Dwork, C., McSherry, F., Nissim, K. and Smith, A. (2006). Calibrating noise to sensitivity in
     private data analysis. TCC.
+
+    Canonne, C., Kamath, G. and Steinke, T. (2020). The discrete Gaussian for differential privacy.
+    NeurIPS.
 
     Mironov, I. (2012). On significance of the least significant bits for differential privacy.
     CCS.
@@ -59,7 +76,7 @@ class LaplaceMechanism(NoiseMechanism):
     >>> from skmia.defenses import LaplaceMechanism
     >>> counts = np.array([[120.0], [80.0]])
     >>> mechanism = LaplaceMechanism(epsilon=0.5, random_state=0).fit(counts)
-    >>> mechanism.scale_
+    >>> round(mechanism.scale_, 9)
     2.0
     >>> mechanism.transform(counts).shape
     (2, 1)
@@ -75,8 +92,17 @@ class LaplaceMechanism(NoiseMechanism):
         self.sensitivity = sensitivity
         self.random_state = random_state
 
-    def _calibrate(self, n_features):
-        self.scale_ = self.sensitivity / self.epsilon
+    _sample = staticmethod(discrete_laplace)
 
-    def _noise(self, shape, rng):
-        return rng.laplace(scale=self.scale_, size=shape)
+    def _calibrate(self, n_features):
+        exponent = find_exponents(self.sensitivity / self.epsilon, "sensitivity / epsilon")
+        # Each column can be rounded up by a step.
+        steps = count_steps(self.sensitivity, exponent) + n_features - 1
+        scale = math.ceil(steps / Fraction(float(self.epsilon)))
+        if scale > LARGEST_SCALE:
+            raise ValueError(
+                f"epsilon={self.epsilon:g} is too small for {n_features} columns in one row."
+            )
+        self.scale_ = float(np.ldexp(float(scale), int(exponent)))
+        self._exponents = np.full(n_features, exponent)
+        self._steps = np.full(n_features, scale, dtype=np.int64)

@@ -9,6 +9,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..utils._sklearn import Interval, validate_params_of
+from ._exact_noise import seeded_words, system_words
+from ._grid import add_on_grid
 
 FINITE_POSITIVE = Interval(Real, 0, np.inf, closed="neither")
 DELTA = Interval(Real, 0, 1, closed="neither")
@@ -17,25 +19,27 @@ DELTA = Interval(Real, 0, 1, closed="neither")
 class NoiseMechanism(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):
     """Base of mechanisms: ``transform`` adds noise that no other call has seen.
 
-    A subclass implements ``_calibrate`` and ``_noise``.
+    A subclass implements ``_calibrate``, which sets the grid ``2**_exponents`` and the whole number
+    ``_steps`` of its steps to the scale of the noise of each column (0 where a column gets none),
+    and ``_sample``, the law of the noise in steps.
     """
 
     _parameter_constraints: dict = {"epsilon": [FINITE_POSITIVE], "random_state": ["random_state"]}
 
     def fit(self, X, y=None):
-        """Work out how much noise it takes; of X only the number of columns counts.
+        """Compute the scale of the noise; of X only the number of columns counts.
 
         Parameters
         ----------
         X : array-like of shape (n_releases, n_features)
             Exact values.
         y : Ignored
-            Not used.
+            Not used, present for API consistency by convention.
 
         Returns
         -------
         self : object
-            The fitted mechanism. It holds nothing of the values.
+            Fitted estimator. It holds nothing of the values.
         """
         validate_params_of(self)
         X = validate_data(self, X, dtype=np.float64)
@@ -54,17 +58,21 @@ class NoiseMechanism(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC)
         Parameters
         ----------
         X : array-like of shape (n_releases, n_features)
-            Exact values, a released vector a row.
+            Exact values, one released vector per row.
 
         Returns
         -------
         X_private : ndarray of shape (n_releases, n_features)
-            Noisy values. Each call is a release of its own and costs its own epsilon.
+            Noisy values. Each call is a separate release and costs its epsilon again.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        rng = np.random.default_rng() if self._rng is None else self._rng
-        return self._limit(X) + self._noise(X.shape, rng)
+        X = self._limit(validate_data(self, X, dtype=np.float64, reset=False))
+        words = system_words if self._rng is None else seeded_words(self._rng)
+        noisy = self._steps > 0
+        released = X.copy()
+        noise = self._sample(self._steps[noisy], (len(X), int(noisy.sum())), words)
+        released[:, noisy] = add_on_grid(X[:, noisy], noise, self._exponents[noisy])
+        return released
 
     def _limit(self, X):
         """Bring values to where the claimed sensitivity holds."""
@@ -74,9 +82,10 @@ class NoiseMechanism(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC)
     def _calibrate(self, n_features):
         """Set the fitted amount of noise."""
 
+    @staticmethod
     @abstractmethod
-    def _noise(self, shape, rng):
-        """Draw noise."""
+    def _sample(scales, shape, words):
+        """Draw noise, in steps of the grid."""
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -5,7 +5,9 @@ from numbers import Real
 import numpy as np
 
 from ..utils._sklearn import Interval, StrOptions
-from ._gaussian import CALIBRATION, gaussian_sigma
+from ._exact_noise import discrete_normal
+from ._gaussian import CALIBRATION, count_scale, discrete_multiplier
+from ._grid import count_steps, find_exponents
 from ._mechanisms import DELTA, NoiseMechanism
 
 _NUMBER = Interval(Real, None, None, closed="neither")
@@ -121,12 +123,32 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
             if self.widths_.min() < 0:
                 raise ValueError(f"widths must be 0 or more; got {self.widths_.min()}.")
         else:
-            self.widths_ = self._bounds[1] - self._bounds[0]
-        unit = gaussian_sigma(self.epsilon, self.delta, method=self.calibration)
+            with np.errstate(over="ignore"):
+                self.widths_ = self._bounds[1] - self._bounds[0]
+        unit = discrete_multiplier(self.epsilon, self.delta, n_features, self.calibration)
+        noisy = self.widths_ > 0
+        self._exponents = np.zeros(n_features, dtype=int)
+        self._steps = np.zeros(n_features, dtype=np.int64)
+        self.sigma_ = np.zeros(n_features)
+        if not noisy.any():
+            return
+        widths = self.widths_[noisy]
+        exponents = find_exponents(
+            unit * self._allocate(widths, n_features), "The standard deviation of the noise"
+        )
+        # What a column can move by on its grid, which is rounded up.
+        steps = [count_steps(width, k) for width, k in zip(widths, exponents)]
+        sigma = unit * self._allocate(np.ldexp(np.array(steps, float), exponents), n_features)
+        self._exponents[noisy] = exponents
+        self._steps[noisy] = count_scale(np.ldexp(sigma, -exponents))
+        self.sigma_[noisy] = np.ldexp(self._steps[noisy].astype(np.float64), exponents)
+
+    def _allocate(self, widths, n_features):
+        """Standard deviations for a noise multiplier of 1."""
         if self.allocation == "proportional":
-            self.sigma_ = unit * np.sqrt(n_features) * self.widths_
-        else:
-            self.sigma_ = unit * np.sqrt(self.widths_ * self.widths_.sum())
+            return np.sqrt(n_features) * widths
+        # The square roots are taken apart, as the product can leave double precision.
+        return np.sqrt(widths) * np.sqrt(widths.sum())
 
     def _check_bounds(self, n_features):
         """The two ends of each column, or None when there are widths."""
@@ -148,8 +170,7 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
     def _limit(self, X):
         return X if self._bounds is None else np.clip(X, *self._bounds)
 
-    def _noise(self, shape, rng):
-        return self.sigma_ * rng.normal(size=shape)
+    _sample = staticmethod(discrete_normal)
 
 
 def _column_values(name, values, n_features):

@@ -1,7 +1,9 @@
 """How much noise mechanisms add, and whether it is enough."""
 
+import functools
 import pickle
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -18,8 +20,9 @@ from skmia.defenses import (
     NonSphericalGaussianMechanism,
     gaussian_sigma,
 )
+from skmia.defenses._gaussian import _concentrated_multiplier
 
-N = 200_000
+N = 100_000
 WIDTHS = np.array([0.2, 1.0, 5.0])
 
 
@@ -77,19 +80,24 @@ def mechanisms(epsilon=0.5, delta=0.02):
     ]
 
 
-def evidence(mechanism, shrink=1.0):
-    """Log-likelihood ratios, up to a constant, of N releases of each of two neighbours.
+@functools.cache
+def released(name):
+    """A fitted mechanism, and N releases of each of two neighbors, as far apart as can be."""
+    mechanism = clone(MECHANISMS[name]).set_params(random_state=0).fit(WIDTHS[None])
+    rows = WIDTHS, np.zeros_like(WIDTHS)
+    return mechanism, [(row, mechanism.transform(np.tile(row, (N, 1)))) for row in rows]
 
-    The two vectors are as far apart as neighbours can be. `shrink` multiplies the noise.
-    """
-    mechanism = clone(mechanism).set_params(random_state=0).fit(WIDTHS[None])
-    draws = []
-    for row in (WIDTHS, np.zeros_like(WIDTHS)):
-        noisy = mechanism.transform(np.tile(row, (N, 1)))
-        draws.append(row + shrink * (noisy - row))
+
+def evidence(mechanism, shrink=1.0):
+    """Log-likelihood ratios, up to a constant, of the releases; `shrink` multiplies the noise."""
+    mechanism, releases = released(repr(mechanism))
+    draws = [row + shrink * (noisy - row) for row, noisy in releases]
     if hasattr(mechanism, "scale_"):
         return [np.abs(x).sum(axis=1) - np.abs(x - WIDTHS).sum(axis=1) for x in draws]
     return [x @ (WIDTHS / mechanism.sigma_**2) for x in draws]
+
+
+MECHANISMS = {repr(mechanism): mechanism for mechanism, _ in mechanisms()}
 
 
 def divergence(evidence, epsilon):
@@ -139,6 +147,85 @@ def test_the_privacy_profile_of_laplace_noise():
     assert low <= -np.expm1((epsilon - 0.5) / 2) <= high
 
 
+def low_bits(values, exponent):
+    """How many values are not multiples of 2 ** exponent."""
+    scaled = np.ldexp(values, -exponent)
+    return int((scaled != np.rint(scaled)).sum())
+
+
+def proven_epsilon(count, other, n, delta, confidence):
+    """Lower limit of epsilon by an event that came so often on the one and on the other side."""
+    low = stats.beta.ppf(1 - confidence, count, n - count + 1) if count else 0.0
+    high = stats.beta.ppf(confidence, other + 1, n - other) if other < n else 1.0
+    return np.log(max(low - delta, 1e-300) / high)
+
+
+@pytest.mark.parametrize("values", [(0.0, 1.0), (0.0, 0.3), (3.0, 4.0), (2.0**20, 2.0**20 + 1)])
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        LaplaceMechanism(0.1),
+        GaussianMechanism(0.1),
+        NonSphericalGaussianMechanism(0.1, widths=1),
+        NonSphericalGaussianMechanism(0.1, widths=1, allocation="minimum_trace"),
+    ],
+    ids=str,
+)
+def test_low_bits_of_the_noise_tell_nothing(mechanism, values):
+    n, exponents = 20_000, range(-57, -43)
+    mechanism = clone(mechanism).fit([[0.0]])
+    draws = [mechanism.transform(np.full((n, 1), value))[:, 0] for value in values]
+    delta = getattr(mechanism, "delta", 0.0)
+    # All grids, both directions and both ends share an error of 5%.
+    confidence = 1 - 0.05 / (4 * len(exponents))
+    for exponent in exponents:
+        for one, other in (draws, draws[::-1]):
+            counts = low_bits(one, exponent), low_bits(other, exponent)
+            assert proven_epsilon(*counts, n, delta, confidence) <= mechanism.epsilon
+
+
+def test_the_test_of_low_bits_finds_floating_point_noise():
+    rng = np.random.default_rng(0)
+    draws = [value + rng.laplace(scale=10, size=20_000) for value in (0.0, 1.0)]
+    counts = [low_bits(values, -53) for values in draws]
+    assert proven_epsilon(*counts, 20_000, 0.0, 1 - 0.05 / 56) > 1
+
+
+@pytest.mark.parametrize("columns", [1, 7])
+def test_laplace_noise_keeps_its_epsilon_exactly_on_the_grid(columns):
+    mechanism = LaplaceMechanism(0.1, 3.0).fit(np.zeros((1, columns)))
+    grid = Fraction(2) ** int(mechanism._exponents[0])
+    # The largest change of a row in steps: the columns share the sensitivity, and each is rounded.
+    steps = int(Fraction(3) / grid) + columns
+    assert Fraction(steps, int(mechanism._steps[0])) <= Fraction(0.1)
+    assert mechanism.scale_ == pytest.approx(30.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("epsilon, delta", [(0.5, 1e-5), (50.0, 1e-5), (1e4, 1e-5), (1.0, 1e-28)])
+def test_discrete_normal_noise_is_not_less_than_the_normal_one_needs(epsilon, delta):
+    sigma = GaussianMechanism(epsilon, delta).fit([[0.0]]).sigma_
+    least = gaussian_sigma(epsilon, delta)
+    assert least <= sigma < 1.2 * least
+
+
+def test_the_concentrated_multiplier_is_private_by_the_exact_sum():
+    # delta of the discrete normal law by its definition, at a scale that can be summed.
+    scale, shift, epsilon = 64, 16, 1.0
+    y = np.arange(-20 * scale, 20 * scale + 1)
+    p = np.exp(-((y / scale) ** 2) / 2)
+    q = np.exp(-(((y - shift) / scale) ** 2) / 2)
+    delta = np.maximum(p / p.sum() - np.exp(epsilon) * q / q.sum(), 0).sum()
+    assert _concentrated_multiplier(epsilon, delta) >= scale / shift
+
+
+@pytest.mark.parametrize("x", [0.0, -0.75, 1e-300, 123456.789, -1e18, 1.7e308, -1e300])
+def test_a_value_far_beyond_its_grid_is_released_with_its_noise(x):
+    mechanism = LaplaceMechanism(1.0, 1e-3, random_state=0).fit([[0.0]])
+    released = mechanism.transform(np.full((50, 1), x))
+    assert np.isfinite(released).all()
+    assert np.abs(released - x).max() <= max(60 * mechanism.scale_, 1e-15 * abs(x))
+
+
 @pytest.mark.parametrize("mechanism, _", mechanisms())
 def test_noise_has_the_size_that_is_claimed(mechanism, _):
     mechanism = clone(mechanism).set_params(random_state=1).fit(WIDTHS[None])
@@ -173,6 +260,14 @@ def test_the_published_variance_is_the_classic_one():
     mechanism = NonSphericalGaussianMechanism(0.5, 1e-5, widths=WIDTHS, calibration="classic")
     wanted = 3 * WIDTHS**2 * 2 * np.log(5 / 4e-5) / 0.5**2
     np.testing.assert_allclose(mechanism.fit(WIDTHS[None]).sigma_ ** 2, wanted)
+
+
+@pytest.mark.parametrize("allocation", ["proportional", "minimum_trace"])
+def test_tiny_widths_get_their_noise(allocation):
+    mechanism = NonSphericalGaussianMechanism(widths=1e-200, allocation=allocation)
+    assert mechanism.fit([[0.0]]).sigma_[0] == pytest.approx(
+        1e-200 * gaussian_sigma(1.0, 1e-5), rel=1e-9
+    )
 
 
 def test_values_outside_the_bounds_are_moved_to_them():
@@ -230,6 +325,15 @@ def test_without_opacus_the_extra_is_named(monkeypatch):
         (NonSphericalGaussianMechanism(lower=0, upper=[1, 1, 1]), r"2 columns; got .*\(3,\)"),
         (NonSphericalGaussianMechanism(widths=[1, -1]), "widths must be 0 or more; got -1.0"),
         (NonSphericalGaussianMechanism(lower=0, upper=[1, np.inf]), "upper must be finite"),
+        (LaplaceMechanism(1e200, 1e-200), "sensitivity / epsilon must be between .* got 0"),
+        (LaplaceMechanism(1e5, 1e-320), "sensitivity / epsilon must be between .* got"),
+        (LaplaceMechanism(1e-200, 1e200), "sensitivity / epsilon must be between .* got inf"),
+        (GaussianMechanism(1e-5, 1e-5, 1e308), "standard deviation of the noise must be"),
+        (GaussianMechanism(1e4, 1e-5, 5e-324), "standard deviation of the noise must be"),
+        (GaussianMechanism(1e-300, 1e-300), "epsilon must be finite and at least 1e-09"),
+        (NonSphericalGaussianMechanism(widths=1e-320), "standard deviation of the noise must be"),
+        (NonSphericalGaussianMechanism(lower=-1.7e308, upper=1.7e308), "standard deviation"),
+        (LaplaceMechanism(1e-16), "too small for 2 columns"),
     ],
 )
 def test_settings_are_checked(mechanism, message):
@@ -241,6 +345,7 @@ def test_settings_are_checked(mechanism, message):
     "arguments, message",
     [
         ((0, 1e-5), "epsilon must be .*; got 0"),
+        ((1e-10, 1e-5), "epsilon must be .*at least 1e-09; got 1e-10"),
         ((1, 0), "delta must be .*; got 0"),
         ((1, 1e-5, np.inf), "sensitivity must be .*; got inf"),
         ((1, 1e-5, 1, "best"), "method must be 'exact' or 'classic'; got 'best'"),
