@@ -14,6 +14,7 @@ from .utils._containers import (
     is_tensor,
     pack,
     read_only,
+    refuse_masked,
     take_rows,
     unpack,
 )
@@ -66,6 +67,7 @@ def _check_one_type(y):
 def _as_labels(y, n_records):
     if is_tensor(y):
         y = y.detach().cpu().numpy()
+    refuse_masked(y, "y")
     y = _as_array(y)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y.ravel()
@@ -92,6 +94,7 @@ def _as_field(name, values, n_records):
         )
     if values is None:
         raise ValueError(f"Field {name!r} is None; leave it out instead.")
+    refuse_masked(values, f"Field {name!r}")
     if not (isinstance(values, Outputs) or is_tensor(values)):
         values = read_only(_as_array(values))
     if getattr(values, "ndim", 1) == 0 or len(values) != n_records:

@@ -4,6 +4,7 @@ from numbers import Real
 
 from ..base import BaseAttack
 from ..signals import Signal, get_signal
+from ..utils._sklearn import Interval
 from ..utils._validation import check_outputs_source
 
 
@@ -18,8 +19,10 @@ class ThresholdAttack(BaseAttack):
     signal : str or Signal, default="loss"
         Evidence to threshold, see :func:`skmia.signals.get_signal_names`.
     mean_train_loss : float, default=None
-        The victim's mean loss on its training records, in nats (classifier) or squared units of y
-        (regressor), where it is known. It is the threshold of Yeom et al. for ``signal="loss"``.
+        Mean loss of the victim on its training records, if it is known: a finite number, 0 or
+        more, in nats (classifier) or squared units of y (regressor). It becomes the threshold for
+        ``signal="loss"``, as Yeom et al. propose. If None, the threshold is the mean of the signal
+        over the records given to ``fit``.
 
     Attributes
     ----------
@@ -57,7 +60,7 @@ class ThresholdAttack(BaseAttack):
     _parameter_constraints = {
         **BaseAttack._parameter_constraints,
         "signal": [str, Signal],
-        "mean_train_loss": [Real, None],
+        "mean_train_loss": [Interval(Real, 0, None, closed="left"), None],
     }
 
     def __init__(self, victim=None, *, signal="loss", mean_train_loss=None):

@@ -4,9 +4,10 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy import special
-from sklearn.utils import check_array, check_random_state, gen_batches
+from sklearn.utils import check_random_state, gen_batches
 
 from ..base import BaseAttack
+from ..utils._matrix import check_matrix
 from ..utils._sklearn import Interval, StrOptions
 from ..utils._validation import check_outputs_source, query
 from ._bounds import SMALLEST, subexponential_loss_success_bound
@@ -272,7 +273,7 @@ class GaussianRegressionAttacker(BaseAttack):
         self.success_rate_error_ = float(shares.std(ddof=1) / np.sqrt(len(shares)) / 2)
 
     def _as_matrix(self, records):
-        return check_array(records.X, dtype=np.float64, input_name="X of the records")
+        return check_matrix(records.X, dtype=np.float64, input_name="X of the records")
 
     def _predict_truth(self, X):
         """Mean of the response of each row."""

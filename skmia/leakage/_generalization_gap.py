@@ -7,8 +7,9 @@ import pandas as pd
 from scipy import special
 from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from ..utils._matrix import validate_matrix
 from ..utils._sklearn import Interval, StrOptions, validate_params_of
 from ._bounds import (
     bounded_loss_success_bound,
@@ -191,7 +192,7 @@ class GeneralizationGapBound(BaseEstimator):
         """
         validate_params_of(self)
         self._check_settings()
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        X, y = validate_matrix(self, X, y, dtype=np.float64, ensure_min_samples=2)
         self.classes_ = np.unique(y)
         if len(self.classes_) != 2:
             raise ValueError(

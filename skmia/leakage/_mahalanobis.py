@@ -5,8 +5,9 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from ..utils._matrix import validate_matrix
 from ..utils._sklearn import Interval, StrOptions, validate_params_of
 from ._misspecified import MisspecifiedTarget
 from ._moments import (
@@ -187,7 +188,7 @@ class MahalanobisLeakage(BaseEstimator):
             The fitted estimator.
         """
         validate_params_of(self)
-        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        X = validate_matrix(self, X, dtype=np.float64, ensure_min_samples=2)
         mean, covariance = estimate_moments(X, self.covariance)
         n_samples = len(X) if self.n_samples is None else self.n_samples
         return self._set_moments(mean, covariance, n_samples)
@@ -202,7 +203,7 @@ class MahalanobisLeakage(BaseEstimator):
 
     def _check_rows(self, X):
         check_is_fitted(self)
-        return validate_data(self, X, dtype=np.float64, reset=False)
+        return validate_matrix(self, X, dtype=np.float64, reset=False)
 
     def _scores(self, X):
         """Leakage scores of the mean of all rows."""

@@ -7,9 +7,10 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..metrics import membership_advantage_score
+from ..utils._matrix import check_matrix, validate_matrix
 from ..utils._sklearn import Interval, validate_params_of
 from ._moments import (
     COVARIANCE_CONSTRAINT,
@@ -87,7 +88,7 @@ class BaseMeanAttack(BaseEstimator, ABC):
             The fitted attack.
         """
         validate_params_of(self)
-        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        X = validate_matrix(self, X, dtype=np.float64, ensure_min_samples=2)
         mean, covariance = estimate_moments(X, self.covariance)
         n_samples = len(X) if self.n_samples is None else self.n_samples
         return self._set_moments(mean, covariance, n_samples, X)
@@ -111,7 +112,7 @@ class BaseMeanAttack(BaseEstimator, ABC):
     def _choose_target(self, X):
         if self.target is None:
             return X[np.argmax(squared_distances(X, self._moments))].copy()
-        target = check_array(self.target, dtype=np.float64, ensure_2d=False, input_name="target")
+        target = check_matrix(self.target, dtype=np.float64, ensure_2d=False, input_name="target")
         if target.shape != self._moments.mean.shape:
             raise ValueError(
                 f"target must be one row of {len(self._moments.mean)} features; "
@@ -148,7 +149,7 @@ class BaseMeanAttack(BaseEstimator, ABC):
             Higher = more likely a member.
         """
         check_is_fitted(self)
-        return self._score(validate_data(self, X, dtype=np.float64, reset=False))
+        return self._score(validate_matrix(self, X, dtype=np.float64, reset=False))
 
     def decision_function(self, X):
         """Evidence above the threshold, ``score_samples(X) - offset_``.

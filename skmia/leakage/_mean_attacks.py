@@ -4,8 +4,9 @@ from numbers import Integral
 
 import numpy as np
 from scipy.stats import ncx2
-from sklearn.utils import check_array, check_random_state, gen_batches
+from sklearn.utils import check_random_state, gen_batches
 
+from ..utils._matrix import check_matrix
 from ..utils._sklearn import Interval, StrOptions
 from ._mean_attack_base import BaseMeanAttack
 from ._noncentral import ncx2_logcdf
@@ -247,7 +248,7 @@ class MeanScalarProductAttack(BaseMeanAttack):
 
     def _choose_reference(self, X):
         if not isinstance(self.reference, str):
-            reference = check_array(
+            reference = check_matrix(
                 self.reference, dtype=np.float64, ensure_2d=False, input_name="reference"
             )
             if reference.shape != self.target_.shape:

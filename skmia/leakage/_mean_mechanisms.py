@@ -6,8 +6,9 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, gen_batches
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from ..utils._matrix import validate_matrix
 from ..utils._sklearn import Interval, validate_params_of
 from ._moments import check_noise_scale
 
@@ -36,7 +37,7 @@ class _MeanMechanism(BaseEstimator, ABC):
             The fitted mechanism.
         """
         validate_params_of(self)
-        X = validate_data(self, X, dtype=np.float64)
+        X = validate_matrix(self, X, dtype=np.float64)
         self.n_samples_fit_ = len(X)
         self._fit(X)
         return self

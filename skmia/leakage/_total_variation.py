@@ -3,8 +3,10 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 
+from ..utils._containers import refuse_masked
+from ..utils._matrix import check_matrix
 from ._witness import GridKernelWitness, PluginWitness, SampledKernelWitness
 
 
@@ -12,9 +14,10 @@ def _join(members, nonmembers, dtype):
     """Both samples as one matrix, and which rows are members."""
     sides = []
     for values, name in ((members, "members"), (nonmembers, "nonmembers")):
-        values = np.asarray(values)
-        values = values.reshape(-1, 1) if values.ndim == 1 else values
-        sides.append(check_array(values, dtype=dtype, input_name=name))
+        refuse_masked(values, name)
+        if np.ndim(values) == 1:
+            values = np.reshape(values, (-1, 1))
+        sides.append(check_matrix(values, dtype=dtype, input_name=name))
     if sides[0].shape[1] != sides[1].shape[1]:
         raise ValueError(
             "members and nonmembers must have the same features; got "

@@ -6,17 +6,14 @@ from numbers import Integral, Real
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import (
-    assert_all_finite,
-    check_array,
-    check_consistent_length,
-    check_random_state,
-)
+from sklearn.utils import assert_all_finite, check_consistent_length, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ..metrics import membership_advantage_score
 from ..shadow._sampling import draw_halves
+from ..utils._containers import refuse_masked
+from ..utils._matrix import check_matrix, validate_matrix
 from ..utils._sklearn import HasMethods, Interval, StrOptions, validate_params_of
 from ._columns import take_column
 from ._confidence import summarise_null, threshold_interval, witness_bound
@@ -306,6 +303,7 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
         return describe_worst_case(self)
 
     def _check_membership(self, X, y):
+        refuse_masked(y, "y")
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y")
         check_consistent_length(X, y)
@@ -324,10 +322,10 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
     def _split_group_column(self, X, reset):
         """The features as a matrix of floats, and the group of each row or None."""
         if self.group_column is None:
-            return validate_data(self, X, reset=reset, dtype=np.float64), None
-        validate_data(self, X, reset=reset, skip_check_array=True)
+            return validate_matrix(self, X, reset=reset, dtype=np.float64), None
+        validate_matrix(self, X, reset=reset, skip_check_array=True)
         X, groups = take_column(X, self.group_column, "group_column")
-        return check_array(X, dtype=np.float64), groups
+        return check_matrix(X, dtype=np.float64), groups
 
     def _make_witness(self, n_features):
         names = ("estimator", "n_neighbors", "cv", "n_jobs")

@@ -10,9 +10,14 @@ RATE_TOLERANCE = 1e-12
 
 
 def _as_vector(values, name):
-    array = np.asarray(values)
-    if array.dtype.kind == "O":
-        array = np.asarray(array.tolist())
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind == "O":
+            array = np.asarray(array.tolist())
+    except ValueError:  # entries of different shapes
+        raise ValueError(
+            f"{name} must hold one value for each record; some entries hold several."
+        ) from None
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional; got an array of shape {array.shape}.")
     return array

@@ -376,7 +376,10 @@ def precision_at_prior(tpr, fpr, prior):
     """
     rates = []
     for name, value in (("tpr", tpr), ("fpr", fpr), ("prior", prior)):
-        rate = np.asarray(value, dtype=np.float64)
+        rate = np.asarray(value)
+        if rate.dtype.kind not in "biuf":
+            raise ValueError(f"{name} must be a number or an array of numbers; got {value!r}.")
+        rate = rate.astype(np.float64)
         outside = rate[~((rate >= 0) & (rate <= 1))]
         if outside.size:
             raise ValueError(

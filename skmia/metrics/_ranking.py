@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import friedmanchisquare, rankdata
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import ResolutionWarning
+from ..utils._matrix import validate_matrix
 from ..utils._sklearn import Interval, StrOptions, validate_params_of
 
 _CORRECTIONS = {
@@ -152,7 +153,7 @@ class RankingTest(BaseEstimator):
         self : RankingTest
         """
         validate_params_of(self)
-        values = validate_data(
+        values = validate_matrix(
             self, X, dtype=np.float64, ensure_min_samples=2, ensure_min_features=2
         )
         self.n_scenarios_, n_methods = values.shape

@@ -139,15 +139,29 @@ class _BestBelowLeakage:
 
     def __call__(self, cv_results):
         utility, leakage = (
-            np.asarray(cv_results[f"mean_test_{name}"]) for name in (self.utility, self.leakage)
+            self._read(cv_results, parameter) for parameter in ("utility", "leakage")
         )
-        allowed = -leakage <= self.max_leakage
+        allowed = (-leakage <= self.max_leakage) & ~np.isnan(utility)
         if not allowed.any():
             raise ValueError(
                 f"No candidate leaks at most {self.max_leakage}; the smallest leakage is "
-                f"{np.min(-leakage):.3g}."
+                f"{np.nanmin(-leakage):.3g}."
             )
         return int(np.argmax(np.where(allowed, utility, -np.inf)))
+
+    def _read(self, cv_results, parameter):
+        """Mean over the folds of the scorer that a parameter names."""
+        name = getattr(self, parameter)
+        if f"mean_test_{name}" not in cv_results:
+            columns = [key for key in cv_results if key.startswith("mean_test_")]
+            names = [repr(key.removeprefix("mean_test_")) for key in columns]
+            have = "one scorer without a name" if names == ["'score'"] else ", ".join(names)
+            raise ValueError(
+                f"best_below_leakage has {parameter}={name!r}, which must be a name in the "
+                f"`scoring` of the search; got {have}. Set {parameter}, or give the search "
+                f"`scoring` as a dict with this name."
+            )
+        return np.asarray(cv_results[f"mean_test_{name}"])
 
 
 def best_below_leakage(max_leakage, *, utility="accuracy", leakage="leakage"):
@@ -173,7 +187,8 @@ def best_below_leakage(max_leakage, *, utility="accuracy", leakage="leakage"):
     Raises
     ------
     ValueError
-        When it is called and every candidate leaks more.
+        When it is called, if every candidate leaks more or the search has no scorer of one of the
+        two names.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from ._evidence import ScaledLogit
 from ._lookup import PoolLookup, augmented
 from ._sampling import draw_halves, find_strata, find_units, join_copies
 from ._seeding import refuse_trained_module
-from ._worker import PoolData, PoolSettings, warn_once
+from ._worker import PoolData, PoolSettings, check_temperatures, warn_once
 
 
 class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
@@ -297,11 +297,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
                 "n_estimators must be even, as shadow models come in complementary pairs "
                 f"(paired=False draws each by itself); got {self.n_estimators}."
             )
-        positive = [isinstance(one, Real) and one > 0 for one in self.temperatures]
-        if not positive or not all(positive):
-            raise ValueError(
-                f"temperatures must be one or more positive numbers; got {self.temperatures!r}."
-            )
+        check_temperatures(self.temperatures)
 
     def _find_checkpoint(self):
         if self.checkpoint is not None:

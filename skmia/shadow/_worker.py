@@ -2,6 +2,7 @@
 
 import warnings
 from collections import Counter
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +35,17 @@ class PoolSettings(NamedTuple):
     temperatures: tuple
     resolution: object  # "auto" or float
     store: str
+
+
+def check_temperatures(temperatures):
+    """Check that temperatures are different positive numbers, one or more."""
+    numbers = [isinstance(one, Real) and not isinstance(one, bool) for one in temperatures]
+    if not (numbers and all(numbers) and all(0 < one < np.inf for one in temperatures)):
+        raise ValueError(
+            f"temperatures must be one or more positive numbers; got {temperatures!r}."
+        )
+    if len({float(one) for one in temperatures}) < len(temperatures):
+        raise ValueError(f"temperatures must be different numbers; got {temperatures!r}.")
 
 
 class ShadowResult(NamedTuple):

@@ -66,6 +66,22 @@ def read_only(rows):
     return view
 
 
+def refuse_masked(values, name):
+    """Refuse a masked array that hides values, because what is hidden would be read all the same.
+
+    Raises
+    ------
+    ValueError
+        If a value is masked.
+    """
+    n_hidden = np.ma.count_masked(values) if isinstance(values, np.ma.MaskedArray) else 0
+    if n_hidden:
+        raise ValueError(
+            f"{name} is a masked array that hides {n_hidden} of {values.size} values; fill them "
+            "(numpy.ma.MaskedArray.filled) or drop their rows."
+        )
+
+
 def as_rows(X):
     """Turn X into one of the supported containers of rows without copying it.
 
@@ -73,7 +89,10 @@ def as_rows(X):
     ------
     TypeError
         When X is no container of rows.
+    ValueError
+        If X is a masked array that hides values.
     """
+    refuse_masked(X, "X")
     if is_frame(X) or is_tensor(X):
         rows = X
     elif sparse.issparse(X):

@@ -1,12 +1,15 @@
 """The one place that imports private parts of scikit-learn."""
 
+from numbers import Number
+
+import numpy as np
+from sklearn.utils import _param_validation
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
     InvalidParameterError,
     Options,
     StrOptions,
-    validate_parameter_constraints,
 )
 
 __all__ = [
@@ -15,8 +18,47 @@ __all__ = [
     "InvalidParameterError",
     "Options",
     "StrOptions",
+    "validate_parameter_constraints",
     "validate_params_of",
 ]
+
+
+def _is_numeric(constraint):
+    is_type = isinstance(constraint, type) and issubclass(constraint, Number)
+    return is_type or isinstance(constraint, Interval)
+
+
+def validate_parameter_constraints(constraints, params, caller_name):
+    """Check parameters against constraints; a boolean does not count as a number.
+
+    Parameters
+    ----------
+    constraints : dict
+        Constraints of each parameter, as scikit-learn writes them.
+    params : dict
+        Values of the parameters.
+    caller_name : str
+        Estimator or function, for messages.
+
+    Raises
+    ------
+    InvalidParameterError
+        Names the parameter, the allowed values and the value that was got.
+    """
+    _param_validation.validate_parameter_constraints(constraints, params, caller_name)
+    for name, value in params.items():
+        allowed = constraints.get(name, "no_validation")
+        if not isinstance(value, bool | np.bool_) or isinstance(allowed, str):
+            continue
+        others = [one for one in allowed if not _is_numeric(one)]
+        if len(others) == len(allowed):
+            continue
+        # Python takes True for the number 1, which nobody means who writes True.
+        if not any(_param_validation.make_constraint(one).is_satisfied_by(value) for one in others):
+            raise InvalidParameterError(
+                f"The {name!r} parameter of {caller_name} must not be a boolean. Got {value!r} "
+                "instead."
+            )
 
 
 def validate_params_of(estimator):

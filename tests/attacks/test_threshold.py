@@ -73,6 +73,12 @@ def test_mean_training_loss_of_a_regressor_is_a_squared_error():
     np.testing.assert_array_equal(guesses, squared <= squared.mean())
 
 
+@pytest.mark.parametrize("loss", [np.nan, np.inf, -1.0, True])
+def test_mean_training_loss_is_a_finite_number(audit, loss):
+    with pytest.raises(ValueError, match="The 'mean_train_loss' parameter of ThresholdAttack must"):
+        ThresholdAttack(audit[0], mean_train_loss=loss).fit(audit[1])
+
+
 def test_mean_training_loss_goes_with_the_loss(audit):
     with pytest.raises(ValueError, match="threshold of the signal 'loss'; the signal is 'entropy'"):
         ThresholdAttack(audit[0], signal="entropy", mean_train_loss=0.1).fit(audit[1])

@@ -83,6 +83,24 @@ def test_a_search_weighs_leakage_against_accuracy():
         search.set_params(refit=best_below_leakage(-1)).fit(X, Y)
 
 
+@pytest.mark.parametrize(
+    "results, message",
+    [
+        (["score"], "utility='accuracy', .* got one scorer without a name"),
+        (["auc", "leakage"], "utility='accuracy', .* got 'auc', 'leakage'"),
+        (["accuracy", "privacy"], "leakage='leakage', .* got 'accuracy', 'privacy'"),
+    ],
+)
+def test_scorers_of_other_names_are_named(results, message):
+    with pytest.raises(ValueError, match=message):
+        best_below_leakage(0.1)({f"mean_test_{name}": [0.0, -0.1] for name in results})
+
+
+def test_a_candidate_that_failed_is_not_chosen():
+    results = {"mean_test_accuracy": [np.nan, 0.7, 0.6], "mean_test_leakage": [-0.1, -0.1, np.nan]}
+    assert best_below_leakage(0.2)(results) == 1
+
+
 def test_it_can_be_sent_to_workers():
     scorer = pickle.loads(pickle.dumps(make_leakage_scorer(RECORDS)))
     alone = cross_validate(TREE, X, Y, cv=FOLDS, scoring=scorer)["test_score"]

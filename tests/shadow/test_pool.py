@@ -569,6 +569,20 @@ def mirrored(records):
     return [Records(-records.X, records.y), Records(2 * records.X, records.y)]
 
 
+@pytest.mark.parametrize(
+    "params, message",
+    [
+        ({"temperatures": (True,)}, "one or more positive numbers"),
+        ({"temperatures": (1.0, np.inf)}, "one or more positive numbers"),
+        ({"temperatures": (1, 1.0)}, "different numbers"),
+        ({"n_jobs": True}, "'n_jobs' parameter of ShadowPool must not be a boolean"),
+    ],
+)
+def test_booleans_are_not_numbers_and_temperatures_differ(records, params, message):
+    with pytest.raises(ValueError, match=message):
+        fit_pool(LogisticRegression(), records, **params)
+
+
 def test_every_augmentation_is_a_query(records):
     pool = fit_pool(LogisticRegression(), records, augment=mirrored)
     assert pool.signals_.shape == (2, 3, 4, 60)

@@ -1,0 +1,78 @@
+"""What is said of an ordinary X that holds something else than numbers."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skmia import Records
+from skmia.leakage import (
+    EmpiricalMean,
+    GeneralizationGapBound,
+    MahalanobisLeakage,
+    MeanLikelihoodRatioAttack,
+    WorstCaseVulnerability,
+    total_variation_kde,
+)
+from skmia.metrics import RankingTest, membership_roc_curve, precision_at_prior
+
+MEMBERSHIP = np.arange(6) % 2
+FITS = {
+    "MahalanobisLeakage": lambda X: MahalanobisLeakage().fit(X),
+    "MeanLikelihoodRatioAttack": lambda X: MeanLikelihoodRatioAttack().fit(X),
+    "EmpiricalMean": lambda X: EmpiricalMean().fit(X),
+    "GeneralizationGapBound": lambda X: GeneralizationGapBound().fit(X, MEMBERSHIP),
+    "WorstCaseVulnerability": lambda X: WorstCaseVulnerability().fit(X, MEMBERSHIP),
+    "RankingTest": lambda X: RankingTest().fit(X),
+}
+NUMBERS = np.arange(12.0).reshape(6, 2)
+
+
+@pytest.fixture(params=FITS)
+def fit(request):
+    return FITS[request.param]
+
+
+def test_text_is_named_by_its_column(fit):
+    frame = pd.DataFrame({"age": NUMBERS[:, 0], "city": ["1", "Bern", "2", "Basel", "3", "4"]})
+    with pytest.raises(ValueError, match=r"X must hold numbers; got 'Bern' in column 'city'"):
+        fit(frame)
+    with pytest.raises(ValueError, match=r"X must hold numbers; got 'Bern' in column 1"):
+        fit(frame.to_numpy())
+
+
+def test_columns_of_one_name_are_refused(fit):
+    with pytest.raises(ValueError, match="X has more than one column 'a'"):
+        fit(pd.DataFrame(NUMBERS, columns=["a", "a"]))
+
+
+def test_hidden_values_are_not_read(fit):
+    hidden = np.ma.masked_greater(NUMBERS, 10)
+    with pytest.raises(ValueError, match="X is a masked array that hides 1 of 12 values"):
+        fit(hidden)
+
+
+def test_samples_of_a_total_variation_are_named():
+    with pytest.raises(ValueError, match=r"nonmembers must hold numbers; got 'b'"):
+        total_variation_kde([1.0, 2.0], ["1", "b"])
+    with pytest.raises(ValueError, match="members is a masked array"):
+        total_variation_kde(np.ma.masked_less([1.0, 2.0], 2), [1.0, 2.0])
+
+
+def test_records_hide_nothing():
+    hidden = np.ma.masked_array([0, 1, 1], [True, False, False])
+    with pytest.raises(ValueError, match="X is a masked array that hides 2 of 12 values"):
+        Records(np.ma.masked_greater(NUMBERS, 9), MEMBERSHIP)
+    with pytest.raises(ValueError, match="y is a masked array that hides 1 of 3 values"):
+        Records(np.eye(3), hidden)
+    with pytest.raises(ValueError, match="Field 'group' is a masked array"):
+        Records(np.eye(3), group=hidden)
+    nothing_hidden = Records(np.ma.masked_array(np.eye(3)), np.ma.masked_array([0, 1, 1]))
+    assert type(nothing_hidden.X) is type(nothing_hidden.y) is np.ndarray
+
+
+def test_metrics_name_what_is_not_a_number():
+    with pytest.raises(ValueError, match="tpr must be a number or an array of numbers; got 'half'"):
+        precision_at_prior("half", 0.1, 0.1)
+    pair = np.array([1, (0, 1), 0], dtype=object)
+    with pytest.raises(ValueError, match="y_true must hold one value for each record"):
+        membership_roc_curve(pair, [1, 2, 3])
