@@ -13,6 +13,7 @@ from tqdm import tqdm
 
 from .._records import Records
 from ..shadow._backends import use_one_job
+from ..shadow._sampling import find_units
 from ..shadow._seeding import refuse_trained_module
 from ..shadow._together import find_joint_backend, make_pool_job
 from ..shadow._worker import warn_once
@@ -85,7 +86,8 @@ def membership_game(
         :class:`~skmia.ShadowPool` in its parameters is fitted on the reference records of each
         round; a frozen one is left alone.
     X : Records of n records, or array-like of shape (n, ...)
-        The population; records with one value of a field ``group_by`` stay on one side.
+        The population. Equal records, and records with one value of a field ``group_by``, are
+        assigned to the same set, as in a :class:`~skmia.ShadowPool`.
     y : array-like of shape (n,), default=None
         Task labels, where X holds features.
     groups : str or array-like of shape (n,), default=None
@@ -214,8 +216,9 @@ def _read_groups(groups, records):
 
 
 def _find_units(records):
-    group_by = records.fields.get("group_by")
-    return None if group_by is None else number_groups(group_by, len(records))[1]
+    """Unit of each record, or None where every record is a unit of its own."""
+    units = find_units(records.fingerprint, records.fields.get("group_by"))
+    return None if units.max() + 1 == len(records) else units
 
 
 def _read_sizes(train_size, test_size, reference_size, n_records):

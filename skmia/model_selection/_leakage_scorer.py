@@ -9,6 +9,7 @@ from .._records import Records
 from ..attacks import ThresholdAttack
 from ..metrics import membership_advantage_score
 from ..shadow import ShadowPool
+from ..utils._groups import number_groups
 from ..utils._validation import check_records
 
 
@@ -55,12 +56,22 @@ class LeakageScorer:
                 f"{(~known).sum()} of the {len(known)} rows that are scored are not among the "
                 "records of make_leakage_scorer; give it the X and y of the search."
             )
-        membership = ~np.isin(self.records.fingerprint, tested.fingerprint)
-        if not membership.any():
+        content, n_copies = np.unique(self.records.fingerprint, return_counts=True)
+        place = np.searchsorted(content, tested.fingerprint)
+        n_tested = np.bincount(place, minlength=len(content))
+        # A model that was trained on one of several equal records was trained on all of them.
+        trained = (n_tested < n_copies)[np.searchsorted(content, self.records.fingerprint)]
+        if not trained.any():
             raise ValueError(
                 "All records of make_leakage_scorer are in the test fold; there are no members."
             )
-        return membership.astype(int)
+        if trained.all():
+            raise ValueError(
+                "Every record of the test fold equals one of the training fold; there are no "
+                "non-members."
+            )
+        _check_people(self.records, np.isin(self.records.fingerprint, tested.fingerprint), trained)
+        return trained.astype(int)
 
     def _prepare(self, estimator):
         attack = clone(self.attack).set_params(victim=FrozenEstimator(estimator))
@@ -74,6 +85,22 @@ class LeakageScorer:
         return f"make_leakage_scorer({self.records!r}, attack={self.attack!r}, metric={metric})"
 
 
+def _check_people(records, tested, trained):
+    """Refuse people of whom some records are in the training fold alone, others in the test fold.
+
+    Copies that are in both folds say nothing about the person.
+    """
+    if "group_by" not in records.fields:
+        return
+    names, person = number_groups(records["group_by"], len(records))
+    divided = np.intersect1d(person[trained & ~tested], person[tested & ~trained])
+    if len(divided):
+        raise ValueError(
+            f"The folds divide the records of {len(divided)} values of group_by, first of "
+            f"{str(names[divided[0]])!r}; use folds that keep them together, such as GroupKFold."
+        )
+
+
 def make_leakage_scorer(records, *, attack=None, metric="advantage"):
     """Make a scorer of the leakage of models, for a search or a cross-validation.
 
@@ -81,6 +108,10 @@ def make_leakage_scorer(records, *, attack=None, metric="advantage"):
     called with the test fold, recognises its records, and takes all others for members. So the
     folds must divide the records between them (``KFold``, ``StratifiedKFold``); training scores
     mean nothing.
+
+    A record of the test fold that equals one of the training fold counts as a member, since the
+    model was trained on its content. Records with a field ``group_by`` need folds that keep the
+    records of each value together, such as :class:`~sklearn.model_selection.GroupKFold`.
 
     As of all scorers a higher value is a better one: it is *minus* the leakage.
 

@@ -43,10 +43,13 @@ class _Game(NamedTuple):
 
 
 class _FromRows:
-    """Draws rows of a table without replacement, first those of the reference set."""
+    """Draws rows of a table without replacement, first those of the reference set.
 
-    def __init__(self, X, kept_out):
-        self.X, self._rows = X, np.delete(np.arange(len(X)), kept_out)
+    A data set with a copy of the target holds the target, so no copy of it is drawn.
+    """
+
+    def __init__(self, X, target):
+        self.X, self._rows = X, np.flatnonzero((X != target).any(axis=1))
 
     def split(self, n_reference, rng):
         """Set reference rows aside, which no data set holds."""
@@ -119,7 +122,8 @@ def per_datum_game(
         ``target`` is set, and ``n_samples`` where that is None, and it is fitted on reference rows.
         An attack that is fitted already goes into a :class:`~sklearn.frozen.FrozenEstimator`.
     target : int or array-like of shape (n_features,)
-        The record in question: a row of X, which then is in no other part, or any other.
+        The record in question: the index of a row of X, or a record of its own. Rows of X that
+        equal the target are never drawn.
     X : array-like of shape (n_rows, n_features) or callable
         The population, from which rows are drawn without replacement in each round; or a function
         of a number n and a numpy Generator that returns n fresh rows.
@@ -226,10 +230,10 @@ def _read_population(X, target):
             raise ValueError(
                 f"target must be a row of {X.shape[1]} features, as X has; got {len(target)}."
             )
-        return _FromRows(X, []), target
+        return _FromRows(X, target), target
     if not 0 <= target < len(X):
         raise ValueError(f"target must be the number of one of {len(X)} rows of X; got {target}.")
-    return _FromRows(X, [target]), X[target]
+    return _FromRows(X, X[target]), X[target]
 
 
 def _check_vector(target):

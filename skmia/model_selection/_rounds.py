@@ -97,7 +97,7 @@ def _draw_sides(n_records, units, sizes, rng):
         if not len(side):
             raise ValueError(
                 f"{name}_size leaves no record on that side; there are {n_records} records"
-                f"{'' if units is None else f' in {units.max() + 1} units of group_by'}."
+                f"{'' if units is None else f', {units.max() + 1} sets of which stay together'}."
             )
     return sides
 

@@ -54,6 +54,18 @@ def test_the_adaptive_attack_is_that_of_the_pool():
         assert row["label_advantage"] == right[inside].mean() - right[~inside].mean()
 
 
+def test_copies_and_people_are_on_one_side():
+    # A tree that had a copy of each test record would be right about all of them.
+    records = RECORDS[np.repeat(np.arange(400), 2)]
+    rows = records.X + np.tile([[0.0], [1e-6]], (400, 64))
+    people = Records(rows, records.y, group_by=np.repeat(np.arange(400), 2))
+    tree = {"tree": DecisionTreeClassifier()}
+    for one in (RECORDS[:400], records, people):
+        targets = evaluate_defense(tree, one, **SETTINGS).targets
+        assert (targets["train_accuracy"] == 1).all()
+        assert targets["test_accuracy"].max() < 0.9
+
+
 def test_a_smaller_tree_leaks_less(evaluation):
     frame = evaluation.to_frame()
     assert frame.loc["small tree", "advantage"] < frame.loc["tree", "advantage"]

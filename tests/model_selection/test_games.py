@@ -189,6 +189,30 @@ def test_records_of_one_person_stay_on_one_side():
         assert all(0 <= wanted - len(side) < 7 for wanted, side in zip((120, 120, 60), sides))
 
 
+def test_equal_records_stay_on_one_side():
+    records = make_population(n=150)
+    twice = records[np.repeat(np.arange(150), 2)]
+    game = membership_game(
+        Rememberer(), Recorder(), twice, n_rounds=5, return_estimator=True, random_state=0
+    )
+    for i in range(5):
+        _, *sides = sides_of(game, i)
+        train, test, reference = map(set, sides)
+        assert not (train & test or train & reference or test & reference)
+
+
+def test_copies_do_not_hide_the_leak():
+    records = make_population()
+    twice = records[np.repeat(np.arange(300), 2)]
+    truth = 0.5 * (records.X[:, 2] == 0).mean()
+    # A remembered record brings its copy with it, and either of two copies may be remembered.
+    truth_twice = 0.75 * (records.X[:, 2] == 0).mean()
+    for population, expected in ((records, truth), (twice, truth_twice)):
+        game = membership_game(Rememberer(0.5), RIGHT, population, n_rounds=100, random_state=0)
+        v = game["vulnerability"]
+        assert v.mean() == pytest.approx(expected, abs=4 * v.std(ddof=1) / 10)
+
+
 def test_every_record_is_a_member_equally_often():
     game = membership_game(
         Rememberer(),
@@ -429,5 +453,5 @@ def test_what_cannot_be_played_is_refused(changes, error, message):
 
 def test_few_people_with_many_records_cannot_fill_three_sides():
     records = make_population(group_by=np.arange(300) // 150)
-    with pytest.raises(ValueError, match="leaves no record .* in 2 units of group_by"):
+    with pytest.raises(ValueError, match="leaves no record .*, 2 sets of which stay together"):
         membership_game(Rememberer(), RIGHT, records, n_rounds=1)

@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import GridSearchCV, KFold, cross_validate
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_validate
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool
@@ -114,6 +114,36 @@ def test_other_rows_are_refused():
         make_leakage_scorer(RECORDS)(victim, X / 16, Y)
     with pytest.raises(ValueError, match="there are no members"):
         make_leakage_scorer(RECORDS)(victim, X, Y)
+
+
+def test_record_with_a_copy_in_the_training_fold_is_a_member():
+    first = np.arange(0, 600, 2)
+    records = Records(np.repeat(X[first], 2, axis=0), np.repeat(Y[first], 2))
+    test = np.r_[0:200, 200:300:2]  # of 100 records both copies, of 50 records one
+    train = np.setdiff1d(np.arange(600), test)
+    victim = clone(TREE).fit(records.X[train], records.y[train])
+    leakage = -make_leakage_scorer(records)(victim, records.X[test], records.y[test])
+    membership = (np.arange(600) >= 200).astype(int)
+    attack = ThresholdAttack(FrozenEstimator(victim)).fit(records)
+    assert leakage == pytest.approx(attack.score(records, membership))
+
+
+def test_fold_of_nothing_but_copies_is_refused():
+    twice = Records(np.repeat(X, 2, axis=0), np.repeat(Y, 2))
+    victim = clone(TREE).fit(X, Y)
+    with pytest.raises(ValueError, match="Every record of the test fold equals one of the train"):
+        make_leakage_scorer(twice)(victim, X, Y)
+
+
+def test_people_in_both_folds_are_refused():
+    person = np.arange(600) // 3
+    scorer = make_leakage_scorer(RECORDS.with_fields(group_by=person))
+    victim = clone(TREE).fit(X[301:], Y[301:])
+    with pytest.raises(ValueError, match="divide the records of 1 values of group_by, first of"):
+        scorer(victim, X[:301], Y[:301])
+    folds = GroupKFold(4).split(X, Y, person)
+    together = cross_validate(TREE, X, Y, cv=folds, scoring=scorer, error_score="raise")
+    assert (together["test_score"] < 0).all()
 
 
 def test_settings_are_checked():

@@ -245,7 +245,7 @@ def test_the_numbers_are_the_same_for_every_n_jobs():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"X": np.zeros((30, 2))}, "ask for 1000 [+] 10 rows; 30 can be drawn"),
+        ({"X": np.ones((30, 2))}, "ask for 1000 [+] 10 rows; 30 can be drawn"),
         ({"X": np.zeros((2000, 3))}, "target must be a row of 3 features, as X has; got 2"),
         ({"X": np.zeros((2000, 2)), "target": 2000}, "number of one of 2000 rows of X; got 2000"),
         ({"target": 3}, "target is the number of a row, but X is a function"),
@@ -268,3 +268,17 @@ def test_what_cannot_be_played_is_refused(changes, message):
     }
     with pytest.raises(ValueError, match=message):
         per_datum_game(**arguments)
+
+
+@pytest.mark.parametrize("as_row", [True, False])
+def test_copies_of_the_target_are_in_no_data_set(as_row):
+    # Half of the rows equal the target; a data set of 5 others never holds it by chance.
+    X = np.zeros((40, 2))
+    X[::2] = 1.0
+    target = 0 if as_row else [1.0, 1.0]
+    game = per_datum_game(
+        FirstColumn(), Identity(), target, X, n_samples=5, reference_size=5, n_rounds=20
+    )
+    assert (game["scores_in"] == 1).all() and (game["scores_out"] == 0).all()
+    with pytest.raises(ValueError, match="16 \\+ 5 rows; 20 can be drawn"):
+        per_datum_game(FirstColumn(), Identity(), target, X, n_samples=5, reference_size=16)
