@@ -42,6 +42,7 @@ _CONSTRAINTS = {
     "verbose": ["verbose"],
     "random_state": ["random_state"],
     "return_estimator": ["boolean"],
+    "return_guesses": ["boolean"],
 }
 
 # Blocks of rounds, each played by one worker, whose models are trained together: their number is a
@@ -68,6 +69,7 @@ def membership_game(
     verbose=0,
     random_state=None,
     return_estimator=False,
+    return_guesses=False,
 ):
     """Play the membership game: what a way of training gives away on average.
 
@@ -106,6 +108,8 @@ def membership_game(
         Determines the splits and the seeds of every victim and attack.
     return_estimator : bool, default=False
         Whether to return the victims and attacks of all rounds.
+    return_guesses : bool, default=False
+        Whether to return the guess about each record in each round.
 
     Returns
     -------
@@ -132,6 +136,10 @@ def membership_game(
 
         With ``return_estimator=True``, lists of the fitted ``estimator`` and ``attack`` of each
         round.
+
+        With ``return_guesses=True``, arrays of shape (n_rounds, n) and dtype int8: ``guesses`` is 1
+        if the attack flags the record as a member and 0 if not, ``membership`` is 1 for training
+        records and 0 for test records. Both are -1 for all other records of the round.
 
     Raises
     ------
@@ -185,10 +193,11 @@ def membership_game(
     sizes = _read_sizes(train_size, test_size, reference_size, len(records))
     rounds = draw_rounds(len(records), _find_units(records), sizes, _spawn(random_state, n_rounds))
     estimator, attack = _check_players(estimator, attack, effective_n_jobs(n_jobs) > 1)
-    game = Game(estimator, attack, records, group, len(names), None, None, return_estimator)
+    kept = {"keep_models": return_estimator, "keep_guesses": return_guesses}
+    game = Game(estimator, attack, records, group, len(names), **kept)
     game = _with_backends(game, rounds[:2])
     outcomes = _play_all(game, rounds, n_jobs, verbose)
-    return _assemble(outcomes, None if groups is None else names, return_estimator)
+    return _assemble(outcomes, None if groups is None else names)
 
 
 def _spawn(random_state, n_rounds):
@@ -296,7 +305,7 @@ def _play_block(game, block, one_thread):
         return play_rounds(game, block)
 
 
-def _assemble(outcomes, names, return_estimator):
+def _assemble(outcomes, names):
     for one in outcomes:
         one["vulnerability"] = one["tpr"] - one["fpr"]
         one["group_vulnerability"] = one["group_tpr"] - one["group_fpr"]
@@ -309,7 +318,10 @@ def _assemble(outcomes, names, return_estimator):
         for name in _GROUP_TABLES:
             values = np.array([one[name] for one in outcomes])
             results[name] = pd.DataFrame(values, index, pd.Index(names, name="group"))
-    if return_estimator:
-        for name in ("estimator", "attack"):
+    for name in ("estimator", "attack"):
+        if name in outcomes[0]:
             results[name] = [one[name] for one in outcomes]
+    for name in ("guesses", "membership"):
+        if name in outcomes[0]:
+            results[name] = np.array([one[name] for one in outcomes])
     return results

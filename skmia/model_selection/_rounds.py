@@ -46,9 +46,10 @@ class Game(NamedTuple):
     records: Records
     group: np.ndarray  # number of each record's group
     n_groups: int
-    victim_backend: object  # trains many victims at once, or None
-    pool_backend: object  # trains the models of many pools at once, or None
-    keep: bool  # victims and attacks
+    victim_backend: object = None  # trains many victims at once, or None
+    pool_backend: object = None  # trains the models of many pools at once, or None
+    keep_models: bool = False  # victims and attacks
+    keep_guesses: bool = False  # about each record
 
 
 def draw_rounds(n_records, units, sizes, seeds):
@@ -164,7 +165,7 @@ def play_rounds(game, rounds):
         outcome["fit_time"] = fit_time
         outcome["attack_time"] += pool_time
         outcome["warnings"] = said
-        if game.keep:
+        if game.keep_models:
             outcome.update(estimator=victim, attack=attack)
         outcomes.append(outcome)
     return outcomes
@@ -172,16 +173,27 @@ def play_rounds(game, rounds):
 
 def _play(game, one, victim, attack):
     """One round with its fitted victim."""
-    asked = game.records[np.concatenate([one.train, one.test])]
+    rows = np.concatenate([one.train, one.test])
+    asked = game.records[rows]
     start = perf_counter()
     with isolated_randomness(one.attack_seeds):
         attack.set_params(victim=victim).fit(game.records[one.reference])
         guesses = np.asarray(attack.predict(asked)) == 1
     attack_time = perf_counter() - start
     inside = np.arange(len(asked)) < len(one.train)
-    group = game.group[np.concatenate([one.train, one.test])]
+    group = game.group[rows]
     outcome = {"attack_time": attack_time, **_rates(game, group, inside, guesses)}
+    if game.keep_guesses:
+        both = {"guesses": guesses, "membership": inside}
+        outcome.update({name: _spread(values, rows, game) for name, values in both.items()})
     return {**outcome, **_scores(game, group, inside, _predict(victim, asked.X), asked.y)}
+
+
+def _spread(values, rows, game):
+    """Values of some records among all, -1 for the others."""
+    everywhere = np.full(len(game.records), -1, dtype=np.int8)
+    everywhere[rows] = values
+    return everywhere
 
 
 def _predict(victim, X):

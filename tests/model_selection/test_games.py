@@ -201,6 +201,28 @@ def test_equal_records_stay_on_one_side():
         assert not (train & test or train & reference or test & reference)
 
 
+def test_guesses_give_the_rates():
+    records = make_population()
+    game = membership_game(
+        Rememberer(0.5),
+        RIGHT,
+        records,
+        groups="group",
+        n_rounds=4,
+        test_size=0.2,
+        return_guesses=True,
+        random_state=0,
+    )
+    guesses, membership = game["guesses"], game["membership"]
+    assert guesses.shape == membership.shape == (4, 300) and guesses.dtype == np.int8
+    np.testing.assert_array_equal(guesses == -1, membership == -1)
+    assert ((membership == 1).sum(axis=1) == 120).all()
+    assert ((membership == 0).sum(axis=1) == 60).all()
+    np.testing.assert_allclose(game["tpr"], [g[m == 1].mean() for g, m in zip(guesses, membership)])
+    np.testing.assert_allclose(game["fpr"], [g[m == 0].mean() for g, m in zip(guesses, membership)])
+    assert "guesses" not in membership_game(Rememberer(), RIGHT, records, n_rounds=1)
+
+
 def test_copies_do_not_hide_the_leak():
     records = make_population()
     twice = records[np.repeat(np.arange(300), 2)]
