@@ -7,6 +7,9 @@ from .utils._containers import read_only
 # Probabilities known only as floats are cut here before a single logarithm is taken of them.
 PROBABILITY_FLOOR = 1e-12
 
+# Probabilities may leave [0, 1] by so many roundings: 1.2e-6 in single and double precision.
+_ROUNDINGS = 10
+
 KINDS = ("proba", "logits", "decision", "label", "value")
 
 
@@ -16,6 +19,27 @@ def log_sum_exp(z):
     top = np.where(np.isfinite(top), top, 0.0)
     with np.errstate(divide="ignore"):
         return np.log(np.exp(z - top).sum(axis=-1)) + top[..., 0]
+
+
+def _round_into_bounds(proba):
+    """Probabilities with what rounding puts outside [0, 1] moved to the bound.
+
+    Sums of a softmax, and differences such as 1 - p, are off by a few roundings of the type that
+    the model computes in, which is single precision at best where a net or a service answers in
+    double precision.
+    """
+    low, high = proba.min(), proba.max()
+    if low >= 0 and high <= 1:
+        return proba
+    eps = np.finfo(np.float32).eps
+    if proba.dtype.kind == "f":
+        eps = max(eps, np.finfo(proba.dtype).eps)
+    tolerance = _ROUNDINGS * float(eps)
+    if not (low >= -tolerance and high <= 1 + tolerance):
+        raise ValueError(
+            f"The model's probabilities must lie in [0, 1]; got values from {low:g} to {high:g}."
+        )
+    return np.clip(proba, 0, 1)
 
 
 class Outputs:
@@ -35,7 +59,8 @@ class Outputs:
     Raises
     ------
     ValueError
-        When the shape does not fit the classes, a value is NaN, or a probability is outside [0, 1].
+        When the shape does not fit the classes, a value is NaN, or a probability is outside [0, 1]
+        by more than rounding (1.2e-6; in half precision 0.01). What is outside by less is clipped.
 
     Examples
     --------
@@ -100,12 +125,7 @@ class Outputs:
                 f"got an array of shape {values.shape}."
             )
         Outputs._check_nan(values)
-        if kind == "proba" and values.size and not (values.min() >= 0 and values.max() <= 1 + 1e-6):
-            raise ValueError(
-                "The model's probabilities must lie in [0, 1]; "
-                f"got values from {values.min():g} to {values.max():g}."
-            )
-        return values
+        return _round_into_bounds(values) if kind == "proba" and values.size else values
 
     @classmethod
     def concat(cls, parts):

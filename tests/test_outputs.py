@@ -292,3 +292,27 @@ def test_regressor_answers_one_value_a_record(values):
 def test_unusable_answers_are_refused_with_the_reason(values, classes, kind, message):
     with pytest.raises(ValueError, match=message):
         Outputs(values, classes, kind)
+
+
+@pytest.mark.parametrize(
+    "dtype, excess",
+    [(np.float64, 1.2e-7), (np.float32, 1.2e-7), (np.float16, 0.002)],
+    ids=["double", "single", "half"],
+)
+def test_what_rounding_puts_outside_the_bounds_is_moved_to_them(dtype, excess):
+    given = np.array([[-excess, 1 + excess], [0.25, 0.75]], dtype)
+    values = Outputs(given, [0, 1]).values
+    assert values.tolist() == [[0.0, 1.0], [0.25, 0.75]]
+    assert values.dtype == dtype
+    assert given[0, 0] < 0  # the user's array stays as it was
+
+
+@pytest.mark.parametrize("row", [[-2e-6, 1.0], [0.0, 1 + 2e-6]])
+def test_what_more_than_rounding_puts_outside_the_bounds_is_refused(row):
+    with pytest.raises(ValueError, match=r"must lie in \[0, 1\]"):
+        Outputs([row], [0, 1])
+
+
+def test_probabilities_within_the_bounds_are_not_copied():
+    given = np.array([[0.5, 0.5]])
+    assert np.shares_memory(Outputs(given, [0, 1]).values, given)

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..shadow._sampling import draw_halves, find_strata, find_units
 from ..shadow._seeding import isolated_randomness, refuse_trained_module
+from ..utils._advice import with_advice
 from ..utils._containers import take_rows
 from ..utils._validation import check_membership
 
@@ -57,8 +58,9 @@ def train_victim(estimator, records, membership, seed):
     refuse_trained_module(estimator)
     rows = np.flatnonzero(membership)
     X = take_rows(records.X, rows)  # which may be written to, unlike the features of records
-    with isolated_randomness(np.random.SeedSequence(seed)):
-        return clone(estimator).fit(X, records.y[rows])
+    model = clone(estimator)
+    with isolated_randomness(np.random.SeedSequence(seed)), with_advice(model, X):
+        return model.fit(X, records.y[rows])
 
 
 def prepare_victim(victim, records, membership, seed):

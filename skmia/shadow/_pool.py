@@ -16,6 +16,7 @@ from ._backends import PoolJob
 from ._checkpoint import FolderCheckpoint, MemoryCheckpoint, describe_job, run_or_resume
 from ._choose import choose_backend
 from ._evidence import ScaledLogit
+from ._first_answers import check_first_answers
 from ._lookup import PoolLookup, augmented
 from ._sampling import draw_halves, find_strata, find_units, join_copies
 from ._seeding import refuse_trained_module
@@ -200,6 +201,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         """
         checkpoint, entropy = self._start(records)
         job = self._make_job(records, entropy)
+        check_first_answers(job)
         backend, self.backend_reason_ = choose_backend(job, self.batched)
         self.backend_ = backend.name
         if checkpoint is not None:

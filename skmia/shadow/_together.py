@@ -11,6 +11,7 @@ from ..utils._validation import check_records
 from ..victims._query import unwrap
 from ._backends import PoolJob
 from ._choose import choose_backend
+from ._first_answers import check_first_answers
 from ._worker import PoolData, PoolSettings, train_model
 
 # Backends whose models are those of training one by one, however few of the records each is
@@ -29,10 +30,19 @@ def accepting_read_only():
 
 
 def find_joint_backend(job):
-    """The backend that trains many models of a job at once; None where there is none."""
+    """The backend that trains many models of a job at once; None where there is none.
+
+    Raises
+    ------
+    ValueError
+        If the answers of such models could not be used.
+    """
     with accepting_read_only():
         backend, _ = choose_backend(job, "auto")
-    return backend if backend.name in _JOINT else None
+        if backend.name not in _JOINT:
+            return None
+        check_first_answers(job)
+    return backend
 
 
 def make_model_job(estimator, records, membership, seeds):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from ..utils._advice import find_advice
 from ..utils._containers import pack, take_rows, unpack
 from ..victims._query import query_victim
 from ._evidence import evidence_of
@@ -82,10 +83,10 @@ def _fit(estimator, X, y, n_records):
     try:
         estimator.fit(X, y)
     except Exception as error:
+        reason = find_advice(error, estimator, X) or f"{type(error).__name__}: {error}"
         raise RuntimeError(
             f"A shadow model ({type(estimator).__name__}) could not be trained on its {len(y)} of "
-            f"{n_records} records with {len(np.unique(y))} different labels: "
-            f"{type(error).__name__}: {error}"
+            f"{n_records} records with {len(np.unique(y))} different labels: {reason}"
         ) from error
 
 

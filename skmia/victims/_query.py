@@ -11,7 +11,9 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from .._outputs import Outputs
+from ..utils._advice import with_advice
 from ..utils._randomness import preserved_randomness
+from ._skorch import gives_logits, is_skorch, query_logits, query_proba
 
 # Rows asked for at once: bounds the memory of wide answers without slowing vectorised models.
 _CHUNK = 50_000
@@ -56,52 +58,15 @@ def _find_remedy(victim):
     return ", which skmia.victims.CallableVictim makes a classifier" if callable(victim) else ""
 
 
-def _is_skorch(model):
-    return any(base.__module__.startswith("skorch.") for base in type(model).__mro__)
-
-
-def gives_logits(model):
-    """Whether a skorch net's module ends in logits, to which skorch itself applies the link."""
-    criterion = type(getattr(model, "criterion_", None)).__name__
-    return (
-        _is_skorch(model)
-        and getattr(model, "predict_nonlinearity", None) == "auto"
-        and criterion in ("CrossEntropyLoss", "BCEWithLogitsLoss")
-    )
-
-
-def _skorch_logits(model, X):
-    logits = np.concatenate(
-        [part[0] if isinstance(part, tuple) else part for part in _as_numpy(model.forward_iter(X))]
-    )
-    if logits.ndim == 1 or logits.shape[1] == 1:
-        logits = np.column_stack([np.zeros(len(logits), logits.dtype), logits.ravel()])
-    return Outputs(logits, _skorch_classes(model, logits.shape[1]), "logits")
-
-
-def _as_numpy(batches):
-    from skorch.utils import to_numpy
-
-    return (to_numpy(batch) for batch in batches)
-
-
-def _skorch_classes(model, n_columns):
-    # skorch lists the labels of the training rows, but labels are the numbers of the output units:
-    # a class that is absent from the rows keeps its unit.
-    classes = np.asarray(model.classes_)
-    return classes if len(classes) == n_columns else np.arange(n_columns)
-
-
 def _ask(model, X):
     if is_regressor(model):
         return Outputs(model.predict(X), kind="value")
     if gives_logits(model):
-        return _skorch_logits(model, X)
+        return query_logits(model, X)
     if hasattr(model, "predict_proba"):
-        proba = np.asarray(model.predict_proba(X))
-        is_net = _is_skorch(model)
-        classes = _skorch_classes(model, proba.shape[1]) if is_net else model.classes_
-        return Outputs(proba, classes, "proba")
+        if is_skorch(model):
+            return query_proba(model, X)
+        return Outputs(np.asarray(model.predict_proba(X)), model.classes_, "proba")
     if hasattr(model, "decision_function"):
         values = np.asarray(model.decision_function(X))
         if values.ndim == 1:
@@ -174,7 +139,8 @@ def query_victim(victim, X):
         n_rows = X.shape[0]
         for rows in gen_batches(n_rows, _CHUNK) if n_rows > _CHUNK else [slice(None)]:
             part = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
-            parts.append(_ask_writeable(_through(transform, model), part))
+            with with_advice(victim, part):
+                parts.append(_ask_writeable(_through(transform, model), part))
     outputs = parts[0] if len(parts) == 1 else Outputs.concat(parts)
     if len(outputs) != n_rows:
         raise ValueError(f"The victim answered {len(outputs)} times to {n_rows} records.")

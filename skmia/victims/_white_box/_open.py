@@ -4,7 +4,8 @@ from numbers import Integral
 
 from sklearn.pipeline import Pipeline
 
-from .._query import _is_skorch, check_victim, unwrap
+from .._query import check_victim, unwrap
+from .._skorch import is_skorch
 from ._sklearn_models import NAMES, open_sklearn
 
 
@@ -59,7 +60,7 @@ def open_white_box(victim, *, chunk_size=None):
         raise ValueError(f"chunk_size must be a positive integer or None; got {chunk_size!r}.")
     transformers, model = _take_apart(check_victim(victim))
     white_box = open_sklearn(model, transformers, chunk_size)
-    if white_box is None and _is_skorch(model):
+    if white_box is None and is_skorch(model):
         from ._torch import open_net
 
         white_box = open_net(model, transformers, chunk_size)

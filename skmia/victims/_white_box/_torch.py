@@ -7,7 +7,7 @@ import torch
 from skorch import NeuralNetBinaryClassifier, NeuralNetClassifier, NeuralNetRegressor
 from torch import nn
 
-from .._query import _skorch_classes
+from .._skorch import skorch_classes
 from ._base import WhiteBox
 from ._checks import check_inputs
 from ._heads import LogLossHead, ProbabilityHead, SquaredErrorHead
@@ -76,7 +76,7 @@ class TorchBox(WhiteBox):
             n_columns = one.raw.shape[1]
         self._check_alone(inputs)
         if self.classes is not None:
-            self.classes = _skorch_classes(self.model, max(2, n_columns))
+            self.classes = skorch_classes(self.model, max(2, n_columns))
         elif n_columns != 1:
             raise ValueError(f"White-box evidence needs one target; the module gives {n_columns}.")
         self._n_values = reader.count + inputs[0].size
