@@ -66,7 +66,9 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
     classes_ : ndarray of shape (n_values,)
         Candidates; of a block the names or positions of its columns.
     baseline_ : classifier
-        Fitted on the records given to ``fit``.
+        Fitted on the records given to ``fit``; it predicts positions in ``baseline_values_``.
+    baseline_values_ : ndarray of shape (n_known_values,)
+        Values of the attribute in the records given to ``fit``, sorted.
 
     See Also
     --------
@@ -147,7 +149,9 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         self.baseline_ = _make_baseline() if self.baseline is None else clone(self.baseline)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         seed_estimator(self.baseline_, np.random.SeedSequence(seed))
-        self.baseline_.fit(self._known_columns(records), self._attribute.read(records.X))
+        # Positions of the values, as scikit-learn takes 0.5 for a measurement and not for a class.
+        codes, self.baseline_values_ = pd.factorize(self._attribute.read(records.X), sort=True)
+        self.baseline_.fit(self._known_columns(records), codes)
         return self
 
     def _known_columns(self, records):
@@ -279,7 +283,8 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         """
         guesses, truth = self.predict(records), self._attribute.read(records.X)
         right = guesses == truth
-        guessed = self.baseline_.predict(self._known_columns(records)) == truth
+        codes = self.baseline_.predict(self._known_columns(records))
+        guessed = self.baseline_values_[codes] == truth
         rows = {}
         for name, hits in (("attack", right), ("baseline", guessed)):
             low, high = clopper_pearson(hits.sum(), len(hits), confidence_level=confidence_level)

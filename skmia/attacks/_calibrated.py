@@ -3,6 +3,7 @@
 import numpy as np
 
 from .._records import Records
+from ..signals import get_signal
 from ..utils._sklearn import StrOptions
 from ..utils._validation import check_records
 from ._left_out import compare_left_out
@@ -29,9 +30,14 @@ class CalibratedAttack(PoolAttack):
           et al.); it takes as many values as there are OUT models;
         - ``"population"``: share of the population whose evidence is at most the record's (attack P
           of Ye et al.); the shadow models play no part.
-    signal : {"logit", "loss"}, default="logit"
-        Evidence to compare: the scaled logit, or minus the loss, both in nats. For a model without
-        probabilities ``"logit"`` is its margin, for a regressor minus the log residual.
+    signal : {"auto", "loss"} or name of the pool's signal, default="auto"
+        Evidence to compare, in nats.
+
+        - ``"auto"``: the signal of the pool, by the kind of the model: the log odds of the label
+          (``"scaled_logit"``), for a model without probabilities its margin (``"hinge"``), for a
+          regressor minus the log residual (``"log_residual"``);
+        - ``"loss"``: minus the loss, where the pool's signal has a likelihood;
+        - one of the three names: the same as ``"auto"``, refused if the pool has another signal.
     population : Records, default=None
         Records for ``reference="population"``, best known non-members.
     target_fpr : float, default=None
@@ -87,7 +93,7 @@ class CalibratedAttack(PoolAttack):
     _parameter_constraints = {
         **PoolAttack._parameter_constraints,
         "reference": [StrOptions({"out", "midpoint", "rank", "population"})],
-        "signal": [StrOptions({"logit", "loss"})],
+        "signal": [str],
         "population": [Records, None],
     }
 
@@ -97,7 +103,7 @@ class CalibratedAttack(PoolAttack):
         shadows=None,
         *,
         reference="out",
-        signal="logit",
+        signal="auto",
         population=None,
         target_fpr=None,
     ):
@@ -109,6 +115,7 @@ class CalibratedAttack(PoolAttack):
         self.target_fpr = target_fpr
 
     def _fit_pool(self, records):
+        self._check_signal()
         if (self.population is None) == (self.reference == "population"):
             raise ValueError(
                 'population is needed for reference="population" and for no other; '
@@ -118,6 +125,14 @@ class CalibratedAttack(PoolAttack):
             check_records(self.population)
             evidence = self.pool_.victim_evidence(self.victim, self.population)
             self._sorted_population = np.sort(self._as_signal(evidence), axis=1)
+
+    def _check_signal(self):
+        if self.signal not in ("auto", "loss", self.pool_.signal_):
+            get_signal(self.signal)  # names that no signal has are explained there
+            raise ValueError(
+                f"signal must be 'auto', 'loss' or {self.pool_.signal_!r}, the signal of the "
+                f"shadow pool; got {self.signal!r}."
+            )
 
     def _as_signal(self, evidence):
         return self.pool_.log_likelihood(evidence) if self.signal == "loss" else evidence

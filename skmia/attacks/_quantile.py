@@ -72,10 +72,10 @@ class QuantileAttack(BaseAttack):
         must carry them as well.
     population : Records
         Known non-members, drawn like the others. They may be among the records that are scored.
-    signal : "logit", str or Signal, default="logit"
-        Evidence. ``"logit"`` is the scaled logit, for a model without probabilities its margin, for
-        a regressor minus the log of the absolute residual; probabilities of 0 and 1 are smoothed.
-        Otherwise see :func:`skmia.signals.get_signal_names`.
+    signal : "auto", str or Signal, default="auto"
+        Evidence. ``"auto"`` is the log odds of the label, for a model without probabilities its
+        margin, for a regressor minus the log of the absolute residual; probabilities of 0 and 1 are
+        smoothed. For other names see :func:`skmia.signals.get_signal_names`.
     estimator : regressor, default=None
         Learns both numbers from the features, categories as codes, with the label as last column.
         None is a :class:`~sklearn.ensemble.HistGradientBoostingRegressor`, and an
@@ -160,7 +160,7 @@ class QuantileAttack(BaseAttack):
         victim=None,
         *,
         population=None,
-        signal="logit",
+        signal="auto",
         estimator=None,
         target_fpr=0.05,
         cv=5,
@@ -218,7 +218,7 @@ class QuantileAttack(BaseAttack):
         return int(np.ceil((1 - self.target_fpr) * (n_records + 1) - 1e-9))
 
     def _find_evidence(self, records):
-        if self.signal != "logit":
+        if self.signal != "auto":
             evidence = get_signal(self.signal).of(self.victim, records)
             return check_finite(np.asarray(evidence, dtype=np.float64))
         outputs = query(self.victim, records)

@@ -43,7 +43,14 @@ class SensitiveAttribute:
             self.values = np.asarray(names[self.columns])
             self.read(X)
         else:
-            self.values = self._find_values(self._column(X), names[self.columns[0]], values)
+            name, column = names[self.columns[0]], self._column(X)
+            missing = np.asarray(pd.isna(column))
+            if missing.any():
+                raise ValueError(
+                    f"The column {name!r} lacks {missing.sum()} of {len(X)} values, first at "
+                    f"position {missing.argmax()}."
+                )
+            self.values = self._find_values(column, name, values)
 
     @staticmethod
     def _find_columns(X, sensitive):

@@ -107,6 +107,10 @@ class _Trainer(ABC):
         """Fit the model, in place."""
 
 
+# Multiples of it add up exactly, in any order, for thousands of rows.
+_GRID = 2.0**-40
+
+
 class _CopyTrainer(_Trainer):
     """Classifiers that take sample weights."""
 
@@ -114,6 +118,9 @@ class _CopyTrainer(_Trainer):
         return find_net(model) is None and has_fit_parameter(model, "sample_weight")
 
     def fit(self, model, X, y, targets, classes, sample_weight):
+        # A tree decides between equally good splits by the last bit of sums of weights. Rounded to
+        # a grid, the weight of a row and the copies of the row have the same sums to the last bit.
+        targets = np.rint(targets / _GRID) * _GRID
         rows, columns = np.nonzero(targets)
         weight = targets[rows, columns]
         if sample_weight is not None:

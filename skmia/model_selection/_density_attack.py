@@ -50,9 +50,10 @@ class DensityAttack(PoolAttack):
     density : {"normal", "kde"}, default="normal"
         A normal density with the sample's mean and standard deviation (divisor n - 1), or Gaussian
         kernels of Scott's width, n^(-1/5) standard deviations.
-    statistic : {"probability", "logit"}, default="probability"
-        The answer: the probability of the label, or its log odds. Victims without probabilities
-        have their own evidence for ``"logit"``.
+    statistic : {"confidence", "auto"}, default="confidence"
+        Signal whose densities are compared: the probability of the label, or with ``"auto"`` the
+        signal of the pool, by the kind of the model: the log odds of the label, the margin of a
+        model without probabilities, or minus the log residual of a regressor.
     target_fpr : float, default=None
         False positive rate of ``predict``, reached on shadow models in the victim's place. None
         takes the threshold 0, where both densities are equal.
@@ -100,7 +101,7 @@ class DensityAttack(PoolAttack):
     _parameter_constraints = {
         **PoolAttack._parameter_constraints,
         "density": [StrOptions(set(_DENSITIES))],
-        "statistic": [StrOptions({"probability", "logit"})],
+        "statistic": [StrOptions({"auto", "confidence"})],
     }
 
     def __init__(
@@ -109,7 +110,7 @@ class DensityAttack(PoolAttack):
         shadows=None,
         *,
         density="normal",
-        statistic="probability",
+        statistic="confidence",
         target_fpr=None,
     ):
         self.victim = victim
@@ -119,15 +120,15 @@ class DensityAttack(PoolAttack):
         self.target_fpr = target_fpr
 
     def _fit_pool(self, records):
-        if self.statistic == "probability" and self.pool_.signal_ != ScaledLogit.name:
+        if self.statistic == "confidence" and self.pool_.signal_ != ScaledLogit.name:
             raise ValueError(
-                "statistic='probability' needs shadow models with probabilities; those of the pool "
-                f"give the signal {self.pool_.signal_!r}. Use statistic='logit'."
+                "statistic='confidence' needs shadow models with probabilities; those of the pool "
+                f"give the signal {self.pool_.signal_!r}. Use statistic='auto'."
             )
 
     def _score(self, target, shadows, inside, outside):
         target, shadows = target.astype(np.float64), shadows.astype(np.float64)
-        if self.statistic == "probability":
+        if self.statistic == "confidence":
             target, shadows = expit(target), expit(shadows)
         into, out = find_both_moments(shadows, inside, outside)
         density = _DENSITIES[self.density]

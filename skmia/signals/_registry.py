@@ -96,6 +96,12 @@ def get_signal(signal):
     """
     if isinstance(signal, Signal):
         return signal
+    if signal in ("auto", "logit"):
+        raise ValueError(
+            f"{signal!r} is not the name of a signal: 'scaled_logit' is the log odds of the label. "
+            "CalibratedAttack and QuantileAttack also take 'auto', which is the log odds, the "
+            "margin or minus the log residual, by the kind of the model."
+        )
     if signal not in _SIGNALS:
         raise ValueError(f"There is no signal {signal!r}; the signals are {', '.join(_SIGNALS)}.")
     return _SIGNALS[signal]

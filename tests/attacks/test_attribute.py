@@ -82,6 +82,22 @@ def test_a_column_of_a_table_is_completed_in_its_own_type():
     pd.testing.assert_frame_equal(table, before)
 
 
+def test_values_between_whole_numbers_are_guessed_as_well():
+    halves = np.column_stack([X[:, :3], X[:, 3] / 2])
+    attack = AttributeInferenceAttack(VICTIM, 3, random_state=0).fit(Records(halves, Y))
+    assert attack.classes_.tolist() == attack.baseline_values_.tolist() == [0.0, 0.5, 1.0]
+    whole = AttributeInferenceAttack(VICTIM, 3, random_state=0).fit(RECORDS)
+    expected = whole.compare(RECORDS).loc["baseline"]
+    pd.testing.assert_series_equal(attack.compare(Records(halves, Y)).loc["baseline"], expected)
+
+
+def test_an_attribute_that_is_missing_is_refused():
+    lacks = np.where(np.arange(300) == 7, np.nan, X[:, 3])
+    records = Records(np.column_stack([X[:, :3], lacks]), Y)
+    with pytest.raises(ValueError, match="The column 3 lacks 1 of 300 values, first at position 7"):
+        AttributeInferenceAttack(VICTIM, 3).fit(records)
+
+
 def test_a_block_is_completed_as_a_whole():
     one_hot = np.column_stack([X[:, :3], np.eye(3)[X[:, 3].astype(int)]])
     victim = FrozenEstimator(DecisionTreeClassifier(random_state=0).fit(one_hot, Y))

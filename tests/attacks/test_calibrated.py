@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.svm import LinearSVC
 
 from skmia import Records, ShadowPool
-from skmia.attacks import CalibratedAttack, LiRA
+from skmia.attacks import CalibratedAttack, LiRA, QuantileAttack, ThresholdAttack
 
 REFERENCES = ["out", "midpoint", "rank"]
 
@@ -32,7 +32,7 @@ def score_by_hand(phi, into, out, reference):
 
 
 @pytest.mark.parametrize("reference", REFERENCES)
-@pytest.mark.parametrize("signal", ["logit", "loss"])
+@pytest.mark.parametrize("signal", ["auto", "loss"])
 def test_score_computed_by_hand(draw_world, reference, signal):
     world = draw_world()
     read = log_expit if signal == "loss" else np.asarray
@@ -66,6 +66,18 @@ def test_out_score_orders_records_like_offline_lira_with_one_variance(draw_world
     np.testing.assert_allclose(
         score_world(world), z * np.sqrt(lira.variance_out_), rtol=1e-5, atol=1e-6
     )
+
+
+def test_a_signal_has_one_name_in_all_attacks(draw_world):
+    world = draw_world()
+    np.testing.assert_array_equal(
+        score_world(world, signal="scaled_logit"), score_world(world, signal="auto")
+    )
+    for attack in (attack_on(world), ThresholdAttack(), QuantileAttack(population=world.records, target_fpr=0.2)):
+        with pytest.raises(ValueError, match="'logit' is not the name of a signal: 'scaled_logit'"):
+            attack.set_params(signal="logit").fit(world.records)
+    with pytest.raises(ValueError, match="signal must be 'auto', 'loss' or 'scaled_logit'"):
+        score_world(world, signal="hinge")
 
 
 def test_population_score_is_the_share_of_its_records_reached(draw_world):
@@ -194,7 +206,7 @@ def test_population_goes_with_its_reference(draw_world, settings):
     "settings, message",
     [
         ({"reference": "mean"}, "'reference' parameter of CalibratedAttack"),
-        ({"signal": "phi"}, "'signal' parameter of CalibratedAttack"),
+        ({"signal": "phi"}, "There is no signal 'phi'"),
         ({"population": "all"}, "'population' parameter of CalibratedAttack"),
     ],
 )

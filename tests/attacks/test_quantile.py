@@ -160,11 +160,11 @@ def test_it_finds_members_of_an_overfit_forest(audit):
     assert attack.predict(records[membership == 1]).mean() > 0.5
 
 
-@pytest.mark.parametrize("signal", ["logit", "correctness"])
+@pytest.mark.parametrize("signal", ["auto", "correctness"])
 def test_victims_with_little_to_say(audit, signal):
     _, records, membership = audit
     members = records[membership == 1]
-    victim = LinearSVC(random_state=0) if signal == "logit" else LabelOnlyDefense(audit[0])
+    victim = LinearSVC(random_state=0) if signal == "auto" else LabelOnlyDefense(audit[0])
     victim = FrozenEstimator(victim.fit(members.X, members.y))
     attack = QuantileAttack(
         victim, population=records[membership == 0], signal=signal, random_state=0

@@ -6,7 +6,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import (
+    check_sample_weight_equivalence_on_dense_data,
+    check_sample_weight_equivalence_on_sparse_data,
+    parametrize_with_checks,
+)
 
 from skmia.defenses import SELENADefense, SoftLabelDefense
 from skmia.defenses._cross_fit import draw_left_out
@@ -18,6 +22,15 @@ X, Y = X[:300] / 16, Y[:300]
 @parametrize_with_checks([SELENADefense(LogisticRegression(), n_estimators=3, n_left_out=1)])
 def test_it_is_an_ordinary_classifier(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("defense", [SELENADefense, SoftLabelDefense])
+def test_a_weight_is_as_good_as_copies_for_trees_that_break_ties_by_the_last_bit(defense):
+    for check in (
+        check_sample_weight_equivalence_on_dense_data,
+        check_sample_weight_equivalence_on_sparse_data,
+    ):
+        check(defense.__name__, defense(DecisionTreeClassifier()))
 
 
 @pytest.mark.parametrize("n_models, n_left_out", [(25, 10), (10, 5), (7, 3), (4, 1), (5, 4)])

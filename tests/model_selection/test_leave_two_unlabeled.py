@@ -248,13 +248,13 @@ def sigmoid(z):
     return 1 / (1 + np.exp(-z))
 
 
-@pytest.mark.parametrize("statistic", ["probability", "logit"])
+@pytest.mark.parametrize("statistic", ["confidence", "auto"])
 @pytest.mark.parametrize("density", ["normal", "kde"])
 def test_the_score_is_the_log_ratio_of_the_two_densities(world, density, statistic):
     records, _, pool, scores, inside, answers = world
     attack = DensityAttack(shadows=pool, density=density, statistic=statistic).fit(records)
     found = attack.score_samples(records)
-    if statistic == "probability":
+    if statistic == "confidence":
         scores, answers = sigmoid(scores), sigmoid(answers)
     expected = []
     for j, answer in enumerate(answers):
@@ -275,7 +275,7 @@ def test_the_score_is_the_log_ratio_of_the_two_densities(world, density, statist
 def test_far_from_all_models_the_kernel_density_is_still_a_number(world):
     records, _, pool, *_ = world
     far = Outputs(np.column_stack([np.zeros(300), np.full(300, 80.0)]), [0, 1], "logits")
-    attack = DensityAttack(shadows=pool, density="kde", statistic="logit").fit(records)
+    attack = DensityAttack(shadows=pool, density="kde", statistic="auto").fit(records)
     scores = attack.score_samples(records.with_fields(outputs=far))
     assert np.isfinite(scores).all() and np.abs(scores).max() > 745  # where exp() is 0
 
@@ -284,7 +284,7 @@ def test_equal_answers_have_a_density_too():
     inside = np.repeat([[True], [False]], 4, axis=0)
     records = Records([[0.0]], [1])
     pool = ShadowPool.from_scores(np.where(inside, 2.0, 0.0), inside, records)
-    attack = DensityAttack(shadows=FrozenEstimator(pool), statistic="logit")
+    attack = DensityAttack(shadows=FrozenEstimator(pool), statistic="auto")
     for answer, sign in ((2.0, 1), (0.0, -1)):
         outputs = Outputs([[0.0, answer]], [0, 1], "logits")
         score = attack.fit(records.with_fields(outputs=outputs)).score_samples(
@@ -296,7 +296,7 @@ def test_equal_answers_have_a_density_too():
 @pytest.mark.parametrize("density", ["normal", "kde"])
 def test_densities_find_the_members_of_a_world_that_differs_in_mean_and_spread(world, density):
     records, membership, pool, *_ = world
-    attack = DensityAttack(shadows=pool, density=density, statistic="logit")
+    attack = DensityAttack(shadows=pool, density=density, statistic="auto")
     result = leave_two_unlabeled(attack, records, membership)
     # The likelihood ratio of the true densities, from a large sample.
     rng = np.random.default_rng(1)
@@ -320,9 +320,9 @@ def test_too_few_models_are_refused(world):
 
 def test_probabilities_of_a_regressor_are_refused():
     problem = make_attack_problem(DecisionTreeRegressor(max_depth=3, random_state=0))
-    with pytest.raises(ValueError, match="statistic='probability' needs shadow models with prob"):
+    with pytest.raises(ValueError, match="statistic='confidence' needs shadow models with prob"):
         DensityAttack(problem.victim, problem.shadows).fit(problem.records)
-    DensityAttack(problem.victim, problem.shadows, statistic="logit").fit(problem.records)
+    DensityAttack(problem.victim, problem.shadows, statistic="auto").fit(problem.records)
 
 
 PROBLEM = make_attack_problem()
@@ -331,7 +331,7 @@ PROBLEM = make_attack_problem()
 @parametrize_with_attack_checks(
     [
         DensityAttack(PROBLEM.victim, PROBLEM.shadows),
-        DensityAttack(PROBLEM.victim, PROBLEM.shadows, density="kde", statistic="logit"),
+        DensityAttack(PROBLEM.victim, PROBLEM.shadows, density="kde", statistic="auto"),
     ],
     PROBLEM.records,
     PROBLEM.membership,
