@@ -5,31 +5,48 @@ from numbers import Integral, Real
 import numpy as np
 
 from ..signals import Loss, Merlin
+from ..signals._rounding import loss_rounding
 from ..utils._sklearn import Interval
+from ..utils._validation import query
 from ._supervised import SupervisedAttack
 
 # Quantiles of the loss that may bound the window.
 _N_BOUNDS = 64
 
 
-def _find_window(loss, share, membership, n_changes, target_fpr):
+def _find_edges(loss, rounding):
+    """Bounds in gaps between losses, from minus to plus infinity.
+
+    A bound at a loss would let a rounding error decide about the record. So it lies in the middle
+    of two losses that differ by more than rounding, next to a quantile if there are many.
+    """
+    order = np.argsort(loss, kind="stable")
+    loss, rounding = loss[order], rounding[order]
+    gaps = np.flatnonzero(np.diff(loss) > rounding[1:] + rounding[:-1])
+    if len(gaps) > _N_BOUNDS:
+        wanted = np.linspace(0, len(loss) - 1, _N_BOUNDS)
+        gaps = gaps[np.unique(np.minimum(np.searchsorted(gaps, wanted), len(gaps) - 1))]
+    return np.concatenate([[-np.inf], (loss[gaps] + loss[gaps + 1]) / 2, [np.inf]])
+
+
+def _find_window(loss, share, rounding, membership, n_changes, target_fpr):
     """Bounds of the loss and the least share of the best rule on records of known membership."""
-    edges = np.unique(np.quantile(loss, np.linspace(0, 1, _N_BOUNDS)))
-    place = np.minimum(np.searchsorted(edges, loss, side="right") - 1, len(edges) - 1)
+    edges = _find_edges(loss, rounding)
+    n_bins = len(edges) - 1
+    place = np.searchsorted(edges, loss, side="right") - 1
     level = np.rint(share * n_changes).astype(int)
-    counts = np.zeros((2, len(edges) + 1, n_changes + 1))
+    counts = np.zeros((2, n_bins + 1, n_changes + 1))
     np.add.at(counts, (membership.astype(int), place + 1, level), 1)
     # Up to each edge, with at least each share.
     counts = counts.cumsum(axis=1)[:, :, ::-1].cumsum(axis=2)[:, :, ::-1]
     inside = counts[:, None, 1:] - counts[:, :-1, None]  # from the first bin to the last
     rates = inside / np.bincount(membership.astype(int), minlength=2)[:, None, None, None]
     gain = rates[1] - rates[0] if target_fpr is None else rates[1]
-    allowed = np.triu(np.ones((len(edges), len(edges)), dtype=bool))[..., None]
+    allowed = np.triu(np.ones((n_bins, n_bins), dtype=bool))[..., None]
     if target_fpr is not None:
         allowed = allowed & (rates[0] <= target_fpr)
     first, last, least = np.unravel_index(np.argmax(np.where(allowed, gain, -2)), gain.shape)
-    upper = edges[last + 1] if last + 1 < len(edges) else np.inf
-    return edges[first] if first else -np.inf, upper, least / n_changes
+    return edges[first], edges[last + 1], least / n_changes
 
 
 class MorganAttack(SupervisedAttack):
@@ -122,15 +139,16 @@ class MorganAttack(SupervisedAttack):
         self.loss_window_ = self._model[:2]
 
     def _collect(self, records):
-        merlin = Merlin(self.n_changes, self.scale)
-        return [-Loss().of(self.victim, records), merlin.of(self.victim, records)]
+        outputs = query(self.victim, records)
+        share = Merlin(self.n_changes, self.scale).of(self.victim, records)
+        return [-Loss()(outputs, records.y), share, loss_rounding(outputs, records.y)]
 
     def _learn(self, evidence, membership, seed):
         return _find_window(*evidence, membership, self.n_changes, self.target_fpr)
 
     def _judge(self, model, evidence):
         lower, upper, _ = model
-        loss, share = evidence
+        loss, share, _ = evidence
         return np.where((lower <= loss) & (loss < upper), share, -1.0)
 
     def _learned_offset(self, records, membership):

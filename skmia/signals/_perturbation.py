@@ -10,6 +10,7 @@ from ..victims._query import query_victim
 from ._base import VictimSignal
 from ._changes import as_numbers
 from ._confidence import Loss
+from ._rounding import loss_rounding
 
 # Changed rows that the victim is asked about at once.
 _ROWS = 50_000
@@ -21,8 +22,9 @@ class Merlin(VictimSignal):
 
     A trained model has its members near minima of the loss. Each change adds Gaussian noise to all
     features; the same changes are made to every record, so that a score depends on the record
-    alone. The share is a multiple of ``1 / n_changes``, with many ties. The victim is asked
-    ``n_changes`` times for each record. Source: Jayaraman et al. (2021), algorithm 3.
+    alone. A change counts if it raises the loss by more than rounding errors do. The share is a
+    multiple of ``1 / n_changes``, with many ties. The victim is queried ``n_changes`` times per
+    record. Source: Jayaraman et al. (2021), algorithm 3.
 
     Parameters
     ----------
@@ -62,11 +64,13 @@ class Merlin(VictimSignal):
         rng = np.random.RandomState(self.random_state)
         noise = rng.normal(scale=self.scale, size=(self.n_changes, 1, *X.shape[1:])).astype(dtype)
         signal = Loss()
-        unchanged = signal(query_victim(victim, restore(X.astype(dtype))), records.y)
+        answers = query_victim(victim, restore(X.astype(dtype)))
+        # A forest or a saturated net gives many changes the loss of the record, up to rounding.
+        below = signal(answers, records.y) - loss_rounding(answers, records.y)
         raised = np.zeros(len(records))
         for some in gen_batches(self.n_changes, max(1, _ROWS // len(records))):
             changed = X + noise[some]
             answers = query_victim(victim, restore(changed.reshape(-1, *X.shape[1:])))
             evidence = signal(answers, np.tile(records.y, len(changed))).reshape(len(changed), -1)
-            raised += (evidence < unchanged).sum(axis=0)  # evidence is minus the loss
+            raised += (evidence < below).sum(axis=0)  # evidence is minus the loss
         return raised / self.n_changes

@@ -73,7 +73,11 @@ def test_a_signal_has_one_name_in_all_attacks(draw_world):
     np.testing.assert_array_equal(
         score_world(world, signal="scaled_logit"), score_world(world, signal="auto")
     )
-    for attack in (attack_on(world), ThresholdAttack(), QuantileAttack(population=world.records, target_fpr=0.2)):
+    for attack in (
+        attack_on(world),
+        ThresholdAttack(),
+        QuantileAttack(population=world.records, target_fpr=0.2),
+    ):
         with pytest.raises(ValueError, match="'logit' is not the name of a signal: 'scaled_logit'"):
             attack.set_params(signal="logit").fit(world.records)
     with pytest.raises(ValueError, match="signal must be 'auto', 'loss' or 'scaled_logit'"):

@@ -4,11 +4,13 @@ from itertools import product
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.neural_network import MLPClassifier
 
 from skmia.attacks import MorganAttack, ThresholdAttack
-from skmia.attacks._morgan import _find_window
+from skmia.attacks._morgan import _find_edges, _find_window
 from skmia.datasets import make_membership_problem
 from skmia.signals import Merlin
 
@@ -33,7 +35,7 @@ def test_no_other_window_is_better(target_fpr):
     # No more losses than bounds: all windows are among the candidates.
     loss, share, membership = make_evidence()
     tpr, fpr = find_rates(
-        loss, share, membership, _find_window(loss, share, membership, 5, target_fpr)
+        loss, share, membership, _find_window(loss, share, 0 * loss, membership, 5, target_fpr)
     )
     edges, best = [*np.unique(loss), np.inf], -1
     for lower, upper, least in product(edges, edges, np.arange(6) / 5):
@@ -46,6 +48,52 @@ def test_no_other_window_is_better(target_fpr):
         assert tpr - fpr == pytest.approx(best)
     else:
         assert fpr <= target_fpr and tpr == pytest.approx(best)
+
+
+class LastBit(ClassifierMixin, BaseEstimator):
+    """A classifier with a rounding error in its probabilities."""
+
+    def __init__(self, model, seed):
+        self.model = model
+        self.seed = seed
+        self.classes_ = model.classes_
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return self.model.predict(X)
+
+    def predict_proba(self, X):
+        p = self.model.predict_proba(X)
+        steps = np.random.default_rng(self.seed).integers(-1, 2, size=p.shape)
+        return np.clip(p * (1 + steps * np.finfo(float).eps), 0, 1)
+
+
+@pytest.mark.parametrize("target_fpr", [None, 0.1])
+def test_rounding_errors_do_not_move_a_score(target_fpr):
+    # The answers of a forest have few values, so that bounds meet losses and losses each other.
+    records, membership = make_membership_problem(random_state=0)
+    members = records[membership == 1]
+    forest = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
+    attack = MorganAttack(n_changes=10, target_fpr=target_fpr, random_state=0)
+    scores = [
+        clone(attack)
+        .set_params(victim=FrozenEstimator(victim))
+        .fit(records, membership)
+        .decision_function(records)
+        for victim in (forest, LastBit(forest, 0), LastBit(forest, 1))
+    ]
+    np.testing.assert_allclose(scores[1:], [scores[0]] * 2, atol=1e-12)
+
+
+def test_bounds_lie_in_gaps_that_are_wider_than_rounding():
+    loss = np.array([0.3, 0.1, 0.1 + 1e-15, 0.2, 0.2])
+    edges = _find_edges(loss, np.full(5, 1e-14))
+    np.testing.assert_allclose(edges, [-np.inf, 0.15, 0.25, np.inf])
+    many = _find_edges(RNG.permutation(1000) / 1000, np.zeros(1000))
+    assert len(many) == 64 + 2
+    assert np.diff(many[1:-1]).max() < 0.02
 
 
 @pytest.fixture(scope="module")

@@ -42,6 +42,15 @@ def test_a_victim_that_always_says_the_same_has_no_changed_loss():
     np.testing.assert_array_equal(Merlin(5).of(victim, Records(X, Y)), np.zeros(80))
 
 
+def test_a_change_within_rounding_raises_nothing():
+    class Noisy(DummyClassifier):
+        def predict_proba(self, X):
+            return np.tile([0.3, 0.7], (len(X), 1)) * (1 + 1e-16 * np.sign(X[:, :1]))
+
+    victim = FrozenEstimator(Noisy().fit(X, Y))
+    np.testing.assert_array_equal(Merlin(20, scale=10.0).of(victim, Records(X, Y)), np.zeros(80))
+
+
 def test_forms_of_x_give_the_same(monkeypatch):
     expected = Merlin(20).of(VICTIM, Records(X, Y))
     table = pd.DataFrame(X, columns=list("abcd"))
