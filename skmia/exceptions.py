@@ -1,10 +1,17 @@
 """Warnings and errors of skmia."""
 
-__all__ = ["CheckpointError", "ResolutionWarning"]
+__all__ = ["CheckpointError", "JointTrainingWarning", "ResolutionWarning"]
 
 
 class CheckpointError(ValueError):
     """A checkpoint belongs to other work than the one at hand, or cannot be read."""
+
+
+class JointTrainingWarning(RuntimeWarning):
+    """Shadow models are trained one by one, although models of their kind can be trained together.
+
+    The numbers are those of the models that were trained. Only the training takes longer.
+    """
 
 
 class ResolutionWarning(UserWarning):

@@ -151,7 +151,7 @@ def audit(
         seconds=clock.read(),
         versions=find_versions(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        notes=notes + run.notes,
+        notes=notes + run.notes + getattr(run.pool, "notes_", []),
         record_ids=np.asarray(records.fields.get("record_id", np.arange(len(records)))),
     )
 

@@ -52,6 +52,13 @@ class Backend(ABC):
     def why_not(self, job):
         """Reason why the backend cannot do a job, in one sentence; None where it can."""
 
+    def nearly(self, job):
+        """What the user's code has that keeps the backend from a job of a kind that it can do.
+
+        One sentence; None where it can do the job, or the job is of another kind.
+        """
+        return None
+
     @abstractmethod
     def run(self, job, models):
         """Train some of the models of a job.

@@ -341,8 +341,8 @@ def _as_result(arrays, meta, model):
 
 
 def _warning_category(name):
-    """Category of a stored warning: a built-in one, scikit-learn's, or the general one."""
-    for module in ("builtins", "sklearn.exceptions"):
+    """Category of a stored warning: a built-in one, scikit-learn's, ours, or the general one."""
+    for module in ("builtins", "sklearn.exceptions", "skmia.exceptions"):
         category = getattr(sys.modules[module], name, None)
         if isinstance(category, type) and issubclass(category, Warning):
             return category

@@ -1,7 +1,10 @@
 """Which backend trains the models of a pool, and why."""
 
 import logging
+import warnings
+from collections import Counter
 
+from ..exceptions import JointTrainingWarning
 from ._backends import JoblibBackend
 from ._batched import BatchedTorchBackend
 from ._dask import DaskBackend
@@ -46,6 +49,7 @@ def choose_backend(job, batched):
         reasons.append(f"{backend.name}: {refusal}")
     if batched is True:
         raise ValueError(f"batched=True is not possible here; {'; '.join(reasons)}")
+    _warn_of_near_misses(job, batched)
     for cluster in (DaskBackend(), RayBackend()):
         if cluster.why_not(job) is None:
             return _chosen(cluster, f"joblib has been told to use {cluster.name}")
@@ -55,3 +59,53 @@ def choose_backend(job, batched):
 def _chosen(backend, reason):
     _logger.debug("shadow models are trained by the %s backend: %s", backend.name, reason)
     return backend, reason
+
+
+def _warn_of_near_misses(job, batched):
+    """Say what a user could change about an estimator to have many models trained at once."""
+    for backend in _batched_backends() if batched else []:
+        reason = backend.nearly(job)
+        if reason:
+            warnings.warn(
+                f"The shadow models are trained one by one, which can take tens of times as long: "
+                f"{reason} Pass batched=False if this is intended.",
+                JointTrainingWarning,
+                stacklevel=4,
+            )
+
+
+def describe_training(name, reason, caught, n_models):
+    """Which backend trained the models of a pool in the end, and why.
+
+    Parameters
+    ----------
+    name, reason : str
+        The backend that was chosen, and why.
+    caught : list of (category, str)
+        Warnings of all trainings.
+    n_models : int
+        Number of models.
+
+    Returns
+    -------
+    name, reason : str
+    """
+    why, n_alone = _count_failures(caught)
+    if not n_alone:
+        return name, reason
+    if n_alone == n_models:
+        return JoblibBackend.name, why
+    return name, f"{reason}; {n_alone} of {n_models} models were trained one by one: {why}"
+
+
+def describe_failures(caught, n_models):
+    """One sentence about models that could not be trained together, in a list; else none."""
+    why, n_alone = _count_failures(caught)
+    if not n_alone:
+        return []
+    return [f"{n_alone} of {n_models} shadow models were trained one by one: {why}."]
+
+
+def _count_failures(caught):
+    failures = Counter(text for category, text in caught if category is JointTrainingWarning)
+    return "; ".join(failures), sum(failures.values())

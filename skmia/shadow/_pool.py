@@ -14,7 +14,7 @@ from ..utils._validation import check_records
 from ..victims._query import unwrap
 from ._backends import PoolJob
 from ._checkpoint import FolderCheckpoint, MemoryCheckpoint, describe_job, run_or_resume
-from ._choose import choose_backend
+from ._choose import choose_backend, describe_failures, describe_training
 from ._evidence import ScaledLogit
 from ._first_answers import check_first_answers
 from ._lookup import PoolLookup, augmented
@@ -103,9 +103,12 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
     classes_ : ndarray or None
         Task labels.
     backend_ : str
-        How the models were trained: ``"joblib"``, ``"dask"``, or one of the batched backends.
+        How the models were trained in the end: ``"joblib"``, ``"dask"``, ``"ray"``, or together by
+        ``"linear"``, ``"perceptron"`` or ``"torch"``.
     backend_reason_ : str
-        Why in this way.
+        Why in this way: what keeps the models from being trained together, or how that failed.
+    notes_ : list of str
+        What a reader of the results should know about the training, one sentence each.
     n_records_ : int
         Number of records of the pool.
 
@@ -202,11 +205,10 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         checkpoint, entropy = self._start(records)
         job = self._make_job(records, entropy)
         check_first_answers(job)
-        backend, self.backend_reason_ = choose_backend(job, self.batched)
-        self.backend_ = backend.name
+        backend, reason = choose_backend(job, self.batched)
         if checkpoint is not None:
             checkpoint.open(describe_job(job, records, entropy, self._design(), backend.numbers))
-        self._collect(run_or_resume(backend, job, checkpoint), records)
+        self._collect(run_or_resume(backend, job, checkpoint), records, (backend.name, reason))
         return self
 
     @classmethod
@@ -263,6 +265,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         pool.signals_ = scores.astype(np.float32)[None, None]
         pool.classes_ = np.unique(records.y)
         pool.outputs_ = pool.estimators_ = None
+        pool.notes_ = []
         pool._set_lookup(records, (1.0,), scores.dtype, np.zeros(len(scores)))
         return pool
 
@@ -342,8 +345,8 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         draws = [draw_halves(units, strata, n_samples, rng) for rng in rngs]
         return np.concatenate(draws) if self.paired else np.array([first for first, _ in draws])
 
-    def _collect(self, results, records):
-        """Write what the workers return into place as it arrives."""
+    def _collect(self, results, records, chosen):
+        """Write what the workers return into place as it arrives; ``chosen`` is way and reason."""
         caught, steps = [], np.zeros(self.n_estimators)
         models = [None] * self.n_estimators
         self.signals_ = self.outputs_ = None
@@ -363,6 +366,8 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
             models[k], steps[k] = result.model, result.step
             caught.extend(result.warnings)
         warn_once(caught, self.n_estimators)
+        self.backend_, self.backend_reason_ = describe_training(*chosen, caught, self.n_estimators)
+        self.notes_ = describe_failures(caught, self.n_estimators)
         self.signal_, self.output_kind_ = result.evidence, result.kind
         self.classes_ = result.classes
         self.estimators_ = models if self.store == "models" else None

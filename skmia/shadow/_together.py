@@ -162,9 +162,8 @@ def fit_pools(pools, records, parts, job, backend):
             i = owner[k]
             results[i].append((k - first[i], _of_part(result, parts[i])))
     for pool, own, part in zip(pools, results, parts, strict=True):
-        pool.backend_ = backend.name
-        pool.backend_reason_ = "it trains the models of many pools at once"
-        pool._collect(own, records[part])
+        chosen = backend.name, "it trains the models of many pools at once"
+        pool._collect(own, records[part], chosen)
 
 
 def _of_part(result, part):

@@ -114,7 +114,8 @@ def test_answers_that_need_training_are_not_asked_for_before_it():
             return torch.softmax(logits, dim=-1).numpy()
 
     settings = {"criterion": FocalLoss, "max_epochs": 1, "verbose": 0, "train_split": None}
-    pool = ShadowPool(Tempered(Logits, **settings), 4, random_state=0).fit(RECORDS)
+    net = Tempered(Logits, **settings)
+    pool = ShadowPool(net, 4, batched=False, random_state=0).fit(RECORDS)
     assert pool.signal_ == "scaled_logit"
 
 

@@ -6,7 +6,7 @@ from joblib import effective_n_jobs
 
 from .._backends import Backend
 from .._groups import run_groups
-from ._plan import find_net, why_not_estimator, why_not_rows
+from ._plan import find_net, why_not_class, why_not_estimator, why_not_rows
 
 
 class BatchedTorchBackend(Backend):
@@ -48,6 +48,9 @@ class BatchedTorchBackend(Backend):
         from ._check import why_not_trained
 
         return why_not_trained(job, self.generic)
+
+    def nearly(self, job):
+        return why_not_class(job.estimator)
 
     def run(self, job, models):
         from ._group import train_group

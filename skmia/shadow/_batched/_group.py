@@ -1,14 +1,17 @@
 """One group of shadow nets, trained in one program by one process."""
 
 import warnings
+from collections import defaultdict
 from contextlib import contextmanager
+from functools import partial
 
 import torch
 from skorch.utils import to_device
 
+from .._groups import describe, fit_alone, is_out_of_memory, train_or_halve
 from .._seeding import isolated_randomness
 from .._states import StateKeeper, run_from_kept
-from .._worker import ask_model, fit_shadow, summarise_model
+from .._worker import ask_model, summarise_model
 from ._prepare import as_table_rows, prepare, shared_table
 from ._train import Training
 
@@ -38,15 +41,15 @@ def train_group(job, group, generic=False):
     n_threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        trained = _train(job, group, generic)
-        return [(k, _finish(trained.get(i), job, i)) for i, k in enumerate(group)]
+        return train_or_halve(job, group, partial(_train, generic=generic), _finish)
     finally:
         torch.set_num_threads(n_threads)
 
 
-def _finish(prepared, job, i):
-    if prepared is None:  # the ordinary path trains it, or says in its own words why it cannot
-        return fit_shadow(job.estimator, job.data, job.membership[i], job.seeds[i], job.settings)
+def _finish(trained, job, i):
+    prepared = trained[i]
+    if isinstance(prepared, str):  # the reason why only the ordinary path can train it
+        return fit_alone(job, i, prepared)
     with isolated_randomness(job.seeds[i]), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         with _asked_in_bulk(prepared):
@@ -56,28 +59,25 @@ def _finish(prepared, job, i):
 
 
 def _train(job, group, generic):
-    """The models that can be trained together, trained, by their place in the group."""
-    table, prepared = shared_table(job), {}
-    for i in range(len(group)):
-        try:
-            prepared[i] = prepare(job, i, table)
-        except Exception:
-            continue
-    stacks = {}
-    for i, one in prepared.items():
-        stacks.setdefault(one.signature, {})[i] = one
+    """The models, trained, or for each that cannot be trained with others the reason."""
+    table = shared_table(job)
+    trained = [_prepare_or_say(job, i, table) for i in range(len(group))]
+    stacks = defaultdict(list)
+    for one in trained:
+        if not isinstance(one, str):
+            stacks[one.signature].append(one)
+    trainings = [Training(stack, table, generic) for stack in stacks.values()]
+    run_from_kept(trainings, StateKeeper(job.states, group))
+    return trained
+
+
+def _prepare_or_say(job, i, table):
     try:
-        trainings = [Training(list(one.values()), table, generic) for one in stacks.values()]
-        run_from_kept(trainings, StateKeeper(job.states, group))
+        return prepare(job, i, table)
     except Exception as error:
-        warnings.warn(
-            f"{len(group)} shadow models are trained one after the other, as their joint "
-            f"training failed ({type(error).__name__}: {error}).",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-        return {}
-    return prepared
+        if is_out_of_memory(error):
+            raise
+        return describe(error)
 
 
 @contextmanager

@@ -46,6 +46,12 @@ def why_not_estimator(estimator):
     return next((reason for reason in reasons if reason), None)
 
 
+def why_not_class(estimator):
+    """Reason why the class of a skorch net is refused; None for other estimators."""
+    net = find_net(estimator)
+    return None if net is None else _ask_class(net)
+
+
 def why_not_rows(X):
     """Reason why rows that reach a net are refused."""
     if is_tensor(X):

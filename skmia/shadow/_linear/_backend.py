@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._backends import Backend
+from .._groups import describe, fit_alone
 from .._worker import fit_shadow
 from ._logistic import LogisticFamily
 from ._models import Workshop
@@ -68,7 +69,12 @@ class LinearBackend(Backend):
         for begin in range(0, len(wanted), step):
             chunk = np.arange(begin, min(begin + step, len(wanted)))
             if wanted[chunk].any():
-                solution = solver.solve(chunk)
+                try:
+                    solution = solver.solve(chunk)
+                except MemoryError as error:
+                    reason = describe(error)
+                    yield from ((int(k), fit_alone(job, k, reason)) for k in chunk if wanted[k])
+                    continue
                 done = np.flatnonzero(wanted[chunk] & solution.solved)
                 yield from workshop.finish(chunk, done, solution)
                 for row in np.flatnonzero(wanted[chunk] & ~solution.solved):

@@ -13,7 +13,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from ...utils._containers import is_frame, is_tensor, take_rows
 from .._backends import Backend
-from .._groups import run_groups
+from .._groups import run_groups, train_or_halve
 from .._seeding import isolated_randomness, seed_estimator
 from .._states import StateKeeper, run_from_kept
 from .._worker import _fit, ask_model, fit_shadow, summarise_model
@@ -123,6 +123,10 @@ def _prepare(job, i):
 
 def _train_group(job, group):
     """Results of the models of a group, which are all of the job's."""
+    return train_or_halve(job, group, _train, _finish)
+
+
+def _train(job, group):
     prepared = [_prepare(job, i) for i in range(len(group))]
     stacks = defaultdict(list)
     for one in prepared:
@@ -130,11 +134,12 @@ def _train_group(job, group):
             stacks[one.network.kind].append(one.network)
     trainings = [Training(networks) for networks in stacks.values()]
     run_from_kept(trainings, StateKeeper(job.states, group))
-    return [(k, _summarise(one, job, i)) for i, (k, one) in enumerate(zip(group, prepared))]
+    return prepared
 
 
-def _summarise(prepared, job, i):
-    network, model, data, seeds = prepared.network, prepared.estimator, job.data, job.seeds[i]
+def _finish(trained, job, i):
+    prepared, data, seeds = trained[i], job.data, job.seeds[i]
+    network, model = prepared.network, prepared.estimator
     if network is not None and not network.is_finite():
         # scikit-learn refuses such a model, in its own words.
         return fit_shadow(job.estimator, data, job.membership[i], seeds, job.settings)
