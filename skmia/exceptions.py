@@ -1,6 +1,6 @@
 """Warnings and errors of skmia."""
 
-__all__ = ["CheckpointError", "JointTrainingWarning", "ResolutionWarning"]
+__all__ = ["CheckpointError", "JointTrainingWarning", "PrivacyWarning", "ResolutionWarning"]
 
 
 class CheckpointError(ValueError):
@@ -12,6 +12,10 @@ class JointTrainingWarning(RuntimeWarning):
 
     The numbers are those of the models that were trained. Only the training takes longer.
     """
+
+
+class PrivacyWarning(UserWarning):
+    """A claim of differential privacy does not cover something that is released."""
 
 
 class ResolutionWarning(UserWarning):

@@ -1,6 +1,7 @@
 """Nets trained with differential privacy."""
 
-from numbers import Real
+import warnings
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -8,21 +9,24 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from ..exceptions import PrivacyWarning
 from ..shadow._seeding import isolated_randomness
 from ..utils._optional import import_optional
 from ..utils._sklearn import HasMethods, Interval, StrOptions, validate_params_of
-from ._accountant import find_noise_multiplier, make_accountant, spent_epsilon
+from ._accountant import find_noise_multiplier, spent_epsilon
 from ._mechanisms import DELTA, FINITE_POSITIVE
-from ._private_training import check_trainable, plan, train_privately
+from ._private_randomness import PrivateRandomness
+from ._private_training import PrivateParts, check_trainable, plan, train_privately
+from ._probe import check_rows_apart
 from ._soft_targets import _ask_units
 
 
 class DPSGDClassifier(ClassifierMixin, BaseEstimator):
     """A skorch net trained by differentially private gradient descent.
 
-    In each step every row takes part with the same probability, on its own. Its gradient is clipped
-    to a norm, normal noise is added to the sum, and the sum is divided by the nominal size of the
-    batch. opacus does that, and accounts for it.
+    In each step every row takes part with the same probability, independently of the others. Its
+    gradient is clipped to a norm, normal noise is added to the sum, and the sum is divided by the
+    nominal size of the batch. opacus computes the gradients of rows and accounts for the noise.
 
     Parameters
     ----------
@@ -33,7 +37,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
     target_epsilon : float, default=None
         The epsilon, in nats, that all epochs together may cost. Give this or ``noise_multiplier``.
     target_delta : float, default=None
-        The delta at which epsilon is stated; a tenth of one over the number of rows with None.
+        The delta at which epsilon is stated. If None, a tenth of one over the number of rows.
     noise_multiplier : float, default=None
         Standard deviation of the noise on the sum of gradients, in units of ``max_grad_norm``. With
         0 there is no privacy, and ``epsilon_`` is infinite.
@@ -41,27 +45,40 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         Euclidean norm over all parameters to which the gradient of a row is clipped. Infinity,
         which needs a ``noise_multiplier`` of 0, clips nothing.
     poisson_sampling : bool, default=True
-        False goes through the rows in the net's own batches, which no accountant here covers:
+        If False, rows are visited in the net's own batches, which no accountant here covers:
         ``epsilon_`` is infinite. It is there for comparisons.
     accountant : {"rdp", "prv"}, default="rdp"
-        Rényi differential privacy, or privacy loss random variables, which are tighter and slower.
+        Rényi differential privacy, or the smaller of that and privacy loss random variables, which
+        are usually tighter and slower.
+    classes : array-like of shape (n_classes,), default=None
+        All labels that there can be, known without the data. A row with another label contributes
+        nothing. If None, they are read off ``y``, which ``epsilon_`` does not cover, with a
+        warning.
+    grad_sample_mode : {"hooks", "rows"}, default="hooks"
+        How the gradients of rows are computed: by opacus's hooks on batches, or one row after the
+        other, which is slower and rules out that rows see each other.
+    keep_history : bool, default=False
+        Whether ``estimator_.history`` is kept. It holds the losses of the training rows, which no
+        noise covers.
     on_step : callable, default=None
         Called as ``on_step(step, noisy_gradient, parameters)`` in each step, with its number from
         0, the noisy sum of clipped gradients divided by the nominal size of the batch (not divided
         with ``criterion__reduction="sum"``), and the trained weights before the step, both as new
         ndarrays of shape (n_parameters,) in the order of the module. An auditor may see all that:
         ``epsilon_`` covers it. Give a function: ``clone`` copies an object and what it collects.
+    noise_seed : int, default=None
+        Seed of the coins and the noise, for tests: ``epsilon_`` is infinite with one. If None, they
+        come from the operating system, apart from all other random numbers.
     random_state : int, RandomState instance or None, default=None
-        Seeds the weights, the sampling and the noise; None asks the operating system. Whoever knows
-        the seed can take the noise off: give one for tests, not for a model that is handed out.
+        Controls the initial weights and what the net itself draws, such as dropout. It does not
+        touch the noise. Pass an int for reproducible weights.
 
     Attributes
     ----------
     estimator_ : skorch.NeuralNetClassifier
-        Trained, with its module and optimizer as they were without opacus. Its ``history`` holds
-        losses of the training rows, which no noise covers: do not hand it out.
+        Trained, with its module and optimizer as they were without opacus.
     epsilon_ : float
-        What the steps that were made cost at ``delta_``, in nats.
+        What all planned steps cost at ``delta_``, in nats, also where training was stopped before.
     delta_ : float
         The delta of ``epsilon_``.
     noise_multiplier_ : float
@@ -86,12 +103,13 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
     Notes
     -----
     The guarantee is (``epsilon_``, ``delta_``)-differential privacy of the weights, under these
-    assumptions: neighbouring data sets differ by one row that is added or removed (for one that is
-    replaced, apply the guarantee twice); the rows of a step are a Poisson sample; the number of
-    rows and the sampling rate are public; all weights of all steps may be seen. It holds for one
-    fit: searches over settings, other choices that depend on the data and earlier training of the
-    module cost more. Callbacks that act on training losses, such as early stopping, are not
-    covered.
+    assumptions: neighboring data sets differ by one row that is replaced with one that contributes
+    nothing (zero-out neighbors; for any other replacement, apply the guarantee twice); the rows of
+    a step are a Poisson sample; the number of rows is public, and with it the sampling rate, the
+    number of steps and the noise, which follow from it; all weights of all steps may be seen. It
+    holds for one fit: searches over settings, other choices that depend on the data and earlier
+    training of the module cost more. An error about the data, and the fact that a fit succeeded,
+    are not covered. The guide's page on the limits of a guarantee lists them all.
 
     At the order a, of Rényi, a step of the sampling rate q and the noise multiplier s costs
     ``log(sum_k binom(a, k) (1 - q)**(a - k) q**k exp(k (k - 1) / (2 s**2))) / (a - 1)``. T steps
@@ -101,9 +119,14 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
     ``max_grad_norm`` without the square. The sum is divided by the nominal size of the batch
     whatever the sample was, and a step on no row at all is made with noise alone.
 
-    An epoch has ``ceil(n_samples / batch_size)`` steps. Layers that mix rows, such as batch
-    normalisation, are refused. The random numbers are those of torch, which no cryptographer
-    would use and whose seed has 32 bits on a CPU.
+    An epoch has ``ceil(n_samples / batch_size)`` steps. A row whose gradient is not finite
+    contributes nothing. Before training, a copy of the net is tried with made-up rows: layers,
+    losses and collate functions through which rows see each other, and buffers that change with the
+    rows, are refused. Code that behaves differently on real rows is trusted.
+
+    Clipped gradients and noise are rounded to a grid of about ``2**-20`` of the noise and added
+    without error, so that the lowest digits tell nothing; the rounding is part of the noise. What
+    remains of floating point is the normal numbers themselves, with 53 bits.
 
     References
     ----------
@@ -124,7 +147,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
     >>> from skmia.victims import make_small_net
     >>> X, y = load_iris(return_X_y=True)
     >>> net = partial(make_small_net, batch_size=30, max_epochs=10, lr=0.2)
-    >>> private = DPSGDClassifier(net, target_epsilon=3.0, random_state=0)
+    >>> private = DPSGDClassifier(net, target_epsilon=3.0, classes=[0, 1, 2], random_state=0)
     >>> private.fit(X, y).epsilon_ <= 3
     True
     """
@@ -137,7 +160,11 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         "max_grad_norm": [Interval(Real, 0, None, closed="right")],
         "poisson_sampling": ["boolean"],
         "accountant": [StrOptions({"rdp", "prv"})],
+        "classes": ["array-like", None],
+        "grad_sample_mode": [StrOptions({"hooks", "rows"})],
+        "keep_history": ["boolean"],
         "on_step": [callable, None],
+        "noise_seed": [Interval(Integral, 0, None, closed="left"), None],
         "random_state": ["random_state"],
     }
 
@@ -151,7 +178,11 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         max_grad_norm=1.0,
         poisson_sampling=True,
         accountant="rdp",
+        classes=None,
+        grad_sample_mode="hooks",
+        keep_history=False,
         on_step=None,
+        noise_seed=None,
         random_state=None,
     ):
         self.net = net
@@ -161,7 +192,11 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         self.max_grad_norm = max_grad_norm
         self.poisson_sampling = poisson_sampling
         self.accountant = accountant
+        self.classes = classes
+        self.grad_sample_mode = grad_sample_mode
+        self.keep_history = keep_history
         self.on_step = on_step
+        self.noise_seed = noise_seed
         self.random_state = random_state
 
     def fit(self, X, y):
@@ -193,18 +228,57 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         X, y = validate_data(self, X, y, allow_nd=True)
         y = column_or_1d(y)
         check_classification_targets(y)
-        classes = np.unique(y)
+        classes = self._find_classes(y)
         seed = None
         if self.random_state is not None:
             seed = check_random_state(self.random_state).randint(2**31 - 1)
-        self.delta_ = 0.1 / len(X) if self.target_delta is None else self.target_delta
+        self.delta_ = self._find_delta(len(X))
         with isolated_randomness(np.random.SeedSequence(seed)):
             self.estimator_ = self._make_net(classes)
             check_trainable(self.estimator_)
-            X = X.astype(self._dtype(), copy=False)
-            self.classes_ = self._name_units(X, classes)
-            self._train(X, np.searchsorted(self.classes_, y).astype(np.int64))
+            with np.errstate(over="ignore"):  # a warning would tell of the row
+                X = X.astype(self._dtype(), copy=False)
+            self.classes_ = self._name_units(X.shape[1:], classes)
+            check_rows_apart(
+                self.estimator_,
+                X.shape[1:],
+                len(self.classes_),
+                in_batches=self.grad_sample_mode == "hooks",
+            )
+            self._train(X, self._encode(y))
         return self
+
+    def _find_classes(self, y):
+        if self.classes is not None:
+            classes = np.unique(column_or_1d(self.classes))
+            if len(classes) < 2:
+                raise ValueError(f"classes must hold two labels or more; got {classes.tolist()}.")
+            return classes
+        warnings.warn(
+            "classes were read off y, which epsilon_ does not cover: give all labels as classes.",
+            PrivacyWarning,
+            stacklevel=3,
+        )
+        return np.unique(y)
+
+    def _encode(self, y):
+        """Codes of labels; -1 for those that are not among the classes."""
+        known = np.isin(y, self.classes_)
+        codes = np.full(len(y), -1, dtype=np.int64)
+        codes[known] = np.searchsorted(self.classes_, y[known])
+        return codes
+
+    def _find_delta(self, n_rows):
+        if self.target_delta is None:
+            return 0.1 / n_rows
+        if self.target_delta >= 1 / n_rows:
+            warnings.warn(
+                f"target_delta={self.target_delta:g} is not below one over the number of rows, "
+                f"{n_rows}: releasing a row at random would satisfy it.",
+                PrivacyWarning,
+                stacklevel=3,
+            )
+        return self.target_delta
 
     def _check_settings(self):
         given = [self.target_epsilon is not None, self.noise_multiplier is not None]
@@ -227,20 +301,20 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         parameter = next(self.estimator_.module_.parameters())
         return np.float64 if "float64" in str(parameter.dtype) else np.float32
 
-    def _name_units(self, X, classes):
-        """Labels of the output units."""
-        n_units, _ = _ask_units(self.estimator_, X)
+    def _name_units(self, row_shape, classes):
+        """Labels of the output units, which a made-up row tells."""
+        n_units, _ = _ask_units(self.estimator_, np.zeros((2, *row_shape), dtype=self._dtype()))
         if n_units == len(classes):
             return classes
         if classes.dtype.kind not in "iu" or not np.isin(classes, np.arange(n_units)).all():
             raise ValueError(
                 f"A net with {n_units} output units needs as many classes, or labels 0 to "
-                f"{n_units - 1}; got {classes.tolist()}."
+                f"{n_units - 1}; there are {len(classes)} classes."
             )
         return np.arange(n_units)
 
     def _train(self, X, codes):
-        net, accountant = self.estimator_, make_accountant(self.accountant)
+        net = self.estimator_
 
         def needed_noise(rate, n_steps):
             return find_noise_multiplier(
@@ -249,12 +323,20 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
 
         noise = needed_noise if self.noise_multiplier is None else self.noise_multiplier
         privacy = plan(net, len(X), noise, self.max_grad_norm, self.poisson_sampling)
-        train_privately(net, X, codes, privacy, accountant, self.on_step)
+        if not self.poisson_sampling:  # a loader would draw rows that contribute nothing
+            X, codes = X[codes >= 0], codes[codes >= 0]
+        parts = PrivateParts(PrivateRandomness(self.noise_seed), self.grad_sample_mode)
+        self.n_steps_ = train_privately(net, X, codes, privacy, parts, self.on_step)
+        if not self.keep_history:
+            net.history_ = type(net.history)()
         self.noise_multiplier_ = float(privacy.noise_multiplier)
         self.sample_rate_ = privacy.sample_rate
-        self.n_steps_ = sum(steps for _, _, steps in accountant.history)
-        covered = self.poisson_sampling or not self.n_steps_
-        self.epsilon_ = spent_epsilon(accountant, self.delta_) if covered else np.inf
+        # When a training was stopped can depend on the rows, so that all planned steps count.
+        planned = privacy.noise_multiplier, privacy.sample_rate, privacy.n_steps * net.max_epochs
+        is_covered = self.poisson_sampling and self.noise_seed is None
+        self.epsilon_ = (
+            spent_epsilon([planned], self.delta_, self.accountant) if is_covered else np.inf
+        )
 
     def predict_proba(self, X):
         """Probabilities of the classes.
@@ -286,3 +368,8 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         """
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = self.noise_seed is None
+        return tags

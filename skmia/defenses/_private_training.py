@@ -1,17 +1,29 @@
-"""Training a skorch net with gradients that opacus clips row by row and covers with noise."""
+"""Training a skorch net with gradients that are clipped row by row and covered with noise."""
 
-import itertools
 import math
 import warnings
 from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
 
-from ..utils._optional import import_optional
+import numpy as np
 
-_CRITERIA = ("CrossEntropyLoss", "NLLLoss")
+from ..exceptions import PrivacyWarning
+from ..utils._optional import import_optional
+from ._private_randomness import PrivateRandomness
+
+# skorch's callbacks that act on what they monitor, and the parameter that names it.
+_WATCHERS = ("EarlyStopping", "Checkpoint", "LRScheduler")
+
 # Larger than any gradient; infinity times the noise multiplier 0 would be undefined.
 _NO_CLIPPING = 1e30
+
+
+class PrivateParts(NamedTuple):
+    """What stands in for parts of a net while it is trained."""
+
+    randomness: PrivateRandomness
+    grad_sample_mode: str
 
 
 class Privacy(NamedTuple):
@@ -26,7 +38,7 @@ class Privacy(NamedTuple):
 
 
 def check_trainable(net):
-    """Check that clipping bounds what one row changes in an initialised net.
+    """Check that clipping bounds what one row changes in an initialized net.
 
     Raises
     ------
@@ -40,11 +52,12 @@ def check_trainable(net):
             "The rows of a validation split are not covered by the noise; set train_split=None."
         )
     _check_criterion(net.criterion_)
+    _check_callbacks(net)
     net.module_.train()
     for layer in net.module_.modules():
         if isinstance(layer, torch.nn.modules.batchnorm._BatchNorm):
             raise ValueError(
-                f"The net has a {type(layer).__name__}, which normalises a row by the others of "
+                f"The net has a {type(layer).__name__}, which normalizes a row by the others of "
                 "its batch, so that clipping does not bound what one row changes; use GroupNorm or "
                 "LayerNorm."
             )
@@ -54,107 +67,204 @@ def check_trainable(net):
 
 
 def _check_criterion(criterion):
+    nn = import_optional("torch", "torch").nn
     name = type(criterion).__name__
-    if name not in _CRITERIA:
+    if type(criterion) not in (nn.CrossEntropyLoss, nn.NLLLoss):
         raise ValueError(
             "The loss of a batch must be the mean or the sum of losses of its rows; "
-            f"criterion must be {' or '.join(_CRITERIA)}; got {name}."
+            f"criterion must be torch's CrossEntropyLoss or NLLLoss; got {name}."
         )
     if criterion.reduction not in ("mean", "sum"):
         raise ValueError(
             f"criterion__reduction must be 'mean' or 'sum'; got {criterion.reduction!r}."
         )
-    if criterion.weight is not None and criterion.reduction == "mean":
+    if criterion.reduction == "mean" and criterion.weight is not None:
         raise ValueError(
             "The mean of a criterion with class weights is divided by the weights of the whole "
             "batch, so that one row changes the loss of the others; use criterion__reduction='sum'."
         )
+    if criterion.reduction == "mean" and criterion.ignore_index >= 0:
+        raise ValueError(
+            f"The mean of a criterion with ignore_index={criterion.ignore_index} is divided by the "
+            "rows that are not ignored, so that one row changes the loss of the others; use "
+            "criterion__reduction='sum'."
+        )
 
 
-def train_privately(net, X, y, privacy, accountant, on_step=None):
-    """Train an initialised net, in place; the accountant counts the steps that were made."""
-    with _private_parts(net, privacy, accountant, on_step), warnings.catch_warnings():
+def _check_callbacks(net):
+    """Refuse callbacks that let the losses of the training rows decide about the training."""
+    for name, callback in net.callbacks_:
+        kinds = {base.__name__ for base in type(callback).__mro__}
+        monitor = getattr(callback, "monitor", None)
+        reads_loss = callable(monitor) or str(monitor or "").startswith("train")
+        is_watcher = kinds & set(_WATCHERS)
+        if "LRScheduler" in kinds:
+            policy = getattr(callback, "policy", "")
+            is_watcher = getattr(policy, "__name__", policy) == "ReduceLROnPlateau"
+            reads_loss |= callable(getattr(callback, "monitor", None))
+        if is_watcher and reads_loss:
+            raise ValueError(
+                f"The callback {name!r} ({type(callback).__name__}) acts on the loss of the "
+                "training rows, which no noise covers; leave it out."
+            )
+
+
+def train_privately(net, X, y, privacy, parts, on_step=None):
+    """Train an initialized net, in place.
+
+    Parameters
+    ----------
+    net : skorch net
+    X : ndarray of shape (n_rows, ...)
+    y : ndarray of shape (n_rows,)
+        Codes of classes; rows with a negative one contribute nothing.
+    privacy : Privacy
+    parts : PrivateParts
+    on_step : callable or None
+
+    Returns
+    -------
+    n_steps : int
+        Steps that were made.
+    """
+    buffers = {name: value.clone() for name, value in net.module_.named_buffers()}
+    with _private_parts(net, y, privacy, parts, on_step) as count, warnings.catch_warnings():
         # Features take no gradients, which is how it should be.
         warnings.filterwarnings("ignore", "Full backward hook is firing")
-        parts = net.module_, net.optimizer_
-        net.partial_fit(X, y)
-        if (net.module_, net.optimizer_) != parts:
+        module, optimizer = net.module_, net.optimizer_
+        net.partial_fit(X, np.maximum(y, 0))
+        if net.module_ is not module or net.optimizer_ is not optimizer:
             raise ValueError(
                 "A callback of the net made its module or its optimizer anew, so that it was "
                 "trained without noise; give the net the right sizes instead."
             )
+    _restore_buffers(net.module_, buffers)
+    return count.n_steps
+
+
+def _restore_buffers(module, buffers):
+    """Put buffers back to where they were before training: what they took in has no noise."""
+    torch = import_optional("torch", "torch")
+    for name, value in module.named_buffers():
+        if not torch.equal(value, buffers[name]):
+            with torch.no_grad():
+                value.copy_(buffers[name])
+            if value.dtype.is_floating_point:
+                warnings.warn(
+                    f"The buffer {name!r} of the net changed in training, which no noise covers; "
+                    "it was put back to its first value.",
+                    PrivacyWarning,
+                    stacklevel=4,
+                )
+
+
+class _StepCount:
+    """Counts steps, and shows what they release before the weights move."""
+
+    def __init__(self, on_step):
+        self.on_step, self.n_steps = on_step, 0
+
+    def __call__(self, optimizer):
+        if self.on_step is not None:
+            noisy = self._flat(parameter.grad for parameter in optimizer.params)
+            self.on_step(self.n_steps, noisy, self._flat(optimizer.params))
+        self.n_steps += 1
+
+    @staticmethod
+    def _flat(tensors):
+        torch = import_optional("torch", "torch")
+        # cat makes a copy, so that what was shown does not change with the next step.
+        return torch.cat([tensor.detach().ravel() for tensor in tensors]).cpu().numpy()
 
 
 @contextmanager
-def _private_parts(net, privacy, accountant, on_step):
-    """Put private parts into an initialised net, and take them out again."""
+def _private_parts(net, codes, privacy, parts, on_step):
+    """Put private parts into an initialized net, and take them out again."""
     grad_sample = import_optional("opacus.grad_sample", "dp")
-    optimizers = import_optional("opacus.optimizers", "dp")
+    from ._private_optimizer import PrivateOptimizer
+
     optimizer, iterator = net.optimizer_, net.iterator_train
     reduction = net.criterion_.reduction
     attributes = [(layer, set(vars(layer))) for layer in net.module_.modules()]
-    module = grad_sample.GradSampleModule(net.module_, loss_reduction=reduction)
-    private = optimizers.DPOptimizer(
+    module = net.module_
+    if parts.grad_sample_mode == "hooks":
+        module = grad_sample.GradSampleModule(net.module_, loss_reduction=reduction)
+    private = PrivateOptimizer(
         optimizer,
+        parts.randomness,
         noise_multiplier=privacy.noise_multiplier,
         max_grad_norm=min(privacy.max_grad_norm, _NO_CLIPPING),
         expected_batch_size=privacy.expected_batch_size,
         loss_reduction=reduction,
     )
-    count = accountant.get_optimizer_hook_fn(privacy.sample_rate)
-    private.attach_step_hook(count if on_step is None else _reporting(count, on_step))
-    net.module_, net.optimizer_ = module, private
+    count = _StepCount(on_step)
+    private.attach_step_hook(count)
+    plain, net.module_, net.optimizer_ = net.module_, module, private
     if privacy.poisson:
-        net.iterator_train = partial(_PoissonLots, optimizer=private, privacy=privacy)
+        net.iterator_train = partial(
+            _PoissonLots, optimizer=private, privacy=privacy, parts=parts, codes=codes
+        )
+    if parts.grad_sample_mode == "rows":
+        net.train_step_single = partial(_step_row_by_row, net, type(net).train_step_single)
     try:
-        yield
+        yield count
     finally:
         # What is left of single rows goes: the sum of a step before noise, and, where training was
         # interrupted, the rows themselves.
         private.zero_grad(set_to_none=True)
         for parameter in private.params:
             del parameter.summed_grad
-        net.module_, net.optimizer_ = module.to_standard_module(), optimizer
+            parameter.__dict__.pop("grad_sample", None)
+        if parts.grad_sample_mode == "hooks":
+            module.to_standard_module()
+        else:
+            del net.train_step_single
+        net.module_, net.optimizer_ = plain, optimizer
         net.iterator_train = iterator
         for layer, known in attributes:
             for name in set(vars(layer)) - known:
                 delattr(layer, name)
 
 
-def _reporting(count, on_step):
-    """A hook that counts a step and shows what it releases, before the weights move."""
+def _step_row_by_row(net, step, batch, **fit_params):
+    """Gradients of rows that each go through the net alone, whatever it does with a batch."""
     torch = import_optional("torch", "torch")
-    steps = itertools.count()
-
-    def flat(tensors):
-        # cat makes a copy, so that what was shown does not change with the next step.
-        return torch.cat([tensor.detach().ravel() for tensor in tensors]).cpu().numpy()
-
-    def hook(optimizer):
-        count(optimizer)
-        noisy = flat(parameter.grad for parameter in optimizer.params)
-        on_step(next(steps), noisy, flat(optimizer.params))
-
-    return hook
+    rows, labels = batch
+    parameters = [one for one in net.module_.parameters() if one.requires_grad]
+    gradients, losses = [[] for _ in parameters], []
+    for k in range(len(labels)):
+        for parameter in parameters:
+            parameter.grad = None
+        result = step(net, (rows[k : k + 1], labels[k : k + 1]), **fit_params)
+        losses.append(result)
+        for parameter, kept in zip(parameters, gradients, strict=True):
+            kept.append(torch.zeros_like(parameter) if parameter.grad is None else parameter.grad)
+    for parameter, kept in zip(parameters, gradients, strict=True):
+        parameter.grad, parameter.grad_sample = None, torch.stack(kept)
+    return {
+        "loss": torch.stack([one["loss"].detach() for one in losses]).mean(),
+        "y_pred": torch.cat([one["y_pred"].detach() for one in losses]),
+    }
 
 
 class _PoissonLots:
-    """In the place of a DataLoader: each row takes part in each lot by a coin flip of its own."""
+    """In the place of a DataLoader: each row takes part in each lot by a separate coin flip."""
 
-    def __init__(self, dataset, optimizer, privacy, collate_fn=None, **settings):
+    def __init__(self, dataset, optimizer, privacy, parts, codes, collate_fn=None, **settings):
         # How a loader would order rows, and with how many workers, is of no matter here.
         torch = import_optional("torch", "torch")
         self.dataset = dataset
         self.optimizer = optimizer
         self.privacy = privacy
+        self.randomness = parts.randomness
+        self.contributes = codes >= 0
         self.collate = collate_fn or torch.utils.data.default_collate
 
     def __iter__(self):
         """Lots of one epoch."""
-        torch = import_optional("torch", "torch")
         for _ in range(self.privacy.n_steps):
-            coins = torch.rand(len(self.dataset), dtype=torch.float64)
-            rows = (coins < self.privacy.sample_rate).nonzero().ravel().tolist()
+            coins = self.randomness.coins(len(self.dataset), self.privacy.sample_rate)
+            rows = np.flatnonzero(coins & self.contributes).tolist()
             if rows:
                 yield self.collate([self.dataset[row] for row in rows])
             else:

@@ -7,6 +7,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skmia import Records
+from skmia.defenses._private_randomness import PrivateRandomness
 from skmia.synthetic import GeneratorAttack
 from skmia.synthetic._gan import DPWassersteinGAN, rare_class_rate
 from skmia.synthetic._gan._noise import share_noise, unit_scales
@@ -97,7 +98,7 @@ def test_two_releases_share_the_noise_in_the_best_way():
 def test_no_row_moves_a_step_by_more_than_its_noise_allows(shape, penalty_bound):
     plan = make_plan(noise=shape, penalty_bound=penalty_bound, noise_multiplier=1.0)
     torch.manual_seed(0)
-    training = Training(X, plan)
+    training = Training(X, plan, PrivateRandomness(0))
     rng = np.random.default_rng(1)
     for _ in range(10):
         training.step_critic()
@@ -115,12 +116,12 @@ def test_no_row_moves_a_step_by_more_than_its_noise_allows(shape, penalty_bound)
 @pytest.mark.parametrize("privacy", ["bounds", "clipping"])
 def test_a_step_on_no_row_releases_noise_of_the_planned_size(privacy):
     torch.manual_seed(0)
-    training = Training(X, make_plan(privacy=privacy, critic_layers=(3,)))
+    training = Training(X, make_plan(privacy=privacy, critic_layers=(3,)), PrivateRandomness(0))
     nobody = training.rows[:0]
     released = np.array([training._release(nobody).numpy() for _ in range(1000)])
     scales = training._plan_noise()
     if privacy == "clipping":
-        assert_array_equal(scales, 1.5 * 0.7)
+        assert_allclose(scales, 1.5 * 0.7, rtol=1e-4)  # a little more, for rounding to a grid
     # The standard error of a standard deviation is a share (2 n)**-0.5 of it.
     assert_allclose(released.std(axis=0), scales, rtol=4.5 / np.sqrt(2000), atol=1e-12)
     assert (abs(released.mean(axis=0)) <= 4.5 * scales / np.sqrt(1000)).all()
@@ -128,7 +129,7 @@ def test_a_step_on_no_row_releases_noise_of_the_planned_size(privacy):
 
 def test_clipping_is_row_by_row():
     torch.manual_seed(0)
-    critic = Training(X, make_plan()).critic
+    critic = Training(X, make_plan(), PrivateRandomness(0)).critic
     real, made, mixed = torch.tensor(X.reshape(3, 20, 3))
     alone = []
     for row in range(20):
@@ -143,7 +144,7 @@ def test_clipping_is_row_by_row():
 
 
 def test_a_critic_without_slope_has_finite_gradients():
-    training = Training(X, make_plan(penalty=1.0))
+    training = Training(X, make_plan(penalty=1.0), PrivateRandomness(0))
     with torch.no_grad():
         for parameter in training.critic.parameters():
             parameter.zero_()
@@ -202,27 +203,27 @@ def test_without_noise_it_learns_where_rows_lie():
         privacy=None,
         critic_layers=(16,),
         learning_rate=5e-3,
-        max_iter=150,
+        max_iter=400,
         penalty=0.3,
         random_state=0,
     )
     made = gan.fit(rows).sample(2000, random_state=0)
     # Without training all rows lie about (0.5, 0.5).
     assert np.corrcoef(made.T)[0, 1] > 0.8
-    assert 0.2 < np.mean(made[:, 0] < 0.35) < 0.4
-    assert 0.6 < np.mean(made[:, 0] > 0.65) < 0.8
+    assert 0.15 < np.mean(made[:, 0] < 0.35) < 0.45
+    assert 0.5 < np.mean(made[:, 0] > 0.65) < 0.8
 
 
 def test_rows_come_in_the_ranges_given():
     lower, upper = [0, -5, 7], [1, 5, 7]
     rows = lower + X * np.subtract(upper, lower)
-    gan = DPWassersteinGAN(lower, upper, noise_multiplier=1.0, **QUICK).fit(rows)
+    gan = DPWassersteinGAN(lower, upper, noise_multiplier=1.0, noise_seed=0, **QUICK).fit(rows)
     made = gan.sample(50, random_state=3)
     assert ((lower <= made) & (made <= upper)).all()
     assert (made[:, 2] == 7).all()
     assert_array_equal(made, gan.sample(50, random_state=3))
     assert not np.array_equal(gan.sample(50), gan.sample(50))
-    unit = DPWassersteinGAN(noise_multiplier=1.0, **QUICK).fit(X * [1, 1, 0])
+    unit = DPWassersteinGAN(noise_multiplier=1.0, noise_seed=0, **QUICK).fit(X * [1, 1, 0])
     assert_allclose(made, lower + unit.sample(50, random_state=3) * np.subtract(upper, lower))
 
 
@@ -244,7 +245,8 @@ def test_it_can_be_attacked():
         ({}, "Give one of target_epsilon and noise_multiplier; got neither"),
         ({"noise_multiplier": 1, "target_epsilon": 1}, "got both"),
         ({"privacy": None, "noise_multiplier": 1}, "privacy=None takes neither"),
-        ({"upper": 0.1, "privacy": None}, r"Row 0 has .* in column 0, outside its range"),
+        ({"upper": 0.1, "privacy": None}, "Column 0 has values outside its range"),
+        ({"lower": -1e308, "upper": 1e308, "privacy": None}, "upper - lower must be finite"),
         ({"upper": [1, -1, 1], "privacy": None}, "got 0.0 and -1.0 in column 1"),
         ({"critic_layers": (), "privacy": None}, r"critic_layers must be widths .* got \(\)"),
         ({"generator_layers": (3.5,), "privacy": None}, "integers above 0"),
@@ -276,3 +278,27 @@ def test_rates_of_nothing_are_refused():
         rare_class_rate([0, 1], [])
     with pytest.raises(ValueError, match="label must be a class of y; got 2"):
         rare_class_rate([0, 1], [0], label=2)
+
+
+def test_torch_s_seed_does_not_make_the_noise(monkeypatch):
+    real = torch.manual_seed
+    monkeypatch.setattr(torch, "manual_seed", lambda seed: real(12345))
+    gans = [DPWassersteinGAN(noise_multiplier=1.0, **QUICK).fit(X) for _ in range(2)]
+    first, second = (gan.critic_[0].weight for gan in gans)
+    assert not torch.equal(first, second)
+
+
+def test_seeded_noise_is_no_privacy():
+    gan = DPWassersteinGAN(noise_multiplier=1.0, noise_seed=0, **QUICK).fit(X)
+    again = DPWassersteinGAN(noise_multiplier=1.0, noise_seed=0, **QUICK).fit(X)
+    assert torch.equal(gan.critic_[0].weight, again.critic_[0].weight)
+    assert gan.epsilon_ == np.inf
+
+
+@pytest.mark.parametrize("privacy", ["bounds", "clipping"])
+def test_a_step_shows_whole_steps_of_a_grid_alone(privacy):
+    training = Training(X, make_plan(privacy=privacy), PrivateRandomness(0))
+    scales = training._plan_noise()
+    released = training._release(training.rows[:7]).numpy()[scales > 0]
+    grids = 2.0 ** (np.frexp(scales[scales > 0])[1] - 20)
+    assert_array_equal(released / grids, np.rint(released / grids))

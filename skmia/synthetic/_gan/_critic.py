@@ -71,5 +71,7 @@ def clipped_gradient(critic, real, made, mixed, penalty, max_norm):
     alone = torch.func.vmap(torch.func.grad(loss), (None, 0, 0, 0))
     gradients = alone(parameters, real, made, mixed)
     gradients = torch.cat([one.flatten(start_dim=1) for one in gradients.values()], dim=1)
+    # A row whose gradient is not finite contributes nothing: 0 times infinity would be NaN.
+    gradients[~torch.isfinite(gradients).all(dim=1)] = 0
     norms = torch.linalg.vector_norm(gradients, dim=1, keepdim=True)
     return (gradients * (max_norm / norms.clamp(min=max_norm))).sum(dim=0).detach()

@@ -9,9 +9,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ...defenses._accountant import find_noise_multiplier, make_accountant, spent_epsilon
+from ...defenses._accountant import find_noise_multiplier, spent_epsilon
 from ...defenses._mechanisms import DELTA, FINITE_POSITIVE
 from ...defenses._non_spherical import _column_values
+from ...defenses._private_randomness import PrivateRandomness
 from ...shadow._seeding import isolated_randomness
 from ...utils._optional import import_optional
 from ...utils._sklearn import Interval, StrOptions, validate_params_of
@@ -68,10 +69,15 @@ class DPWassersteinGAN(BaseEstimator):
     learning_rate : float, default=2e-3
         Of Adam, for both nets.
     accountant : {"rdp", "prv"}, default="rdp"
-        Rényi differential privacy, or privacy loss random variables, which are tighter and slower.
+        Rényi differential privacy, or the smaller of that and privacy loss random variables, which
+        are usually tighter and slower.
+    noise_seed : int, default=None
+        Seed of the coins and the noise, for tests: ``epsilon_`` is infinite with one. If None, they
+        come from the operating system, apart from all other random numbers.
     random_state : int, RandomState instance or None, default=None
-        Seeds weights, sampling and noise of ``fit``; None asks the operating system. Whoever knows
-        the seed can take the noise off.
+        Controls the initial weights and the synthetic rows of the training, and with
+        ``privacy=None`` the sampling of real rows. It does not touch the noise. Pass an int for
+        reproducible weights.
 
     Attributes
     ----------
@@ -113,11 +119,13 @@ class DPWassersteinGAN(BaseEstimator):
     Notes
     -----
     The guarantee is (``epsilon_``, ``delta_``)-differential privacy of both nets and of all rows
-    drawn from them, under these assumptions. Neighbouring tables differ by one row that is added or
-    removed; the number of rows, the ranges and the sampling rate are public; the rows of a step are
-    a Poisson sample. The error on a row outside the ranges is about the data: cut rows to the
-    ranges first where it could be seen. Searches over settings cost more. Numbers are those of
-    torch, which no cryptographer would use and whose seed has 32 bits.
+    drawn from them, under these assumptions. Neighboring tables differ by one row that is replaced
+    with one that contributes nothing (zero-out neighbors); the number of rows is public, and with
+    it the sampling rate and the noise, and so are the ranges; the rows of a step are a Poisson
+    sample. The error on a row outside the ranges is about the data: cut rows to the ranges first
+    where it could be seen. Searches over settings cost more. Sums and noise are rounded to a grid
+    and added without error; what remains of floating point is the normal numbers themselves. The
+    guide's page on the limits of a guarantee lists what is not covered.
 
     A step releases two sums over the real rows of the sample: gradients of the critic's answers,
     and gradients of the penalty between these rows and made-up ones. With bounds w on the absolute
@@ -188,6 +196,7 @@ class DPWassersteinGAN(BaseEstimator):
         "batch_size": [_COUNT],
         "learning_rate": [FINITE_POSITIVE],
         "accountant": [StrOptions({"rdp", "prv"})],
+        "noise_seed": [Interval(Integral, 0, None, closed="left"), None],
         "random_state": ["random_state"],
     }
 
@@ -214,6 +223,7 @@ class DPWassersteinGAN(BaseEstimator):
         batch_size=100,
         learning_rate=2e-3,
         accountant="rdp",
+        noise_seed=None,
         random_state=None,
     ):
         self.lower = lower
@@ -236,6 +246,7 @@ class DPWassersteinGAN(BaseEstimator):
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.accountant = accountant
+        self.noise_seed = noise_seed
         self.random_state = random_state
 
     def fit(self, X, y=None):
@@ -264,7 +275,8 @@ class DPWassersteinGAN(BaseEstimator):
         self.n_steps_ = self.max_iter * self.n_critic
         self.noise_multiplier_ = self._find_noise()
         with isolated_randomness(np.random.SeedSequence(seed)):
-            self._train(rows)
+            # Without privacy there is nothing to hide, and a training can be repeated.
+            self._train(rows, seed if self.privacy is None else self.noise_seed)
         return self
 
     def _check_settings(self):
@@ -293,14 +305,17 @@ class DPWassersteinGAN(BaseEstimator):
                 f"lower must not be above upper; got {lower[crossed][0]} and {upper[crossed][0]} "
                 f"in column {crossed.argmax()}."
             )
-        if (outside := (lower > X) | (upper < X)).any():
-            row, column = np.argwhere(outside)[0]
+        with np.errstate(over="ignore"):
+            self._lower, self._span = lower, upper - lower
+        if not np.isfinite(self._span).all():
+            raise ValueError("upper - lower must be finite in double precision.")
+        # Neither a value nor the number of a row: an error is about the data.
+        if (outside := ((lower > X) | (upper < X)).any(axis=0)).any():
+            column = outside.argmax()
             raise ValueError(
-                f"Row {row} has {X[row, column]} in column {column}, outside its range "
-                f"[{lower[column]}, {upper[column]}]; give public ranges as lower and upper, and "
-                "cut values to them."
+                f"Column {column} has values outside its range [{lower[column]}, {upper[column]}]; "
+                "give public ranges as lower and upper, and cut values to them."
             )
-        self._lower, self._span = lower, upper - lower
         scaled = np.divide(X - lower, self._span, out=np.zeros_like(X), where=self._span > 0)
         return np.clip(scaled, 0, 1)  # rounding
 
@@ -314,7 +329,7 @@ class DPWassersteinGAN(BaseEstimator):
         )
         return float(noise)
 
-    def _train(self, rows):
+    def _train(self, rows, noise_seed):
         names = set(Plan._fields) - {"noise_multiplier", "critic_layers", "generator_layers"}
         plan = Plan(
             critic_layers=tuple(self.critic_layers),
@@ -322,20 +337,14 @@ class DPWassersteinGAN(BaseEstimator):
             noise_multiplier=self.noise_multiplier_,
             **{name: getattr(self, name) for name in names},
         )
-        accountant = None if self.privacy is None else make_accountant(self.accountant)
-
-        def count_step():
-            if accountant is not None:
-                accountant.step(
-                    noise_multiplier=self.noise_multiplier_, sample_rate=self.sample_rate_
-                )
-
-        training = Training(rows, plan)
-        training.run(count_step)
+        training = Training(rows, plan, PrivateRandomness(noise_seed))
+        training.run()
         self.generator_, self.critic_ = training.generator, training.critic
         columns = ["gradient_bound", "penalty_bound", "noise"]
         self.history_ = pd.DataFrame(training.history, columns=columns, dtype=float)
-        self.epsilon_ = np.inf if accountant is None else spent_epsilon(accountant, self.delta_)
+        steps = [(self.noise_multiplier_, self.sample_rate_, self.n_steps_)]
+        is_covered = self.privacy is not None and self.noise_seed is None
+        self.epsilon_ = spent_epsilon(steps, self.delta_, self.accountant) if is_covered else np.inf
 
     def sample(self, n_samples=1, *, random_state=None):
         """Draw rows from the generator.

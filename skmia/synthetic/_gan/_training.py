@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...defenses._private_randomness import find_grids, round_to
 from ...utils._optional import import_optional
 from ._bounds import gradient_bounds
 from ._critic import (
@@ -47,11 +48,13 @@ class Training:
         Real rows, the only thing here that is private.
     plan : Plan
         The settings.
+    randomness : PrivateRandomness
+        Source of the coins and of the noise; all else comes from torch's generator.
     """
 
-    def __init__(self, rows, plan):
+    def __init__(self, rows, plan, randomness):
         torch = import_optional("torch", "torch")
-        self.rows, self.plan = torch.tensor(rows), plan
+        self.rows, self.plan, self.randomness = torch.tensor(rows), plan, randomness
         n_features = rows.shape[1]
         self.critic = make_critic(n_features, plan.critic_layers, plan.negative_slope)
         self.generator = make_generator(plan.n_latent, plan.generator_layers, n_features)
@@ -61,23 +64,21 @@ class Training:
         ]
         self.history = []
 
-    def run(self, count_step):
-        """Train; ``count_step`` is called once for each look at the real rows."""
+    def run(self):
+        """Train."""
         self._limit_weights()
         for _ in range(self.plan.max_iter):
             for _ in range(self.plan.n_critic):
                 self.step_critic()
-                count_step()
             self.step_generator()
         for optimizer in self._optimizers:  # what is left of the last step
             optimizer.zero_grad(set_to_none=True)
 
     def step_critic(self):
         """One step of the critic on a Poisson sample of the real rows."""
-        torch = import_optional("torch", "torch")
         lot = min(self.plan.batch_size, len(self.rows))
-        coins = torch.rand(len(self.rows), dtype=torch.float64)
-        real = self.rows[coins < lot / len(self.rows)]
+        coins = self.randomness.coins(len(self.rows), lot / len(self.rows))
+        real = self.rows[coins.nonzero()[0]]
         gradient = self._release(real)
         if self.plan.privacy != "clipping":  # where each real row brings a made-up one with it
             gradient += flat_gradient(self.critic(self._draw(lot)).sum(), self.critic)
@@ -120,7 +121,16 @@ class Training:
         else:
             loss = plan.penalty * penalise(self.critic, mixed) - self.critic(real).sum()
             total = flat_gradient(loss, self.critic)
-        return total if scales is None else total + torch.tensor(scales) * torch.randn_like(total)
+        return total if scales is None else self._add_noise(total, scales)
+
+    def _add_noise(self, total, scales):
+        """Add noise in whole steps of a grid, so that the lowest digits tell nothing."""
+        torch = import_optional("torch", "torch")
+        if not self.plan.noise_multiplier:
+            return total
+        grids = find_grids(scales)
+        noise = self.randomness.noise_in_steps(scales, grids)
+        return torch.from_numpy((round_to(total.detach().numpy(), grids) + noise) * grids)
 
     def _plan_noise(self):
         """Standard deviation of the noise on each component of the sum; None without noise."""
@@ -134,7 +144,9 @@ class Training:
             answer, penalty = self._bound()
             scales = share_noise(*(unit_scales(one, plan.noise) for one in (answer, penalty)))
             bounds = np.linalg.norm(answer), np.linalg.norm(penalty)
-        scales = plan.noise_multiplier * scales
+        # Each component is rounded to a grid of 2^-19 of its noise at most, which the noise covers.
+        rounding = plan.noise_multiplier * np.sqrt(len(scales)) * 2.0**-19
+        scales = plan.noise_multiplier * (1 + rounding) * scales
         lot = min(plan.batch_size, len(self.rows))
         self.history.append((*bounds, np.linalg.norm(scales) / lot))
         return scales

@@ -1,0 +1,60 @@
+"""Coins and noise of private training, apart from the random numbers of everything else.
+
+Weights, dropout and the code of modules draw from torch's generator, whose state a short search or
+the outputs themselves give away. What a guarantee rests on comes from the operating system.
+"""
+
+import numpy as np
+
+from ._exact_noise import seeded_words, system_words
+
+# Steps of the grid of noise to its standard deviation, as a power of two.
+_GRID_BITS = 20
+
+
+class PrivateRandomness:
+    """Random numbers that nobody can repeat, unless a seed is given.
+
+    Parameters
+    ----------
+    seed : int or None
+        None reads the operating system. With a seed there is no privacy.
+    """
+
+    def __init__(self, seed=None):
+        self._words = system_words if seed is None else seeded_words(np.random.default_rng(seed))
+
+    def uniforms(self, n):
+        """Uniform numbers in [0, 1) of 53 bits, shape (n,)."""
+        return (self._words(n) >> np.uint64(11)) * 2.0**-53
+
+    def coins(self, n, rate):
+        """Independent coins that show heads with a probability, shape (n,)."""
+        return self.uniforms(n) < rate
+
+    def normals(self, n):
+        """Standard normal numbers, shape (n,)."""
+        half = (n + 1) // 2
+        radius = np.sqrt(-2 * np.log1p(-self.uniforms(half)))
+        angle = 2 * np.pi * self.uniforms(half)
+        return np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])[:n]
+
+    def noise_in_steps(self, scales, grids):
+        """Normal noise rounded to whole steps of grids, dtype float64; 0 where the scale is."""
+        return round_to(scales * self.normals(len(scales)), grids)
+
+
+def find_grids(scales):
+    """Powers of two that have 2^19 to 2^20 steps to each scale of noise.
+
+    Contributions and noise that are rounded to it add without error, so that the lowest digits of a
+    noisy sum tell nothing of the exact one. Where the scale is 0 the grid is 1.
+    """
+    scales = np.asarray(scales, dtype=np.float64)
+    grids = np.ldexp(1.0, np.frexp(scales)[1] - _GRID_BITS)
+    return np.where(scales > 0, grids, 1.0)
+
+
+def round_to(values, grids):
+    """Whole steps of grids."""
+    return np.rint(values / grids)

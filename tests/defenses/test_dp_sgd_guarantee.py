@@ -1,0 +1,374 @@
+"""What would make the claim of private training false, and is refused, repaired or said."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.stats import beta
+
+from skmia.defenses import DPSGDClassifier
+from skmia.exceptions import PrivacyWarning
+
+torch = pytest.importorskip("torch")
+skorch = pytest.importorskip("skorch")
+pytest.importorskip("opacus")
+
+nn = torch.nn
+X, Y = np.random.default_rng(0).normal(size=(30, 64)), np.arange(30) % 2
+# One step at rate 1: epsilon is 0.453.
+PRIVATE = {"noise_multiplier": 8.4, "target_delta": 1e-5, "classes": [0, 1]}
+
+
+def net(module, kind=skorch.NeuralNetClassifier, **settings):
+    """A maker of nets that train one step on all rows."""
+    return lambda n_features, n_classes: kind(
+        lambda: module(n_features, n_classes),
+        **{
+            "criterion": nn.CrossEntropyLoss,
+            "train_split": None,
+            "verbose": 0,
+            "batch_size": -1,
+            "max_epochs": 1,
+            **settings,
+        },
+    )
+
+
+def perceptron(n_features, n_classes):
+    return nn.Sequential(nn.Linear(n_features, 32), nn.ReLU(), nn.Linear(32, n_classes))
+
+
+def released_sum(make, X, y):
+    """The sum of clipped gradients of one step, without noise."""
+    seen = []
+    DPSGDClassifier(
+        make,
+        noise_multiplier=0,
+        classes=[0, 1],
+        random_state=0,
+        on_step=lambda step, gradient, parameters: seen.append(gradient),
+    ).fit(X, y)
+    return seen[0]
+
+
+# A row of any value
+
+
+@pytest.mark.parametrize("value, dtype", [(1e39, float), (-1e39, float), (3e38, np.float32)])
+def test_a_row_beyond_single_precision_leaves_finite_weights(value, dtype):
+    bad = np.vstack([X, np.full((1, 64), value)]).astype(dtype)
+    for seed in range(8):
+        model = DPSGDClassifier(net(perceptron), random_state=seed, **PRIVATE)
+        assert torch.isfinite(model.fit(bad, np.append(Y, 0)).estimator_.module_[0].weight).all()
+
+
+@pytest.mark.parametrize("value", [1e39, -1e39, 3e38, 1e30, 1e-42, 0.0])
+def test_a_row_changes_the_sum_by_no_more_than_the_limit(value):
+    make = net(perceptron, criterion__reduction="sum")
+    without = released_sum(make, X, Y)
+    with_row = released_sum(make, np.vstack([X, np.full((1, 64), value)]), np.append(Y, 0))
+    assert np.linalg.norm(with_row - without) <= 1 + 1e-6
+
+
+# Labels
+
+
+def test_labels_that_are_given_decide_the_shape():
+    settings = {**PRIVATE, "classes": [0, 1, 7]}
+    models = [
+        DPSGDClassifier(net(perceptron), **settings).fit(X, y)
+        for y in (Y, np.append(Y[:-1], 7), np.append(Y[:-1], 99))
+    ]
+    for model in models:
+        assert model.classes_.tolist() == [0, 1, 7]
+        assert model.estimator_.module_[-1].out_features == 3
+
+
+def test_a_row_with_an_unknown_label_contributes_nothing():
+    make = net(perceptron, criterion__reduction="sum")
+    with_row = released_sum(make, np.vstack([X, X[:1]]), np.append(Y, 5))
+    np.testing.assert_array_equal(with_row, released_sum(make, X, Y))
+
+
+def test_labels_that_are_read_off_the_data_are_warned_of():
+    model = DPSGDClassifier(net(perceptron), noise_multiplier=8.4, target_delta=1e-5)
+    with pytest.warns(PrivacyWarning, match="give all labels as classes"):
+        model.fit(X, np.where(Y, "yes", "no"))
+    with pytest.raises(ValueError, match="two labels or more"):
+        model.set_params(classes=["yes"]).fit(X, np.where(Y, "yes", "no"))
+
+
+# Layers, losses and buffers
+
+
+class Scale(nn.Module):
+    def forward(self, x):
+        return x / x.abs().max()
+
+
+class Standardize(nn.Module):
+    def forward(self, x):
+        return (x - x.mean(0)) / (x.var(0, correction=0) + 1e-3).sqrt()
+
+
+class Center(nn.Module):
+    def forward(self, x):
+        return x - x.mean(0)
+
+
+@pytest.mark.parametrize("layer", [Scale, Standardize, Center])
+def test_layers_that_mix_rows_are_refused(layer):
+    def inside(n_features, n_classes):
+        return nn.Sequential(nn.Sequential(layer()), nn.Linear(n_features, n_classes))
+
+    model = DPSGDClassifier(net(inside), **PRIVATE)
+    with pytest.raises(ValueError, match="gradient of a row depends on the other rows"):
+        model.fit(X, Y)
+    # One row at a time, there is nothing to mix.
+    make = net(inside, criterion__reduction="sum")
+    model = DPSGDClassifier(make, **{**PRIVATE, "grad_sample_mode": "rows"}).fit(X, Y)
+    assert model.n_steps_ == 1
+
+
+def test_rows_that_go_alone_have_the_gradients_of_batches():
+    seen = []
+    for mode in ("hooks", "rows"):
+        DPSGDClassifier(
+            net(perceptron, batch_size=10, max_epochs=2),
+            **{**PRIVATE, "noise_multiplier": 0.5},
+            grad_sample_mode=mode,
+            on_step=lambda step, gradient, parameters: seen.append(gradient),
+            noise_seed=0,
+            random_state=0,
+        ).fit(X, Y)
+    assert len(seen) == 12
+    np.testing.assert_allclose(seen[:6], seen[6:], atol=1e-5)
+
+
+def scaling_collate(rows):
+    features, labels = torch.utils.data.default_collate(rows)
+    return features / features.abs().max(), labels
+
+
+class OwnLoss(skorch.NeuralNetClassifier):
+    def get_loss(self, y_pred, *args, **kwargs):
+        return super().get_loss(y_pred / y_pred.detach().abs().max(), *args, **kwargs)
+
+
+class CrossEntropyLoss(nn.CrossEntropyLoss):
+    """Named like torch's."""
+
+    def forward(self, input, target):
+        return super().forward(input, target) * len(target)
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (net(perceptron, iterator_train__collate_fn=scaling_collate), "depends on the other rows"),
+        (net(perceptron, kind=OwnLoss), "depends on the other rows"),
+        (net(perceptron, criterion=CrossEntropyLoss), "torch's CrossEntropyLoss or NLLLoss"),
+        (net(perceptron, criterion__ignore_index=1), "ignore_index=1 is divided by the rows"),
+    ],
+)
+def test_losses_and_loaders_that_mix_rows_are_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        DPSGDClassifier(make, **PRIVATE).fit(X, Y)
+
+
+class Largest(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("largest", torch.zeros(1))
+
+    def forward(self, x):
+        self.largest = torch.maximum(self.largest, x.detach().max().reshape(1))
+        return x
+
+
+class Tracked(nn.InstanceNorm1d):
+    def __init__(self):
+        super().__init__(1, track_running_stats=True)
+
+
+@pytest.mark.parametrize("mode", ["hooks", "rows"])
+@pytest.mark.parametrize(
+    "layer, name",
+    [
+        (lambda: nn.InstanceNorm1d(1, track_running_stats=True), "1.running_mean"),
+        (Tracked, "1.running_mean"),
+        (Largest, "1.largest"),
+    ],
+)
+def test_buffers_that_change_with_the_rows_are_refused(layer, name, mode):
+    def make(f, c):
+        return nn.Sequential(nn.Unflatten(1, (1, f)), layer(), nn.Flatten(), nn.Linear(f, c))
+
+    with pytest.raises(ValueError, match=f"The buffer '{name}'"):
+        DPSGDClassifier(net(make), grad_sample_mode=mode, **PRIVATE).fit(X, Y)
+
+
+class OnLargeRows(nn.Module):
+    """Remembers what no trial shows: that a batch had 30 rows."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("seen", torch.zeros(1))
+
+    def forward(self, x):
+        if len(x) == 30:
+            self.seen += x.detach().mean()
+        return x
+
+
+def test_buffers_that_changed_after_all_are_put_back():
+    make = net(lambda f, c: nn.Sequential(OnLargeRows(), nn.Linear(f, c)))
+    with pytest.warns(PrivacyWarning, match=r"'0.seen' .* was put back"):
+        model = DPSGDClassifier(make, **PRIVATE).fit(X, Y)
+    assert model.estimator_.module_[0].seen == 0
+
+
+class Codes(nn.Module):
+    def __init__(self, n_features, n_classes):
+        super().__init__()
+        self.codes, self.linear = nn.Embedding(5, 3), nn.Linear(3 * n_features, n_classes)
+
+    def forward(self, x):
+        return self.linear(self.codes(x.long()).flatten(1))
+
+
+class Tied(nn.Module):
+    def __init__(self, n_features, n_classes):
+        super().__init__()
+        self.twice, self.last = nn.Linear(n_features, n_features), nn.Linear(n_features, n_classes)
+
+    def forward(self, x):
+        return self.last(torch.relu(self.twice(torch.relu(self.twice(x)))))
+
+
+def convolution(f, c):
+    return nn.Sequential(
+        nn.Unflatten(1, (1, 8, 8)),
+        nn.Conv2d(1, 3, 3),
+        nn.GroupNorm(3, 3),
+        nn.Flatten(),
+        nn.Linear(108, c),
+    )
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        convolution,
+        lambda f, c: nn.Sequential(nn.LayerNorm(f), nn.Linear(f, c)),
+        lambda f, c: nn.Sequential(nn.Linear(f, 8), nn.Dropout(0.5), nn.Linear(8, c)),
+        lambda f, c: perceptron(f, c).double(),
+        Codes,
+        Tied,
+    ],
+    ids=["convolution", "layer norm", "dropout", "double", "embedding", "tied"],
+)
+def test_ordinary_layers_pass(module):
+    codes = np.abs(2 * X).astype(int) % 5
+    model = DPSGDClassifier(net(module), **PRIVATE).fit(codes if module is Codes else X, Y)
+    assert model.epsilon_ == pytest.approx(0.453, abs=1e-3)
+
+
+# Noise
+
+
+@pytest.mark.parametrize("batch_size", [-1, 10])
+def test_torch_s_seed_does_not_make_the_noise(monkeypatch, batch_size):
+    real = torch.manual_seed
+    monkeypatch.setattr(torch, "manual_seed", lambda seed: real(12345))
+    fits = [
+        DPSGDClassifier(net(perceptron, batch_size=batch_size), **PRIVATE).fit(X, Y)
+        for _ in range(2)
+    ]
+    first, second = (fit.estimator_.module_[0].weight for fit in fits)
+    assert not torch.equal(first, second)
+
+
+def test_steps_do_not_consume_torch_s_numbers():
+    states = []
+    DPSGDClassifier(
+        net(perceptron, batch_size=10),
+        **PRIVATE,
+        on_step=lambda *step: states.append(torch.random.get_rng_state()),
+    ).fit(X, Y)
+    assert len(states) == 3
+    assert all(torch.equal(state, states[0]) for state in states)
+
+
+def test_the_same_random_state_on_two_tables_does_not_cancel_the_noise():
+    fits = [
+        DPSGDClassifier(net(perceptron), random_state=0, **PRIVATE).fit(X[rows], Y[rows])
+        for rows in (slice(None), slice(1, None))
+    ]
+    first, second = (fit.estimator_.module_[0].weight.detach().numpy() for fit in fits)
+    # Two steps of noise lie between them, each of 8.4 / 30 and the learning rate 0.01.
+    assert np.std(first - second) == pytest.approx(np.sqrt(2) * 0.01 * 8.4 / 30, rel=0.1)
+
+
+def test_low_bits_of_a_step_do_not_tell_whether_there_was_a_gradient():
+    def linear(n_features, n_classes):
+        layer = nn.Linear(1, 2, bias=False)
+        nn.init.zeros_(layer.weight)
+        return layer
+
+    def small_and_fine(x):
+        seen = []
+        model = DPSGDClassifier(
+            net(linear, criterion__reduction="sum", max_epochs=700),
+            **PRIVATE,
+            on_step=lambda step, gradient, parameters: seen.append(gradient[0]),
+        )
+        model.fit(np.array([[x], [0.0]]), [0, 1])
+        values = np.array(seen, dtype=np.float64)
+        fine = np.ldexp(values, 24) != np.rint(np.ldexp(values, 24))
+        return int((fine & (np.abs(values) < 0.2)).sum()), len(values)
+
+    (k1, n), (k0, _) = small_and_fine(0.0), small_and_fine(1e3)
+    for more, less in ((k1, k0), (k0, k1)):
+        low = beta.ppf(0.025, more, n - more + 1) if more else 0.0
+        assert np.log(max(low, 1e-300) / beta.ppf(0.975, less + 1, n - less)) <= 0.453
+
+
+# What goes with the model
+
+
+def test_losses_of_rows_do_not_go_with_the_model():
+    model = DPSGDClassifier(net(perceptron, max_epochs=2), **PRIVATE).fit(X, Y)
+    assert len(model.estimator_.history) == 0
+    model.set_params(keep_history=True).fit(X, Y)
+    assert len(model.estimator_.history) == 2
+
+
+@pytest.mark.parametrize(
+    "callback",
+    [
+        skorch.callbacks.EarlyStopping(monitor="train_loss"),
+        skorch.callbacks.EarlyStopping(monitor=lambda net: True),
+        skorch.callbacks.LRScheduler(policy="ReduceLROnPlateau", monitor="train_loss"),
+        skorch.callbacks.Checkpoint(monitor="train_loss_best"),
+    ],
+    ids=lambda callback: type(callback).__name__,
+)
+def test_callbacks_that_act_on_losses_are_refused(callback):
+    with pytest.raises(ValueError, match="acts on the loss of the training rows"):
+        DPSGDClassifier(net(perceptron, callbacks=[("mine", callback)]), **PRIVATE).fit(X, Y)
+
+
+def test_schedules_that_are_fixed_beforehand_pass():
+    steps = skorch.callbacks.LRScheduler(policy="StepLR", step_size=1)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Detected call of `lr_scheduler.step()`")
+        model = DPSGDClassifier(net(perceptron, callbacks=[("steps", steps)]), **PRIVATE)
+        assert model.fit(X, Y).n_steps_ == 1
+
+
+def test_a_delta_that_promises_nothing_is_warned_of():
+    model = DPSGDClassifier(net(perceptron), **{**PRIVATE, "target_delta": 0.3})
+    with pytest.warns(PrivacyWarning, match="releasing a row at random would satisfy it"):
+        model.fit(X, Y)
+    assert model.epsilon_ >= 0
