@@ -25,6 +25,23 @@ def best_threshold(membership, scores):
     return float(middle if middle > lower.max() else thresholds[best])
 
 
+def find_judged(attack, records):
+    """Which records a fitted attack can judge: all of them where it has no word for it.
+
+    Parameters
+    ----------
+    attack : fitted estimator
+        An attack, or a search or Pipeline that acts as one.
+    records : Records of n records
+
+    Returns
+    -------
+    judged : ndarray of shape (n,), dtype bool
+    """
+    can_judge = getattr(attack, "can_judge", None)
+    return np.ones(len(records), dtype=bool) if can_judge is None else can_judge(records)
+
+
 class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
     """Base of all attacks: classifiers of records into members (1) and non-members (0).
 
@@ -135,6 +152,29 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
         """
         guesses = self.predict(records)
         return membership_advantage_score(membership, guesses, sample_weight=sample_weight)
+
+    def can_judge(self, records):
+        """Which records the attack can say something about.
+
+        A record that it cannot judge has a neutral score and should be left out of results.
+
+        Parameters
+        ----------
+        records : Records of n records
+            Labelled records.
+
+        Returns
+        -------
+        judged : ndarray of shape (n,), dtype bool
+            False, for instance, where an attack needs shadow models that were trained on the
+            record and the pool has none.
+        """
+        check_is_fitted(self)
+        check_records(records)
+        return np.asarray(self._can_judge(records), dtype=bool)
+
+    def _can_judge(self, records):
+        return np.ones(len(records), dtype=bool)
 
     @abstractmethod
     def _fit(self, records, membership):

@@ -56,8 +56,7 @@ class CalibratedAttack(PoolAttack):
     Raises
     ------
     ValueError
-        When a record lacks the shadow models that the reference needs, or the population is
-        missing.
+        If no record has the shadow models that the reference needs, or the population is missing.
 
     See Also
     --------
@@ -157,15 +156,26 @@ class CalibratedAttack(PoolAttack):
         centre = out.mean if self.reference == "out" else (into.mean + out.mean) / 2
         return (target - centre).mean(axis=0)
 
-    def _score_left_out(self, shadows, inside, models):
+    def _score_left_out(self, shadows, inside, models, others):
         if self.reference in ("rank", "population"):
-            return super()._score_left_out(shadows, inside, models)
-        return compare_left_out(self._compare, self._as_signal(shadows), inside, models)[0]
+            return super()._score_left_out(shadows, inside, models, others)
+        return compare_left_out(
+            self._compare,
+            self._as_signal(shadows),
+            inside,
+            models,
+            others,
+            online=self.reference == "midpoint",
+        )[0]
 
     def _count_needed(self):
         return {"out": (0, 1), "rank": (0, 1), "midpoint": (1, 1), "population": (0, 0)}[
             self.reference
         ]
 
-    def _default_offset(self):
+    @property
+    def _no_evidence(self):
         return 0.5 if self.reference in ("rank", "population") else 0.0
+
+    def _default_offset(self):
+        return self._no_evidence

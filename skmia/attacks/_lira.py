@@ -7,7 +7,7 @@ from scipy.special import expit, gammaln, logit
 from sklearn.utils.metaestimators import available_if
 
 from ..utils._sklearn import Interval, StrOptions
-from ._left_out import compare_left_out
+from ._left_out import compare_left_out, part_of
 from ._lira_reference import ReferenceStatistics
 from ._moments import SMALLEST_SPREAD, find_both_moments, find_moments
 from ._pool_attack import PoolAttack
@@ -55,12 +55,6 @@ def _log_normal_joint(target, shadows, chosen):
 
 
 def _joint_ratio(target, shadows, inside, outside):
-    fewest = min(inside.sum(axis=0).min(), outside.sum(axis=0).min())
-    if fewest <= len(target):
-        raise ValueError(
-            f'covariance="full" needs more IN and OUT models than the {len(target)} queries of '
-            f'each record; a record has {fewest}. Use covariance="diagonal".'
-        )
     return _log_normal_joint(target, shadows, inside) - _log_normal_joint(target, shadows, outside)
 
 
@@ -133,7 +127,8 @@ class LiRA(PoolAttack):
     Raises
     ------
     ValueError
-        When a record has no IN or no OUT model, or is not in the pool.
+        If no record has the IN and OUT models that the settings need, or a record is not in the
+        pool.
 
     See Also
     --------
@@ -144,6 +139,9 @@ class LiRA(PoolAttack):
     Equation (4) of the paper is one-sided, the published code two-sided; ours is the equation.
     Pooled variances are taken within records; the published code takes them around the grand mean
     and uses that of IN for both. ``"shrunk"`` has a normal-inverse-gamma prior, flat in the mean.
+
+    A record without an IN model, or without an OUT model, has the score of no evidence, just below
+    0; :meth:`can_judge` tells which.
 
     References
     ----------
@@ -209,8 +207,7 @@ class LiRA(PoolAttack):
         sides = {"in": [], "out": []}
         fewest = []
         self._reference = None
-        for _, shadows, inside, n_in in self._blocks(records):
-            self._check_enough(n_in, len(inside) - n_in)
+        for _, shadows, inside, n_in in self._judged_blocks(records):
             fewest.append((n_in.min(), len(inside) - n_in.max()))
             both = find_both_moments(shadows, inside, ~inside)
             for side, moments in zip(("in", "out"), both, strict=True):
@@ -224,7 +221,9 @@ class LiRA(PoolAttack):
             pooled = np.maximum(squares / np.maximum(count, 1), SMALLEST_SPREAD**2)
             setattr(self, f"variance_{side}_", pooled)
         if self.compat is not None:
-            self._reference = ReferenceStatistics(self._blocks(records), *np.min(fewest, axis=0))
+            self._reference = ReferenceStatistics(
+                self._judged_blocks(records), *np.min(fewest, axis=0)
+            )
 
     def _score(self, target, shadows, inside, outside):
         if self._reference is not None:
@@ -246,13 +245,17 @@ class LiRA(PoolAttack):
         ratio -= self._log_density(target, out, self.variance_out_)
         return _average(ratio)
 
-    def _score_left_out(self, shadows, inside, models):
+    def _score_left_out(self, shadows, inside, models, others):
+        again = super()._score_left_out
         if self._reference is not None or self.covariance == "full":
-            return super()._score_left_out(shadows, inside, models)
-        scores, lost = compare_left_out(self._compare, shadows, inside, models)
+            return again(shadows, inside, models, others)
+        scores, lost = compare_left_out(
+            self._compare, shadows, inside, models, others, online=self.online
+        )
         lost = np.flatnonzero(lost)
         if len(lost):
-            scores[:, lost] = super()._score_left_out(shadows[:, :, lost], inside[:, lost], models)
+            gone = part_of(others, lost)
+            scores[:, lost] = again(shadows[:, :, lost], inside[:, lost], models, gone)
         return scores
 
     def _find_variance(self, moments, pooled):
@@ -274,6 +277,8 @@ class LiRA(PoolAttack):
 
     def _count_needed(self):
         least = 2 if self.variance == "example" else 1
+        if self.covariance == "full":
+            least = self.pool_.signals_.shape[1] + 1
         return (least if self.online else 0), least
 
     def _default_offset(self):

@@ -8,6 +8,9 @@ from sklearn.utils import gen_batches
 # Numbers handled at once: as many as the cache of a core holds besides what becomes of them.
 CACHED = 1 << 16
 
+# Records handled at once, at least.
+_FEWEST_RECORDS = 64
+
 # Models whose mean is taken for the origin of the deviations.
 _N_CENTRAL = 32
 
@@ -61,7 +64,15 @@ def find_both_moments(shadows, inside, outside):
     into, out : Moments
     """
     if not are_pairs(inside, outside):
-        return find_moments(shadows, inside), find_moments(shadows, outside)
+        if np.count_nonzero(inside) + np.count_nonzero(outside) < inside.size:
+            return find_moments(shadows, inside), find_moments(shadows, outside)
+        sums = zip(*(_sum_both(values, inside) for values in shadows), strict=True)
+        counts, *parts = (np.stack(part, axis=1) for part in sums)
+        means, squares = _shift(counts, *parts)
+        return tuple(
+            Moments(count[0].astype(np.int64), mean, square)
+            for count, mean, square in zip(counts, means, squares, strict=True)
+        )
     # Two sides of half as many values, and no weights: half the work.
     n_pairs = len(inside) // 2
     count = np.full(shadows.shape[2], n_pairs)
@@ -97,6 +108,49 @@ def _sum_chosen(values, chosen):
         total += np.einsum("kn->n", deviations)
         squares += np.einsum("kn,kn->n", deviations, deviations)
     return count, centre, total, squares
+
+
+def _sum_both(values, inside):
+    """As :func:`_sum_chosen` for both sides of models that are on one of them, each (2, n).
+
+    On bits, as a choice by a mask takes ten times as long.
+    """
+    n_models, n_records = values.shape
+    size = min(n_records, max(_FEWEST_RECORDS, 2 * CACHED // n_models))
+    values = values.astype(np.result_type(values, np.float32), copy=False)
+    bits = np.dtype(f"i{values.itemsize}")
+    room, mask = np.empty((2, n_models, size), values.dtype), np.empty((n_models, size), bits)
+    centre, total, squares = np.empty((3, 2, n_records))
+    for some in gen_batches(n_records, size):
+        n_here = some.stop - some.start
+        (members, others), is_in = room[:, :, :n_here], mask[:, :n_here]
+        np.negative(inside[:, some].view(np.int8), out=is_in)
+        into, out = _find_both_centres(values[:, some], is_in, members)
+        centre[:, some] = into, out
+        np.bitwise_and(is_in, into.view(bits) ^ out.view(bits), out=others.view(bits))
+        np.bitwise_xor(others.view(bits), out.view(bits), out=others.view(bits))
+        np.subtract(values[:, some], others, out=others)
+        np.bitwise_and(others.view(bits), is_in, out=members.view(bits))
+        others -= members
+        for side, deviations in enumerate((members, others)):
+            total[side, some] = np.einsum("kn->n", deviations)
+            squares[side, some] = np.einsum("kn,kn->n", deviations, deviations)
+    n_in = count_models(inside)
+    return np.stack([n_in, n_models - n_in]), centre, total, squares
+
+
+def _find_both_centres(values, is_in, room):
+    """As :func:`_find_centre` for both sides, in the precision of the values."""
+    for some in (slice(None, None, max(1, len(values) // _N_CENTRAL)), slice(None)):
+        few, n_in = values[some], -np.einsum("kn->n", is_in[some])
+        members = room[: len(few)]
+        np.bitwise_and(few.view(is_in.dtype), is_in[some], out=members.view(is_in.dtype))
+        sums = np.einsum("kn->n", few), np.einsum("kn->n", members)
+        n_out = len(few) - n_in
+        if n_in.all() and n_out.all():
+            break
+    into, out = sums[1] / np.maximum(n_in, 1), (sums[0] - sums[1]) / np.maximum(n_out, 1)
+    return into.astype(values.dtype), out.astype(values.dtype)
 
 
 def _find_centre(values, chosen):

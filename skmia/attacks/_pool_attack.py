@@ -13,7 +13,7 @@ from ..shadow import ShadowPool
 from ..utils._sklearn import Interval
 from ..utils._validation import check_outputs_source
 from ..victims._query import unwrap
-from ._left_out import find_partners
+from ._left_out import choose_others, part_of, values_of
 
 # Numbers of the pool that are read at once: long rows are read faster, and rows that are not in
 # order or are memory-mapped take memory.
@@ -59,6 +59,9 @@ class PoolAttack(BaseAttack):
     # Temperature of the evidence, where an attack does not make it a parameter.
     temperature = 1.0
 
+    # Score that speaks neither for nor against membership.
+    _no_evidence = 0.0
+
     def _fit(self, records, membership):
         check_outputs_source(self.victim)
         self.pool_ = find_pool(self.shadows, records)
@@ -89,35 +92,58 @@ class PoolAttack(BaseAttack):
         size = max(1, _BLOCK // (n_queries * n_models))
         return self.pool_.blocks(records, self.temperature, size)
 
+    def _judged_blocks(self, records):
+        """The same, of the records that have the shadow models that the attack needs.
+
+        Raises
+        ------
+        ValueError
+            If none has.
+        """
+        some = False
+        for rows, shadows, inside, n_in in self._blocks(records):
+            judged = self._are_enough(n_in, len(inside) - n_in)
+            some |= judged.any()
+            if judged.all():
+                yield rows, shadows, inside, n_in
+            elif judged.any():
+                rows = np.arange(len(records))[rows][judged]
+                yield rows, shadows[:, :, judged], inside[:, judged], n_in[judged]
+        if not some:
+            raise ValueError(self._say_too_few(len(records)))
+
     def _score_samples(self, records):
         target = self.pool_.victim_evidence(self.victim, records, self.temperature)
-        scores = np.empty(len(records))
-        for rows, shadows, inside, n_in in self._blocks(records):
-            self._check_enough(n_in, len(inside) - n_in)
+        scores = np.full(len(records), self._neutral_score())
+        for rows, shadows, inside, _ in self._judged_blocks(records):
             scores[rows] = self._score(target[:, rows], shadows, inside, ~inside)
         return scores
+
+    def _can_judge(self, records):
+        n_in = self.pool_.count_inside(records)
+        return self._are_enough(n_in, len(self.pool_.membership_) - n_in)
 
     def _count_needed(self):
         """Fewest IN and fewest OUT models that a record must have."""
         return 0, 0
 
-    def _check_enough(self, n_in, n_out):
-        """Refuse records for which too few models are at hand."""
-        for name, count, least in zip(
-            ("IN", "OUT"), (n_in, n_out), self._count_needed(), strict=True
-        ):
-            short = np.flatnonzero(count < least)
-            if len(short):
-                offline = (
-                    ", or use online=False" if name == "IN" and hasattr(self, "online") else ""
-                )
-                lack = f"no {name} shadow model"
-                if least > 1:
-                    lack = f"fewer than {least} {name} shadow models (first: {count[short[0]]})"
-                raise ValueError(
-                    f"{len(short)} records have {lack}, too few for {type(self).__name__} as it is "
-                    f"set; fit the pool on them with more models{offline}."
-                )
+    def _are_enough(self, n_in, n_out):
+        """Where so many IN and OUT models suffice, of the shape of both."""
+        least_in, least_out = self._count_needed()
+        return (n_in >= least_in) & (n_out >= least_out)
+
+    def _say_too_few(self, n_records, place=""):
+        names = zip(self._count_needed(), ("IN", "OUT"), strict=True)
+        least = " and ".join(f"{count} {name}" for count, name in names if count)
+        offline = " or set online=False" if getattr(self, "online", False) else ""
+        return (
+            f"{type(self).__name__} requires at least {least} shadow models per record{place}; "
+            f"none of the {n_records} records has them. Fit the pool with more models{offline}."
+        )
+
+    def _neutral_score(self):
+        """Score of a record that cannot be judged: just below that of no evidence."""
+        return np.nextafter(self._no_evidence, -np.inf)
 
     def _natural_offset(self, records):
         if self.target_fpr is None:
@@ -138,35 +164,79 @@ class PoolAttack(BaseAttack):
         """Scores of records that a shadow model in the victim's place was not trained on."""
         n_models = len(self.pool_.membership_)
         models = np.linspace(0, n_models - 1, min(n_models, _N_PSEUDO_VICTIMS)).astype(int)
-        return np.concatenate(
-            [scores[~inside] for _, scores, inside in self._score_pseudo_victims(records, models)]
-        )
+        rounds = self._score_pseudo_victims(records, models)
+        return np.concatenate([scores[judged & ~inside] for _, scores, inside, judged in rounds])
 
     def _score_pseudo_victims(self, records, models):
-        """Shadow models in the victim's place, block by block: rows, scores and training sets.
+        """Shadow models in the victim's place, block by block.
 
-        The model and its complement leave the pool meanwhile: with only the model gone, the number
-        of remaining IN models would tell its members from the others.
+        Yields
+        ------
+        rows : slice or ndarray of shape (n_rows,)
+            Which of the records.
+        scores : ndarray of shape (n_chosen, n_rows)
+            Of each model in the victim's place.
+        inside : ndarray of shape (n_chosen, n_rows), dtype bool
+            Training sets of these models.
+        judged : ndarray of shape (n_chosen, n_rows), dtype bool
+            Where the models that are left suffice; elsewhere the score says nothing.
         """
+        models = np.asarray(models, dtype=int)
         n_models = len(self.pool_.membership_)
         if n_models < 4:
             raise ValueError(
                 "Shadow models can take the victim's place in a pool of at least 4; it has "
                 f"{n_models}."
             )
-        partners = find_partners(models, n_models)
+        columns, some = self.pool_.locate(records), False
         for rows, shadows, inside, n_in in self._blocks(records):
-            lost_in = inside[models].view(np.uint8) + inside[partners].view(np.uint8)
-            self._check_enough(
-                n_in - lost_in.max(axis=0), n_models - n_in - 2 + lost_in.min(axis=0)
-            )
-            yield rows, self._score_left_out(shadows, inside, models), inside[models]
+            others = choose_others(self.pool_.design_, inside, columns[rows], models)
+            judged = self._find_judged(inside, n_in, models, others)
+            scores = self._score_judged(shadows, inside, models, others, judged)
+            some |= judged.any()
+            yield rows, scores, inside[models], judged
+        if not some:
+            place = " when another one is treated as the victim"
+            raise ValueError(self._say_too_few(len(records), place))
 
-    def _score_left_out(self, shadows, inside, models):
+    def _find_judged(self, inside, n_in, models, others):
+        """Where the models that are left suffice, of shape (n_chosen, n)."""
+        n_out = len(inside) - n_in
+        if self._are_enough(n_in - 2, n_out - 2).all():  # no more than two leave
+            return np.ones((len(models), len(n_in)), dtype=bool)
+        has_other = others >= 0
+        lost_in = inside[models].astype(int) + (values_of(inside[None], others)[0] & has_other)
+        return self._are_enough(n_in - lost_in, n_out - (1 + has_other - lost_in))
+
+    def _score_judged(self, shadows, inside, models, others, judged):
+        """Scores with models in the victim's place, neutral where too few others are left."""
+        if judged.all():
+            return self._score_left_out(shadows, inside, models, others)
+        scores = np.full(judged.shape, self._neutral_score())
+
+        def score(some, part, how):
+            if not len(part):
+                return
+            gone = part_of(others[some], part)
+            scores[np.ix_(some, part)] = how(
+                self, shadows[:, :, part], inside[:, part], models[some], gone
+            )
+
+        # Most records are judged with each of the models, and go together.
+        whole = judged.all(axis=0)
+        score(np.arange(len(models)), np.flatnonzero(whole), type(self)._score_left_out)
+        for k in range(len(models)):
+            part = np.flatnonzero(judged[k] & ~whole)
+            score(np.array([k]), part, PoolAttack._score_left_out)
+        return scores
+
+    def _score_left_out(self, shadows, inside, models, others):
         """Scores of a block with each of some models in the victim's place, (n_chosen, n)."""
         scores = []
-        for k, partner in zip(models, find_partners(models, len(inside)), strict=True):
-            rest = np.ones((len(inside), 1), dtype=bool)
-            rest[[k, partner]] = False
+        for k, other in zip(models, others, strict=True):
+            rest = np.ones(inside.shape, dtype=bool)
+            rest[k] = False
+            gone = np.broadcast_to(other, inside.shape[1])
+            rest[gone[gone >= 0], np.flatnonzero(gone >= 0)] = False
             scores.append(self._score(shadows[:, k], shadows, inside & rest, ~inside & rest))
         return np.array(scores)

@@ -8,7 +8,7 @@ from sklearn.utils import gen_batches
 from .._records import Records
 from ..utils._sklearn import Interval
 from ..utils._validation import check_records
-from ._left_out import find_partners
+from ._left_out import part_of, values_of
 from ._moments import CACHED, count_models
 from ._pool_attack import PoolAttack
 
@@ -97,7 +97,8 @@ class RMIA(PoolAttack):
     Raises
     ------
     ValueError
-        When a record has no OUT model (online: no model), or is not in the pool.
+        If no record, or not every record of the population, has an IN model (offline: an OUT
+        model), or a record is not in the pool.
 
     See Also
     --------
@@ -110,6 +111,9 @@ class RMIA(PoolAttack):
     the population has records; ours moves linearly between them, so that records do not tie. For
     regressors the likelihood is normal, with the residuals of OUT records as its spread, and the
     temperature plays no part.
+
+    A record without an IN model (offline: without an OUT model) has the score of the log ratio 0;
+    :meth:`can_judge` tells which.
 
     References
     ----------
@@ -166,7 +170,17 @@ class RMIA(PoolAttack):
         self.population_ratios_ = None
         if self.population is not None:
             check_records(self.population)
+            self._check_population()
             self.population_ratios_ = np.sort(self._log_ratios(self.population))
+
+    def _check_population(self):
+        n_lacking = np.count_nonzero(~self._can_judge(self.population))
+        if n_lacking:
+            side, advice = ("IN", " or set online=False") if self.online else ("OUT", "")
+            raise ValueError(
+                f"population must hold records that have an {side} shadow model; {n_lacking} of "
+                f"{len(self.population)} have none. Take other records of the pool{advice}."
+            )
 
     def _log_ratios(self, records):
         return super()._score_samples(records)
@@ -194,24 +208,27 @@ class RMIA(PoolAttack):
             log_mean = np.logaddexp(np.log((1 + self.a) / 2) + log_mean, constant)
         return (self.pool_.log_likelihood(target.astype(np.float64)) - log_mean).mean(axis=0)
 
-    def _score_left_out(self, shadows, inside, models):
+    def _score_left_out(self, shadows, inside, models, others):
+        again = super()._score_left_out
         likelihood, chosen = self.pool_.likelihood(shadows), ~inside
         chosen |= self.online
         likelihood *= chosen
         total = likelihood.sum(axis=1, keepdims=True, dtype=np.float64)
-        count, partners = count_models(chosen), find_partners(models, len(inside))
+        count, has_other = count_models(chosen), others >= 0
         scores = np.empty((len(models), shadows.shape[2]))
         least, rare = np.maximum(_LEAST_SHARE * total, _SMALLEST_MEAN), False
         for some in gen_batches(len(models), max(1, CACHED // shadows[:, 0].size)):
-            rest, n_rest = total, count
-            for left_out in (models[some], partners[some]):
-                rest, n_rest = rest - likelihood[:, left_out], n_rest - chosen[left_out]
+            rest, n_rest = total - likelihood[:, models[some]], count - chosen[models[some]]
+            if has_other[some].any():
+                rest -= values_of(likelihood, others[some]) * has_other[some]
+                n_rest -= values_of(chosen[None], others[some])[0] & has_other[some]
             rare |= (rest < least).any(axis=(0, 1))
             log_mean = np.log(np.maximum(rest, least, out=rest) / n_rest)
             scores[some] = self._compare(shadows[:, models[some]], log_mean)
         rare = np.flatnonzero(rare)
         if len(rare):
-            scores[:, rare] = super()._score_left_out(shadows[:, :, rare], inside[:, rare], models)
+            gone = part_of(others, rare)
+            scores[:, rare] = again(shadows[:, :, rare], inside[:, rare], models, gone)
         return scores
 
     def _count_needed(self):

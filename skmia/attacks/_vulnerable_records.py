@@ -169,8 +169,8 @@ class VulnerableRecordsAttack(PoolAttack):
 
     def _score_pseudo_victims(self, records, models):
         vulnerable = self.is_vulnerable(records)
-        for rows, scores, inside in super()._score_pseudo_victims(records, models):
-            yield rows, scores * vulnerable[rows], inside
+        for rows, scores, *rest in super()._score_pseudo_victims(records, models):
+            yield rows, scores * vulnerable[rows], *rest
 
     def _count_needed(self):
         return 0, 1

@@ -268,9 +268,10 @@ class _Design:
         row["label_advantage"] = right[members].mean() - right[others].mean()
         return row
 
-    def judge(self, target, scores):
-        """Figures of the scores of an attack on one target."""
-        truth, scores = self.membership[target][self.measured], scores[self.measured]
+    def judge(self, target, scores, judged=True):
+        """Figures of the scores of an attack on one target, of records that it can judge."""
+        measured = self.measured & judged
+        truth, scores = self.membership[target][measured], scores[measured]
         try:
             tpr = tpr_at_fpr_score(truth, scores, max_fpr=self.max_fpr, on_unresolvable="raise")
         except ValueError:
@@ -310,15 +311,16 @@ def _attack_pool(pool, attack, design):
     n_targets, records = len(design.membership), design.records
     attack = clone(attack).set_params(shadows=FrozenEstimator(pool), victim=None)
     attack._fit(records, None)
-    scores = np.empty((n_targets, len(records)))
-    for rows, some, _ in attack._score_pseudo_victims(records, np.arange(n_targets)):
-        scores[:, rows] = some
+    shape = n_targets, len(records)
+    scores, judged = np.empty(shape), np.empty(shape, dtype=bool)
+    for rows, some, _, known in attack._score_pseudo_victims(records, np.arange(n_targets)):
+        scores[:, rows], judged[:, rows] = some, known
     table = []
     for k in range(n_targets):
         model = pool.estimators_[k]
         proba = model.predict_proba(records.X) if hasattr(model, "predict_proba") else None
         row = design.describe(k, model.predict(records.X), proba)
-        table.append({**row, **design.judge(k, scores[k])})
+        table.append({**row, **design.judge(k, scores[k], judged[k])})
     return pd.DataFrame(table)
 
 

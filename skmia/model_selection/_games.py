@@ -50,7 +50,15 @@ _CONSTRAINTS = {
 # rounding is the same for each.
 _BLOCKS, _LARGEST_BLOCK = 8, 16
 
-_NUMBERS = ("vulnerability", "tpr", "fpr", "train_score", "test_score", "worst_case")
+_NUMBERS = (
+    "vulnerability",
+    "n_unjudged",
+    "tpr",
+    "fpr",
+    "train_score",
+    "test_score",
+    "worst_case",
+)
 _GROUP_TABLES = ("group_vulnerability", "group_tpr", "group_fpr", "group_gap")
 
 
@@ -118,6 +126,9 @@ def membership_game(
 
         ``vulnerability``
             TPR - FPR.
+        ``n_unjudged``
+            Number of records that the attack cannot judge, see
+            :meth:`~skmia.base.BaseAttack.can_judge`; its rates are those of the others.
         ``tpr``, ``fpr``
             Share of training records, and of test records, that the attack calls members.
         ``train_score``, ``test_score``

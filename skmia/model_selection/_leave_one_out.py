@@ -10,14 +10,21 @@ from ..metrics._checks import RATE_TOLERANCE
 from ..metrics._membership import check_resolution
 from ..utils._validation import check_records
 
+# Group of the records that have no value.
+MISSING = "(missing)"
+
 
 def leave_one_model_out(attack, records, *, models=None, group=None, max_fprs=(0.01, 0.001)):
     """Attack every shadow model of a pool with the others.
 
     Each model takes the victim's place in turn. What it was trained on is known, so the power of
     the attack is measured without the victim and without knowing its members, once per model: the
-    spread over models says how much one victim differs from the next. The model's complement leaves
-    the pool as well; otherwise the number of remaining IN models would betray membership.
+    spread over models says how much one victim differs from the next.
+
+    The number of IN models that remain must not reveal membership. In a pool of complementary
+    pairs, the model's complement is left out as well. If each record is in a fixed number of
+    models, one model of the other side is left out for each record. If the training sets were
+    drawn independently, only the model itself is left out.
 
     Parameters
     ----------
@@ -25,10 +32,11 @@ def leave_one_model_out(attack, records, *, models=None, group=None, max_fprs=(0
         With ``shadows`` set to a fitted pool; the victim plays no part. It is cloned.
     records : Records of n records
         Records of the pool.
-    models : sequence of int, default=None
-        Numbers of the models to attack; None takes all.
+    models : sequence of int or of bool, default=None
+        Models to attack, by number or as a mask. If None, all of them.
     group : str, default=None
-        Field of the records; the power is then measured among the records of each of its values.
+        Field of the records; the power is then measured among the records of each of its values,
+        and among those without a value as the group ``"(missing)"``.
         A table of these, ``power["advantage"].unstack("group")``, is what
         :class:`~skmia.disparity.DisparityTest` tests: a round for each model, none of them trained
         for it. Take one model of each pair, ``models=range(0, n_models, 2)``: its complement has
@@ -38,18 +46,19 @@ def leave_one_model_out(attack, records, *, models=None, group=None, max_fprs=(0
 
     Returns
     -------
-    power : DataFrame of shape (n_models, 4 + len(max_fprs))
-        Columns ``n_members``, ``n_nonmembers``, ``auc``, ``advantage`` (TPR - FPR at the threshold
-        of the attack) and one of the form ``tpr_at_fpr_0.01`` for each rate (NaN where the
-        non-members do not resolve it), indexed by model, or by (model, group).
+    power : DataFrame of shape (n_models, 5 + len(max_fprs))
+        Columns ``n_members``, ``n_nonmembers``, ``n_unjudged`` (records left out because too few
+        models remain to judge them), ``auc``, ``advantage`` (TPR - FPR at the threshold of the
+        attack) and one of the form ``tpr_at_fpr_0.01`` for each rate (NaN where the non-members do
+        not resolve it), indexed by model, or by (model, group).
 
     Raises
     ------
     TypeError
         When the attack takes no pool.
     ValueError
-        When a record is not in the pool, the pool has fewer than 4 models, or the records have no
-        such field.
+        If a record is not in the pool, no record can be judged, the pool has fewer than 4 models,
+        or the records have no such field.
 
     See Also
     --------
@@ -67,29 +76,40 @@ def leave_one_model_out(attack, records, *, models=None, group=None, max_fprs=(0
     >>> pool = ShadowPool(DecisionTreeClassifier(), 8, random_state=0).fit(records)
     >>> power = leave_one_model_out(LiRA(shadows=FrozenEstimator(pool)), records, max_fprs=[0.05])
     >>> power.columns.tolist()
-    ['n_members', 'n_nonmembers', 'auc', 'advantage', 'tpr_at_fpr_0.05']
+    ['n_members', 'n_nonmembers', 'n_unjudged', 'auc', 'advantage', 'tpr_at_fpr_0.05']
     """
     attack, pool = _prepare(attack, records)
     subsets = _find_subsets(records, group)
-    n_models = len(pool.membership_)
-    models = np.arange(n_models) if models is None else np.asarray(models, dtype=int)
-    if models.ndim != 1 or len(models) == 0 or models.min() < 0 or models.max() >= n_models:
-        raise ValueError(
-            f"models must be numbers from 0 to {n_models - 1}; got {models.tolist()!r}."
-        )
+    models = _find_models(models, len(pool.membership_))
     shape = len(models), len(records)
-    scores, inside = np.empty(shape), np.empty(shape, dtype=bool)
-    for columns, some, members in attack._score_pseudo_victims(records, models):
-        scores[:, columns], inside[:, columns] = some, members
+    scores, inside, judged = np.empty(shape), np.empty(shape, dtype=bool), np.empty(shape, bool)
+    for columns, *some in attack._score_pseudo_victims(records, models):
+        scores[:, columns], inside[:, columns], judged[:, columns] = some
     rows = [
-        _measure(row[mask], members[mask], attack.offset_, max_fprs)
-        for row, members in zip(scores, inside, strict=True)
+        _measure(*(values[mask] for values in row), attack.offset_, max_fprs)
+        for row in zip(scores, inside, judged, strict=True)
         for mask in subsets.values()
     ]
     if group is None:
         return pd.DataFrame(rows, index=pd.Index(models, name="model"))
     index = pd.MultiIndex.from_product([models, subsets], names=["model", "group"])
     return pd.DataFrame(rows, index=index)
+
+
+def _find_models(models, n_models):
+    """Numbers of models, of which a mask may be given as well."""
+    if models is None:
+        return np.arange(n_models)
+    models = np.asarray(models)
+    if models.dtype == bool and models.shape == (n_models,) and models.any():
+        return np.flatnonzero(models)
+    right = models.ndim == 1 and np.issubdtype(models.dtype, np.integer)
+    if not right or len(models) == 0 or models.min() < 0 or models.max() >= n_models:
+        raise ValueError(
+            f"models must be numbers from 0 to {n_models - 1}, or a mask of {n_models} models with "
+            f"one at least; got {models.tolist()!r}."
+        )
+    return models
 
 
 def _find_subsets(records, group):
@@ -99,7 +119,9 @@ def _find_subsets(records, group):
         have = ", ".join(records.fields) or "none"
         raise ValueError(f"group={group!r} is no field of the records; they have {have}.")
     values = np.asarray(records[group])
-    return {value: values == value for value in pd.unique(values)}
+    missing = pd.isna(values)
+    subsets = {value: values == value for value in pd.unique(values[~missing])}
+    return {**subsets, MISSING: missing} if missing.any() else subsets
 
 
 def power_curve(attack, records, *, n_estimators=None, n_targets=16, max_fprs=(0.01, 0.001)):
@@ -112,8 +134,8 @@ def power_curve(attack, records, *, n_estimators=None, n_targets=16, max_fprs=(0
     records : Records of n records
         Records of the pool.
     n_estimators : sequence of int, default=None
-        Even numbers of models, at least 4 and at most those of the pool; None doubles from 4 up.
-        The first ones of the pool are taken.
+        Numbers of models, from 4 to that of the pool; even if they come in complementary pairs.
+        The first models of the pool are taken. If None, doubled from 4 up.
     n_targets : int, default=16
         Most models to attack for each number.
     max_fprs : sequence of float, default=(0.01, 0.001)
@@ -124,14 +146,14 @@ def power_curve(attack, records, *, n_estimators=None, n_targets=16, max_fprs=(0
     curve : DataFrame
         As of :func:`leave_one_model_out`, indexed by (n_estimators, model). Its grouped mean and
         standard deviation are the curve and the spread between victims. An attack on a model has
-        two models fewer than ``n_estimators``.
+        one or two models fewer than ``n_estimators``.
 
     Raises
     ------
     TypeError
         When the attack takes no pool.
     ValueError
-        When a number of models is odd, below 4 or above that of the pool.
+        If a number of models is below 4, above that of the pool, or splits a pair.
 
     See Also
     --------
@@ -155,10 +177,11 @@ def power_curve(attack, records, *, n_estimators=None, n_targets=16, max_fprs=(0
     most = len(pool.membership_)
     if n_estimators is None:
         n_estimators = [4 * 2**i for i in range(most.bit_length()) if 4 * 2**i < most] + [most]
-    parts = {}
+    parts, in_pairs = {}, (pool.design_.partners >= 0).any()
     for size in n_estimators:
-        if size % 2 or not 4 <= size <= most:
-            raise ValueError(f"n_estimators must be even numbers from 4 to {most}; got {size}.")
+        if not 4 <= size <= most or (in_pairs and size % 2):
+            kind = "even numbers" if in_pairs else "numbers"
+            raise ValueError(f"n_estimators must be {kind} from 4 to {most}; got {size}.")
         smaller = clone(attack).set_params(shadows=FrozenEstimator(pool.first(size)))
         models = np.unique(np.linspace(0, size - 1, min(size, n_targets)).astype(int))
         parts[size] = leave_one_model_out(smaller, records, models=models, max_fprs=max_fprs)
@@ -177,10 +200,16 @@ def _prepare(attack, records):
     return attack.fit(records), pool
 
 
-def _measure(scores, members, offset, max_fprs):
+def _measure(scores, members, judged, offset, max_fprs):
     """Area and rates from one sort of each side, a tenth of the time of their ROC curves."""
-    member, other = np.sort(scores[members]), np.sort(scores[~members])
-    row = {"n_members": len(member), "n_nonmembers": len(other), "auc": np.nan, "advantage": np.nan}
+    member, other = np.sort(scores[members & judged]), np.sort(scores[~members & judged])
+    row = {
+        "n_members": len(member),
+        "n_nonmembers": len(other),
+        "n_unjudged": int(np.count_nonzero(~judged)),
+        "auc": np.nan,
+        "advantage": np.nan,
+    }
     if len(member) and len(other):
         # Pairs that the attack puts in order, ties counting one half.
         lost = np.searchsorted(other, member, "left") + np.searchsorted(other, member, "right")

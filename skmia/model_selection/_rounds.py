@@ -11,6 +11,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils import gen_batches
 
 from .._records import Records
+from ..base import find_judged
 from ..shadow import ShadowPool
 from ..shadow._seeding import isolated_randomness, seed_estimator
 from ..shadow._together import (
@@ -179,13 +180,15 @@ def _play(game, one, victim, attack):
     with isolated_randomness(one.attack_seeds):
         attack.set_params(victim=victim).fit(game.records[one.reference])
         guesses = np.asarray(attack.predict(asked)) == 1
+    judged = find_judged(attack, asked)
     attack_time = perf_counter() - start
     inside = np.arange(len(asked)) < len(one.train)
     group = game.group[rows]
-    outcome = {"attack_time": attack_time, **_rates(game, group, inside, guesses)}
+    outcome = {"attack_time": attack_time, "n_unjudged": np.count_nonzero(~judged)}
+    outcome.update(_rates(game, group[judged], inside[judged], guesses[judged]))
     if game.keep_guesses:
-        both = {"guesses": guesses, "membership": inside}
-        outcome.update({name: _spread(values, rows, game) for name, values in both.items()})
+        both = {"guesses": guesses[judged], "membership": inside[judged]}
+        outcome.update({name: _spread(some, rows[judged], game) for name, some in both.items()})
     return {**outcome, **_scores(game, group, inside, _predict(victim, asked.X), asked.y)}
 
 

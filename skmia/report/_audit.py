@@ -169,7 +169,8 @@ def _measure_all(run, case):
     for name, attack in run.fitted.items():
         scores = run.scores[name]
         guesses = scores >= attack.offset_
-        rows += measure(name, scores, guesses, case.membership, case.subsets, case.fprs, case.level)
+        subsets = [(*names, mask & run.judged[name]) for *names, mask in case.subsets]
+        rows += measure(name, scores, guesses, case.membership, subsets, case.fprs, case.level)
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 

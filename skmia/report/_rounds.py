@@ -20,10 +20,14 @@ _N_SHUFFLES = 999
 
 
 class Rounds(NamedTuple):
-    """Guesses about the records of each model, and its training set, of shape (n_rounds, n)."""
+    """Guesses about the records of each model, its training set, and who could be judged.
+
+    All of shape (n_rounds, n) and dtype bool.
+    """
 
     guesses: np.ndarray
     inside: np.ndarray
+    judged: np.ndarray
 
 
 def play_rounds(attack, records):
@@ -41,10 +45,10 @@ def play_rounds(attack, records):
     """
     models = np.arange(0, len(attack.pool_.membership_), 2)[:_MOST_ROUNDS]
     shape = len(models), len(records)
-    rounds = Rounds(np.empty(shape, dtype=bool), np.empty(shape, dtype=bool))
-    for rows, scores, inside in attack._score_pseudo_victims(records, models):
+    rounds = Rounds(*(np.empty(shape, dtype=bool) for _ in range(3)))
+    for rows, scores, inside, judged in attack._score_pseudo_victims(records, models):
         rounds.guesses[:, rows] = scores >= attack.offset_
-        rounds.inside[:, rows] = inside
+        rounds.inside[:, rows], rounds.judged[:, rows] = inside, judged
     return rounds
 
 
@@ -84,8 +88,14 @@ def compare_groups(rounds, records, subsets, confidence_level, seed):
 
 
 def _is_large(rounds, mask):
-    n_members = rounds.inside[:, mask].sum(axis=1)
-    return min(n_members.min(), (mask.sum() - n_members).min()) >= FEWEST
+    members, others = _find_sides(rounds, mask)
+    return min(members.sum(axis=1).min(), others.sum(axis=1).min()) >= FEWEST
+
+
+def _find_sides(rounds, mask):
+    """Members and others among some records, in each round those that could be judged."""
+    inside, judged = rounds.inside[:, mask], rounds.judged[:, mask]
+    return inside & judged, ~inside & judged
 
 
 def _test(rounds, masks, confidence_level):
@@ -97,10 +107,10 @@ def _test(rounds, masks, confidence_level):
 
 
 def _find_advantages(rounds, mask):
-    guesses, inside = rounds.guesses[:, mask], rounds.inside[:, mask]
-    n_members = inside.sum(axis=1)
-    found = (guesses & inside).sum(axis=1) / n_members
-    accused = (guesses & ~inside).sum(axis=1) / (mask.sum() - n_members)
+    guesses = rounds.guesses[:, mask]
+    found, accused = (
+        (guesses & side).sum(axis=1) / side.sum(axis=1) for side in _find_sides(rounds, mask)
+    )
     return found - accused
 
 
@@ -131,9 +141,11 @@ def _shuffle(rounds, records, masks, seed):
         codes[mask] = code
     units = find_whole_groups(records, codes)
     units = np.arange(len(records)) if units is None else np.unique(units, return_inverse=True)[1]
-    chosen = codes >= 0
+    n_judged = rounds.judged.sum(axis=0)
+    chosen = (codes >= 0) & (n_judged > 0)
     _, units = np.unique(units[chosen], return_inverse=True)
-    right = (rounds.guesses == rounds.inside)[:, chosen].mean(axis=0)
+    right = ((rounds.guesses == rounds.inside) & rounds.judged).sum(axis=0)
+    right = right[chosen] / n_judged[chosen]
     sizes, sums = np.bincount(units), np.bincount(units, right - right.mean())
     codes = codes[chosen][np.unique(units, return_index=True)[1]]
     rng = np.random.default_rng(seed)

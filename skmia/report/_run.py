@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from sklearn.base import clone
 
+from ..base import find_judged
 from ._plan import connect, find_obstacle, make_pool
 
 
@@ -23,6 +24,7 @@ class Run(NamedTuple):
 
     fitted: dict
     scores: dict
+    judged: dict  # of each attack, a mask of the records that it can judge
     pool: object
     notes: list
 
@@ -58,9 +60,22 @@ def run_attacks(attacks, request, records, queried, clock):
         raise ValueError(f"No attack can run on this victim. {' '.join(notes)}")
     with clock("shadow models"):
         pool = make_pool(request, possible, records)
-    fitted, scores = {}, {}
+    fitted, scores, judged = {}, {}, {}
     for name, attack in possible.items():
         with clock(name):
             fitted[name] = connect(clone(attack), request.victim, pool).fit(queried)
             scores[name] = fitted[name].score_samples(queried)
-    return Run(fitted, scores, pool, notes)
+            judged[name] = find_judged(fitted[name], queried)
+        notes += _count_unjudged(name, judged[name])
+    return Run(fitted, scores, judged, pool, notes)
+
+
+def _count_unjudged(name, judged):
+    n_left_out = int((~judged).sum())
+    if not n_left_out:
+        return []
+    records = "1 record" if n_left_out == 1 else f"{n_left_out:,} records"
+    return [
+        f"{records} cannot be judged by {name}, for lack of IN or OUT shadow models, and "
+        f"{'is' if n_left_out == 1 else 'are'} left out of its numbers."
+    ]

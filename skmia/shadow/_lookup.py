@@ -113,6 +113,7 @@ class PoolLookup:
             setattr(pool, name, None if values is None else values[:n_estimators])
         pool.signals_ = self.signals_[:, :, :n_estimators]
         pool._n_inside = pool.membership_.sum(axis=0)
+        pool.design_ = self.design_.first(n_estimators)
         return pool
 
     def check_temperature(self, temperature):
@@ -174,6 +175,21 @@ class PoolLookup:
 
     def _usable_columns(self, records):
         return self._known_columns(records) if self.estimators_ is None else self.locate(records)
+
+    def count_inside(self, records):
+        """Number of models that were trained on each record.
+
+        Parameters
+        ----------
+        records : Records of n records
+            Records of the pool; others need ``store="models"``.
+
+        Returns
+        -------
+        n_inside : ndarray of shape (n,)
+        """
+        columns = self._usable_columns(records)
+        return np.where(columns >= 0, self._n_inside[columns], 0)
 
     def inside(self, columns):
         """Which models were trained on the records of some columns.

@@ -15,6 +15,7 @@ from ..victims._query import unwrap
 from ._backends import PoolJob
 from ._checkpoint import FolderCheckpoint, MemoryCheckpoint, describe_job, run_or_resume
 from ._choose import choose_backend, describe_failures, describe_training
+from ._design import drawn_design, find_design
 from ._evidence import ScaledLogit
 from ._first_answers import check_first_answers
 from ._lookup import PoolLookup, augmented
@@ -111,6 +112,10 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         What a reader of the results should know about the training, one sentence each.
     n_records_ : int
         Number of records of the pool.
+    design_ : tuple
+        How training sets depend on each other: ``partners``, the model drawn in a pair with each
+        (-1 for none), and ``n_in``, ``n_out``, the numbers of models that every record is in and
+        out of where these are fixed, else infinite.
 
     Raises
     ------
@@ -267,6 +272,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         pool.outputs_ = pool.estimators_ = None
         pool.notes_ = []
         pool._set_lookup(records, (1.0,), scores.dtype, np.zeros(len(scores)))
+        pool.design_ = find_design(pool.membership_, records.fingerprint)
         return pool
 
     def _start(self, records):
@@ -372,6 +378,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         self.classes_ = result.classes
         self.estimators_ = models if self.store == "models" else None
         self._set_lookup(records, tuple(self.temperatures), result.dtype, steps)
+        self.design_ = drawn_design(self.n_estimators, self.paired)
 
     # Named in the class itself, as set_output wraps no inherited method.
     transform = PoolLookup.transform

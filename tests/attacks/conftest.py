@@ -56,14 +56,15 @@ def draw_world():
     """Draw a world with normal evidence.
 
     The evidence on a record is N(centre + shift, std) where a model was trained on it, else
-    N(centre, std); the victim is drawn like a shadow model but is none of them.
+    N(centre, std), and models come in complementary pairs; the victim is drawn like a shadow model
+    but is none of them.
     """
 
     def draw(n_records=50, n_models=16, shift=1.5, std=1.0, spread=3.0, seed=0):
         rng = np.random.default_rng(seed)
         centre = rng.normal(0, spread, n_records)
-        order = np.argsort(rng.random((n_models, n_records)), axis=0)
-        inside = order < n_models // 2
+        inside = np.repeat(rng.random((n_models // 2, n_records)) < 0.5, 2, axis=0)
+        inside[1::2] = ~inside[1::2]
         membership = rng.permutation(np.arange(n_records) % 2)
         shadows = centre + shift * inside + std * rng.normal(size=inside.shape)
         target = centre + shift * membership + std * rng.normal(size=n_records)

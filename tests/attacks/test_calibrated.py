@@ -168,25 +168,23 @@ def test_rank_that_cannot_resolve_the_rate_flags_fewer(draw_world):
 
 
 @pytest.mark.parametrize(
-    "reference, side, name",
-    [
-        ("out", True, "OUT"),
-        ("rank", True, "OUT"),
-        ("midpoint", True, "OUT"),
-        ("midpoint", False, "IN"),
-    ],
+    "reference, side", [("out", True), ("rank", True), ("midpoint", True), ("midpoint", False)]
 )
-def test_record_without_the_models_of_a_reference_is_refused(
-    draw_world, make_world, reference, side, name
+def test_record_without_the_models_of_a_reference_is_not_judged(
+    draw_world, make_world, reference, side
 ):
     world = draw_world(n_models=8)
     inside = world.inside.copy()
     inside[:, :2] = side
     lacking = make_world(world.target, world.shadows, inside)
-    attack = attack_on(lacking, reference=reference)
-    message = f"2 records have no {name} shadow model, too few for CalibratedAttack"
-    with pytest.raises(ValueError, match=message):
-        attack.score_samples(lacking.records)
+    attack, whole = attack_on(lacking, reference=reference), attack_on(world, reference=reference)
+    np.testing.assert_array_equal(attack.can_judge(lacking.records), np.arange(50) >= 2)
+    scores = attack.score_samples(lacking.records)
+    neutral = 0.5 if reference == "rank" else 0.0
+    np.testing.assert_allclose(scores[:2], neutral, atol=1e-300)
+    np.testing.assert_allclose(scores[2:], whole.score_samples(world.records)[2:], rtol=1e-5)
+    with pytest.raises(ValueError, match="none of the 2 records has them"):
+        attack.score_samples(lacking.records[:2])
 
 
 def test_out_reference_needs_no_in_models(draw_world, make_world):

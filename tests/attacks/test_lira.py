@@ -110,10 +110,8 @@ def test_one_model_on_each_side_is_enough_for_a_pooled_variance(make_world):
             rtol=2e-4,
             atol=2e-4,
         )
-    with pytest.raises(
-        ValueError, match=r"1 records have fewer than 2 IN shadow models \(first: 1"
-    ):
-        attack_on(world, variance="example")
+    judged = attack_on(world, variance="example").can_judge(world.records)
+    np.testing.assert_array_equal(judged, np.arange(20) > 0)
 
 
 def test_pooled_variance_is_within_records(draw_world):
@@ -348,7 +346,8 @@ def test_pool_of_two_models_has_no_pseudo_victims(draw_world):
 
 def test_pseudo_victims_leave_too_few_models_for_a_variance_of_each_record(draw_world):
     world = draw_world(n_models=4)
-    with pytest.raises(ValueError, match=r"fewer than 2 IN shadow models"):
+    message = "2 IN and 2 OUT shadow models per record when another one is treated as the victim"
+    with pytest.raises(ValueError, match=message):
         attack_on(world, variance="example", target_fpr=0.1)
 
 
@@ -390,24 +389,48 @@ def test_infinite_logits_of_models_and_victim_give_finite_scores(make_world, var
     assert np.isfinite(attack.score_samples(records)).all()
 
 
-def test_record_without_in_models_is_refused(draw_world, make_world):
-    world = draw_world(n_models=8)
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"variance": "example"}, {"variance": "pooled"}, {"compat": "carlini2022"}],
+    ids=str,
+)
+@pytest.mark.parametrize("target_fpr", [None, 0.1])
+def test_record_without_in_or_out_models_is_not_judged(
+    draw_world, make_world, settings, target_fpr
+):
+    world = draw_world(n_models=16)
     inside = world.inside.copy()
-    inside[:, 7] = False
+    inside[:, 7], inside[:, 9] = False, True
     lacking = make_world(world.target, world.shadows, inside)
-    with pytest.raises(ValueError, match=r"1 records have no IN .* or use online=False"):
-        attack_on(lacking)
-    assert np.isfinite(score_world(lacking, online=False)).all()
+    judged = ~np.isin(np.arange(50), [7, 9])
+    attack = attack_on(lacking, target_fpr=target_fpr, **settings)
+    np.testing.assert_array_equal(attack.can_judge(lacking.records), judged)
+    scores = attack.score_samples(lacking.records)
+    # What is known of the others is the same as without these two.
+    rest = make_world(world.target[judged], world.shadows[:, judged], inside[:, judged])
+    alone = attack_on(rest, target_fpr=target_fpr, **settings)
+    np.testing.assert_allclose(scores[judged], alone.score_samples(rest.records), rtol=1e-5)
+    assert attack.offset_ == pytest.approx(alone.offset_, rel=1e-5)
+    # Just below the log ratio of no evidence, so that nobody is called a member for it.
+    np.testing.assert_allclose(scores[~judged], 0, atol=1e-300)
+    assert (attack.predict(lacking.records)[~judged] == 0).all()
 
 
-def test_record_without_out_models_is_refused(draw_world, make_world):
+def test_offline_score_needs_no_in_model(draw_world, make_world):
     world = draw_world(n_models=8)
     inside = world.inside.copy()
-    inside[:, :3] = True
-    lacking = make_world(world.target, world.shadows, inside)
-    for online in (True, False):
-        with pytest.raises(ValueError, match="3 records have no OUT"):
-            attack_on(lacking, online=online)
+    inside[:, 7], inside[:, 9] = False, True
+    attack = attack_on(make_world(world.target, world.shadows, inside), online=False)
+    np.testing.assert_array_equal(attack.can_judge(world.records), np.arange(50) != 9)
+
+
+def test_pool_in_which_no_record_can_be_judged_is_refused(draw_world, make_world):
+    world = draw_world(n_models=8)
+    without = make_world(world.target, world.shadows, np.zeros_like(world.inside))
+    message = "at least 1 IN and 1 OUT shadow models per record; none of the 50 .* online=False"
+    with pytest.raises(ValueError, match=message):
+        attack_on(without)
+    assert np.isfinite(score_world(without, online=False)).all()
 
 
 def test_one_record_is_scored_as_among_others(draw_world):
@@ -524,9 +547,8 @@ def test_full_covariance_needs_more_models_than_queries(augmented_audit):
         augment=lambda some: [Records(some.X + k, some.y) for k in (1, 2)],
         random_state=0,
     )
-    attack = LiRA(victim, pool, variance="example", covariance="full").fit(records)
-    with pytest.raises(ValueError, match='more IN and OUT models than the 3 queries .*"diagonal"'):
-        attack.score_samples(records)
+    with pytest.raises(ValueError, match="at least 4 IN and 4 OUT shadow models per record"):
+        LiRA(victim, pool, variance="example", covariance="full").fit(records)
 
 
 # Real models

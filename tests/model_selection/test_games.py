@@ -45,6 +45,16 @@ class Rememberer(ClassifierMixin, BaseEstimator):
         return np.where(right, X[:, 1], 1 - X[:, 1]).astype(int)
 
 
+class Undecided(ThresholdAttack):
+    """Cannot judge every third record, and flags those."""
+
+    def can_judge(self, records):
+        return records.X[:, 0] % 3 > 0
+
+    def predict(self, records):
+        return np.where(self.can_judge(records), super().predict(records), 1)
+
+
 class Recorder(BaseEstimator):
     """An attack that notes what it is given and calls everybody a member."""
 
@@ -477,3 +487,17 @@ def test_few_people_with_many_records_cannot_fill_three_sides():
     records = make_population(group_by=np.arange(300) // 150)
     with pytest.raises(ValueError, match="leaves no record .*, 2 sets of which stay together"):
         membership_game(Rememberer(), RIGHT, records, n_rounds=1)
+
+
+def test_records_that_the_attack_cannot_judge_are_left_out_and_counted():
+    records = make_population()
+    settings = {"n_rounds": 2, "random_state": 0, "return_guesses": True}
+    whole = membership_game(Rememberer(), RIGHT, records, **settings)
+    part = membership_game(Rememberer(), Undecided(signal="correctness"), records, **settings)
+    judged = (np.arange(300) % 3 > 0) & (whole["membership"] >= 0)
+    for k in range(2):
+        members, guesses = whole["membership"][k][judged[k]], whole["guesses"][k][judged[k]]
+        assert part["tpr"][k] == pytest.approx(guesses[members == 1].mean())
+        assert part["fpr"][k] == pytest.approx(guesses[members == 0].mean())
+        assert part["n_unjudged"][k] == (whole["membership"][k] >= 0).sum() - judged[k].sum()
+        assert (part["guesses"][k][~judged[k]] == -1).all()

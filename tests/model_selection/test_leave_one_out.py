@@ -67,14 +67,15 @@ def test_power_is_what_the_metrics_say(world, attack):
     rates = [0, 0.005, 0.01, 0.3, 1]
     power = leave_one_model_out(attack, records, models=[5, 12], max_fprs=rates)
     attack.fit(records)
-    for _, scores, members in attack._score_pseudo_victims(records, np.array([5, 12])):
+    for _, scores, members, judged in attack._score_pseudo_victims(records, np.array([5, 12])):
+        assert judged.all()
         for row, some, truth in zip(power.itertuples(index=False), scores, members, strict=True):
             assert (row.n_members, row.n_nonmembers) == (truth.sum(), (~truth).sum())
             assert row.auc == pytest.approx(roc_auc_score(truth, some), abs=1e-12)
             guesses = some >= attack.offset_
             by_hand = guesses[truth].mean() - guesses[~truth].mean()
             assert row.advantage == pytest.approx(by_hand, abs=1e-12)
-            for rate, tpr in zip(rates, row[4:], strict=True):
+            for rate, tpr in zip(rates, row[5:], strict=True):
                 if rate * row.n_nonmembers < 10:
                     assert np.isnan(tpr)
                 else:
@@ -89,7 +90,7 @@ def test_power_of_a_group_is_that_of_its_records(world):
     assert power.index.tolist() == [(3, "first"), (3, "rest"), (8, "first"), (8, "rest")]
     assert (power["n_members"] + power["n_nonmembers"]).tolist() == [1000, 2000] * 2
     attack.fit(records)
-    _, scores, inside = next(iter(attack._score_pseudo_victims(records[:1000], np.array([3, 8]))))
+    _, scores, inside, _ = next(attack._score_pseudo_victims(records[:1000], [3, 8]))
     for model, some, truth in zip([3, 8], scores, inside, strict=True):
         assert power.loc[(model, "first"), "auc"] == pytest.approx(roc_auc_score(truth, some))
 
@@ -126,6 +127,101 @@ def test_without_leakage_the_count_of_models_betrays_nothing(world):
     assert abs(power["auc"].mean() - 0.5) < 3 * power["auc"].std() / np.sqrt(64) + 1e-3
 
 
+# Pools that are not in pairs
+
+
+def draw_balanced(n_models, n_records, rng):
+    """Each record in half of the models, as most published tables have it, without complements."""
+    return np.argsort(rng.random((n_models, n_records)), axis=0) < n_models // 2
+
+
+def draw_singly(n_models, n_records, rng):
+    return rng.random((n_models, n_records)) < 0.5
+
+
+def draw_part(n_models, n_records, rng):
+    """The first models of twice as many that are balanced."""
+    return draw_balanced(2 * n_models, n_records, rng)[:n_models]
+
+
+@pytest.mark.parametrize("draw", [draw_balanced, draw_singly, draw_part])
+@pytest.mark.parametrize(
+    "attack", [LiRA(), RMIA(temperature=1.0), CalibratedAttack(reference="midpoint")], ids=str
+)
+def test_models_that_are_left_do_not_reveal_membership(draw, attack):
+    rng = np.random.default_rng(3)
+    records = Records(np.arange(20_000.0)[:, None], np.ones(20_000, dtype=int))
+    inside = draw(8, 20_000, rng)
+    pool = ShadowPool.from_scores(rng.normal(size=inside.shape), inside, records)
+    attack.set_params(shadows=FrozenEstimator(pool))
+    auc = leave_one_model_out(attack, records, max_fprs=())["auc"]
+    # Of n members and n others the AUC has the variance (2 n + 1) / (12 n^2) without a leak.
+    assert abs(auc.mean() - 0.5) < 4 * np.sqrt(1 / 60_000)
+
+
+@pytest.mark.parametrize("attack", [LiRA(), RMIA(temperature=1.0)], ids=str)
+def test_power_on_a_balanced_pool_is_that_against_a_new_victim(attack):
+    rng = np.random.default_rng(4)
+    n_records = 40_000
+    centre = rng.normal(0, 2, n_records)
+    inside = draw_balanced(8, n_records, rng)
+    scores = centre + SHIFT * inside + rng.normal(size=inside.shape)
+    truth = rng.random(n_records) < 0.5
+    target = centre + SHIFT * truth + rng.normal(size=n_records)
+    answers = Outputs(np.column_stack([np.zeros(n_records), target]), [0, 1], "logits")
+    records = Records(np.arange(1.0 * n_records)[:, None], np.ones(n_records, int), outputs=answers)
+    pool = FrozenEstimator(ShadowPool.from_scores(scores, inside, records))
+    power = leave_one_model_out(attack.set_params(shadows=pool), records, max_fprs=())
+    # The victim is attacked with six models: three of each side, as the models of the pool are.
+    inside = draw_balanced(6, n_records, rng)
+    scores = centre + SHIFT * inside + rng.normal(size=inside.shape)
+    pool = FrozenEstimator(ShadowPool.from_scores(scores, inside, records))
+    new = attack.set_params(shadows=pool).fit(records).score_samples(records)
+    # Away from one half an area varies by less than without a leak.
+    assert abs(power["auc"].mean() - roc_auc_score(truth, new)) < 4 * np.sqrt(2 / 120_000)
+
+
+def test_pool_of_independent_draws_may_have_an_odd_number(world):
+    records, rng = world[0], np.random.default_rng(0)
+    inside = draw_singly(9, 3000, rng)
+    pool = ShadowPool.from_scores(rng.normal(size=inside.shape), inside, records)
+    curve = power_curve(LiRA(shadows=FrozenEstimator(pool)), records, max_fprs=())
+    assert curve.index.get_level_values("n_estimators").unique().tolist() == [4, 8, 9]
+
+
+def test_records_that_too_few_models_can_judge_are_left_out_and_counted(world):
+    records = world[0]
+    rng = np.random.default_rng(0)
+    inside = draw_singly(6, 3000, rng)
+    pool = ShadowPool.from_scores(rng.normal(size=inside.shape), inside, records)
+    power = leave_one_model_out(LiRA(shadows=FrozenEstimator(pool)), records, max_fprs=())
+    for k, row in enumerate(power.itertuples()):
+        n_in = np.delete(inside, k, axis=0).sum(axis=0)
+        judged = (n_in > 0) & (n_in < 5)
+        assert row.n_unjudged == (~judged).sum() > 0
+        assert row.n_members == (inside[k] & judged).sum()
+
+
+def test_models_may_be_given_by_a_mask(world):
+    attack = LiRA(shadows=pool_of(world))
+    mask = np.zeros(64, dtype=bool)
+    mask[[5, 12]] = True
+    power = leave_one_model_out(attack, world[0], models=mask, max_fprs=())
+    expected = leave_one_model_out(attack, world[0], models=[5, 12], max_fprs=())
+    assert power.equals(expected)
+
+
+@pytest.mark.parametrize("kind", [float, object])
+def test_records_without_a_group_are_kept_under_a_name_of_their_own(world, kind):
+    half = np.where(np.arange(3000) < 1000, 1.0, 2.0).astype(kind)
+    half[::3] = np.nan if kind is float else None
+    records = world[0].with_fields(half=half)
+    power = leave_one_model_out(LiRA(shadows=pool_of(world)), records, models=[3], group="half")
+    assert set(power.index.get_level_values("group")) == {1, 2, "(missing)"}
+    total = power["n_members"] + power["n_nonmembers"]
+    assert total.loc[(3, "(missing)")] == 1000 and total.sum() == 3000
+
+
 def test_more_models_give_more_power(world):
     curve = power_curve(LiRA(shadows=pool_of(world)), world[0], n_targets=4)
     mean = curve["auc"].groupby("n_estimators").mean()
@@ -145,7 +241,13 @@ def test_a_trained_pool_is_measured_like_a_victim(world):
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [({"models": [64]}, "numbers from 0 to 63"), ({"models": []}, "numbers from 0 to 63")],
+    [
+        ({"models": [64]}, "numbers from 0 to 63"),
+        ({"models": []}, "numbers from 0 to 63"),
+        ({"models": [0.5]}, "numbers from 0 to 63"),
+        ({"models": [True, False]}, "a mask of 64 models"),
+        ({"models": np.zeros(64, dtype=bool)}, "with one at least"),
+    ],
 )
 def test_models_that_do_not_exist_are_refused(world, arguments, message):
     with pytest.raises(ValueError, match=message):

@@ -38,6 +38,23 @@ def overall_estimates(result):
 # The numbers
 
 
+def test_records_that_an_attack_cannot_judge_are_left_out_of_its_numbers_and_counted():
+    records, membership = make_records()
+    pool = ShadowPool(TREE, 5, paired=False, random_state=0).fit(records)
+    n_in = pool.membership(records).sum(axis=1)
+    judged = (n_in > 0) & (n_in < 5)
+    attacks = {"LiRA": LiRA(), "threshold": ThresholdAttack()}
+    victim = fit_victim(records, membership)
+    report = audit(victim, records, membership, attacks=attacks, shadows=pool, random_state=0)
+    n = (~judged).sum()
+    assert [
+        note for note in report.notes if note.startswith(f"{n} records cannot be judged by LiRA")
+    ]
+    counts = report.to_frame().query("scope == 'overall' and metric == 'auc'").set_index("attack")
+    assert counts.loc["LiRA", "n_members"] == (judged & (membership == 1)).sum()
+    assert counts.loc["threshold", "n_members"] == membership.sum()
+
+
 def test_default_attacks_run_on_all_records_each_group_and_each_class(result):
     frame = result.to_frame()
     names = ["threshold (loss)", "ShadowAttack", "LiRA", "RMIA"]

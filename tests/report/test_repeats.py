@@ -85,7 +85,8 @@ def test_groups_dealt_out_at_random_are_not_called_unequal():
     right = rng.beta(2, 1, size=200)
     for seed in range(n_draws):
         inside = rng.random((32, 200)) < 0.5
-        rounds = Rounds(np.where(rng.random((32, 200)) < right, inside, ~inside), inside)
+        guesses = np.where(rng.random((32, 200)) < right, inside, ~inside)
+        rounds = Rounds(guesses, inside, np.ones_like(inside))
         first = rng.random(200) < 0.5
         subsets = [("scope", "a", first), ("scope", "b", ~first)]
         (test,) = compare_groups(rounds, records, subsets, 0.95, seed)
@@ -104,7 +105,7 @@ def test_people_with_several_rows_are_shuffled_as_a_whole():
     right = np.isin(people, [0, 1, 2, 3, 4, 5, 6, 10, 11, 12])
     first = (np.arange(20) < 10)[people]
     subsets = [("scope", "a", first), ("scope", "b", ~first)]
-    rounds = Rounds(np.where(right, inside, ~inside), inside)
+    rounds = Rounds(np.where(right, inside, ~inside), inside, np.ones_like(inside))
     (test,) = compare_groups(rounds, records, subsets, 0.95, 0)
     alone = Records(records.X, records.y)
     (rows,) = compare_groups(rounds, alone, subsets, 0.95, 0)
