@@ -4,6 +4,7 @@ import json
 
 import pandas as pd
 
+from ..metrics import difference_interval
 from ..report._document import SCHEMA, SCHEMA_VERSION, write_atomically
 from ..report._groups import OVERALL
 from ..report._html import render
@@ -13,6 +14,12 @@ from ._errors import CommandError
 
 # What a page shows and the first documents did not have.
 _PAGE_KEYS = ("curves", "exposed", "evidence", "checks", "power", "disparity")
+
+_READ_SO = (
+    "The intervals assume that the audits are independent, on records of which none is in both.",
+    "If the audits share records, the intervals are usually too wide. Each interval is for one",
+    "number by itself: of twenty numbers without a difference, about one may exclude 0.",
+)
 
 
 def read_document(path):
@@ -84,6 +91,7 @@ def run_compare(arguments):
     tasks = [document["task"] for document in documents]
     if tasks[0] != tasks[1]:
         raise CommandError(f"one audit is of a {tasks[0]}, the other of a {tasks[1]}")
+    level = _find_common_level(paths, documents)
     one, two = map(_find_numbers, documents)
     both = one.add_suffix("_a").join(two.add_suffix("_b"), how="inner")
     if both.empty:
@@ -93,20 +101,30 @@ def run_compare(arguments):
         for name, path, document in zip("ab", paths, documents)
     ]
     lines.append("")
-    lines.append(f"{'attack':24s}{'':16s}{'a':>9s}{'b':>9s}{'b - a':>9s}  95% interval")
-    level = one.attrs["level"]
-    lines[-1] = lines[-1].replace("95%", f"{100 * level:g}%")
+    heads = f"{'attack':24s}{'':16s}{'a':>9s}{'b':>9s}{'b - a':>9s}"
+    lines.append(f"{heads}  {100 * level:g}% interval")
     for (attack, metric, max_fpr), row in both.iterrows():
-        gap, low, high = find_difference(
+        gap, low, high = difference_interval(
             row[["estimate_b", "low_b", "high_b"]], row[["estimate_a", "low_a", "high_a"]]
         )
         lines.append(
             f"{attack[:23]:24s}{column_name(metric, max_fpr):16s}{row['estimate_a']:9.3f}"
             f"{row['estimate_b']:9.3f}{gap:9.3f}  [{low:.3f}, {high:.3f}]"
         )
-    lines += ["", "The intervals take the two audits for independent, as they are on records of"]
-    lines += ["which none is in both; on the same records they are too wide."]
+    lines += ["", *_READ_SO]
     return "\n".join(lines)
+
+
+def _find_common_level(paths, documents):
+    """The confidence level of all intervals: two levels cannot be joined into one."""
+    levels = [document["settings"]["confidence_level"] for document in documents]
+    if levels[0] != levels[1]:
+        said = " and ".join(f"{100 * level:g}% in {path}" for level, path in zip(levels, paths))
+        raise CommandError(
+            f"the audits have intervals of different confidence levels, {said}: audit again with "
+            "one confidence_level"
+        )
+    return levels[0]
 
 
 def _find_numbers(document):
@@ -114,27 +132,7 @@ def _find_numbers(document):
     frame = frame[(frame["scope"] == OVERALL) & (frame["status"] == OK)]
     frame = frame.assign(max_fpr=frame["max_fpr"].astype(float).fillna(0.0))
     frame = frame.set_index(["attack", "metric", "max_fpr"])[["estimate", "low", "high"]]
-    frame = frame.astype(float)
-    frame.attrs["level"] = document["settings"]["confidence_level"]
-    return frame
-
-
-def find_difference(first, second):
-    """Difference of two estimates and its interval from theirs (Zou and Donner, 2008).
-
-    Parameters
-    ----------
-    first, second : sequence of (estimate, low, high)
-
-    Returns
-    -------
-    difference, low, high : float
-    """
-    (a, a_low, a_high), (b, b_low, b_high) = first, second
-    gap = a - b
-    low = gap - ((a - a_low) ** 2 + (b_high - b) ** 2) ** 0.5
-    high = gap + ((a_high - a) ** 2 + (b - b_low) ** 2) ** 0.5
-    return gap, low, high
+    return frame.astype(float)
 
 
 def find_failures(frame, limits):

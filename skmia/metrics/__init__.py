@@ -1,13 +1,7 @@
 """How well an attack tells members from non-members, with honest intervals."""
 
-from ._intervals import (
-    Interval,
-    OperatingPoint,
-    advantage_interval,
-    auc_interval,
-    clopper_pearson,
-    tpr_at_fpr,
-)
+from ._auc import auc_interval
+from ._intervals import Interval, advantage_interval, clopper_pearson, difference_interval
 from ._membership import (
     best_advantage_score,
     best_balanced_accuracy_score,
@@ -17,6 +11,7 @@ from ._membership import (
     precision_at_prior,
     tpr_at_fpr_score,
 )
+from ._operating_point import OperatingPoint, tpr_at_fpr
 from ._plot.critical_difference import CriticalDifferenceDisplay
 from ._plot.membership_roc import MembershipRocDisplay
 from ._plot.privacy_utility import PrivacyUtilityDisplay
@@ -38,6 +33,7 @@ __all__ = [
     "best_advantage_score",
     "best_balanced_accuracy_score",
     "clopper_pearson",
+    "difference_interval",
     "fpr_at_tpr_score",
     "membership_advantage_score",
     "membership_advantage_scorer",

@@ -1,18 +1,12 @@
-"""Confidence intervals of the membership metrics."""
+"""Confidence intervals of a rate and of a difference of two rates."""
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from scipy import special, stats
 
-from ._checks import (
-    check_confidence_level,
-    check_membership_predictions,
-    check_membership_scores,
-    check_rate,
-)
-from ._membership import check_resolution, point_at_fpr, realisable_points
+from ._checks import check_confidence_level, check_membership_predictions
+from ._people import check_people, effective_sizes, shared_correlation, split_people
 
 
 class Interval(NamedTuple):
@@ -30,40 +24,6 @@ class Interval(NamedTuple):
     estimate: float
     low: float
     high: float
-
-
-@dataclass(frozen=True)
-class OperatingPoint:
-    """One threshold on the scores of an attack and the rates it realises, all of them fractions.
-
-    Attributes
-    ----------
-    tpr, tpr_low, tpr_high : float
-        Fraction of the members that score at least `threshold`, and its interval.
-
-    fpr, fpr_low, fpr_high : float
-        Fraction of the non-members that score at least `threshold`, and its interval.
-
-    threshold : float
-        The guess is "member" where the score is at least this; infinity accuses nobody.
-
-    n_members, n_nonmembers : int
-        Records that the two rates rest on.
-
-    resolvable : bool
-        Whether `n_nonmembers` allow at least 10 false positives at the rate that was asked for.
-    """
-
-    tpr: float
-    fpr: float
-    threshold: float
-    tpr_low: float
-    tpr_high: float
-    fpr_low: float
-    fpr_high: float
-    n_members: int
-    n_nonmembers: int
-    resolvable: bool
 
 
 def clopper_pearson(successes, trials, *, confidence_level=0.95):
@@ -113,106 +73,98 @@ def clopper_pearson(successes, trials, *, confidence_level=0.95):
             "successes and trials must be whole numbers with 0 <= successes <= trials; "
             f"got {k[bad][0]:g} of {n[bad][0]:g}."
         )
-    # The beta quantile has no limit at a parameter of 0; the maxima only feed unused branches.
-    low = np.where(k > 0, stats.beta.ppf(tail, np.maximum(k, 1), n - k + 1), 0.0)
-    high = np.where(k < n, stats.beta.isf(tail, k + 1, np.maximum(n - k, 1)), 1.0)
+    low, high = beta_limits(k, n, tail)
     return (low, high) if low.ndim else (float(low), float(high))
 
 
-def tpr_at_fpr(y_true, y_score, max_fpr=0.01, *, confidence_level=0.95, on_unresolvable="warn"):
-    """Find the operating point of largest TPR with FPR at most `max_fpr`, with intervals.
+def beta_limits(k, n, tail):
+    """Clopper and Pearson's limits of k successes in n trials, neither of them whole."""
+    # The beta quantile has no limit at a parameter of 0; the ones only feed unused branches.
+    low = np.where(k > 0, stats.beta.ppf(tail, np.where(k > 0, k, 1), n - k + 1), 0.0)
+    high = np.where(k < n, stats.beta.isf(tail, k + 1, np.where(k < n, n - k, 1)), 1.0)
+    return low, high
 
-    Among thresholds of equal TPR the lowest is taken, which spends as much of `max_fpr` as it
-    can. It then accuses whoever scores above one order statistic of the non-members, whatever
-    the members score: given that cut the members above it are binomial, and the Clopper-Pearson
-    limits of the FPR equal the distribution-free limits of an order statistic. So both
-    intervals keep their level for continuous scores although the threshold was chosen on the
-    same records. Each is pointwise, for this one `max_fpr`.
+
+def difference_interval(first, second, *, correlation=0.0):
+    """Difference of two estimates with an interval that follows from theirs.
+
+    The method of variance estimates recovery: the distances from the estimates to their limits
+    stand for standard errors, on the side where each matters, so intervals that are asymmetric or
+    hold at a few records keep these properties in the difference.
 
     Parameters
     ----------
-    y_true : array-like of shape (n_records,)
-        Membership: 1 or True for members, 0 or False for non-members.
+    first, second : Interval or sequence of three floats
+        ``(estimate, low, high)``, both at one confidence level. An estimate outside its limits is
+        moved to the nearest limit.
 
-    y_score : array-like of shape (n_records,)
-        Finite scores, higher = more likely a member.
-
-    max_fpr : float, default=0.01
-        Largest false positive rate allowed, a fraction in [0, 1].
-
-    confidence_level : float, default=0.95
-        Of each two-sided Clopper-Pearson interval, in (0, 1).
-
-    on_unresolvable : {"warn", "ignore", "raise"}, default="warn"
-        What to do when fewer than 10 false positives are allowed,
-        ``n_nonmembers * max_fpr < 10``.
+    correlation : float, default=0.0
+        Correlation of the two estimates, in [-1, 1]. Zero is for audits of different records; the
+        numbers of two attacks or models on the same records are correlated, mostly positively,
+        and the interval is then too wide rather than too narrow.
 
     Returns
     -------
-    point : OperatingPoint
+    interval : Interval
+        Of ``first - second``, at the confidence level of the two.
 
     Raises
     ------
     ValueError
-        If `y_true` is not a vector of bits that holds both classes, if `y_score` is not a finite
-        vector of the same length, if `max_fpr` or `confidence_level` is out of range, or for an
-        unresolvable `max_fpr` with ``on_unresolvable="raise"``.
-
-    Warns
-    -----
-    skmia.exceptions.ResolutionWarning
-        If fewer than 10 false positives are allowed and `on_unresolvable` is ``"warn"``.
+        If a limit is not a number, if a lower limit exceeds the upper one, or if `correlation` is
+        not in [-1, 1].
 
     See Also
     --------
-    tpr_at_fpr_score : The TPR alone.
+    tpr_at_fpr, auc_interval, advantage_interval : The intervals of single audits.
+
+    References
+    ----------
+    .. [1] Zou, G. Y. and Donner, A. (2008). Construction of Confidence Limits about Effect
+           Measures: A General Approach. Statistics in Medicine 27.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from skmia.metrics import tpr_at_fpr
-    >>> membership = np.repeat([1, 0], 1000)
-    >>> scores = np.concatenate([np.arange(1000) + 200, np.arange(1000)])
-    >>> point = tpr_at_fpr(membership, scores, max_fpr=0.01)
-    >>> point.tpr, point.fpr, point.threshold, point.resolvable
-    (0.21, 0.01, 990.0, True)
-    >>> round(point.tpr_low, 3), round(point.tpr_high, 3)
-    (0.185, 0.237)
+    >>> from skmia.metrics import difference_interval
+    >>> before, after = (0.80, 0.76, 0.83), (0.70, 0.66, 0.74)
+    >>> [round(limit, 3) for limit in difference_interval(before, after)]
+    [0.1, 0.043, 0.15]
     """
-    max_fpr = check_rate(max_fpr, "max_fpr")
-    confidence_level = check_confidence_level(confidence_level)
-    membership, scores = check_membership_scores(y_true, y_score)
-    n_members = int(membership.sum())
-    n_nonmembers = len(membership) - n_members
-    resolvable = check_resolution(n_nonmembers, max_fpr, on_unresolvable)
-    fpr, tpr, thresholds = realisable_points(membership, scores)
-    index = point_at_fpr(fpr, max_fpr)
-    tpr, fpr, threshold = float(tpr[index]), float(fpr[index]), float(thresholds[index])
-    tpr_low, tpr_high = clopper_pearson(
-        round(tpr * n_members), n_members, confidence_level=confidence_level
-    )
-    fpr_low, fpr_high = clopper_pearson(
-        round(fpr * n_nonmembers), n_nonmembers, confidence_level=confidence_level
-    )
-    return OperatingPoint(
-        tpr=tpr,
-        fpr=fpr,
-        threshold=threshold,
-        tpr_low=tpr_low,
-        tpr_high=tpr_high,
-        fpr_low=fpr_low,
-        fpr_high=fpr_high,
-        n_members=n_members,
-        n_nonmembers=n_nonmembers,
-        resolvable=resolvable,
-    )
+    (a, a_low, a_high), (b, b_low, b_high) = map(_check_interval, (first, second))
+    if not -1 <= correlation <= 1:
+        raise ValueError(f"correlation must be in [-1, 1]; got {correlation!r}.")
+    gap = a - b
+    low = gap - _join(a - a_low, b_high - b, correlation)
+    high = gap + _join(a_high - a, b - b_low, correlation)
+    return Interval(gap, low, high)
 
 
-def advantage_interval(y_true, y_pred, *, confidence_level=0.95):
+def _check_interval(interval):
+    estimate, low, high = (float(value) for value in interval)
+    if not low <= high or np.isnan(estimate):
+        raise ValueError(
+            "an interval must be (estimate, low, high) with low <= high; "
+            f"got ({estimate:g}, {low:g}, {high:g})."
+        )
+    return min(max(estimate, low), high), low, high
+
+
+def _join(one, other, correlation):
+    """Distance of a difference from its limit, where its two terms are this far from theirs."""
+    return max(one**2 + other**2 - 2 * correlation * one * other, 0.0) ** 0.5
+
+
+def advantage_interval(y_true, y_pred, *, groups=None, confidence_level=0.95):
     """Membership advantage of hard guesses, TPR - FPR, with Newcombe's hybrid score interval.
 
     The two rates are proportions of two independent samples. Newcombe's interval joins their
     Wilson intervals; unlike the normal interval it has a width where both rates are 0 or 1.
+
+    Where people have several records, these are not independent, and `groups` says whose each
+    record is. Wilson's intervals are then those of the effective sizes: of as many independent
+    records as would vary as much as the rates of these people do, and with Student's t
+    distribution, because that is estimated from the people. A person with records on both sides
+    is taken into account by the correlation of the two rates.
 
     Parameters
     ----------
@@ -222,6 +174,9 @@ def advantage_interval(y_true, y_pred, *, confidence_level=0.95):
     y_pred : array-like of shape (n_records,)
         Guesses: 1 or True for "member", 0 or False for "non-member"; the threshold behind them
         must have been set on other records.
+
+    groups : array-like of shape (n_records,), default=None
+        The person of each record; None where all records are independent.
 
     confidence_level : float, default=0.95
         In (0, 1).
@@ -235,7 +190,7 @@ def advantage_interval(y_true, y_pred, *, confidence_level=0.95):
     ------
     ValueError
         If `y_true` or `y_pred` is not a vector of bits, if `y_true` holds one class only, if
-        lengths differ, if `confidence_level` is out of range.
+        lengths differ, if `groups` has a missing value, if `confidence_level` is out of range.
 
     References
     ----------
@@ -244,114 +199,42 @@ def advantage_interval(y_true, y_pred, *, confidence_level=0.95):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from skmia.metrics import advantage_interval
     >>> membership = [1] * 70 + [0] * 80
     >>> guesses = [1] * 56 + [0] * 14 + [1] * 48 + [0] * 32
     >>> interval = advantage_interval(membership, guesses)
     >>> [round(limit, 4) for limit in interval]
     [0.2, 0.0524, 0.3339]
-    """
-    from statsmodels.stats.proportion import confint_proportions_2indep
 
-    alpha = 1 - check_confidence_level(confidence_level)
-    membership, predicted = check_membership_predictions(y_true, y_pred)
-    hits, n_members = int(predicted[membership].sum()), int(membership.sum())
-    alarms, n_nonmembers = int(predicted[~membership].sum()), int((~membership).sum())
-    limits = confint_proportions_2indep(
-        hits, n_members, alarms, n_nonmembers, method="newcomb", compare="diff", alpha=alpha
-    )
-    low, high = np.clip(limits, -1.0, 1.0)
-    return Interval(hits / n_members - alarms / n_nonmembers, float(low), float(high))
+    If each person has ten records that are all guessed alike, the 150 records are worth 15:
 
-
-def _placements(membership, scores):
-    """For each record the share of the other class that it outranks, ties counted half.
-
-    Members are compared with the non-members below them, non-members with the members above.
-    The rank among all minus the rank within the own class counts the other class, so this takes
-    three sorts and no matrix of pairs.
-    """
-    ranks = stats.rankdata(scores)
-    members, nonmembers = scores[membership], scores[~membership]
-    below = (ranks[membership] - stats.rankdata(members)) / len(nonmembers)
-    above = 1 - (ranks[~membership] - stats.rankdata(nonmembers)) / len(members)
-    return below, above
-
-
-def _mean_variance(placements, auc):
-    """Estimated variance of the mean of one class's placements.
-
-    A single record shows no spread; it gets the largest variance that values in [0, 1] with mean
-    `auc` can have.
-    """
-    if len(placements) == 1:
-        return auc * (1 - auc)
-    return placements.var(ddof=1) / len(placements)
-
-
-def auc_interval(y_true, y_score, *, confidence_level=0.95):
-    """Area under the ROC curve with a DeLong interval on the logit scale.
-
-    The AUC is the chance that a random member outscores a random non-member, ties counted half.
-    DeLong's variance is computed from midranks in O(n log n). The normal interval is taken for
-    the logit of the AUC and mapped back: it stays within (0, 1) without a cut and is
-    asymmetric near the ends, where the plain interval covers too rarely.
-
-    Where all members lie on one side of all non-members, or all scores are equal, DeLong's
-    variance is 0 and says nothing. The interval then comes from pairs: the records form
-    k = min(n_members, n_nonmembers) disjoint member-non-member pairs that all agree, and by the
-    argument of Clopper and Pearson pairs disagree at most with probability
-    ``d = 1 - ((1 - confidence_level) / 2) ** (1 / k)``. That gives [1 - d, 1] for AUC = 1,
-    [0, d] for AUC = 0 and [(1 - d) / 2, (1 + d) / 2] for constant scores; exact and wide.
-    Where a class has one record only, its part of the variance takes its largest possible value.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n_records,)
-        Membership: 1 or True for members, 0 or False for non-members.
-
-    y_score : array-like of shape (n_records,)
-        Finite scores, higher = more likely a member.
-
-    confidence_level : float, default=0.95
-        In (0, 1).
-
-    Returns
-    -------
-    interval : Interval
-        ``(estimate, low, high)``, each in [0, 1].
-
-    Raises
-    ------
-    ValueError
-        If `y_true` is not a vector of bits that holds both classes, if `y_score` is not a finite
-        vector of the same length, if `confidence_level` is out of range.
-
-    References
-    ----------
-    .. [1] DeLong, E. R., DeLong, D. M. and Clarke-Pearson, D. L. (1988). Comparing the Areas
-           under Two or More Correlated Receiver Operating Characteristic Curves. Biometrics 44.
-    .. [2] Sun, X. and Xu, W. (2014). Fast Implementation of DeLong's Algorithm for Comparing the
-           Areas Under Correlated Receiver Operating Characteristic Curves. IEEE SPL 21.
-    .. [3] Pepe, M. S. (2003). The Statistical Evaluation of Medical Tests for Classification and
-           Prediction, section 5.2. Oxford University Press.
-
-    Examples
-    --------
-    >>> from skmia.metrics import auc_interval
-    >>> auc, low, high = auc_interval([1, 1, 1, 1, 0, 0, 0, 0], [9, 7, 5, 3, 8, 4, 2, 1])
-    >>> auc, round(low, 2), round(high, 2)
-    (0.75, 0.26, 0.96)
+    >>> interval = advantage_interval(membership, guesses, groups=np.arange(150) // 10)
+    >>> bool(interval.low < -0.2)
+    True
     """
     tail = (1 - check_confidence_level(confidence_level)) / 2
-    membership, scores = check_membership_scores(y_true, y_score)
-    below, above = _placements(membership, scores)
-    auc = float(below.mean())
-    if np.ptp(below) == 0 and np.ptp(above) == 0:
-        disagreeing = float(-np.expm1(np.log(tail) / min(len(below), len(above))))
-        return Interval(auc, auc * (1 - disagreeing), auc + (1 - auc) * disagreeing)
-    variance = _mean_variance(below, auc) + _mean_variance(above, auc)
-    half_width = -special.ndtri(tail) * np.sqrt(variance) / (auc * (1 - auc))
-    centre = special.logit(auc)
-    low, high = special.expit([centre - half_width, centre + half_width])
-    return Interval(auc, float(low), float(high))
+    membership, predicted = check_membership_predictions(y_true, y_pred)
+    people = check_people(groups, len(membership))
+    sides = split_people(people, membership)
+    guesses = [predicted[side].astype(np.float64) for side in (membership, ~membership)]
+    rates = [
+        _wilson(values.mean(), _rate_size(values, side, tail), tail)
+        for values, side in zip(guesses, sides)
+    ]
+    shared = shared_correlation(sides, guesses)
+    estimate, low, high = difference_interval(*rates, correlation=shared)
+    return Interval(estimate, max(low, -1.0), min(high, 1.0))
+
+
+def _rate_size(values, people, tail):
+    return effective_sizes(values, people, [1.0]).trusted(tail)[0]
+
+
+def _wilson(rate, size, tail):
+    """Wilson's interval of a rate among `size` independent records."""
+    z = special.ndtri(tail)
+    center = (rate + z**2 / (2 * size)) / (1 + z**2 / size)
+    reach = abs(z) * np.sqrt(rate * (1 - rate) / size + (z / size) ** 2 / 4) / (1 + z**2 / size)
+    # Rounding must not move a limit past the estimate where the rate is 0 or 1.
+    return Interval(rate, min(max(center - reach, 0.0), rate), max(min(center + reach, 1.0), rate))

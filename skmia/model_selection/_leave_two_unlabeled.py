@@ -10,8 +10,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.utils import check_random_state
 from tqdm import tqdm
 
+from ..metrics._auc import mean_variance, placements
 from ..metrics._checks import check_bits, check_finite_vector, check_membership_scores
-from ..metrics._intervals import _mean_variance, _placements
 from ..shadow._backends import use_one_job
 from ..shadow._seeding import isolated_randomness, seed_estimator
 from ..utils._sklearn import HasMethods, Interval, validate_parameter_constraints
@@ -225,7 +225,7 @@ def _compare(member, other):
 def _of_all_pairs(membership, scores):
     membership, scores = check_membership_scores(membership, scores)
     accuracy = float(roc_auc_score(membership, scores))
-    variance = sum(_mean_variance(part, accuracy) for part in _placements(membership, scores))
+    variance = sum(mean_variance(part, accuracy) for part in placements(membership, scores))
     n_members = int(membership.sum())
     return _with_error(accuracy, variance, n_members * (len(membership) - n_members))
 

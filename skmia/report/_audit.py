@@ -153,6 +153,7 @@ def audit(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         notes=notes + run.notes + getattr(run.pool, "notes_", []),
         record_ids=np.asarray(records.fields.get("record_id", np.arange(len(records)))),
+        people=records.fields.get("group_by"),
     )
 
 
@@ -170,7 +171,7 @@ def _measure_all(run, case):
         scores = run.scores[name]
         guesses = scores >= attack.offset_
         subsets = [(*names, mask & run.judged[name]) for *names, mask in case.subsets]
-        rows += measure(name, scores, guesses, case.membership, subsets, case.fprs, case.level)
+        rows += measure(name, scores, guesses, case._replace(subsets=subsets))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 

@@ -3,15 +3,17 @@
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from ..metrics import clopper_pearson, membership_roc_curve
+from ..metrics import membership_roc_curve
+from ..metrics._mixture import count_points, tpr_limits
+from ..metrics._people import check_people, effective_sizes, split_people
 
 # Points of a curve that are kept; more cannot be seen.
 _MOST_POINTS = 120
 _MOST_EXPOSED = 20
 
 
-def find_curves(scores, membership, confidence_level):
-    """ROC curves, thinned out evenly on logarithmic axes.
+def find_curves(scores, membership, confidence_level, groups=None):
+    """ROC curves, thinned out evenly on logarithmic axes, each with a pointwise band.
 
     Parameters
     ----------
@@ -20,24 +22,26 @@ def find_curves(scores, membership, confidence_level):
     membership : ndarray of shape (n,), dtype bool
         The truth.
     confidence_level : float
-        Of the Clopper-Pearson interval of each TPR by itself.
+        Of the interval of the TPR at each FPR by itself.
+    groups : array-like of shape (n,), default=None
+        The person of each record; None where all records are independent.
 
     Returns
     -------
     curves : list of dict
         ``attack``, ``fpr``, ``tpr``, ``low``, ``high``.
     """
-    n_members, n_nonmembers = int(membership.sum()), int((~membership).sum())
+    tail = (1 - confidence_level) / 2
+    sides = split_people(check_people(groups, len(membership)), membership)
+    n_members, n_nonmembers = (side.n_rows for side in sides)
     curves = []
     for attack, values in scores.items():
-        fpr, tpr, _ = membership_roc_curve(membership, values)
+        fpr, tpr, thresholds = membership_roc_curve(membership, values)
         kept = _thin(fpr, n_nonmembers)
-        found = np.rint(tpr[kept] * n_members).astype(int)
-        limits = [
-            clopper_pearson(int(one), n_members, confidence_level=confidence_level)[-2:]
-            for one in found
-        ]
-        low, high = np.array(limits).T
+        parts = values[membership], values[~membership]
+        sizes = [effective_sizes(*pair, thresholds[kept]) for pair in zip(parts, sides)]
+        counts = count_points(fpr, tpr, n_members, n_nonmembers)
+        low, high = tpr_limits(counts, fpr[kept], tail, sizes=sizes)
         lists = _as_lists(fpr=fpr[kept], tpr=tpr[kept], low=low, high=high)
         curves.append({"attack": attack} | lists)
     return curves

@@ -51,7 +51,7 @@ def as_document(report):
             "results": [
                 dict(zip(COLUMNS, row)) for row in report.results[list(COLUMNS)].to_numpy(object)
             ],
-            "curves": find_curves(ranked, report.membership, level),
+            "curves": find_curves(ranked, report.membership, level, report.people),
             "exposed": find_exposed(ranked, report.membership, report.record_ids),
         }
     )

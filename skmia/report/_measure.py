@@ -29,7 +29,7 @@ TOO_FEW = "too few records"
 FEWEST = 2
 
 
-def measure(name, scores, guesses, membership, subsets, fprs, confidence_level):
+def measure(name, scores, guesses, case):
     """Measure one attack on all records and on each group.
 
     Parameters
@@ -40,29 +40,29 @@ def measure(name, scores, guesses, membership, subsets, fprs, confidence_level):
         Higher = more likely a member.
     guesses : ndarray of shape (n,), dtype bool
         Guesses at the attack's own threshold.
-    membership : ndarray of shape (n,), dtype bool
-        The truth.
-    subsets : list of (scope, group, mask)
-        As :func:`find_subsets` gives them.
-    fprs : sequence of float
-        False positive rates.
-    confidence_level : float
-        Of every interval.
+    case : Case
+        The records with their membership and their people, the groups, the rates and the
+        confidence level. Each group is measured on its own records: the threshold of a TPR at a
+        FPR is that of the group's non-members.
 
     Returns
     -------
     rows : list of dict
         With the keys ``COLUMNS``.
     """
-    rows = []
-    for scope, group, mask in subsets:
-        truth = membership[mask]
+    rows, people = [], case.records.fields.get("group_by")
+    for scope, group, mask in case.subsets:
+        truth = case.membership[mask]
         n_members = int(truth.sum())
         n_nonmembers = len(truth) - n_members
         if min(n_members, n_nonmembers) < FEWEST:
-            numbers = _too_few(fprs)
+            numbers = _too_few(case.fprs)
         else:
-            numbers = _measure_subset(scores[mask], guesses[mask], truth, fprs, confidence_level)
+            settings = {
+                "groups": None if people is None else people[mask],
+                "confidence_level": case.level,
+            }
+            numbers = _measure_subset(scores[mask], guesses[mask], truth, case.fprs, settings)
         counts = {"n_members": n_members, "n_nonmembers": n_nonmembers}
         rows += [{"attack": name, "scope": scope, "group": group, **counts, **n} for n in numbers]
     return rows
@@ -79,14 +79,13 @@ def _too_few(fprs):
     return plain + [_number("tpr", max_fpr=max_fpr, status=TOO_FEW) for max_fpr in fprs]
 
 
-def _measure_subset(scores, guesses, truth, fprs, confidence_level):
-    level = {"confidence_level": confidence_level}
+def _measure_subset(scores, guesses, truth, fprs, settings):
     numbers = [
-        _number("auc", auc_interval(truth, scores, **level)),
-        _number("advantage", advantage_interval(truth, guesses, **level)),
+        _number("auc", auc_interval(truth, scores, **settings)),
+        _number("advantage", advantage_interval(truth, guesses, **settings)),
     ]
     for max_fpr in fprs:
-        point = tpr_at_fpr(truth, scores, max_fpr, on_unresolvable="ignore", **level)
+        point = tpr_at_fpr(truth, scores, max_fpr, on_unresolvable="ignore", **settings)
         if point.resolvable:
             tpr = (point.tpr, point.tpr_low, point.tpr_high)
             fpr = (point.fpr, point.fpr_low, point.fpr_high)

@@ -86,6 +86,8 @@ class AuditReport:
         What was left out and why, and what a reader should know.
     record_ids : ndarray of shape (n,)
         Names of the records: their field ``record_id``, or their positions.
+    people : ndarray of shape (n,) or None
+        The person of each record: their field ``group_by``.
     evidence : {"leak", "none", "shift", "unknown"}
         Attacks tell members from others; do not; do, but that need not come from the victim; or
         nothing could have been found.
@@ -120,6 +122,7 @@ class AuditReport:
     created: str
     notes: list
     record_ids: np.ndarray
+    people: np.ndarray | None = None
 
     @property
     def evidence(self):

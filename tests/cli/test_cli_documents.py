@@ -5,9 +5,12 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binom
 
-from skmia._cli._documents import find_difference
 from skmia.cli import main
+from skmia.metrics import tpr_at_fpr
+from skmia.report._document import SCHEMA, SCHEMA_VERSION
+from skmia.report._measure import COLUMNS
 
 QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
 
@@ -65,9 +68,40 @@ def test_compare_with_itself(saved, capsys):
     assert " 0.000  [-" in row
 
 
-def test_difference_of_two_normal_intervals():
-    gap, low, high = find_difference((0.7, 0.6, 0.8), (0.5, 0.4, 0.6))
-    np.testing.assert_allclose([gap, low, high], [0.2, 0.2 - 0.02**0.5, 0.2 + 0.02**0.5])
+def test_intervals_of_two_confidence_levels_are_not_joined(saved, capsys):
+    document = json.loads(saved.read_text())
+    document["settings"]["confidence_level"] = 0.9
+    other = saved.with_name("other.json")
+    other.write_text(json.dumps(document))
+    assert main(["compare", str(saved), str(other)]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert f"95% in {saved} and 90% in {other}" in error
+
+
+def write_audit(path, membership, scores):
+    """A document with the TPR of one attack, of which no more is read."""
+    point = tpr_at_fpr(membership, scores, 0.01)
+    numbers = {"estimate": point.tpr, "low": point.tpr_low, "high": point.tpr_high}
+    row = dict.fromkeys(COLUMNS) | numbers
+    row |= {"attack": "LiRA", "scope": "overall", "metric": "tpr", "max_fpr": 0.01, "status": "ok"}
+    document = {"schema": SCHEMA, "schema_version": SCHEMA_VERSION, "task": "classification"}
+    document |= {"verdict": "...", "settings": {"confidence_level": 0.95}, "results": [row]}
+    path.write_text(json.dumps(document))
+
+
+def test_two_audits_of_one_law_seldom_differ(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    membership, n_pairs, excluded = np.repeat([1, 0], 1000), 100, 0
+    paths = [tmp_path / "a.json", tmp_path / "b.json"]
+    for _ in range(n_pairs):
+        for path in paths:
+            write_audit(path, membership, rng.normal(size=2000) + membership)
+        assert main(["compare", *map(str, paths)]) == 0
+        row = next(line for line in capsys.readouterr().out.splitlines() if "TPR" in line)
+        low, high = map(float, row.partition("[")[2].rstrip("]").split(", "))
+        excluded += not low <= 0 <= high
+    assert excluded <= binom.ppf(0.999, n_pairs, 0.05)
 
 
 @pytest.mark.parametrize(("limit", "expected"), [("auc=0.01", 1), ("advantage=1", 0)])

@@ -80,9 +80,11 @@ def test_confidence_level_is_a_fraction(level):
             call()
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(2, 40), st.integers(2, 40), st.integers(2, 30))
+@given(st.integers(0, 2**32 - 1), st.integers(2, 60), st.integers(2, 60), st.integers(2, 30))
 @settings(max_examples=80, deadline=None)
-def test_auc_interval_is_delongs_on_the_logit_scale(seed, n_members, n_nonmembers, n_levels):
+def test_auc_interval_is_delongs_on_the_logit_scale_or_wider_for_few_records(
+    seed, n_members, n_nonmembers, n_levels
+):
     rng = np.random.default_rng(seed)
     membership = rng.permutation(np.repeat([1, 0], [n_members, n_nonmembers]))
     scores = rng.integers(n_levels, size=len(membership)).astype(float)
@@ -92,9 +94,29 @@ def test_auc_interval_is_delongs_on_the_logit_scale(seed, n_members, n_nonmember
     assert 0 <= got.low <= got.estimate <= got.high <= 1
     if variance > 0:
         reach = norm.isf(0.05) * np.sqrt(variance) / (auc * (1 - auc))
-        np.testing.assert_allclose(
-            logit([got.low, got.high]), logit(auc) + reach * np.array([-1, 1]), atol=1e-6
-        )
+        low, high = logit(auc) + reach * np.array([-1, 1])
+        assert logit(got.low) <= low + 1e-6
+        assert logit(got.high) >= high - 1e-6
+        fewest = min(n_members, n_nonmembers)
+        if fewest >= 20 and fewest * min(auc, 1 - auc) >= 5:
+            np.testing.assert_allclose(logit([got.low, got.high]), [low, high], atol=1e-6)
+
+
+def newcombe_excess(auc, truth, n_members, n_nonmembers, z):
+    """Newcombe's fifth method: squared distance minus what its variance at the truth allows."""
+    m = (n_members + n_nonmembers) / 2 - 1
+    spread = 1 + m * (1 - truth) / (2 - truth) + m * truth / (1 + truth)
+    return (auc - truth) ** 2 - z**2 * truth * (1 - truth) * spread / (n_members * n_nonmembers)
+
+
+def test_few_members_get_the_limits_of_newcombes_fifth_method():
+    # Where members lie close together, DeLong's variance is too small and the other one counts.
+    membership = np.repeat([1, 0], [4, 100])
+    scores = np.concatenate([[90.5, 91.5, 92.5, 93.5], np.arange(100)])
+    auc, low, high = auc_interval(membership, scores)
+    assert auc == pytest.approx(0.925)
+    for limit in (low, high):
+        assert newcombe_excess(auc, limit, 4, 100, norm.isf(0.025)) == pytest.approx(0, abs=1e-9)
 
 
 def test_auc_is_that_of_scikit_learn():
@@ -111,7 +133,10 @@ def test_auc_interval_known_by_hand():
     reach = norm.isf(0.025) * np.sqrt(variance) / (0.75 * 0.25)
     estimate, low, high = auc_interval([1, 1, 1, 1, 0, 0, 0, 0], [9, 7, 5, 3, 8, 4, 2, 1])
     assert estimate == 0.75
+    # The wider of both methods: with four records that is DeLong's on the logit scale.
     np.testing.assert_allclose(logit([low, high]), logit(0.75) + reach * np.array([-1, 1]))
+    assert newcombe_excess(0.75, low, 4, 4, norm.isf(0.025)) > 0
+    assert newcombe_excess(0.75, high, 4, 4, norm.isf(0.025)) > 0
 
 
 def test_auc_interval_of_reversed_scores_is_reflected():
@@ -189,7 +214,6 @@ def test_operating_point_known_by_hand():
     assert isinstance(point, OperatingPoint)
     assert (point.tpr, point.fpr, point.threshold) == (0.75, 0.25, 5.0)
     assert (point.n_members, point.n_nonmembers, point.resolvable) == (4, 4, False)
-    assert (point.tpr_low, point.tpr_high) == clopper_pearson(3, 4)
     assert (point.fpr_low, point.fpr_high) == clopper_pearson(1, 4)
 
 
@@ -235,19 +259,73 @@ def test_operating_point_is_frozen():
         point.tpr = 1.0
 
 
-def test_intervals_at_a_chosen_threshold_keep_their_level():
+MEMBERS, NONMEMBERS = np.arange(1, 101) / 10, np.arange(1, 201) * 0.04
+
+
+@pytest.mark.parametrize(
+    "max_fpr, level, expected",
+    [
+        (0.05, 0.95, (0.157028, 0.343821)),
+        (0.1, 0.95, (0.189166, 0.389353)),
+        (0.01, 0.95, (0, 0.306338)),
+        (0.05, 0.9, (0.168574, 0.327991)),
+    ],
+)
+def test_limits_of_the_tpr_are_those_of_the_binomial_beta_mixture(max_fpr, level, expected):
+    # Computed once by summing over all numbers of non-members above the population's cut.
+    membership = np.repeat([1, 0], [100, 200])
+    scores = np.concatenate([MEMBERS, NONMEMBERS])
+    point = tpr_at_fpr(
+        membership, scores, max_fpr, confidence_level=level, on_unresolvable="ignore"
+    )
+    np.testing.assert_allclose((point.tpr_low, point.tpr_high), expected, atol=1e-6)
+
+
+def test_limits_of_the_tpr_with_a_known_cut_are_clopper_pearsons():
+    # No member lies between the highest and the lowest of the non-members that the cut can be.
+    rng = np.random.default_rng(0)
+    membership = np.repeat([1, 0], [200, 2000])
+    scores = np.concatenate([np.repeat([100.0, -100.0], [60, 140]), rng.normal(size=2000)])
+    point = tpr_at_fpr(membership, scores, 0.2)
+    np.testing.assert_allclose((point.tpr_low, point.tpr_high), clopper_pearson(60, 200), rtol=1e-6)
+
+
+def test_the_tpr_at_the_ends_of_the_fpr():
+    rng = np.random.default_rng(0)
+    membership, scores = np.repeat([1, 0], [50, 80]), rng.normal(size=130)
+    none = tpr_at_fpr(membership, scores, 0.0, on_unresolvable="ignore")
+    found = int((scores[:50] > scores[50:].max()).sum())
+    # Above the cut of no non-member at all there need not be any member.
+    assert (none.tpr_low, none.tpr_high) == (0, pytest.approx(clopper_pearson(found, 50)[1]))
+    everybody = tpr_at_fpr(membership, scores, 1.0)
+    lost = int((scores[:50] <= scores[50:].min()).sum())
+    assert everybody.tpr_low == pytest.approx(clopper_pearson(50 - lost, 50)[0])
+    assert everybody.tpr_high == 1
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(1, 40), st.floats(0, 1))
+@settings(max_examples=100, deadline=None)
+def test_the_interval_of_the_tpr_holds_the_estimate(seed, n_members, n_nonmembers, max_fpr):
+    rng = np.random.default_rng(seed)
+    membership = np.repeat([1, 0], [n_members, n_nonmembers])
+    scores = rng.integers(rng.integers(2, 50), size=len(membership))
+    for level in (0.2, 0.95, 0.9999):
+        point = tpr_at_fpr(
+            membership, scores, max_fpr, confidence_level=level, on_unresolvable="ignore"
+        )
+        assert 0 <= point.tpr_low <= point.tpr <= point.tpr_high <= 1
+        assert 0 <= point.fpr_low <= point.fpr <= point.fpr_high <= 1
+
+
+@pytest.mark.parametrize("shift, n, max_fpr", [(1.0, 1000, 0.01), (2.5, 1000, 0.01), (1, 50, 0.2)])
+def test_the_interval_covers_the_tpr_at_the_rate_that_was_asked_for(shift, n, max_fpr):
     rng = np.random.default_rng(4)
-    membership = np.repeat([1, 0], [150, 400])
-    shift, n_runs, covered = 1.5, 1000, np.zeros(2)
+    membership, n_runs, covered = np.repeat([1, 0], n), 400, 0
+    truth = norm.sf(norm.isf(max_fpr) - shift)
     for _ in range(n_runs):
-        scores = rng.normal(size=550) + shift * membership
-        point = tpr_at_fpr(membership, scores, 0.05, confidence_level=0.9)
-        tpr, fpr = norm.sf(point.threshold, loc=[shift, 0])
-        covered[0] += point.tpr_low <= tpr <= point.tpr_high
-        covered[1] += point.fpr_low <= fpr <= point.fpr_high
-    # Clopper-Pearson covers at least 90%; the standard error of 1000 runs is below 1%.
-    assert (covered / n_runs >= 0.88).all()
-    assert (covered / n_runs <= 0.96).all()
+        point = tpr_at_fpr(membership, rng.normal(size=2 * n) + shift * membership, max_fpr)
+        covered += point.tpr_low <= truth <= point.tpr_high
+    assert covered >= binom.ppf(0.001, n_runs, 0.95)
 
 
 def test_false_positive_limits_are_those_of_an_order_statistic():
@@ -269,6 +347,17 @@ def test_auc_interval_covers_the_true_auc(shift, n):
         covered += low <= truth <= high
     # Two standard errors of 600 runs at 95% are 1.8%.
     assert 0.93 <= covered / n_runs <= 0.975
+
+
+@pytest.mark.parametrize("n_members, n_nonmembers", [(10, 1000), (1000, 10)])
+def test_auc_interval_covers_the_auc_of_few_members_that_stand_out(n_members, n_nonmembers):
+    rng = np.random.default_rng(8)
+    membership, n_runs = np.repeat([1, 0], [n_members, n_nonmembers]), 300
+    shift, covered = norm.ppf(0.98) * np.sqrt(2), 0
+    for _ in range(n_runs):
+        _, low, high = auc_interval(membership, rng.normal(size=1010) + shift * membership)
+        covered += low <= 0.98 <= high
+    assert covered >= binom.ppf(0.001, n_runs, 0.95)
 
 
 def test_advantage_interval_covers_the_true_advantage():

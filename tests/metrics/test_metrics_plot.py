@@ -7,11 +7,12 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
+from skmia import Records
 from skmia.metrics import (
     MembershipRocDisplay,
     ScoreDistributionDisplay,
-    clopper_pearson,
     membership_roc_curve,
+    tpr_at_fpr,
     tpr_at_fpr_score,
 )
 
@@ -75,14 +76,46 @@ def test_roc_frame_is_the_best_tpr_of_every_fpr(evaluation):
             assert np.mean(weak[membership == 1] >= row.threshold) == pytest.approx(row.tpr)
 
 
-def test_roc_frame_has_exact_intervals(evaluation):
+def test_roc_frame_has_the_intervals_of_single_rates(evaluation):
     membership, strong, _ = evaluation
     display = MembershipRocDisplay.from_predictions(membership, strong)
     frame = display.frame(confidence_level=0.8)
-    hits = [int((strong[membership == 1] >= cut).sum()) for cut in frame["threshold"]]
-    low, high = clopper_pearson(hits, 400, confidence_level=0.8)
-    np.testing.assert_allclose(frame["tpr_low"], low)
-    np.testing.assert_allclose(frame["tpr_high"], high)
+    assert (frame["tpr_low"] <= frame["tpr"]).all() and (frame["tpr"] <= frame["tpr_high"]).all()
+    for row in frame.iloc[[10, 100, 500]].itertuples():
+        point = tpr_at_fpr(membership, strong, row.fpr, confidence_level=0.8)
+        assert (row.tpr, row.threshold) == (point.tpr, point.threshold)
+        # Limits at many rates are interpolated between some, to far less than their width.
+        width = point.tpr_high - point.tpr_low
+        assert row.tpr_low == pytest.approx(point.tpr_low, abs=0.03 * width)
+        assert row.tpr_high == pytest.approx(point.tpr_high, abs=0.03 * width)
+
+
+def test_band_of_people_is_wider_than_that_of_rows(evaluation):
+    _, strong, _ = evaluation
+    people = np.arange(1600) // 10
+    membership = people < 40
+    scores = np.random.default_rng(0).normal(size=160)[people] + 0.1 * strong
+    bands = []
+    for groups in (None, people):
+        frame = MembershipRocDisplay.from_predictions(membership, scores, groups=groups).frame()
+        bands.append(frame["tpr_high"] - frame["tpr_low"])
+    middle = slice(100, -100)
+    assert (bands[1][middle] > 1.5 * bands[0][middle]).all()
+
+
+def test_people_are_those_of_the_records(fitted):
+    attacks, X, membership = fitted
+    people = np.arange(len(X)) // 4
+    records = Records(X, group_by=people)
+
+    class OfRecords(LogisticRegression):
+        def decision_function(self, records):
+            return attacks["linear"].decision_function(records.X)
+
+    shown = MembershipRocDisplay.from_estimator(OfRecords(), records, membership).frame()
+    scores = attacks["linear"].decision_function(X)
+    expected = MembershipRocDisplay.from_predictions(membership, scores, groups=people).frame()
+    np.testing.assert_array_equal(shown["tpr_high"], expected["tpr_high"])
 
 
 def test_one_figure_holds_several_attacks(evaluation):

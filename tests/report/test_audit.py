@@ -1,5 +1,7 @@
 """Audits: the numbers are those of the attacks, and nothing is dropped."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,8 +13,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia import Records, ShadowPool
 from skmia.attacks import RMIA, CalibratedAttack, LiRA, ShadowAttack, ThresholdAttack
-from skmia.metrics import advantage_interval, auc_interval, clopper_pearson, tpr_at_fpr
+from skmia.metrics import advantage_interval, auc_interval, tpr_at_fpr
 from skmia.report import _plan, audit, blind_baseline
+from skmia.report._curves import find_curves
 from skmia.victims import CallableVictim
 
 TREE = DecisionTreeClassifier(min_samples_leaf=2, random_state=0)
@@ -84,8 +87,36 @@ def test_numbers_of_a_group_are_those_of_the_scores_of_its_records(problem, resu
     point = tpr_at_fpr(truth, scores, 0.2, on_unresolvable="ignore")
     row = frame.loc["tpr"].query("max_fpr == 0.2").iloc[0]
     assert (row["estimate"], row["fpr"]) == (point.tpr, point.fpr)
-    hits = round(point.tpr * truth.sum())
-    assert (row["low"], row["high"]) == clopper_pearson(hits, truth.sum())
+    assert (row["low"], row["high"]) == (point.tpr_low, point.tpr_high)
+
+
+def test_records_of_people_have_intervals_by_people():
+    rng = np.random.default_rng(0)
+    people = np.repeat(np.arange(60), 5)
+    X = rng.normal(size=(60, 4))[people] + 0.1 * rng.normal(size=(300, 4))
+    records = Records(X, rng.integers(2, size=60)[people], group_by=people)
+    membership = people % 2
+    victim = fit_victim(records, membership)
+    result = audit(
+        victim,
+        records,
+        membership,
+        attacks={"loss": ThresholdAttack()},
+        fprs=[0.4],
+        shadows=2,
+        random_state=0,
+    )
+    (scores,) = result.scores.values()
+    rows = result.to_frame().query("scope == 'overall'").set_index("metric")
+    auc = auc_interval(membership, scores, groups=people)
+    assert tuple(rows.loc["auc", ["estimate", "low", "high"]]) == auc
+    assert auc.low < auc_interval(membership, scores).low
+    point = tpr_at_fpr(membership, scores, 0.4, groups=people, on_unresolvable="ignore")
+    assert (rows.loc["tpr", "status"] == "ok") == point.resolvable
+    (curve,) = json.loads(result.to_json())["curves"]
+    by_rows = find_curves(result.scores, membership == 1, 0.95)[0]
+    widths = [np.subtract(one["high"], one["low"]).sum() for one in (curve, by_rows)]
+    assert widths[0] > widths[1]
 
 
 def test_scores_are_those_of_the_attack_fitted_by_hand_on_the_same_pool(problem):

@@ -6,10 +6,14 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import auc
 
-from .._checks import check_bits, check_confidence_level, check_rate
-from .._intervals import clopper_pearson
-from .._membership import MIN_FALSE_POSITIVES, check_resolution, membership_roc_curve, point_at_fpr
+from .._checks import check_confidence_level, check_membership_scores, check_rate
+from .._membership import MIN_FALSE_POSITIVES, check_resolution, point_at_fpr, realisable_points
+from .._mixture import count_points, tpr_limits
+from .._people import check_people, split_people, thinned_sizes
 from ._common import COLORS, GREY, LINE_STYLES, attack_scores, get_axes, thin_spines
+
+# Rates at which limits are computed, at most.
+_MOST_POINTS = 200
 
 
 def _by_name(value, name):
@@ -31,6 +35,10 @@ class MembershipRocDisplay:
     begin at half of the smallest rate that is not zero; the tick "0" there stands for a rate of
     zero. Rates that fewer than 10 false positives support are shaded.
 
+    The band is pointwise: at each FPR it is the interval of :func:`~skmia.metrics.tpr_at_fpr` for
+    the TPR at this one rate, which takes into account that the threshold is estimated. It is not
+    a band for the curve as a whole.
+
     It is recommended to use :meth:`from_estimator` or :meth:`from_predictions`.
 
     Parameters
@@ -41,6 +49,11 @@ class MembershipRocDisplay:
 
     n_members, n_nonmembers : int
         Records behind the rates.
+
+    sizes : dict, default=None
+        Name -> the numbers of independent records that members and non-members are worth at each
+        threshold, as :meth:`from_predictions` finds them where people have several records; None
+        where all records are independent.
 
     Attributes
     ----------
@@ -80,10 +93,11 @@ class MembershipRocDisplay:
     ['strong', 'weak']
     """
 
-    def __init__(self, *, curves, n_members, n_nonmembers):
+    def __init__(self, *, curves, n_members, n_nonmembers, sizes=None):
         self.curves = curves
         self.n_members = n_members
         self.n_nonmembers = n_nonmembers
+        self.sizes = sizes
 
     @classmethod
     def from_estimator(cls, attack, records, membership, *, name=None, ax=None, **kwargs):
@@ -96,7 +110,8 @@ class MembershipRocDisplay:
             or where there is none by `predict_proba`.
 
         records : Records or array-like
-            What the attacks take.
+            What the attacks take. Their field ``group_by``, if they have one, says whose each
+            record is, see `groups` of :meth:`from_predictions`.
 
         membership : array-like of shape (n_records,)
             1 or True for members, 0 or False for non-members.
@@ -123,10 +138,11 @@ class MembershipRocDisplay:
             name = type(attack).__name__
         attacks = _by_name(attack, name)
         scores = {key: attack_scores(each, records)[0] for key, each in attacks.items()}
-        return cls.from_predictions(membership, scores, ax=ax, **kwargs)
+        groups = getattr(records, "fields", {}).get("group_by")
+        return cls.from_predictions(membership, scores, groups=groups, ax=ax, **kwargs)
 
     @classmethod
-    def from_predictions(cls, y_true, y_score, *, name=None, ax=None, **kwargs):
+    def from_predictions(cls, y_true, y_score, *, groups=None, name=None, ax=None, **kwargs):
         """Plot the curves of given scores.
 
         Parameters
@@ -137,6 +153,9 @@ class MembershipRocDisplay:
         y_score : array-like of shape (n_records,) or mapping of str to array-like
             Finite scores, higher = more likely a member; a mapping holds the scores that several
             attacks give to the same records.
+
+        groups : array-like of shape (n_records,), default=None
+            The person of each record; None where all records are independent.
 
         name : str, default=None
             Name of a single curve.
@@ -154,13 +173,16 @@ class MembershipRocDisplay:
         Raises
         ------
         ValueError
-            If `y_true` or scores are not what the metrics take, or a mapping is empty.
+            If `y_true`, scores or `groups` are not what the metrics take, or a mapping is empty.
         """
-        scores = _by_name(y_score, name)
-        curves = {key: membership_roc_curve(y_true, each) for key, each in scores.items()}
-        membership = check_bits(y_true, "y_true")
-        n_members = int(membership.sum())
-        display = cls(curves=curves, n_members=n_members, n_nonmembers=len(membership) - n_members)
+        curves, sizes = {}, {}
+        for key, each in _by_name(y_score, name).items():
+            membership, scores = check_membership_scores(y_true, each)
+            sides = split_people(check_people(groups, len(membership)), membership)
+            curves[key] = realisable_points(membership, scores)
+            sizes[key] = thinned_sizes(scores, membership, sides, curves[key][2])
+        n_members, n_nonmembers = (side.n_rows for side in sides)
+        display = cls(curves=curves, n_members=n_members, n_nonmembers=n_nonmembers, sizes=sizes)
         return display.plot(ax=ax, **kwargs)
 
     def frame(self, *, confidence_level=0.95):
@@ -169,18 +191,23 @@ class MembershipRocDisplay:
         Parameters
         ----------
         confidence_level : float, default=0.95
-            Of the Clopper-Pearson interval of each TPR.
+            Of the interval of each TPR by itself, as in :func:`~skmia.metrics.tpr_at_fpr`.
 
         Returns
         -------
         frame : DataFrame
             One row for each curve and FPR: ``name``, ``fpr``, ``tpr`` (the largest at that FPR),
-            ``threshold``, ``tpr_low``, ``tpr_high``; rates are fractions.
+            ``threshold``, ``tpr_low``, ``tpr_high``; rates are fractions. Limits at more than
+            some hundred rates are interpolated.
         """
         parts = []
         for name in self.curves:
             corners = self._corners(name)
-            low, high = self._limits(corners, confidence_level)
+            rates = corners["fpr"].to_numpy()
+            some = np.unique(np.linspace(0, len(rates) - 1, _MOST_POINTS).astype(int))
+            limits = self._limits(name, rates[some], confidence_level)
+            low, high = (np.interp(rates, rates[some], limit) for limit in limits)
+            low, high = np.minimum(low, corners["tpr"]), np.maximum(high, corners["tpr"])
             parts.append(corners.assign(tpr_low=low, tpr_high=high))
         return pd.concat(parts, ignore_index=True)
 
@@ -196,7 +223,7 @@ class MembershipRocDisplay:
             False positive rate at which the legend reports the TPR; the realised point is marked.
 
         confidence_level : float or None, default=0.95
-            Of the pointwise Clopper-Pearson band of the TPR; None draws no band.
+            Of the pointwise band of the TPR; None draws no band.
 
         chance : bool, default=True
             Whether to draw the line TPR = FPR.
@@ -242,9 +269,14 @@ class MembershipRocDisplay:
         columns = {"fpr": fpr[last], "tpr": tpr[last], "threshold": thresholds[last]}
         return pd.DataFrame({"name": name, **columns})
 
-    def _limits(self, corners, confidence_level):
-        hits = np.rint(corners["tpr"].to_numpy() * self.n_members)
-        return clopper_pearson(hits, self.n_members, confidence_level=confidence_level)
+    def _limits(self, name, rates, confidence_level):
+        tail = (1 - check_confidence_level(confidence_level)) / 2
+        fpr, tpr, _ = self.curves[name]
+        sizes = None
+        if self.sizes is not None:
+            sizes = [size.take(point_at_fpr(fpr, rates)) for size in self.sizes[name]]
+        counts = count_points(fpr, tpr, self.n_members, self.n_nonmembers)
+        return tpr_limits(counts, rates, tail, sizes=sizes)
 
     def _floors(self):
         return 0.5 / self.n_nonmembers, 0.5 / self.n_members
@@ -281,13 +313,12 @@ class MembershipRocDisplay:
 
     def _draw_band(self, name, confidence_level):
         x_floor, y_floor = self._floors()
-        corners = self._corners(name)
-        low, high = self._limits(corners, confidence_level)
+        rates = np.geomspace(x_floor, 1, _MOST_POINTS)
+        low, high = self._limits(name, rates, confidence_level)
         self.bands_[name] = self.ax_.fill_between(
-            np.maximum(corners["fpr"], x_floor),
+            rates,
             np.maximum(low, y_floor),
             np.maximum(high, y_floor),
-            step="post",
             color=self.lines_[name].get_color(),
             alpha=0.15,
             linewidth=0,

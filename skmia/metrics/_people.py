@@ -1,0 +1,176 @@
+"""How many independent records the rows of some people are worth."""
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from ..utils._groups import number_groups
+
+
+def check_people(groups, n_records):
+    """Number the people behind the records; without groups each record is a person of its own."""
+    if groups is None:
+        return np.arange(n_records)
+    return number_groups(groups, n_records, name="groups")[1]
+
+
+class People:
+    """The people of one side, members or non-members, by their rows.
+
+    Parameters
+    ----------
+    people : ndarray of shape (n_rows,), dtype int
+        Number of the person of each row.
+    """
+
+    def __init__(self, people):
+        self.n_rows = len(people)
+        self.numbers, self.people, self.counts = np.unique(
+            people, return_inverse=True, return_counts=True
+        )
+
+    @cached_property
+    def alone(self):
+        """Whether each row is a person's only one, so that rows are independent."""
+        return len(self.counts) == self.n_rows
+
+    @cached_property
+    def worth(self):
+        """Number of people that would vary as much if all had equally many rows.
+
+        It is the size of a sample of rows where all rows of a person agree, the fewest
+        independent records that the rows can be worth.
+        """
+        return self.n_rows**2 / float(self.counts @ self.counts)
+
+    def shifts(self, values):
+        """What leaving out each person would change in the mean over rows, without their sign.
+
+        Scaled so that the sum of squares is the variance of the mean: the jackknife, which does
+        not underrate a person who has many of the rows.
+        """
+        share = self.counts / self.n_rows
+        n_people = len(self.counts)
+        changes = np.bincount(self.people, values - values.mean()) / self.n_rows / (1 - share)
+        return changes * ((n_people - 1) / n_people) ** 0.5
+
+    def mean_variance(self, values):
+        """Estimated variance of the mean over rows; NaN for a single person."""
+        if len(self.counts) == 1:
+            return np.nan
+        shifts = self.shifts(values)
+        return float(shifts @ shifts)
+
+    def effective_size(self, values, variance):
+        """Size of a sample of independent records whose mean varies as much.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows,)
+        variance : float
+            Variance of a single value.
+
+        Returns
+        -------
+        size : float
+            Between :attr:`worth` and the number of rows; the former where nothing is known of
+            how much the people differ.
+        """
+        if self.alone:
+            return float(self.n_rows)
+        found = self.mean_variance(values)
+        if not found > 0:
+            return self.worth
+        return float(np.clip(variance / found, self.worth, self.n_rows))
+
+    @property
+    def freedom(self):
+        """Degrees of freedom of a variance that was estimated from these people."""
+        return np.inf if self.alone else max(self.worth - 1, 1.0)
+
+
+class Sizes(NamedTuple):
+    """Effective sizes, and the degrees of freedom that they were estimated with."""
+
+    values: np.ndarray
+    freedom: float
+
+    def trusted(self, tail):
+        """Sizes whose normal intervals are as wide as those of Student's t distribution."""
+        if np.isinf(self.freedom):
+            return self.values
+        return self.values * (special.ndtri(tail) / special.stdtrit(self.freedom, tail)) ** 2
+
+    def take(self, places):
+        """The sizes at some places."""
+        return Sizes(self.values[places], self.freedom)
+
+
+def split_people(people, membership):
+    """The people of the members and those of the non-members."""
+    return People(people[membership]), People(people[~membership])
+
+
+def shared_covariance(sides, values):
+    """Covariance of the means of two sides that comes from people with rows on both.
+
+    Parameters
+    ----------
+    sides : pair of People
+    values : pair of ndarray of shape (n_rows,)
+        Of the rows of each side.
+    """
+    one, other = sides
+    _, at_one, at_other = np.intersect1d(one.numbers, other.numbers, return_indices=True)
+    if not len(at_one) or min(len(one.counts), len(other.counts)) == 1:
+        return 0.0
+    return float(one.shifts(values[0])[at_one] @ other.shifts(values[1])[at_other])
+
+
+def shared_correlation(sides, values):
+    """Correlation of the means of two sides that comes from people with rows on both."""
+    covariance = shared_covariance(sides, values)
+    if covariance == 0:
+        return 0.0
+    scale = np.prod([side.mean_variance(part) for side, part in zip(sides, values)])
+    return float(np.clip(covariance / scale**0.5, -1, 1))
+
+
+def effective_sizes(scores, people, thresholds):
+    """Effective sizes of the rates of scores at or above each threshold.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows,)
+        Of one side.
+    people : People
+        Of these rows.
+    thresholds : ndarray of shape (n_thresholds,)
+
+    Returns
+    -------
+    sizes : Sizes
+    """
+    sizes = np.full(len(thresholds), float(people.n_rows))
+    if not people.alone:
+        for place, threshold in enumerate(thresholds):
+            above = (scores >= threshold).astype(np.float64)
+            rate = above.mean()
+            sizes[place] = people.effective_size(above, rate * (1 - rate))
+    return Sizes(sizes, people.freedom)
+
+
+def thinned_sizes(scores, membership, sides, thresholds, *, most=200):
+    """Effective sizes of both sides at each point of a curve, computed at some of them."""
+    places = np.arange(len(thresholds))
+    if not all(side.alone for side in sides):
+        # Dense where few records are at or above the threshold.
+        places = np.unique(np.geomspace(1, len(thresholds), most).astype(int) - 1)
+    found = []
+    for part, side in zip((scores[membership], scores[~membership]), sides):
+        some = effective_sizes(part, side, thresholds[places])
+        values = np.interp(np.arange(len(thresholds)), places, some.values)
+        found.append(Sizes(values, some.freedom))
+    return found
