@@ -60,7 +60,7 @@ clean: ## remove environments, caches and build products
 # In a variable, as a comma parts the arguments of a call.
 audit_extras = plot,report
 doc_extras = doc,dp,plot,report,torch,xgboost
-tested_extras = browser,dask,dp,plot,report,skops,test,torch,xgboost
+tested_extras = browser,dask,dp,oracle,plot,report,skops,test,torch,xgboost
 # A process of one thread on each processor; threads in them would wait for each other.
 workers = --numprocesses auto --dist worksteal
 one_thread = OMP_NUM_THREADS=1

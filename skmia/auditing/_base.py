@@ -1,5 +1,6 @@
 """What audits that train models share."""
 
+import warnings
 from abc import ABC, abstractmethod
 from numbers import Integral, Real
 
@@ -11,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._records import Records
+from ..exceptions import PrivacyWarning
 from ..shadow._seeding import refuse_trained_module
 from ..shadow._together import accepting_read_only
 from ..signals import get_signal
@@ -25,11 +27,15 @@ class EpsilonAuditBase(BaseEstimator, ABC):
 
     _parameter_constraints: dict = {
         "estimator": [HasMethods(["fit"]), None],
-        "delta": [Interval(Real, 0, 1, closed="left")],
+        "delta": [Interval(Real, 0, 1, closed="left"), None],
+        "claimed_epsilon": [Interval(Real, 0, None, closed="left"), None],
         "confidence_level": [Interval(Real, 0, 1, closed="neither")],
         "attack": [HasMethods(["fit", "score_samples"]), None],
         "random_state": ["random_state"],
     }
+
+    # Where neither the audit nor the estimator has one.
+    _DELTA = 1e-5
 
     @abstractmethod
     def fit(self, X, y):
@@ -73,6 +79,48 @@ class EpsilonAuditBase(BaseEstimator, ABC):
         refuse_trained_module(self.estimator)
         return clone(self.estimator)
 
+    def _settle_delta(self, estimator, X, y):
+        """The delta of the bound, and the estimator set to it, so that bound and claim are at one.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Unfitted.
+        X : ndarray of shape (n, n_features)
+            Of the larger of the two tables.
+        y : ndarray of shape (n,)
+        """
+        settings = estimator.get_params(deep=False)
+        if "target_delta" not in settings:
+            return (self._DELTA if self.delta is None else self.delta), estimator
+        own = settings["target_delta"]
+        if self.delta is not None and own is not None and own != self.delta:
+            warnings.warn(
+                f"The bound is at delta={self.delta:g} and the claim of "
+                f"{type(estimator).__name__} at target_delta={own:g}: the two epsilons cannot be "
+                "compared. Leave delta out.",
+                PrivacyWarning,
+                stacklevel=3,
+            )
+        if self.delta is not None:
+            return self.delta, estimator
+        if own is None:  # what it takes by itself can depend on the number of rows
+            own = clone(estimator).fit(X, y).delta_
+        return own, estimator.set_params(target_delta=own)
+
+    def _check_claim(self, result, claims):
+        """Warn where an audit could not have refuted what is claimed."""
+        given = self.claimed_epsilon
+        claims = [one for one in claims if one is not None] if given is None else [given]
+        claimed = max(claims, default=None)
+        if claimed is not None and result.largest is not None and claimed > result.largest:
+            warnings.warn(
+                f"epsilon={claimed:.4g} is claimed, and these runs cannot show more than "
+                f"{result.largest:.4g}: the audit cannot refute the claim. Take more runs.",
+                PrivacyWarning,
+                stacklevel=3,
+            )
+
     def _make_attack(self):
         """The attack without a victim; None for the loss alone."""
         if self.attack is None:
@@ -101,6 +149,12 @@ class EpsilonAuditBase(BaseEstimator, ABC):
         if not np.isin(y_made, self.classes_).all():
             raise ValueError("Labels of canaries must be among those of y; got others.")
         return Canaries(X_made, y_made, rows.astype(np.intp))
+
+
+def read_claim(model):
+    """The epsilon that a private model claims, at its ``delta_``; None where there is no claim."""
+    # GaussianNB has an epsilon_ of another kind.
+    return getattr(model, "epsilon_", None) if hasattr(model, "delta_") else None
 
 
 def score_canaries(attack, model, canaries):

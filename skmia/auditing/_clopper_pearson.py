@@ -6,6 +6,7 @@ import numpy as np
 
 from ..metrics._checks import check_confidence_level, check_membership_scores
 from ._checks import MULTI_RUN, check_copies, check_delta
+from ._largest import with_largest
 from ._result import EpsilonBound
 from ._thresholds import choose_threshold, describe_threshold
 
@@ -41,6 +42,7 @@ def epsilon_of_rates(fpr, fnr, delta=0.0, n_copies=1):
     )
 
 
+@with_largest
 def epsilon_lower_bound(
     y_true,
     y_score,

@@ -14,7 +14,7 @@ from ..shadow._backends import use_one_job
 from ..shadow._together import find_joint_backend, make_model_job, train_models
 from ..shadow._worker import warn_once
 from ..utils._sklearn import Interval, StrOptions, validate_params_of
-from ._base import CANARY_CONSTRAINT, EpsilonAuditBase, join, score_canaries
+from ._base import CANARY_CONSTRAINT, EpsilonAuditBase, join, read_claim, score_canaries
 from ._bayesian import bayesian_epsilon_interval
 from ._canaries import Canaries
 from ._clopper_pearson import epsilon_lower_bound
@@ -57,8 +57,9 @@ class EpsilonAudit(EpsilonAuditBase):
     method : {"clopper_pearson", "gaussian", "bayesian"}, default="clopper_pearson"
         :func:`epsilon_lower_bound`, which assumes nothing of the mechanism,
         :func:`gaussian_epsilon_lower_bound` or :func:`bayesian_epsilon_interval`.
-    delta : float, default=1e-5
-        The delta at which epsilon is stated.
+    delta : float, default=None
+        The delta at which epsilon is stated. If None, the estimator's: its ``target_delta``, or the
+        ``delta_`` of one more training where that is None; 1e-5 where it has neither.
     threshold : {"split", "multisplit", "bonferroni"}, float or array-like, default="split"
         How the threshold on the scores is chosen; see :func:`epsilon_lower_bound`.
     confidence_level : float, default=0.95
@@ -66,12 +67,16 @@ class EpsilonAudit(EpsilonAuditBase):
     attack : attack, default=None
         Scores the canary; its parameter ``victim`` is set to each model, and it is fitted on the
         canary. None reads the loss, as :class:`~skmia.attacks.ThresholdAttack` does.
+    claimed_epsilon : float, default=None
+        The epsilon that is claimed; the audit warns if it cannot refute it. If None, the largest
+        ``epsilon_`` of the trained models, where they have it beside a ``delta_``.
     n_jobs : int, default=None
         Trainings in parallel. The numbers are the same for every value.
     verbose : int, default=0
         1 shows a progress bar.
     random_state : int, RandomState instance or None, default=None
-        Determines the canary and the randomness of each training.
+        Controls the canary and the randomness of each training. An estimator that draws its noise
+        from the operating system draws it afresh in each.
 
     Attributes
     ----------
@@ -142,10 +147,11 @@ class EpsilonAudit(EpsilonAuditBase):
         n_copies=1,
         neighbors="add",
         method="clopper_pearson",
-        delta=1e-5,
+        delta=None,
         threshold="split",
         confidence_level=0.95,
         attack=None,
+        claimed_epsilon=None,
         n_jobs=None,
         verbose=0,
         random_state=None,
@@ -160,6 +166,7 @@ class EpsilonAudit(EpsilonAuditBase):
         self.threshold = threshold
         self.confidence_level = confidence_level
         self.attack = attack
+        self.claimed_epsilon = claimed_epsilon
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
@@ -182,23 +189,30 @@ class EpsilonAudit(EpsilonAuditBase):
         validate_params_of(self)
         X, y = self._read(X, y)
         # Settings that contradict each other are found before anything is trained.
-        self._bound([True, True, False, False], [1.0, 1.0, 0.0, 0.0], 0)
+        delta = self._DELTA if self.delta is None else self.delta
+        self._bound([True, True, False, False], [1.0, 1.0, 0.0, 0.0], delta, 0)
         rng = check_random_state(self.random_state)
         self.canary_ = self._find_canary(X, y, rng)
         entropy = rng.randint(np.iinfo(np.int32).max, size=4).tolist()
         records, sides = self._design(X, y)
         self.membership_ = np.tile([True, False], self.n_trials)
-        self.scores_ = self._play(records, sides, np.random.SeedSequence(entropy))
+        larger = sides.sum(axis=1).argmax()
+        delta, estimator = self._settle_delta(
+            self._make_estimator(), records.X[sides[larger]].copy(), records.y[sides[larger]]
+        )
+        seeds = np.random.SeedSequence(entropy)
+        self.scores_, claims = self._play(estimator, records, sides, seeds)
         seed = rng.randint(np.iinfo(np.int32).max)
-        self.result_ = self._bound(self.membership_, self.scores_, seed)
+        self.result_ = self._bound(self.membership_, self.scores_, delta, seed)
         self.epsilon_ = self.result_.epsilon
+        self._check_claim(self.result_, claims)
         return self
 
-    def _bound(self, membership, scores, random_state):
+    def _bound(self, membership, scores, delta, random_state):
         return _METHODS[self.method](
             membership,
             scores,
-            delta=self.delta,
+            delta=delta,
             threshold=self.threshold,
             n_copies=self.n_copies,
             confidence_level=self.confidence_level,
@@ -230,10 +244,10 @@ class EpsilonAudit(EpsilonAuditBase):
             inside[kept[len(kept) - self.n_copies :]] = False
         return records, np.array([others, inside])
 
-    def _play(self, records, sides, seeds):
-        """Scores of the canary in all trainings."""
+    def _play(self, estimator, records, sides, seeds):
+        """Scores of the canary in all trainings, and what the models claim as their epsilon."""
         membership = sides[self.membership_.astype(int)]
-        estimator, attack = self._make_estimator(), self._make_attack()
+        attack = self._make_attack()
         if effective_n_jobs(self.n_jobs) > 1:
             estimator = use_one_job(estimator)
         children = seeds.spawn(len(membership))
@@ -257,14 +271,16 @@ class EpsilonAudit(EpsilonAuditBase):
             )
             for one in bar
         )
-        warn_once([one for _, caught in results for one in caught], len(membership), "models")
-        return np.concatenate([scores for scores, _ in results])
+        warn_once([one for _, _, caught in results for one in caught], len(membership), "models")
+        claims = [one for _, some, _ in results for one in some]
+        return np.concatenate([scores for scores, _, _ in results]), claims
 
 
 def _train_and_score(estimator, attack, records, inside, seeds, backend, canary, one_thread):
-    """Scores of the canary in some trainings, and the warnings of the trainings."""
+    """Scores of the canary in some trainings, and the claims and warnings of the trainings."""
     # Threads of several workers, or of other programs, would wait for each other.
     with threadpool_limits(1) if one_thread else nullcontext():
         models, caught = train_models(make_model_job(estimator, records, inside, seeds), backend)
         scores = [score_canaries(attack, model, canary)[0] for model in models]
-    return np.array(scores), [one for some in caught for one in some]
+        claims = [read_claim(model) for model in models]
+    return np.array(scores), claims, [one for some in caught for one in some]

@@ -7,6 +7,7 @@ from scipy.special import ndtri
 from ..leakage._tradeoff import privacy_profile
 from ..metrics._checks import check_confidence_level, check_membership_scores
 from ._checks import GAUSSIAN, MULTI_RUN, check_copies, check_delta, check_positive_delta
+from ._largest import with_largest
 from ._result import EpsilonBound
 from ._thresholds import choose_threshold, describe_threshold
 
@@ -59,6 +60,7 @@ def mu_of_rates(fpr, fnr):
     return -ndtri(fpr) - ndtri(fnr)
 
 
+@with_largest
 def gaussian_epsilon_lower_bound(
     y_true,
     y_score,

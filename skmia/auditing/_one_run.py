@@ -9,6 +9,7 @@ from scipy.special import betainc, expit
 from ..metrics._checks import check_confidence_level
 from ._checks import ONE_RUN, check_coins, check_delta
 from ._guesses import best_over_guesses
+from ._largest import with_largest
 from ._result import EpsilonBound
 
 
@@ -42,6 +43,7 @@ def one_run_epsilon(n_correct, n_guesses, n_canaries, delta, alpha):
     return float(brentq(excess, 0.0, high, xtol=1e-10))
 
 
+@with_largest
 def one_run_epsilon_lower_bound(
     y_true, y_score, *, delta=0.0, n_guesses="auto", confidence_level=0.95
 ):

@@ -9,7 +9,7 @@ from .._records import Records
 from ..shadow._seeding import isolated_randomness, seed_estimator
 from ..utils._containers import take_rows
 from ..utils._sklearn import Interval, StrOptions, validate_params_of
-from ._base import CANARY_CONSTRAINT, EpsilonAuditBase, as_number, join, score_canaries
+from ._base import CANARY_CONSTRAINT, EpsilonAuditBase, as_number, join, read_claim, score_canaries
 from ._one_run import one_run_epsilon_lower_bound
 from ._one_run_gaussian import one_run_gaussian_epsilon_lower_bound
 
@@ -44,14 +44,18 @@ default="random_label"
         :func:`one_run_gaussian_epsilon_lower_bound`.
     n_guesses : "auto", int or array-like of int, default="auto"
         How many coins to guess; see :func:`one_run_epsilon_lower_bound`.
-    delta : float, default=1e-5
-        The delta at which epsilon is stated.
+    delta : float, default=None
+        The delta at which epsilon is stated. If None, the estimator's: its ``target_delta``, or the
+        ``delta_`` of one more training where that is None; 1e-5 where it has neither.
     confidence_level : float, default=0.95
         Of the bound.
     attack : attack, default=None
         Scores the canaries; its parameter ``victim`` is set to the model, and it is fitted on the
         canaries without their coins. None reads the loss, as
         :class:`~skmia.attacks.ThresholdAttack` does.
+    claimed_epsilon : float, default=None
+        The epsilon that is claimed; the audit warns if it cannot refute it. If None, the
+        ``epsilon_`` of the trained model, where it has it beside a ``delta_``.
     random_state : int, RandomState instance or None, default=None
         Determines the canaries, the coins and the randomness of the training. With None the
         estimator keeps its own: do that where the noise of a private model must stay secret.
@@ -126,9 +130,10 @@ default="random_label"
         n_canaries=0.1,
         method="binomial",
         n_guesses="auto",
-        delta=1e-5,
+        delta=None,
         confidence_level=0.95,
         attack=None,
+        claimed_epsilon=None,
         random_state=None,
     ):
         self.estimator = estimator
@@ -139,6 +144,7 @@ default="random_label"
         self.delta = delta
         self.confidence_level = confidence_level
         self.attack = attack
+        self.claimed_epsilon = claimed_epsilon
         self.random_state = random_state
 
     def fit(self, X, y):
@@ -160,31 +166,35 @@ default="random_label"
         X, y = self._read(X, y)
         n_canaries = as_number(self.n_canaries, len(X))
         # Settings that contradict each other are found before anything is trained.
-        self._bound(np.zeros(n_canaries), np.zeros(n_canaries))
+        delta = self._DELTA if self.delta is None else self.delta
+        self._bound(np.zeros(n_canaries), np.zeros(n_canaries), delta)
         rng = check_random_state(self.random_state)
         self.canaries_ = self._make_canaries(self.canaries, X, y, n_canaries, rng)
         self.membership_ = rng.randint(2, size=n_canaries).astype(bool)
         entropy = rng.randint(np.iinfo(np.int32).max, size=4).tolist()
         records, inside = join(X, y, self.canaries_)
         inside[len(X) :] = self.membership_
-        self.estimator_ = self._train(records, np.flatnonzero(inside), entropy)
+        estimator = self._make_estimator()
+        delta, estimator = self._settle_delta(estimator, records.X.copy(), records.y)
+        self.estimator_ = self._train(estimator, records, np.flatnonzero(inside), entropy)
         canaries = Records(self.canaries_.X, self.canaries_.y)
         self.scores_ = score_canaries(self._make_attack(), self.estimator_, canaries)
-        self.result_ = self._bound(self.membership_, self.scores_)
+        self.result_ = self._bound(self.membership_, self.scores_, delta)
         self.epsilon_ = self.result_.epsilon
+        self._check_claim(self.result_, [read_claim(self.estimator_)])
         return self
 
-    def _bound(self, membership, scores):
+    def _bound(self, membership, scores, delta):
         return _METHODS[self.method](
             membership,
             scores,
-            delta=self.delta,
+            delta=delta,
             n_guesses=self.n_guesses,
             confidence_level=self.confidence_level,
         )
 
-    def _train(self, records, rows, entropy):
-        model, data = self._make_estimator(), (take_rows(records.X, rows), records.y[rows])
+    def _train(self, model, records, rows, entropy):
+        data = take_rows(records.X, rows), records.y[rows]
         if self.random_state is None:
             return model.fit(*data)
         seeds = np.random.SeedSequence(entropy)

@@ -8,6 +8,7 @@ from ..metrics._checks import check_confidence_level
 from ._checks import GAUSSIAN, ONE_RUN, check_coins, check_positive_delta
 from ._gaussian import gaussian_epsilon
 from ._guesses import best_over_guesses
+from ._largest import with_largest
 from ._result import EpsilonBound
 
 _RESOLUTION = 1e-7  # of mu
@@ -44,6 +45,7 @@ def one_run_mu(n_correct, n_guesses, n_canaries, alpha):
     return low
 
 
+@with_largest
 def one_run_gaussian_epsilon_lower_bound(
     y_true, y_score, *, delta=1e-5, n_guesses="auto", confidence_level=0.95
 ):

@@ -27,6 +27,9 @@ class EpsilonBound:
         Lower bound of mu, where a Gaussian trade-off was assumed.
     epsilon_high : float or None
         The other end of a credible interval, where it is one.
+    largest : float or None
+        The highest bound that these runs and settings allow, whatever leaks; None for a credible
+        interval.
     """
 
     epsilon: float
@@ -38,6 +41,7 @@ class EpsilonBound:
     threshold: float | None = None
     mu: float | None = None
     epsilon_high: float | None = None
+    largest: float | None = None
 
     def summary(self):
         """The bound in words.
@@ -61,5 +65,11 @@ class EpsilonBound:
             f"{found}, delta = {self.delta:.3g}\n"
             f"Method: {self.method}.\n"
             f"Assumption: {self.assumption}\n"
-            f"Counts: {evidence}."
+            f"Counts: {evidence}.{self._describe_largest()}"
         )
+
+    def _describe_largest(self):
+        if self.largest is None:
+            return ""
+        reached = "; it was." if self.epsilon >= self.largest else "."
+        return f"\nAt most {self.largest:.3g} could have been found with these counts{reached}"

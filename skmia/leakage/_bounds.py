@@ -264,7 +264,8 @@ def subexponential_loss_success_bound(gap, proxy_variance=1.0, *, baseline=0.5, 
 def dp_advantage_bound(epsilon, delta=0.0, *, form="tight"):
     """Membership advantage that no attack on a differentially private model can exceed.
 
-    The same number bounds the difference between the advantages on two groups of records.
+    The difference between the advantages of one attack on two groups of records is at most twice
+    that; between those of the best attack on each group, at most that.
 
     Parameters
     ----------

@@ -25,6 +25,7 @@ from skmia.auditing import (
     trace_scores,
 )
 from skmia.auditing import _epsilon_audit as epsilon_audit_module
+from skmia.exceptions import PrivacyWarning
 
 X, y = load_iris(return_X_y=True)
 TREE = DecisionTreeClassifier()
@@ -310,3 +311,78 @@ def test_the_steps_of_a_private_net_show_more_and_stay_below_its_epsilon():
     spent = spent_epsilon([(2.0, 1.0, 10)], 1e-5, "prv")  # with a seed, its own is infinite
     assert 0.25 * spent < bound.epsilon < spent
     assert one_run_epsilon_lower_bound(coins, seen, delta=1e-5).epsilon < bound.epsilon
+
+
+# What an audit can find, and at which delta
+
+
+@pytest.mark.parametrize(
+    "n_trials, largest", [(100, 2.57), (400, 3.98), (1000, 4.91), (4000, 6.29), (10_000, 7.21)]
+)
+def test_the_most_that_halves_of_the_runs_can_show(n_trials, largest):
+    coins = np.repeat([1, 0], n_trials)
+    scores = np.random.default_rng(0).normal(size=2 * n_trials)
+    bound = epsilon_lower_bound(coins, scores, delta=1e-5, threshold="split", random_state=0)
+    assert bound.largest == pytest.approx(largest, abs=0.01)
+    assert bound.epsilon < bound.largest
+    assert f"At most {bound.largest:.3g} could have been found" in bound.summary()
+
+
+def test_the_most_that_a_fixed_threshold_can_show():
+    coins = np.repeat([1, 0], 100)
+    bound = epsilon_lower_bound(coins, coins, delta=1e-5, threshold=0.5)
+    assert bound.epsilon == bound.largest == pytest.approx(3.28, abs=0.01)
+    assert bound.summary().endswith("with these counts; it was.")
+
+
+class Ignorant(ClassifierMixin, BaseEstimator):
+    """Learns nothing, and claims an epsilon."""
+
+    def __init__(self, claim=0.0, target_delta=None):
+        self.claim = claim
+        self.target_delta = target_delta
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        self.epsilon_ = self.claim
+        self.delta_ = 0.1 / len(X) if self.target_delta is None else self.target_delta
+        return self
+
+    def predict_proba(self, X):
+        return np.full((len(X), len(self.classes_)), 1 / len(self.classes_))
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+
+def test_the_default_audit_prints_its_cap():
+    audit = EpsilonAudit(Ignorant(), n_trials=100, random_state=0).fit(X, y)
+    assert "At most 2.57" in audit.result_.summary()
+    assert audit.epsilon_ == 0
+
+
+@pytest.mark.parametrize(
+    "audit",
+    [EpsilonAudit(n_trials=4, canary="natural"), OneRunAudit(n_canaries=20)],
+    ids=["many", "one"],
+)
+def test_a_bound_is_at_the_delta_of_the_estimator(audit):
+    audit = clone(audit).set_params(random_state=0)
+    given = clone(audit).set_params(estimator=Ignorant(target_delta=1e-3)).fit(X, y)
+    assert given.result_.delta == 1e-3
+    own = clone(audit).set_params(estimator=Ignorant()).fit(X, y)
+    # What the estimator takes for the larger of the two tables, in every training.
+    n_rows = len(X) + (20 if isinstance(audit, OneRunAudit) else 0)
+    assert own.result_.delta in (0.1 / n_rows, 0.1 / len(X))
+    assert clone(audit).set_params(estimator=GaussianNB()).fit(X, y).result_.delta == 1e-5
+    both = clone(audit).set_params(estimator=Ignorant(target_delta=1e-3), delta=1e-6)
+    with pytest.warns(PrivacyWarning, match="delta=1e-06 and the claim .* target_delta=0.001"):
+        both.fit(X, y)
+
+
+def test_a_claim_beyond_what_can_be_found_is_warned_of():
+    audit = EpsilonAudit(Ignorant(claim=8.0), canary="natural", n_trials=20, random_state=0)
+    with pytest.warns(PrivacyWarning, match="epsilon=8 is claimed, and these runs cannot show"):
+        audit.fit(X, y)
+    with pytest.warns(PrivacyWarning, match="epsilon=9 is claimed"):
+        audit.set_params(claimed_epsilon=9.0).fit(X, y)

@@ -341,3 +341,20 @@ def test_printed_bound_is_vacuous_from_log_two_on():
 def test_bad_numbers_are_refused_with_a_sentence(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_the_difference_of_an_attack_between_two_groups_reaches_twice_the_bound():
+    # Randomized response at epsilon = 1; the attack believes it in one group and not in the other.
+    rng = np.random.default_rng(0)
+    n, keep = 200_000, np.exp(1) / (1 + np.exp(1))
+    bit, group = rng.integers(2, size=(2, n))
+    answer = np.where(rng.random(n) < keep, bit, 1 - bit)
+    guess = np.where(group == 0, answer, 1 - answer)
+    first, second = (
+        guess[(group == g) & (bit == 1)].mean() - guess[(group == g) & (bit == 0)].mean()
+        for g in (0, 1)
+    )
+    bound = dp_advantage_bound(1.0)
+    error = 4 * np.sqrt(4 * 0.25 / (n / 4))
+    assert abs(first) <= bound + error and abs(second) <= bound + error
+    assert 1.9 * bound < first - second <= 2 * bound + error
