@@ -1,5 +1,6 @@
 """The membership game: an attack against many victims that differ in their training records."""
 
+import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -13,6 +14,7 @@ from tqdm import tqdm
 
 from .._records import Records
 from ..shadow._backends import use_one_job
+from ..shadow._frozen import name_shared_parts
 from ..shadow._sampling import find_units
 from ..shadow._seeding import refuse_trained_module
 from ..shadow._together import find_joint_backend, make_pool_job
@@ -264,6 +266,14 @@ def _check_players(estimator, attack, parallel):
     """The model and the attack, which start no workers of their own where rounds have theirs."""
     estimator = unwrap(estimator)
     refuse_trained_module(estimator)
+    shared = name_shared_parts(estimator)
+    if shared:
+        warnings.warn(
+            f"Fitted parts of the estimator ({', '.join(shared)}) are the same for the victims of "
+            "all rounds, so that what they reveal about their own training records is not "
+            "measured. Take them out of their FrozenEstimator to train them in each round.",
+            stacklevel=3,
+        )
     if "victim" not in attack.get_params(deep=False):
         raise TypeError(
             "attack must take the model under attack as its parameter victim; "

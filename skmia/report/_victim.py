@@ -1,11 +1,12 @@
 """The model under attack: given, or trained for the audit."""
 
 import numpy as np
-from sklearn.base import clone, is_regressor
+from sklearn.base import is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from ..shadow._frozen import thaw
 from ..shadow._sampling import draw_halves, find_strata, find_units
 from ..shadow._seeding import isolated_randomness, refuse_trained_module
 from ..utils._advice import with_advice
@@ -58,7 +59,7 @@ def train_victim(estimator, records, membership, seed):
     refuse_trained_module(estimator)
     rows = np.flatnonzero(membership)
     X = take_rows(records.X, rows)  # which may be written to, unlike the features of records
-    model = clone(estimator)
+    model, _ = thaw(estimator)  # as shadow models are
     with isolated_randomness(np.random.SeedSequence(seed)), with_advice(model, X):
         return model.fit(X, records.y[rows])
 

@@ -18,8 +18,9 @@ from ._choose import choose_backend, describe_failures, describe_training
 from ._design import drawn_design, find_design
 from ._evidence import ScaledLogit
 from ._first_answers import check_first_answers
+from ._frozen import make_recipe
 from ._lookup import PoolLookup, augmented
-from ._sampling import draw_halves, find_strata, find_units, join_copies
+from ._sampling import draw_pairs, find_strata, join_copies
 from ._seeding import refuse_trained_module
 from ._worker import PoolData, PoolSettings, check_temperatures, warn_once
 
@@ -39,8 +40,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
     Parameters
     ----------
     estimator : estimator
-        Model as the victim was made by, Pipelines included. It is cloned, so a fitted or frozen
-        model serves as well.
+        Model like the victim, Pipelines included. It is cloned, so it may be fitted or frozen.
     n_estimators : int, default=64
         Number of shadow models, even where they come in pairs.
     max_samples : float or int, default=0.5
@@ -69,6 +69,11 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
     batched : "auto" or bool, default="auto"
         Whether to train many models in one program where that is faster: linear models and torch
         nets of kinds that the backends know. ``True`` raises where it is not possible and says why.
+    refit_frozen : bool, default=True
+        Whether parts of the estimator that are fitted and frozen (``FrozenEstimator``, ``prefit``)
+        are fitted again on the training records of each shadow model, before the estimator around
+        them. With False all models share them, which is right only for parts that were fitted on
+        other records, such as public data: what they reveal about those is not measured.
     checkpoint : str or Path, default=None
         Folder that keeps every finished model. A fit that was interrupted goes on from there and
         gives the same numbers as an undisturbed one; a larger ``n_estimators`` trains only the
@@ -104,10 +109,10 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
     classes_ : ndarray or None
         Task labels.
     backend_ : str
-        How the models were trained in the end: ``"joblib"``, ``"dask"``, ``"ray"``, or together by
-        ``"linear"``, ``"perceptron"`` or ``"torch"``.
+        How the models were trained: ``joblib``, ``dask``, ``ray``, or together by ``linear``,
+        ``perceptron`` or ``torch``.
     backend_reason_ : str
-        Why in this way: what keeps the models from being trained together, or how that failed.
+        Why in this way: what kept the models from being trained together, or how that failed.
     notes_ : list of str
         What a reader of the results should know about the training, one sentence each.
     n_records_ : int
@@ -120,7 +125,8 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
     Raises
     ------
     ValueError
-        When a parameter is out of range, or a model has neither probabilities nor decision values.
+        When a parameter is out of range, a model has neither probabilities nor decision values, or
+        a fitted part of the estimator cannot be fitted again because a function holds it.
 
     See Also
     --------
@@ -153,6 +159,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         "store": [StrOptions({"signals", "outputs", "models"})],
         "resolution": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "batched": ["boolean", StrOptions({"auto"})],
+        "refit_frozen": ["boolean"],
         "checkpoint": [str, Path, None],
         "warm_start": ["boolean"],
         "n_jobs": [Integral, None],
@@ -172,6 +179,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         store="signals",
         resolution="auto",
         batched="auto",
+        refit_frozen=True,
         checkpoint=None,
         warm_start=False,
         n_jobs=None,
@@ -187,6 +195,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         self.store = store
         self.resolution = resolution
         self.batched = batched
+        self.refit_frozen = refit_frozen
         self.checkpoint = checkpoint
         self.warm_start = warm_start
         self.n_jobs = n_jobs
@@ -287,8 +296,9 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         """Draw the training sets; all that a backend has to know."""
         seeds = np.random.SeedSequence(entropy).spawn(1 + self.n_estimators)
         self.membership_ = self._draw_membership(records, seeds[0])
+        estimator, self.notes_ = make_recipe(unwrap(self.estimator), self.refit_frozen)
         return PoolJob(
-            estimator=unwrap(self.estimator),
+            estimator=estimator,
             data=PoolData([one.X for one in augmented(records, self.augment)], records.y),
             membership=self.membership_,
             seeds=seeds[1:],
@@ -297,7 +307,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         )
 
     def _design(self):
-        """Parameters of the sampling, as a checkpoint keeps them."""
+        """Parameters of the sampling, for a checkpoint."""
         design = {"max_samples": self.max_samples}
         return design if self.paired else {**design, "paired": False}
 
@@ -329,26 +339,13 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         return random_state.randint(np.iinfo(np.int32).max, size=4).tolist()
 
     def _draw_membership(self, records, seeds):
-        n_records = len(records)
         if isinstance(self.max_samples, Integral):
             n_samples = self.max_samples
         else:
-            n_samples = int(np.ceil(self.max_samples * n_records))
-        if not 1 <= n_samples <= (n_records + 1) // 2:
-            raise ValueError(
-                f"max_samples asks for {n_samples} of {n_records} records; complementary halves "
-                f"hold at most {(n_records + 1) // 2}."
-            )
-        units = find_units(records.fingerprint, records.fields.get("group_by"))
-        if units.max() == 0:
-            raise ValueError(
-                "All records belong together (they are equal, or of one group_by); halves need at "
-                "least 2 units."
-            )
-        strata = find_strata(records.y, is_classifier(unwrap(self.estimator)))
+            n_samples = int(np.ceil(self.max_samples * len(records)))
         n_draws = self.n_estimators // 2 if self.paired else self.n_estimators
-        rngs = [np.random.default_rng(child) for child in seeds.spawn(n_draws)]
-        draws = [draw_halves(units, strata, n_samples, rng) for rng in rngs]
+        strata = find_strata(records.y, is_classifier(unwrap(self.estimator)))
+        draws = draw_pairs(records, strata, n_samples, seeds.spawn(n_draws))
         return np.concatenate(draws) if self.paired else np.array([first for first, _ in draws])
 
     def _collect(self, results, records, chosen):
@@ -373,7 +370,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
             caught.extend(result.warnings)
         warn_once(caught, self.n_estimators)
         self.backend_, self.backend_reason_ = describe_training(*chosen, caught, self.n_estimators)
-        self.notes_ = describe_failures(caught, self.n_estimators)
+        self.notes_ = self.notes_ + describe_failures(caught, self.n_estimators)
         self.signal_, self.output_kind_ = result.evidence, result.kind
         self.classes_ = result.classes
         self.estimators_ = models if self.store == "models" else None

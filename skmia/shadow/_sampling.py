@@ -111,3 +111,43 @@ def draw_halves(units, strata, n_samples, rng):
         edges = np.floor(np.linspace(0, wanted, len(members) + 1) + rng.random())
         side[members[np.diff(edges) > 0]] = True
     return inside[:, units]
+
+
+def draw_pairs(records, strata, n_samples, seeds):
+    """Draw the records of pairs of shadow models.
+
+    Parameters
+    ----------
+    records : Records of n records
+        Equal ones, and those with one value of a field ``group_by``, stay together.
+    strata : ndarray of shape (n,)
+        Stratum of each record.
+    n_samples : int
+        Records of each model.
+    seeds : list of SeedSequence
+        One for each pair.
+
+    Returns
+    -------
+    pairs : list of ndarray of shape (2, n), dtype bool
+        Training sets of the two models of each pair.
+
+    Raises
+    ------
+    ValueError
+        If ``n_samples`` is too large or too small, or all records belong together.
+    """
+    n_records = len(records)
+    if not 1 <= n_samples <= (n_records + 1) // 2:
+        raise ValueError(
+            f"max_samples asks for {n_samples} of {n_records} records; complementary halves "
+            f"hold at most {(n_records + 1) // 2}."
+        )
+    units = find_units(records.fingerprint, records.fields.get("group_by"))
+    if units.max() == 0:
+        raise ValueError(
+            "All records belong together (they are equal, or of one group_by); halves need at "
+            "least 2 units."
+        )
+    rngs = [np.random.default_rng(seed) for seed in seeds]
+    return [draw_halves(units, strata, n_samples, rng) for rng in rngs]
