@@ -6,9 +6,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ._needs import ANY, BOTH, NOBODY, Needs, Offer, connect, needs_of
 from .metrics import membership_advantage_score, membership_roc_curve
 from .utils._sklearn import validate_params_of
 from .utils._validation import check_finite, check_membership, check_records
+
+__all__ = ["BaseAttack", "Needs", "Offer", "connect", "needs_of"]
 
 
 def best_threshold(membership, scores):
@@ -46,10 +49,22 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
     """Base of all attacks: classifiers of records into members (1) and non-members (0).
 
     A subclass implements ``_fit(records, membership)``, ``_score_samples(records)`` and
-    ``_natural_offset(records)``; everything a user calls is here.
+    ``_natural_offset(records)``, and says in ``_needs()`` what it takes to run; everything that a
+    user calls is here.
     """
 
     _parameter_constraints: dict = {"victim": "no_validation"}
+
+    def needs(self):
+        """What the attack needs, with the parameters that it has; it need not be fitted.
+
+        Returns
+        -------
+        needs : Needs
+            Kinds of outputs, access to the victim, what shadow models must keep, whose membership
+            must be known, and which parameters must be given.
+        """
+        return self._needs()
 
     def fit(self, records, membership=None):
         """Fit the attack.
@@ -175,6 +190,10 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
 
     def _can_judge(self, records):
         return np.ones(len(records), dtype=bool)
+
+    def _needs(self):
+        """What ``needs`` returns; without it any victim serves and stored outputs suffice."""
+        return Needs(ANY, known=BOTH if self.__sklearn_tags__().target_tags.required else NOBODY)
 
     @abstractmethod
     def _fit(self, records, membership):

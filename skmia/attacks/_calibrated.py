@@ -1,8 +1,12 @@
 """Attacks that compare the victim's evidence with one reference number per record."""
 
+from dataclasses import replace
+
 import numpy as np
 
+from .._needs import NON_MEMBERS
 from .._records import Records
+from ..shadow._evidence import reads_of
 from ..signals import get_signal
 from ..utils._sklearn import StrOptions
 from ..utils._validation import check_records
@@ -112,6 +116,14 @@ class CalibratedAttack(PoolAttack):
         self.signal = signal
         self.population = population
         self.target_fpr = target_fpr
+
+    def _needs(self):
+        needs = super()._needs()
+        if self.signal not in ("auto", "loss"):
+            needs = replace(needs, reads=needs.reads & reads_of(self.signal))
+        if self.reference == "population" and self.population is None:
+            return replace(needs, known=NON_MEMBERS, lacks=("population",))
+        return needs
 
     def _fit_pool(self, records):
         self._check_signal()

@@ -4,6 +4,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
+from .._needs import BOTH, Needs
 from ..utils._sklearn import Interval, StrOptions
 from ..utils._validation import query
 from ._supervised import SupervisedAttack
@@ -157,6 +158,9 @@ class DiversityAttack(SupervisedAttack):
         self.cross_fit = cross_fit
         self.cv = cv
         self.random_state = random_state
+
+    def _needs(self):
+        return Needs(frozenset({"proba", "logits"}), known=BOTH)
 
     def _fit(self, records, membership):
         super()._fit(records, membership)

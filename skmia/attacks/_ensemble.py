@@ -1,9 +1,11 @@
 """A perceptron on six signals."""
 
+from dataclasses import replace
 from numbers import Integral
 
 from sklearn.neural_network import MLPClassifier
 
+from .._needs import BOTH
 from ..signals import Signals
 from ..utils._sklearn import Interval
 from ._learned import LearnedAttack
@@ -104,6 +106,9 @@ class EnsembleAttack(LearnedAttack):
         self.cross_fit = cross_fit
         self.cv = cv
         self.random_state = random_state
+
+    def _needs(self):
+        return replace(Signals(signals=self.signals).needs(), known=BOTH)
 
     def _collect(self, records):
         return [Signals(self.victim, self.signals).fit_transform(records)]

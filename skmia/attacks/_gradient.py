@@ -1,7 +1,10 @@
 """A classifier on statistics of the gradient of the loss."""
 
+from dataclasses import replace
+
 from sklearn.linear_model import LogisticRegression
 
+from .._needs import BOTH
 from ..signals import GradientStatistics
 from ..utils._sklearn import StrOptions
 from ._learned import LearnedAttack
@@ -84,6 +87,9 @@ class GradientAttack(LearnedAttack):
         self.cross_fit = cross_fit
         self.cv = cv
         self.random_state = random_state
+
+    def _needs(self):
+        return replace(GradientStatistics(wrt=self.wrt).needs(), known=BOTH)
 
     def _collect(self, records):
         return [GradientStatistics(self.victim, wrt=self.wrt).fit_transform(records)]

@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
+from .._needs import BOTH, Needs
 from ..victims import open_white_box
 from ._supervised import SupervisedAttack
 
@@ -21,6 +22,10 @@ class LayerDistanceAttack(SupervisedAttack):
     ``_describe(values, labels, is_last)``, what is learned from the known records of one side; and
     ``_measure(description, values, is_last)``, the distance to it.
     """
+
+    def _needs(self):
+        reads = frozenset({"proba", "logits"})
+        return Needs(reads, access=frozenset({"layers"}), known=BOTH)
 
     def _collect(self, records):
         white_box = open_white_box(self.victim)

@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.neural_network import MLPClassifier
 
+from .._needs import BOTH, Needs
 from ..victims import open_white_box
 from ._learned import LearnedAttack
 
@@ -83,6 +84,10 @@ class LayerOutputsAttack(LearnedAttack):
         self.cross_fit = cross_fit
         self.cv = cv
         self.random_state = random_state
+
+    def _needs(self):
+        reads = frozenset({"proba", "logits", "value"})
+        return Needs(reads, access=frozenset({"layers"}), known=BOTH)
 
     def _collect(self, records):
         white_box = open_white_box(self.victim)

@@ -4,6 +4,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
+from .._needs import BOTH, Needs
 from ..signals import Loss, Merlin
 from ..signals._rounding import loss_rounding
 from ..utils._sklearn import Interval
@@ -133,6 +134,9 @@ class MorganAttack(SupervisedAttack):
         self.cross_fit = cross_fit
         self.cv = cv
         self.random_state = random_state
+
+    def _needs(self):
+        return Needs(frozenset(Merlin.reads), access=frozenset(Merlin.access), known=BOTH)
 
     def _fit(self, records, membership):
         super()._fit(records, membership)

@@ -8,8 +8,10 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from .._needs import Needs
 from ..base import BaseAttack
 from ..shadow import ShadowPool
+from ..shadow._evidence import COMPARED
 from ..utils._sklearn import Interval
 from ..utils._validation import check_outputs_source
 from ..victims._query import unwrap
@@ -61,6 +63,13 @@ class PoolAttack(BaseAttack):
 
     # Score that speaks neither for nor against membership.
     _no_evidence = 0.0
+
+    def _needs(self):
+        # Augmentations are made by the pool, and the victim is asked about them.
+        augments = getattr(unwrap(self.shadows), "augment", None) is not None
+        kept = "auto" if self.temperature == 1 else ("auto", float(self.temperature))
+        access = frozenset({"queries"} if augments else ())
+        return Needs(COMPARED, access=access, keeps=frozenset({kept}))
 
     def _fit(self, records, membership):
         check_outputs_source(self.victim)

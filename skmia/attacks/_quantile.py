@@ -10,9 +10,10 @@ from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor
 from sklearn.utils import check_random_state
 
+from .._needs import NOBODY, NON_MEMBERS, Needs
 from .._records import Records
 from ..base import BaseAttack
-from ..shadow._evidence import evidence_of
+from ..shadow._evidence import COMPARED, evidence_of
 from ..shadow._seeding import seed_estimator
 from ..signals import Signal, get_signal
 from ..utils._features import FeatureEncoder
@@ -173,6 +174,16 @@ class QuantileAttack(BaseAttack):
         self.target_fpr = target_fpr
         self.cv = cv
         self.random_state = random_state
+
+    def _needs(self):
+        signal = None if self.signal == "auto" else get_signal(self.signal)
+        lacks = ("population",) if self.population is None else ()
+        return Needs(
+            COMPARED if signal is None else frozenset(signal.reads),
+            access=frozenset(() if signal is None else signal.access),
+            known=NON_MEMBERS if lacks else NOBODY,
+            lacks=lacks,
+        )
 
     def _fit(self, records, membership):
         check_outputs_source(self.victim)

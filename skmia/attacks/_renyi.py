@@ -5,6 +5,7 @@ from numbers import Real
 import numpy as np
 from sklearn.utils import gen_batches
 
+from .._needs import BOTH, Needs
 from .._outputs import PROBABILITY_FLOOR
 from ..utils._sklearn import Interval
 from ..utils._validation import query
@@ -92,6 +93,9 @@ class RenyiAttack(SupervisedAttack):
         self.cross_fit = cross_fit
         self.cv = cv
         self.random_state = random_state
+
+    def _needs(self):
+        return Needs(frozenset({"proba", "logits"}), known=BOTH)
 
     def _collect(self, records):
         if self.alpha == 1:

@@ -9,10 +9,11 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
+from .._needs import Needs
 from .._outputs import Outputs
 from ..base import BaseAttack
 from ..shadow._seeding import seed_estimator
-from ..signals import get_signal, get_signal_names
+from ..signals import Signal, get_signal, get_signal_names
 from ..utils._sklearn import HasMethods, Interval
 from ..utils._validation import check_outputs_source, query
 from ._pool_attack import find_pool
@@ -146,6 +147,13 @@ class ShadowAttack(BaseAttack):
         self.per_class = per_class
         self.max_rows = max_rows
         self.random_state = random_state
+
+    def _needs(self):
+        reads, signals = {"proba", "logits", "decision"}, get_signal_names(answers_only=True)
+        for name in self.features:
+            if isinstance(name, Signal) or name in signals:
+                reads &= set(get_signal(name).reads)
+        return Needs(frozenset(reads), keeps=frozenset({"outputs"}))
 
     def _fit(self, records, membership):
         check_outputs_source(self.victim)

@@ -2,6 +2,7 @@
 
 from numbers import Real
 
+from .._needs import Needs
 from ..base import BaseAttack
 from ..signals import Signal, get_signal
 from ..utils._sklearn import Interval
@@ -67,6 +68,10 @@ class ThresholdAttack(BaseAttack):
         self.victim = victim
         self.signal = signal
         self.mean_train_loss = mean_train_loss
+
+    def _needs(self):
+        signal = get_signal(self.signal)
+        return Needs(frozenset(signal.reads), access=frozenset(signal.access))
 
     def _fit(self, records, membership):
         check_outputs_source(self.victim)

@@ -1,6 +1,7 @@
 """The attack that speaks only where a record stands alone."""
 
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -130,6 +131,10 @@ class VulnerableRecordsAttack(PoolAttack):
         self.level = level
         self.target_fpr = target_fpr
         self.random_state = random_state
+
+    def _needs(self):
+        needs = super()._needs()
+        return replace(needs, reads=needs.reads - {"value"}, keeps=needs.keeps | {"outputs"})
 
     def _fit_pool(self, records):
         # Sorted by content, so that the references do not depend on the order of the records.

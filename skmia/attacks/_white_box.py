@@ -5,6 +5,7 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.special import expit
 
+from .._needs import BOTH, Needs
 from ..shadow._seeding import isolated_randomness
 from ..utils._optional import import_optional
 from ..utils._sklearn import Interval
@@ -109,6 +110,10 @@ class WhiteBoxAttack(SupervisedAttack):
         self.cross_fit = cross_fit
         self.cv = cv
         self.random_state = random_state
+
+    def _needs(self):
+        reads = frozenset({"proba", "logits"})
+        return Needs(reads, access=frozenset({"gradients", "layers"}), known=BOTH)
 
     def _collect(self, records):
         import_optional("torch", extra="torch")

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import special
 from sklearn.utils import check_random_state, gen_batches
 
+from .._needs import Needs
 from ..base import BaseAttack
 from ..utils._matrix import check_matrix
 from ..utils._sklearn import Interval, StrOptions
@@ -218,6 +219,9 @@ class GaussianRegressionAttacker(BaseAttack):
         self.proxy = proxy
         self.n_simulations = n_simulations
         self.random_state = random_state
+
+    def _needs(self):
+        return Needs(frozenset({"value"}), lacks=("coef",) if self.coef is None else ())
 
     def _fit(self, records, membership):
         check_outputs_source(self.victim)

@@ -1,5 +1,7 @@
 """The attack that compares densities of the victim's answer inside and outside."""
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.special import expit, logsumexp
 
@@ -118,6 +120,12 @@ class DensityAttack(PoolAttack):
         self.density = density
         self.statistic = statistic
         self.target_fpr = target_fpr
+
+    def _needs(self):
+        needs = super()._needs()
+        if self.statistic == "auto":
+            return needs
+        return replace(needs, reads=frozenset(ScaledLogit.reads))
 
     def _fit_pool(self, records):
         if self.statistic == "confidence" and self.pool_.signal_ != ScaledLogit.name:

@@ -41,8 +41,9 @@ def audit(
 ):
     """Attack a victim in several ways and measure how well its members are found.
 
-    The victim is asked once, the shadow models are trained once. The attacks never see who is a
-    member: their thresholds are their own, so that the advantage of their guesses is honest.
+    The victim is asked once, the shadow models are trained once. No attack is told which of the
+    records that it scores are members: its threshold is its own, or comes from other records, so
+    that the advantage of its guesses is honest.
     Whether the numbers can be trusted is checked as well: members and non-members must not differ
     by themselves, no record may be on both sides, a shuffled membership must give less.
 
@@ -58,10 +59,15 @@ def audit(
         1 for the records that the victim was trained on, 0 for others. None makes a random half
         the members of a victim that is unfitted.
     attacks : "default" or mapping of str to attack, default="default"
-        Unfitted attacks by name. One without a victim reads the answers asked once, one without
-        shadows gets the common pool. "default": a threshold on the loss,
-        :class:`~skmia.attacks.ShadowAttack`, :class:`~skmia.attacks.LiRA` and
-        :class:`~skmia.attacks.RMIA`.
+        Unfitted attacks by name: attacks on membership, or classifiers made of them or of
+        :class:`~skmia.signals.Signals`, such as a Pipeline, a stack or a search. Open ``victim``
+        and ``shadows`` parameters are set; stored outputs are read where they suffice. Attacks that
+        learn from known members are cross-fitted in five folds: each record is scored by an attack
+        that has learned from the other folds, and its score is its rank within its fold. What an
+        attack needs is compared with what there is before a shadow model is trained, see
+        :class:`skmia.base.Needs`; what cannot run, or fails, is left out and named in ``notes``.
+        "default": a threshold on the loss, :class:`~skmia.attacks.ShadowAttack`,
+        :class:`~skmia.attacks.LiRA` and :class:`~skmia.attacks.RMIA`.
     shadows : int or ShadowPool, default=64
         Number of shadow models to train, even, or a pool of them fitted on the records.
     estimator : estimator, default=None
@@ -126,7 +132,7 @@ def audit(
     seeds, clock = _draw_seeds(random_state), Clock()
     with clock("victim"):
         victim, membership, notes = prepare_victim(victim, records, membership, seeds["victim"])
-        queried = records.with_outputs(victim)
+        queried = _query(victim, records)
     is_classification = not is_regressor(unwrap(victim))
     subsets = find_subsets(records, group, classes=is_classification)
     pooling = (estimator, shadows, batched, n_jobs, verbose, seeds["shadows"], seeds["attacks"])
@@ -134,7 +140,7 @@ def audit(
         records, membership, Request(victim, queried["outputs"], *pooling), subsets, fprs, level
     )
     attacks = choose_attacks(attacks, case.request)
-    run = run_attacks(attacks, case.request, records, queried, clock)
+    run = run_attacks(attacks, case.request, records, queried, membership, clock)
     results = _measure_all(run, case)
     return AuditReport(
         results=results,
@@ -157,6 +163,14 @@ def audit(
     )
 
 
+def _query(victim, records):
+    """The records with the victim's outputs; a label that it does not know is found here."""
+    queried = records.with_outputs(victim)
+    if queried["outputs"].kind != "value":
+        queried["outputs"].label_index(records.y)
+    return queried
+
+
 def _draw_seeds(random_state):
     """One integer for each thing that is random, to be written down with the result."""
     names = ("shadows", "attacks", "baseline", "victim", "checks")
@@ -167,11 +181,9 @@ def _draw_seeds(random_state):
 
 def _measure_all(run, case):
     rows = []
-    for name, attack in run.fitted.items():
-        scores = run.scores[name]
-        guesses = scores >= attack.offset_
+    for name, scores in run.scores.items():
         subsets = [(*names, mask & run.judged[name]) for *names, mask in case.subsets]
-        rows += measure(name, scores, guesses, case._replace(subsets=subsets))
+        rows += measure(name, scores, run.guesses[name], case._replace(subsets=subsets))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 

@@ -8,6 +8,7 @@ from sklearn.base import is_regressor
 from sklearn.tree import ExtraTreeClassifier
 from sklearn.utils import check_random_state
 
+from .._needs import has_own_victim
 from .._records import Records
 from ..metrics import auc_interval
 from ..metrics._checks import check_confidence_level
@@ -198,7 +199,7 @@ def negative_control(
     victim = train_victim(unwrap(estimator), records, half, seed)
     request = _make_request(victim, unwrap(estimator), records, shadows, n_jobs, seed)
     attacks = choose_attacks(attacks, request)
-    attacks = {name: one for name, one in attacks.items() if one.victim is None}
+    attacks = {name: one for name, one in attacks.items() if not has_own_victim(one)}
     frame, pvalue = _attack(attacks, request, records, membership, level, seed)
     return ControlResult("negative", bool(pvalue > 1 - level), pvalue, frame)
 
@@ -226,7 +227,7 @@ def _attack(attacks, request, records, membership, level, seed):
     if not attacks:
         raise ValueError("The control needs an attack without a victim of its own; got none.")
     queried = records.with_fields(outputs=request.outputs)
-    scores = run_attacks(attacks, request, records, queried, Clock()).scores
+    scores = run_attacks(attacks, request, records, queried, membership, Clock()).scores
     groups = find_whole_groups(records, membership)
     null = permutation_test(membership, scores, group_by=groups, random_state=seed)
     aucs = [auc_interval(membership, one, confidence_level=level) for one in scores.values()]

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._needs import has_own_victim
 from ..metrics._membership import check_resolution
 from ..victims import CallableVictim
 from ..victims._query import unwrap
@@ -119,7 +120,7 @@ def _run_controls(kinds, case, run, seed, settings):
     if "negative" not in kinds:
         return done, {}
     request = case.request
-    attacks = {name: one for name, one in run.fitted.items() if one.victim is None}
+    attacks = {name: one for name, one in run.attacks.items() if not has_own_victim(one)}
     estimator = unwrap(request.victim) if request.estimator is None else request.estimator
     if isinstance(estimator, CallableVictim):
         return done, {"negative": "The victim cannot be trained."}

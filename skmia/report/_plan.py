@@ -3,20 +3,25 @@
 from numbers import Integral
 from typing import NamedTuple
 
-from sklearn.base import clone
-from sklearn.frozen import FrozenEstimator
+import numpy as np
+from sklearn.base import clone, is_classifier
 
+from .._needs import BOTH, Offer, find_obstacle, is_open, needs_of, parts_of
+from .._records import Records
 from ..attacks import RMIA, LiRA, ShadowAttack, ThresholdAttack
 from ..attacks._pool_attack import find_pool
-from ..base import BaseAttack
 from ..shadow import ShadowPool
-from ..victims import CallableVictim
+from ..shadow._evidence import COMPARED, evidence_named, evidence_of
+from ..utils._sklearn import validate_params_of
+from ..victims._offers import find_access, find_kind, is_trainable
 from ..victims._query import unwrap
 
 _SIGNAL_OF = {"decision": "hinge", "label": "correctness"}
 
-# Class probabilities of all shadow models beyond this many bytes are not kept.
+# Outputs of all shadow models beyond this many bytes are not kept.
 LARGEST_OUTPUTS = 1_000_000_000
+
+_NAMES = {"scaled_logit": "class probabilities", "hinge": "decision values"}
 
 
 class Request(NamedTuple):
@@ -37,10 +42,17 @@ class Request(NamedTuple):
         return isinstance(self.shadows, Integral)
 
     @property
-    def needs_wide_pool(self):
-        """Whether the answers of all shadow models take too much memory."""
-        outputs = self.outputs.values
-        return self.trains_pool and outputs.size * 4 * self.shadows > LARGEST_OUTPUTS
+    def model(self):
+        """What the shadow models are clones of."""
+        return unwrap(self.victim) if self.estimator is None else unwrap(self.estimator)
+
+
+class Plan(NamedTuple):
+    """What is known of the attacks before the first of them runs."""
+
+    attacks: dict  # those that can run
+    keeps: frozenset  # what the common pool must keep; empty where no attack wants one
+    notes: list
 
 
 def default_attacks(request):
@@ -66,7 +78,7 @@ def choose_attacks(attacks, request):
     TypeError
         When it is something else.
     ValueError
-        When it is empty.
+        When it is empty, or a parameter of an attack is out of range.
     """
     if isinstance(attacks, str) and attacks == "default":
         return default_attacks(request)
@@ -75,79 +87,128 @@ def choose_attacks(attacks, request):
         raise TypeError(f'attacks must be "default" or map names to unfitted attacks; got {got}.')
     if not attacks:
         raise ValueError("attacks must name at least one attack; got none.")
-    for name, attack in attacks.items():
-        if not isinstance(attack, BaseAttack):
-            raise TypeError(
-                "attacks must map names to unfitted attacks of skmia.attacks; "
-                f"got {type(attack).__name__} under the name {name!r}."
-            )
-    return {str(name): clone(attack) for name, attack in attacks.items()}
+    chosen = {str(name): clone(attack) for name, attack in attacks.items()}
+    for name, attack in chosen.items():
+        _check_attack(name, attack)
+    return chosen
 
 
-def wants_pool(attack):
-    """Whether an attack takes shadow models and brings none of its own."""
-    parameters = attack.get_params(deep=False)
-    return "shadows" in parameters and parameters["shadows"] is None
-
-
-def find_obstacle(attack, request):
-    """Why an attack cannot run on this victim, or None."""
-    if not wants_pool(attack):
-        return None
-    kind = request.outputs.kind
-    if kind == "label":
-        return "the victim answers labels only, too little for shadow models"
-    is_function = isinstance(unwrap(request.victim), CallableVictim)
-    if is_function and request.estimator is None and request.trains_pool:
-        return "the victim cannot be trained, and no estimator for shadow models was given"
-    if not isinstance(attack, ShadowAttack):
-        return None
-    if kind in ("decision", "value"):
-        return "the victim answers no class probabilities"
-    if request.needs_wide_pool:
-        gigabytes = request.outputs.values.size * 4 * request.shadows / 1e9
-        return f"the answers of {request.shadows} shadow models would take {gigabytes:.1f} GB"
-    if getattr(unwrap(request.shadows), "store", None) == "signals":
-        return 'the shadow pool kept no class probabilities (store="outputs" keeps them)'
-    return None
-
-
-def make_pool(request, attacks, records):
-    """The fitted pool that the attacks share, or None when no attack wants one."""
-    wanting = [attack for attack in attacks.values() if wants_pool(attack)]
-    if not wanting:
-        return None
-    if request.trains_pool and (request.shadows < 4 or request.shadows % 2):
-        raise ValueError(
-            "shadows must be an even number of models from 4 on, or a ShadowPool; got "
-            f"{request.shadows}."
-        )
-    if not request.trains_pool and not hasattr(request.shadows, "fit"):
+def _check_attack(name, attack):
+    for part in parts_of(attack):
+        if hasattr(part, "_parameter_constraints"):
+            validate_params_of(part)
+    if not is_classifier(attack) or needs_of(attack) is None:
         raise TypeError(
-            "shadows must be an even number of models from 4 on, or a ShadowPool; got "
-            f"{request.shadows!r}."
+            "attacks must map names to unfitted attacks on membership: attacks of skmia.attacks, "
+            "or classifiers that are made of them or of Signals; "
+            f"got {type(attack).__name__} under the name {name!r}."
         )
+
+
+def make_plan(attacks, request, records):
+    """Find out before anything is trained which attacks can run, and what they need.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When none of the attacks can run, or the pool that is wanted cannot be had.
+    """
+    offer = _make_offer(request)
+    reasons = {name: find_obstacle(attack, offer) for name, attack in attacks.items()}
+    possible = {name: attack for name, attack in attacks.items() if reasons[name] is None}
+    notes = [f"{name} was left out: {why}." for name, why in reasons.items() if why is not None]
+    if not possible:
+        raise ValueError(f"No attack can run on this victim. {' '.join(notes)}")
+    keeps = frozenset().union(*(_find_keeps(one, records) for one in possible.values()))
+    if keeps:
+        _check_pool(request, records)
+    return Plan(possible, keeps, notes)
+
+
+def _make_offer(request):
+    access, withheld = find_access(request.victim)
+    why_none = _find_mismatch(request)
+    if why_none is not None:
+        withheld["shadows"] = why_none
+    size = request.outputs.values.size * 4
+    if request.trains_pool and size * request.shadows > LARGEST_OUTPUTS:
+        gigabytes = size * request.shadows / 1e9
+        withheld["outputs"] = f"which would take {gigabytes:.1f} GB for {request.shadows} models"
+    return Offer(
+        kind=request.outputs.kind,
+        access=access,
+        keeps=None if request.trains_pool else getattr(unwrap(request.shadows), "keeps", None),
+        known=BOTH,
+        trainable=why_none is None,
+        withheld=withheld,
+    )
+
+
+def _find_mismatch(request):
+    """Why no shadow models can be compared with the victim, or None."""
+    kind, pool = request.outputs.kind, unwrap(request.shadows)
+    if kind not in COMPARED:
+        return "which cannot be compared by predicted labels"
+    evidence = getattr(pool, "signal_", None)
+    if request.trains_pool:
+        if not is_trainable(request.model):
+            return "which need the parameter estimator, because the victim cannot be trained"
+        of_models = find_kind(request.model)
+        if of_models == "label":
+            return "which cannot be compared by the labels that the estimator predicts"
+        evidence = evidence_of(of_models).name
+    if evidence is None or kind in evidence_named(evidence).reads:
+        return None
+    theirs = _NAMES.get(evidence, "the predictions of a regressor")
+    ours = _NAMES.get(evidence_of(kind).name, "the predictions of a regressor")
+    return f"which return {theirs}, and the victim returns {ours}"
+
+
+def _find_keeps(attack, records):
+    """What the common pool must keep for an attack."""
+    keeps = set()
+    for part in parts_of(attack):
+        if is_open(part, "shadows"):
+            keeps |= part.needs().keeps
+            given = [
+                one for one in part.get_params(deep=False).values() if isinstance(one, Records)
+            ]
+            # Records that no shadow model has answered can be scored by the models alone.
+            if not all(np.isin(one.fingerprint, records.fingerprint).all() for one in given):
+                keeps.add("models")
+    return frozenset(keeps)
+
+
+def _check_pool(request, records):
+    """Refuse a wrong number of shadow models, what is no pool, and a pool of other records."""
+    wanted = "shadows must be an even number of models from 4 on, or a ShadowPool; got"
+    if request.trains_pool:
+        if request.shadows < 4 or request.shadows % 2:
+            raise ValueError(f"{wanted} {request.shadows}.")
+        return
+    pool = unwrap(request.shadows)
+    if not isinstance(pool, ShadowPool):
+        raise TypeError(f"{wanted} {request.shadows!r}.")
+    if hasattr(pool, "membership_"):
+        pool._usable_columns(records)
+
+
+def make_pool(request, keeps, records):
+    """The fitted pool that the attacks share, or None if no attack wants one."""
+    if not keeps:
+        return None
     if not request.trains_pool:
         return find_pool(request.shadows, records)
-    temperatures = {getattr(attack, "temperature", 1.0) for attack in wanting}
-    keeps_answers = any(isinstance(attack, ShadowAttack) for attack in wanting)
+    temperatures = {what[1] for what in keeps if isinstance(what, tuple)}
+    store = next((name for name in ("models", "outputs") if name in keeps), "signals")
     pool = ShadowPool(
-        unwrap(request.victim) if request.estimator is None else request.estimator,
+        request.model,
         n_estimators=request.shadows,
         temperatures=tuple(sorted({1.0} | temperatures)),
-        store="outputs" if keeps_answers else "signals",
+        store=store,
         batched=request.batched,
         n_jobs=request.n_jobs,
         random_state=request.shadow_seed,
         verbose=request.verbose,
     )
     return pool.fit(records)
-
-
-def connect(attack, victim, pool):
-    """Give an attack the pool, and the victim itself where stored answers would not do."""
-    if wants_pool(attack):
-        attack.set_params(shadows=FrozenEstimator(pool))
-        if attack.victim is None and pool.augment is not None:
-            attack.set_params(victim=FrozenEstimator(unwrap(victim)))
-    return attack

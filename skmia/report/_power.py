@@ -3,7 +3,6 @@
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
-from ..attacks._pool_attack import PoolAttack
 from ..model_selection import power_curve
 
 # Models that take the victim's place, for each number of shadow models.
@@ -12,8 +11,10 @@ _N_TARGETS = 8
 
 def choose_attack(fitted, scores_by_rank):
     """The attack that ranks best among those that shadow models can repeat, or None."""
-    names = [name for name in scores_by_rank if isinstance(fitted[name], PoolAttack)]
-    return names[0] if names else None
+    repeated = [
+        name for name in scores_by_rank if hasattr(fitted.get(name), "_score_pseudo_victims")
+    ]
+    return repeated[0] if repeated else None
 
 
 def measure_power(attack, records):

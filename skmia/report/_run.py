@@ -2,10 +2,12 @@
 
 from typing import NamedTuple
 
+import numpy as np
 from sklearn.base import clone
 
-from ..base import find_judged
-from ._plan import connect, find_obstacle, make_pool
+from .._needs import connect, needs_of
+from ..attacks._cross_fit import cross_fit, judge, learns
+from ._plan import make_plan, make_pool
 
 
 class Case(NamedTuple):
@@ -20,17 +22,21 @@ class Case(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Fitted attacks, their scores, the shadow models behind them, and what was left out."""
+    """What the attacks said, the shadow models behind them, and what was left out."""
 
-    fitted: dict
+    attacks: dict  # those that ran, neither connected nor fitted
+    fitted: dict  # without those that are cross-fitted
     scores: dict
+    guesses: dict
     judged: dict  # of each attack, a mask of the records that it can judge
     pool: object
     notes: list
 
 
-def run_attacks(attacks, request, records, queried, clock):
+def run_attacks(attacks, request, records, queried, membership, clock):
     """Attack a victim in several ways with one pool of shadow models.
+
+    Attacks that take no shadow models run first. One that fails is left out.
 
     Parameters
     ----------
@@ -41,6 +47,8 @@ def run_attacks(attacks, request, records, queried, clock):
     records : Records of n records
     queried : Records of n records
         With the victim's answers.
+    membership : ndarray of shape (n,), dtype bool
+        Attacks that learn from known members learn it of other records than they score.
     clock : callable
         Measures time, ``with clock("part")``.
 
@@ -53,25 +61,66 @@ def run_attacks(attacks, request, records, queried, clock):
     ValueError
         When none of the attacks can run on this victim.
     """
-    obstacles = {name: find_obstacle(attack, request) for name, attack in attacks.items()}
-    possible = {name: attack for name, attack in attacks.items() if obstacles[name] is None}
-    notes = [f"{name} was left out: {why}." for name, why in obstacles.items() if why is not None]
-    if not possible:
-        raise ValueError(f"No attack can run on this victim. {' '.join(notes)}")
-    with clock("shadow models"):
-        pool = make_pool(request, possible, records)
-    fitted, scores, judged = {}, {}, {}
-    for name, attack in possible.items():
-        with clock(name):
-            fitted[name] = connect(clone(attack), request.victim, pool).fit(queried)
-            scores[name] = fitted[name].score_samples(queried)
-            judged[name] = find_judged(fitted[name], queried)
-        notes += _count_unjudged(name, judged[name])
-    return Run(fitted, scores, judged, pool, notes)
+    plan = make_plan(attacks, request, records)
+    notes, found = list(plan.notes), {}
+    with_pool = {name: bool(needs_of(one).keeps) for name, one in plan.attacks.items()}
+    pool = None
+    for name in sorted(plan.attacks, key=with_pool.get):
+        if with_pool[name] and pool is None:
+            with clock("shadow models"):
+                pool = make_pool(request, plan.keeps, records)
+        try:
+            with clock(name):
+                attack = _prepare(plan.attacks[name], request, pool)
+                found[name] = _judge(attack, queried, membership, request.attack_seed)
+        except Exception as error:  # of whatever kind: the other attacks go on
+            notes.append(f"{name} was left out: {_describe(error)}")
+    if not found:
+        raise ValueError(f"No attack could run on this victim. {' '.join(notes)}")
+    names = [name for name in plan.attacks if name in found]
+    return Run(
+        attacks={name: plan.attacks[name] for name in names},
+        fitted={name: found[name][0] for name in names if found[name][0] is not None},
+        scores={name: found[name][1].scores for name in names},
+        guesses={name: found[name][1].guesses for name in names},
+        judged={name: found[name][1].judged for name in names},
+        pool=pool,
+        notes=notes + [note for name in names for note in _count_unjudged(name, found[name][1])],
+    )
+
+
+def _prepare(attack, request, pool):
+    attack, rng = clone(attack), np.random.RandomState(request.attack_seed)
+    names = [name for name in attack.get_params() if name.split("__")[-1] == "random_state"]
+    given = attack.get_params()
+    for name in sorted(names):
+        if given[name] is None:
+            attack.set_params(**{name: rng.randint(np.iinfo(np.int32).max)})
+    return connect(attack, request.victim, pool, stored=True)
+
+
+def _judge(attack, queried, membership, seed):
+    """The attack fitted, None where it is cross-fitted, and what it says of the records."""
+    if learns(attack):
+        fitted, judged = None, cross_fit(attack, queried, membership, seed)
+    else:
+        fitted = attack.fit(queried)
+        judged = judge(fitted, queried)
+    if not np.isfinite(judged.scores).all():
+        raise ValueError(
+            f"{np.sum(~np.isfinite(judged.scores))} of {len(queried)} scores are not finite."
+        )
+    return fitted, judged
+
+
+def _describe(error):
+    """What happened, as one sentence."""
+    text = " ".join(str(error).split()).rstrip(".")
+    return f"{text}." if isinstance(error, ValueError) else f"{type(error).__name__}: {text}."
 
 
 def _count_unjudged(name, judged):
-    n_left_out = int((~judged).sum())
+    n_left_out = int((~judged.judged).sum())
     if not n_left_out:
         return []
     records = "1 record" if n_left_out == 1 else f"{n_left_out:,} records"

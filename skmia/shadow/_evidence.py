@@ -178,10 +178,18 @@ class LogResidual(Evidence):
 
 _KINDS = (ScaledLogit(), Margin(), LogResidual())
 
+# Kinds of outputs that shadow models can be compared by.
+COMPARED = frozenset(kind for evidence in _KINDS for kind in evidence.reads)
+
 
 def evidence_named(name):
     """Evidence by its name."""
     return next(evidence for evidence in _KINDS if evidence.name == name)
+
+
+def reads_of(name):
+    """Kinds of outputs that evidence of a name is computed from; none for an unknown name."""
+    return frozenset(kind for one in _KINDS if one.name == name for kind in one.reads)
 
 
 def evidence_of(kind):

@@ -82,6 +82,17 @@ class PoolLookup:
         if n_bad:
             raise ValueError(f"{n_bad} answers of the shadow models are NaN or infinite.")
 
+    @property
+    def keeps(self):
+        """What is, or will be, kept of each shadow model, in the words of :class:`Needs.keeps`."""
+        fitted = hasattr(self, "temperatures_")
+        temperatures = self.temperatures_ if fitted else self.temperatures
+        kept = {"auto" if one == 1 else ("auto", float(one)) for one in temperatures}
+        models = self.estimators_ is not None if fitted else self.store == "models"
+        outputs = self.outputs_ is not None if fitted else self.store == "outputs"
+        kept |= {"outputs"} if models or outputs else set()
+        return frozenset(kept | {"models"} if models else kept)
+
     def _evidence(self):
         return evidence_named(self.signal_)
 

@@ -138,6 +138,8 @@ class AdversarialDistance(VictimSignal):
     bounds: tuple | None = None
     n_steps: int = 20
     n_rounds: int = 8
+    reads = ("proba", "logits")
+    access = ("gradients",)
 
     def __post_init__(self):
         if self.norm not in _NORMS:

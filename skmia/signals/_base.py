@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 
+from .._outputs import KINDS
 from ..utils._validation import query
 
 _METHODS = {
@@ -23,9 +24,16 @@ class Signal(ABC):
     ----------
     name : str
         The name under which attacks take the signal.
+    reads : tuple of str
+        Kinds of :class:`~skmia.Outputs` of the victims that it suits.
+    access : tuple of str
+        What it needs of the victim beyond stored outputs, in the words of
+        :class:`skmia.base.Needs`.
     """
 
     name: str
+    reads: tuple = KINDS
+    access: tuple = ()
 
     @abstractmethod
     def of(self, victim, records):
@@ -104,13 +112,21 @@ class AnswerSignal(Signal):
 class VictimSignal(Signal):
     """Evidence that takes the victim itself: its gradients, or its answers to changed records.
 
-    A subclass names itself and computes one number per record in ``_inspect(victim, records)``.
+    A subclass names itself, says what it needs of the victim, and computes one number per record
+    in ``_inspect(victim, records)``.
 
     Attributes
     ----------
     name : str
         The name under which attacks take the signal.
+    reads : tuple of str
+        Kinds of :class:`~skmia.Outputs` of the victims that it suits.
+    access : tuple of str
+        What it needs of the victim: ``"queries"`` about changed records, ``"gradients"`` or
+        ``"layers"``.
     """
+
+    access = ("queries",)
 
     def of(self, victim, records):
         if victim is None:

@@ -167,6 +167,7 @@ class BoundaryDistance(VictimSignal):
     max_queries: int = 1000
     random_state: int = 0
     name = "boundary_distance"
+    reads = ("proba", "logits", "decision", "label")
 
     def __post_init__(self):
         check_scale(self.scale)

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._needs import Needs
 from ..utils._sklearn import StrOptions, validate_params_of
 from ..utils._validation import check_finite, check_records
 from ..victims import WhiteBox, open_white_box
@@ -39,6 +40,8 @@ class GradientNorm(VictimSignal):
     """
 
     wrt: str = "parameters"
+    reads = ("proba", "logits", "value")
+    access = ("gradients",)
 
     def __post_init__(self):
         if self.wrt not in _LETTERS:
@@ -99,6 +102,16 @@ class GradientStatistics(TransformerMixin, BaseEstimator):
     def __init__(self, victim=None, *, wrt="parameters"):
         self.victim = victim
         self.wrt = wrt
+
+    def needs(self):
+        """What the statistics need of the victim.
+
+        Returns
+        -------
+        needs : Needs
+        """
+        signal = GradientNorm(self.wrt)
+        return Needs(frozenset(signal.reads), access=frozenset(signal.access))
 
     def fit(self, records, membership=None):
         """Check that the victim has gradients.

@@ -159,6 +159,7 @@ class LabelRobustness(VictimSignal):
     population: Records | None = None
     random_state: int = 0
     name = "label_robustness"
+    reads = ("proba", "logits", "decision", "label")
 
     def __post_init__(self):
         if self.change not in _CHANGES:

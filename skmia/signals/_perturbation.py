@@ -51,6 +51,7 @@ class Merlin(VictimSignal):
     scale: float = 0.01
     random_state: int = 0
     name = "merlin"
+    reads = Loss.reads
 
     def __post_init__(self):
         if not (isinstance(self.n_changes, Integral) and self.n_changes >= 1):

@@ -4,10 +4,30 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._needs import Needs
+from .._outputs import KINDS
 from ..utils._sklearn import validate_params_of
 from ..utils._validation import check_finite, check_outputs_source, check_records, query
 from ._base import AnswerSignal, Signal
 from ._registry import get_signal
+
+
+def needs_of_signals(signals):
+    """What signals need that are read together.
+
+    Parameters
+    ----------
+    signals : sequence of str or Signal
+
+    Returns
+    -------
+    needs : Needs
+    """
+    found = [get_signal(signal) for signal in signals]
+    return Needs(
+        reads=frozenset(KINDS).intersection(*(signal.reads for signal in found)),
+        access=frozenset().union(*(signal.access for signal in found)),
+    )
 
 
 class Signals(TransformerMixin, BaseEstimator):
@@ -57,6 +77,15 @@ class Signals(TransformerMixin, BaseEstimator):
     def __init__(self, victim=None, signals=("loss",)):
         self.victim = victim
         self.signals = signals
+
+    def needs(self):
+        """What the signals need together.
+
+        Returns
+        -------
+        needs : Needs
+        """
+        return needs_of_signals(self.signals)
 
     def fit(self, records, membership=None):
         """Check the victim and the signals.

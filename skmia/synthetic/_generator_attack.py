@@ -5,6 +5,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils import check_random_state
 
+from .._needs import ANY, Needs
 from ..base import BaseAttack
 from ..utils._sklearn import Interval, StrOptions
 from ._neighbors import as_points, find_nearest
@@ -108,6 +109,9 @@ class GeneratorAttack(BaseAttack):
         self.n_neighbors = n_neighbors
         self.metric = metric
         self.random_state = random_state
+
+    def _needs(self):
+        return Needs(ANY, access=frozenset({"samples"}))
 
     def _fit(self, records, membership):
         check_generator(self.victim)

@@ -9,6 +9,7 @@ from ._dense import DenseBox, Layer
 from ._heads import LogLossHead, SquaredErrorHead
 
 NAMES = "LogisticRegression, LinearRegression, Ridge, MLPClassifier and MLPRegressor"
+FAMILIES = (LogisticRegression, LinearRegression, Ridge, MLPClassifier, MLPRegressor)
 
 
 def open_sklearn(model, transformers, chunk_size):

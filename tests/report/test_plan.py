@@ -1,0 +1,250 @@
+"""What an audit looks at before it trains a shadow model, and an attack that fails."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier, StackingClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from skmia import Records, ShadowPool
+from skmia.attacks import (
+    RMIA,
+    AttributeInferenceAttack,
+    CalibratedAttack,
+    DiversityAttack,
+    EnsembleAttack,
+    FisherRaoAttack,
+    GradientAttack,
+    LayerOutputsAttack,
+    LiRA,
+    MahalanobisAttack,
+    MorganAttack,
+    QuantileAttack,
+    RenyiAttack,
+    ShadowAttack,
+    ThresholdAttack,
+    VulnerableRecordsAttack,
+    WhiteBoxAttack,
+)
+from skmia.base import BaseAttack
+from skmia.model_selection import DensityAttack
+from skmia.report import audit
+from skmia.signals import Signals
+
+TREE = DecisionTreeClassifier(max_depth=3, random_state=0)
+TREE_OF_VALUES = DecisionTreeRegressor(max_depth=3, random_state=0)
+SETTINGS = {"shadows": 8, "fprs": (0.1,), "random_state": 0}
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    """Settings of every pool that is fitted."""
+    settings, fit = [], ShadowPool.fit
+
+    def note(pool, *args):
+        settings.append(pool.get_params(deep=False))
+        return fit(pool, *args)
+
+    monkeypatch.setattr(ShadowPool, "fit", note)
+    return settings
+
+
+def make_attacks():
+    quick = {"attack_estimator": TREE, "cv": 2}
+    return {
+        "CalibratedAttack": CalibratedAttack(),
+        "DensityAttack": DensityAttack(),
+        "DiversityAttack": DiversityAttack(),
+        "EnsembleAttack": EnsembleAttack(**quick),
+        "FisherRaoAttack": FisherRaoAttack(cv=2, max_iter=5),
+        "GradientAttack": GradientAttack(**quick),
+        "LayerOutputsAttack": LayerOutputsAttack(**quick),
+        "LiRA": LiRA(),
+        "MahalanobisAttack": MahalanobisAttack(cv=2),
+        "MorganAttack": MorganAttack(n_changes=5, cv=2),
+        "QuantileAttack": QuantileAttack(target_fpr=0.1, cv=3, estimator=TREE_OF_VALUES),
+        "RMIA": RMIA(temperature=3.0),
+        "RenyiAttack": RenyiAttack(cv=2),
+        "ShadowAttack": ShadowAttack(attack_estimator=TREE),
+        "ThresholdAttack": ThresholdAttack(),
+        "VulnerableRecordsAttack": VulnerableRecordsAttack(level=0.5),
+        "WhiteBoxAttack": WhiteBoxAttack(max_iter=1, cv=2),
+        "population": CalibratedAttack(reference="population"),
+        "pipeline": make_pipeline(Signals(signals=["hinge"]), LogisticRegression()),
+        "stack": StackingClassifier([("loss", ThresholdAttack()), ("lira", LiRA())], TREE, cv=2),
+        "search": GridSearchCV(LiRA(), {"variance": ["shrunk", "pooled"]}, scoring="roc_auc", cv=2),
+    }
+
+
+NO_GRADIENTS = {
+    "EnsembleAttack",
+    "FisherRaoAttack",
+    "GradientAttack",
+    "LayerOutputsAttack",
+    "MahalanobisAttack",
+    "WhiteBoxAttack",
+}
+NO_PROBABILITIES = {
+    "DensityAttack",
+    "DiversityAttack",
+    "MorganAttack",
+    "RenyiAttack",
+    "ThresholdAttack",
+    "stack",
+}
+
+
+@pytest.mark.parametrize(
+    "model, refused",
+    [
+        (RandomForestClassifier(10, random_state=0), NO_GRADIENTS),
+        (MLPClassifier((4,), solver="lbfgs", max_iter=100, random_state=0), set()),
+        (LinearSVC(random_state=0), NO_GRADIENTS | NO_PROBABILITIES),
+    ],
+    ids=["forest", "perceptron", "margins"],
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_all_attacks_at_once(model, refused, problem, trained):
+    pytest.importorskip("torch")
+    _, records, membership = problem
+    members = records[membership == 1]
+    victim = clone(model).fit(members.X, members.y)
+    attacks = make_attacks()
+    assert {type(one) for one in attacks.values()} >= find_attacks()
+    result = audit(victim, records, membership, attacks=attacks, **SETTINGS)
+    assert list(result.scores) == [name for name in attacks if name not in refused]
+    assert {note.split(" was left out: it ")[0] for note in result.notes} == refused
+    for settings in trained[:1]:
+        assert settings["store"] == "outputs"
+        assert settings["temperatures"] == (1.0, 2.0, 3.0)[::2]
+    found = result.to_frame().query("scope == 'overall' and metric == 'auc'")
+    assert (found.set_index("attack")["estimate"].drop("VulnerableRecordsAttack") > 0.45).all()
+
+
+def find_attacks():
+    import inspect
+
+    import skmia.attacks
+
+    public = [getattr(skmia.attacks, name) for name in skmia.attacks.__all__]
+    attacks = {one for one in public if issubclass(one, BaseAttack)}
+    return {one for one in attacks if not inspect.isabstract(one)}
+
+
+class FailingAttack(BaseAttack):
+    """Fails when it is asked for scores."""
+
+    def __init__(self, victim=None, error=RuntimeError):
+        self.victim = victim
+        self.error = error
+
+    def _fit(self, records, membership):
+        pass
+
+    def _score_samples(self, records):
+        raise self.error("no scores\ntoday")
+
+    def _natural_offset(self, records):
+        return 0.0
+
+
+def test_attack_that_fails_becomes_a_note(problem):
+    attacks = {"bad": FailingAttack(), "worse": FailingAttack(error=ValueError), "l": LiRA()}
+    result = audit(*problem, attacks=attacks, **SETTINGS)
+    assert list(result.scores) == ["l"]
+    assert result.notes == [
+        "bad was left out: RuntimeError: no scores today.",
+        "worse was left out: no scores today.",
+    ]
+    alone = audit(*problem, attacks={"l": LiRA()}, **SETTINGS)
+    assert np.array_equal(alone.scores["l"], result.scores["l"])
+
+
+def test_audit_in_which_every_attack_fails_says_why(problem):
+    with pytest.raises(ValueError, match="No attack could run.*bad was left out: RuntimeError"):
+        audit(*problem, attacks={"bad": FailingAttack()}, **SETTINGS)
+
+
+def test_nothing_is_trained_where_no_attack_can_run(problem, trained):
+    with pytest.raises(ValueError, match="No attack can run.*it needs gradients.*which skmia"):
+        audit(*problem, attacks={"g": GradientAttack()}, **SETTINGS)
+    assert trained == []
+
+
+def test_bad_parameter_is_found_before_the_shadow_models(problem, trained):
+    pipeline = make_pipeline(Signals(signals=3), LogisticRegression())
+    for attack in (LiRA(variance="large"), pipeline):
+        with pytest.raises(ValueError, match="parameter of"):
+            audit(*problem, attacks={"l": LiRA(), "x": attack}, **SETTINGS)
+    assert trained == []
+
+
+def test_label_that_the_victim_does_not_know_is_found_before_the_shadow_models(problem, trained):
+    victim, records, membership = problem
+    y = np.where(np.arange(400) == np.flatnonzero(membership == 0)[0], 7, records.y)
+    with pytest.raises(ValueError, match="1 of 400 records have a label.*7 is none of"):
+        audit(victim, Records(records.X, y), membership, **SETTINGS)
+    assert trained == []
+
+
+def test_estimator_that_answers_in_another_kind(problem, trained):
+    attacks = {"t": ThresholdAttack(), "l": LiRA()}
+    result = audit(*problem, attacks=attacks, estimator=LinearSVC(), **SETTINGS)
+    reason = "which return decision values, and the victim returns class probabilities"
+    assert result.notes == [f"l was left out: it needs shadow models, {reason}."]
+    assert all(settings["n_estimators"] == 16 for settings in trained)  # of the positive control
+
+
+def test_pool_of_the_user_says_what_it_does_not_keep(problem):
+    victim, records, membership = problem
+    pool = ShadowPool(TREE, 4, random_state=0)
+    attacks = {
+        "l": LiRA(),
+        "s": ShadowAttack(),
+        "v": VulnerableRecordsAttack(),
+        "r": RMIA(temperature=5.0),
+    }
+    for shadows in (pool, FrozenEstimator(clone(pool).fit(records))):
+        result = audit(victim, records, membership, attacks=attacks, shadows=shadows)
+        assert list(result.scores) == ["l"]
+        stores, temperatures = result.notes[:2], result.notes[2]
+        assert all('fit the pool with store="outputs"' in note for note in stores)
+        assert "temperatures=(5,)" in temperatures
+
+
+def test_pool_of_other_records_is_refused(problem):
+    victim, records, membership = problem
+    pool = ShadowPool(TREE, 4, random_state=0).fit(records[:100])
+    with pytest.raises(ValueError, match="300 of 400 records are not in the shadow pool"):
+        audit(victim, records, membership, shadows=pool)
+
+
+def test_population_of_new_records_keeps_the_models(problem, trained):
+    victim, records, membership = problem
+    new = Records(records.X[:50] + 0.1, records.y[:50])
+    attacks = {"r": RMIA(population=new, online=False)}
+    result = audit(victim, records, membership, attacks=attacks, **SETTINGS)
+    assert list(result.scores) == ["r"]
+    assert trained[0]["store"] == "models"
+
+
+def test_what_is_no_attack_on_membership_is_refused(problem):
+    for other in (TREE, Signals(), AttributeInferenceAttack(sensitive=0)):
+        with pytest.raises(TypeError, match="attacks on membership.*under the name 'x'"):
+            audit(*problem, attacks={"x": other}, **SETTINGS)
+
+
+def test_attack_with_a_victim_of_its_own_is_judged_by_it(problem):
+    _, records, membership = problem
+    members = records[membership == 1]
+    margins = LinearSVC(random_state=0).fit(members.X, members.y)
+    own = FrozenEstimator(LogisticRegression().fit(members.X, members.y))
+    attacks = {"own": ThresholdAttack(own), "open": ThresholdAttack()}
+    result = audit(margins, records, membership, attacks=attacks, **SETTINGS)
+    assert list(result.scores) == ["own"]
