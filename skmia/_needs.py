@@ -30,7 +30,7 @@ _ANSWERS = {
     "label": "predicted labels",
     "value": "the predictions of a regressor",
 }
-_ACCESS = {
+ACCESS = {
     "queries": "further queries",
     "gradients": "gradients",
     "layers": "outputs of its layers",
@@ -160,11 +160,11 @@ def _find_answers(needs, offer):
 
 
 def _find_access(needs, offer):
-    missing = [word for word in _ACCESS if word in needs.access - offer.access]
+    missing = [word for word in ACCESS if word in needs.access - offer.access]
     if not missing:
         return None
     reason = next((offer.withheld[word] for word in missing if word in offer.withheld), None)
-    wanted = _join([_ACCESS[word] for word in missing], "and")
+    wanted = _join([ACCESS[word] for word in missing], "and")
     return f"it needs {wanted} of the victim, {reason or 'which it does not give'}"
 
 

@@ -103,6 +103,14 @@ def _as_field(name, values, n_records):
     return values
 
 
+def _check_order(fields, y):
+    """Warn if answers that were collected elsewhere have their columns in another order."""
+    if y is not None and isinstance(fields.get("outputs"), Outputs):
+        from .victims._order import warn_of_order  # victims know nothing of records: no cycle
+
+        warn_of_order(fields["outputs"], y, stacklevel=4)
+
+
 def _check_positions(key, n_records):
     outside = (key < -n_records) | (key >= n_records)
     if outside.any():
@@ -202,7 +210,9 @@ class Records:
         X = as_rows(X)
         n_records = X.shape[0]
         checked = {name: _as_field(name, values, n_records) for name, values in fields.items()}
-        self._assign((X, None), None if y is None else _as_labels(y, n_records), checked, None)
+        y = None if y is None else _as_labels(y, n_records)
+        _check_order(checked, y)
+        self._assign((X, None), y, checked, None)
 
     def _assign(self, rows, y, fields, fingerprint):
         for name, value in zip(
@@ -341,9 +351,11 @@ class Records:
         records : Records
         """
         checked = {name: _as_field(name, values, len(self)) for name, values in fields.items()}
-        return self._from_checked(
-            self._rows, self.y, {**self._fields, **checked}, self._fingerprint
-        )
+        _check_order(checked, self.y)
+        return self._with_checked(checked)
+
+    def _with_checked(self, fields):
+        return self._from_checked(self._rows, self.y, {**self._fields, **fields}, self._fingerprint)
 
     def with_outputs(self, victim):
         """Ask the victim once and keep its answers as the field ``outputs``.
@@ -371,9 +383,12 @@ class Records:
         >>> Records(X, y).with_outputs(victim)["outputs"]
         Outputs(150 answers, kind='proba', classes=[0, 1, 2])
         """
-        from .victims._query import query_victim  # victims know nothing of records: no cycle
+        from .victims._order import check_order  # victims know nothing of records: no cycle
+        from .victims._query import query_victim
 
-        return self.with_fields(outputs=query_victim(victim, self.X))
+        outputs = query_victim(victim, self.X)
+        check_order(victim, outputs, self.y)
+        return self._with_checked({"outputs": outputs})
 
     def __len__(self):
         container, key = self._rows

@@ -19,7 +19,7 @@ from ._measure import COLUMNS, measure
 from ._plan import Request, choose_attacks
 from ._report import AuditReport
 from ._run import Case, run_attacks
-from ._victim import prepare_victim
+from ._victim import prepare_victim, query_prepared
 
 
 def audit(
@@ -51,7 +51,9 @@ def audit(
     ----------
     victim : estimator
         Classifier or regressor; fitted, frozen or not, or unfitted, and then a clone of it is
-        trained on the members. It is not changed.
+        trained on the members. It is not changed. If it is unfitted and the records hold stored
+        predictions (a field ``outputs``), these are attacked instead, and the estimator is only
+        used to train shadow models; ``membership`` is then needed.
     records : Records of n records
         Labelled records, members and non-members mixed. Records with one value of a field
         ``group_by`` are kept together by the shadow models.
@@ -132,7 +134,7 @@ def audit(
     seeds, clock = _draw_seeds(random_state), Clock()
     with clock("victim"):
         victim, membership, notes = prepare_victim(victim, records, membership, seeds["victim"])
-        queried = _query(victim, records)
+        queried, remarks = query_prepared(victim, records)
     is_classification = not is_regressor(unwrap(victim))
     subsets = find_subsets(records, group, classes=is_classification)
     pooling = (estimator, shadows, batched, n_jobs, verbose, seeds["shadows"], seeds["attacks"])
@@ -157,18 +159,10 @@ def audit(
         seconds=clock.read(),
         versions=find_versions(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        notes=notes + run.notes + getattr(run.pool, "notes_", []),
+        notes=notes + remarks + run.notes + getattr(run.pool, "notes_", []),
         record_ids=np.asarray(records.fields.get("record_id", np.arange(len(records)))),
         people=records.fields.get("group_by"),
     )
-
-
-def _query(victim, records):
-    """The records with the victim's outputs; a label that it does not know is found here."""
-    queried = records.with_outputs(victim)
-    if queried["outputs"].kind != "value":
-        queried["outputs"].label_index(records.y)
-    return queried
 
 
 def _draw_seeds(random_state):

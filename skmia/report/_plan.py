@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from .._needs import BOTH, Offer, find_obstacle, is_open, needs_of, parts_of
+from .._needs import ACCESS, BOTH, Offer, find_obstacle, is_open, needs_of, parts_of
 from .._records import Records
 from ..attacks import RMIA, LiRA, ShadowAttack, ThresholdAttack
 from ..attacks._pool_attack import find_pool
@@ -15,6 +15,7 @@ from ..shadow._evidence import COMPARED, evidence_named, evidence_of
 from ..utils._sklearn import validate_params_of
 from ..victims._offers import find_access, find_kind, is_trainable
 from ..victims._query import unwrap
+from ._victim import is_recipe
 
 _SIGNAL_OF = {"decision": "hinge", "label": "correctness"}
 
@@ -126,7 +127,10 @@ def make_plan(attacks, request, records):
 
 
 def _make_offer(request):
-    access, withheld = find_access(request.victim)
+    if is_recipe(request.victim):
+        access, withheld = frozenset(), dict.fromkeys(ACCESS, "whose predictions alone are stored")
+    else:
+        access, withheld = find_access(request.victim)
     why_none = _find_mismatch(request)
     if why_none is not None:
         withheld["shadows"] = why_none

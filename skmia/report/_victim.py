@@ -11,7 +11,12 @@ from ..shadow._sampling import draw_halves, find_strata, find_units
 from ..shadow._seeding import isolated_randomness, refuse_trained_module
 from ..utils._advice import with_advice
 from ..utils._containers import take_rows
-from ..utils._validation import check_membership
+from ..utils._validation import check_membership, query
+
+_STORED = (
+    "The predictions stored with the records (field 'outputs') were attacked. The estimator, which "
+    "is not fitted, was only used to train shadow models."
+)
 
 
 def is_fitted(victim):
@@ -23,6 +28,14 @@ def is_fitted(victim):
     except TypeError:  # no estimator: what it is said to be, check_victim says
         return True
     return True
+
+
+def is_recipe(victim):
+    """Whether a victim is not fitted, to be trained here or to stand for stored outputs.
+
+    A frozen model is meant to be fitted; one that is not has been reset by ``clone``.
+    """
+    return not is_fitted(victim) and not isinstance(victim, FrozenEstimator)
 
 
 def draw_members(records, strata, rng):
@@ -80,7 +93,7 @@ def prepare_victim(victim, records, membership, seed):
     Returns
     -------
     victim : estimator
-        Fitted.
+        Fitted, or the given one where the records hold stored predictions.
     membership : ndarray of shape (n,), dtype bool
     notes : list of str
         What was done.
@@ -88,16 +101,23 @@ def prepare_victim(victim, records, membership, seed):
     Raises
     ------
     ValueError
-        When the victim is fitted and its members are not given.
+        When the victim is fitted, or its predictions are stored, and its members are not given.
     """
-    # A frozen model is one that somebody holds for fitted.
-    if is_fitted(victim) or isinstance(victim, FrozenEstimator):
+    if not is_recipe(victim):
         if membership is None:
             raise ValueError(
                 "membership is needed where the victim is fitted: it says which records the victim "
                 "was trained on. An unfitted estimator is trained here, on a random half."
             )
         return victim, check_membership(membership, len(records)), []
+    if "outputs" in records.fields:
+        if membership is None:
+            raise ValueError(
+                "The records hold stored predictions (field 'outputs') and the victim is not "
+                "fitted. Give the membership of the records in the training set of the model that "
+                "made the predictions, or records without this field to train a victim here."
+            )
+        return victim, check_membership(membership, len(records)), [_STORED]
     if membership is None:
         strata = find_strata(records.y, not is_regressor(victim))
         membership = draw_members(records, strata, np.random.default_rng(seed))
@@ -106,3 +126,40 @@ def prepare_victim(victim, records, membership, seed):
         membership = check_membership(membership, len(records))
         notes = ["The victim was trained for this audit, on the members."]
     return train_victim(victim, records, membership, seed), membership, notes
+
+
+def query_prepared(victim, records):
+    """The records with the outputs of a victim, and notes on outputs that were stored before.
+
+    Parameters
+    ----------
+    victim : estimator
+        As :func:`prepare_victim` returns it. One that is not fitted stands for the model that made
+        the stored predictions.
+    records : Records of n records
+
+    Returns
+    -------
+    queried : Records of n records
+        With the field ``outputs``.
+    notes : list of str
+    """
+    is_stored = is_recipe(victim)
+    queried = records if is_stored else records.with_outputs(victim)
+    outputs, stored = query(None, queried), records.fields.get("outputs")
+    if outputs.kind != "value":
+        outputs.label_index(records.y)  # a label that the victim does not know is found here
+    if is_stored or stored is None or _are_equal(stored, outputs):
+        return queried, []
+    return queried, [
+        "The victim was queried, and its predictions are not those stored with the records (field "
+        "'outputs'), which were not read."
+    ]
+
+
+def _are_equal(stored, outputs):
+    if getattr(stored, "kind", None) != outputs.kind or stored.shape != outputs.shape:
+        return False
+    if outputs.kind == "label":
+        return np.array_equal(stored.values, outputs.values)
+    return np.allclose(stored.values, outputs.values, rtol=1e-5, atol=1e-6)

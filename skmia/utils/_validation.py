@@ -3,6 +3,7 @@
 import numpy as np
 
 from .._records import Records
+from ..victims._order import check_order
 from ..victims._query import check_victim, query_victim
 
 
@@ -69,7 +70,9 @@ def query(victim, records):
         When there is neither a victim nor stored answers.
     """
     if victim is not None:
-        return query_victim(victim, records.X)
+        outputs = query_victim(victim, records.X)
+        check_order(victim, outputs, records.y)
+        return outputs
     if "outputs" not in records.fields:
         raise ValueError(
             "victim is None and the records carry no answers; pass a fitted victim or use "

@@ -18,7 +18,8 @@ class CallableVictim(ClassifierMixin, BaseEstimator):
         Takes a batch of at most ``batch_size`` rows of X and returns their class probabilities,
         an array of shape (n_rows, n_classes).
     classes : array-like of shape (n_classes,)
-        Label of each column, in order.
+        Label of each column, in order. When labeled records are queried, a warning is issued if
+        their labels fit another order better.
     batch_size : int, default=1000
         Most rows to send in one call.
 
@@ -96,6 +97,7 @@ class CallableVictim(ClassifierMixin, BaseEstimator):
         proba : ndarray of shape (n, n_classes)
         """
         validate_params_of(self)
+        X = X if hasattr(X, "shape") else np.asarray(X)
         parts = []
         for rows in gen_batches(X.shape[0], self.batch_size) if X.shape[0] else ():
             batch = X.iloc[rows] if hasattr(X, "iloc") else X[rows]

@@ -130,6 +130,7 @@ def query_victim(victim, X):
         Of n records.
     """
     check_victim(victim)
+    X = X if hasattr(X, "shape") else np.asarray(X)
     transform, model = _split_pipeline(victim)
     parts = []
     # Even asking can draw: a data loader of torch takes a seed for each pass.

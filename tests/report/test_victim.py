@@ -69,6 +69,49 @@ def test_frozen_victim_that_is_not_fitted_was_reset_by_accident(problem):
         audit(FrozenEstimator(DecisionTreeClassifier()), records, membership)
 
 
+def test_stored_predictions_are_those_that_are_attacked(problem):
+    victim, records, membership = problem
+    stored, settings = records.with_outputs(victim), {"shadows": 4, "random_state": 0}
+    expected = audit(victim, records, membership, **settings)
+    report = audit(clone(victim), stored, membership, controls=True, **settings)
+    for name, scores in expected.scores.items():
+        np.testing.assert_array_equal(report.scores[name], scores)
+    assert report.performance == expected.performance
+    assert "stored with the records (field 'outputs') were attacked" in report.notes[0]
+
+
+def test_attacks_that_need_more_than_stored_predictions_are_left_out(problem):
+    victim, records, membership = problem
+    attacks = {"threshold": ThresholdAttack(), "merlin": ThresholdAttack(signal="merlin")}
+    report = audit(clone(victim), records.with_outputs(victim), membership, attacks=attacks)
+    assert list(report.scores) == ["threshold"]
+    assert any(
+        note.startswith("merlin was left out") and "whose predictions alone are stored" in note
+        for note in report.notes
+    )
+
+
+def test_stored_predictions_of_an_unknown_training_set_are_refused(problem):
+    victim, records, _ = problem
+    with pytest.raises(ValueError, match="stored predictions .* Give the membership"):
+        audit(clone(victim), records.with_outputs(victim), shadows=4)
+
+
+def test_stored_predictions_that_are_a_bare_array_are_refused(problem):
+    victim, records, membership = problem
+    bare = records.with_fields(outputs=victim.predict_proba(records.X))
+    with pytest.raises(ValueError, match="'outputs' is a bare array; wrap it as Outputs"):
+        audit(clone(victim), bare, membership, shadows=4)
+
+
+def test_stored_predictions_of_another_model_are_noted(problem):
+    victim, records, membership = problem
+    other = DecisionTreeClassifier(max_depth=1).fit(records.X, records.y)
+    report = audit(victim, records.with_outputs(other), membership, **ATTACKS)
+    assert "are not those stored with the records" in report.notes[0]
+    assert audit(victim, records.with_outputs(victim), membership, **ATTACKS).notes == []
+
+
 def test_records_that_belong_together_cannot_be_split():
     records = Records(np.arange(6.0)[:, None], [0, 1] * 3, group_by=["a"] * 6)
     with pytest.raises(ValueError, match="All records belong together"):

@@ -41,6 +41,13 @@ def test_batches_are_rows_of_whatever_holds_them(kind):
     np.testing.assert_allclose(victim.predict_proba(kind(X))[:, 1], expit(X[:, 0]))
 
 
+def test_rows_may_be_a_list():
+    victim = CallableVictim(lambda rows: expit(np.column_stack([-rows[:, 0], rows[:, 0]])), [0, 1])
+    np.testing.assert_array_equal(victim.predict_proba(X.tolist()), victim.predict_proba(X))
+    assert victim.predict(X.tolist()).tolist() == victim.predict(X).tolist()
+    np.testing.assert_array_equal(query_victim(victim, X.tolist()).values, victim.predict_proba(X))
+
+
 def test_columns_belong_to_the_classes_in_the_order_given():
     victim = CallableVictim(Service(), classes=["yes", "no"])
     outputs = query_victim(victim, X)

@@ -1,0 +1,67 @@
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+
+from skmia import Outputs, Records
+from skmia.attacks import ThresholdAttack
+from skmia.victims import CallableVictim
+from skmia.victims._order import find_better_order
+
+RNG = np.random.default_rng(0)
+NAMES = np.array(["a", "b", "c"])
+CENTERS = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0]])
+LABEL = RNG.integers(3, size=300)
+X = CENTERS[LABEL] + RNG.normal(size=(300, 2))
+Y = NAMES[LABEL]
+MODEL = LogisticRegression().fit(X, Y)
+PROBA = MODEL.predict_proba(X)
+MESSAGE = r"columns of the answers stand for the classes \['a', 'b', 'c'\].*Check the order"
+
+
+def test_classes_of_a_service_in_the_wrong_order_are_noticed():
+    victim = CallableVictim(MODEL.predict_proba, classes=["b", "a", "c"])
+    with pytest.warns(UserWarning, match=MESSAGE):
+        Records(X, Y).with_outputs(victim)
+    with pytest.warns(UserWarning, match=MESSAGE):
+        ThresholdAttack(victim).fit(Records(X, Y))
+
+
+@pytest.mark.parametrize("kind", ["proba", "logits", "decision"])
+def test_classes_of_stored_answers_in_the_wrong_order_are_noticed(kind):
+    answers = Outputs(PROBA, ["c", "a", "b"], kind)
+    with pytest.warns(UserWarning, match=MESSAGE):
+        Records(X, Y, outputs=answers)
+    with pytest.warns(UserWarning, match=MESSAGE):
+        Records(X, Y).with_fields(outputs=answers)
+
+
+def test_classes_in_the_right_order_pass():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Records(X, Y, outputs=Outputs(PROBA, NAMES))
+        Records(X, Y).with_outputs(CallableVictim(MODEL.predict_proba, NAMES))
+        Records(X, outputs=Outputs(PROBA, ["c", "a", "b"]))  # without labels
+        Records(X[:4], Y[:4], outputs=Outputs(PROBA[:4], ["c", "a", "b"]))  # too few to say
+
+
+def test_models_that_learned_their_own_classes_are_believed():
+    turned = RandomForestClassifier(5, random_state=0).fit(X, NAMES[(LABEL + 1) % 3])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Records(X, Y).with_outputs(turned)
+
+
+@pytest.mark.parametrize("n_classes", [2, 10, 50])
+def test_answers_that_mean_nothing_are_in_no_better_order(n_classes):
+    classes = np.arange(n_classes)
+    for seed in range(200):  # at a level of 1e-4 one of them in fifty runs
+        rng = np.random.default_rng(seed)
+        answers = Outputs(rng.dirichlet(np.ones(n_classes), 200), classes)
+        assert find_better_order(answers, rng.integers(n_classes, size=200))[0] is None
+
+
+def test_labels_that_the_answers_do_not_know_are_left_to_others():
+    assert find_better_order(Outputs(PROBA, NAMES), np.full(300, "d"))[0] is None
