@@ -48,8 +48,8 @@ def auc_interval(y_true, y_score, *, groups=None, confidence_level=0.95):
     With few records on one side, or with few of them out of order, that variance is itself too
     uncertain: below 20 members or 20 non-members, or where
     ``min(n_members, n_nonmembers) * min(auc, 1 - auc) < 5``, each limit is the wider one of
-    DeLong's and of Newcombe's score interval (his method 5), which takes its variance from the
-    AUC that it tests.
+    DeLong's, with Student's t distribution, and of Newcombe's score interval (his method 5), which
+    takes its variance from the AUC that it tests.
 
     Where people have several records, these are not independent, and `groups` says whose each
     record is. DeLong's variance is then computed from the sums over each person's records, a
@@ -132,9 +132,10 @@ def auc_interval(y_true, y_score, *, groups=None, confidence_level=0.95):
         n_pairs = max(1.0, min(side.worth for side in sides))
         disagreeing = float(-np.expm1(np.log(tail) / n_pairs))
         return Interval(auc, auc * (1 - disagreeing), auc + (1 - auc) * disagreeing)
-    low, high = _logit_limits(auc, ranked, sides, tail)
     sizes = [_size(values, side, tail) for side, values in zip(sides, ranked)]
-    if min(sizes) < _FEW or min(sizes) * min(auc, 1 - auc) < _FEW_OUT_OF_ORDER:
+    few = min(sizes) < _FEW or min(sizes) * min(auc, 1 - auc) < _FEW_OUT_OF_ORDER
+    low, high = _logit_limits(auc, ranked, sides, tail, few)
+    if few:
         score_low, score_high = _score_limits(auc, *sizes, tail)
         low, high = min(low, score_low), max(high, score_high)
     return Interval(auc, low, high)
@@ -145,14 +146,17 @@ def _size(values, people, tail):
     return Sizes(people.effective_size(values, variance), people.freedom).trusted(tail)
 
 
-def _logit_limits(auc, ranked, sides, tail):
+def _logit_limits(auc, ranked, sides, tail, few):
     """Limits from DeLong's variance, by sums over people, on the logit scale."""
     variances, freedom = [], 0.0
     for side, values in zip(sides, ranked):
-        found = side.mean_variance(values)
-        # A single person shows no spread, and gets the largest that placements can have.
-        variances.append(auc * (1 - auc) if np.isnan(found) else found)
-        freedom += variances[-1] ** 2 / side.freedom
+        variance = side.mean_variance(values)
+        if np.isnan(variance):
+            # A single person shows no spread, and gets the largest that placements can have.
+            variance = auc * (1 - auc)
+        else:
+            freedom += variance**2 / (max(side.worth - 1, 1.0) if few else side.freedom)
+        variances.append(variance)
     variance = sum(variances) + 2 * shared_covariance(sides, ranked)
     if freedom:
         # Satterthwaite's degrees of freedom.

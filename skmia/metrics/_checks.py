@@ -102,6 +102,19 @@ def check_rate(value, name):
     return float(value)
 
 
+def check_rates(values, name):
+    """Return false positive rates that records can resolve: one or more, each in (0, 1]."""
+    array = np.asarray(values)
+    if array.ndim > 1 or array.size == 0:
+        raise ValueError(f"{name} must hold at least one rate; got {values!r}.")
+    rates = [check_rate(value, name) for value in np.atleast_1d(array).tolist()]
+    if 0 in rates:
+        raise ValueError(
+            f"{name} must be above 0: no number of non-members resolves a false positive rate of 0."
+        )
+    return list(dict.fromkeys(rates))
+
+
 def check_confidence_level(value):
     """Return a confidence level, a number strictly between 0 and 1."""
     if not isinstance(value, numbers.Real) or not 0 < value < 1:

@@ -348,7 +348,7 @@ def best_advantage_score(y_true, y_score):
 
 
 def precision_at_prior(tpr, fpr, prior):
-    """Share of true members among the accused when a fraction `prior` of all records are members.
+    """Share of members among the records that are flagged, if a fraction `prior` are members.
 
     Bayes' rule, ``prior * tpr / (prior * tpr + (1 - prior) * fpr)``: what an operating point
     means where members are rare, whatever the mix of the evaluation set.
@@ -361,18 +361,21 @@ def precision_at_prior(tpr, fpr, prior):
     Returns
     -------
     precision : float or ndarray
-        Fractions in [0, 1]; NaN where nobody is accused (the denominator is 0).
+        Fractions in [0, 1]; NaN where no record is flagged, as with ``tpr=0, fpr=0``: such a
+        share does not exist.
 
     Raises
     ------
     ValueError
-        If an argument lies outside [0, 1].
+        If an argument is not a number or lies outside [0, 1].
 
     Examples
     --------
     >>> from skmia.metrics import precision_at_prior
     >>> precision_at_prior(tpr=0.1, fpr=0.001, prior=[0.5, 0.1, 0.01]).round(2).tolist()
     [0.99, 0.92, 0.5]
+    >>> precision_at_prior(tpr=[0.2, 0], fpr=[0.01, 0], prior=0.5).round(2).tolist()
+    [0.95, nan]
     """
     rates = []
     for name, value in (("tpr", tpr), ("fpr", fpr), ("prior", prior)):

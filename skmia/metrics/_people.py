@@ -83,7 +83,11 @@ class People:
         found = self.mean_variance(values)
         if not found > 0:
             return self.worth
-        return float(np.clip(variance / found, self.worth, self.n_rows))
+        size = float(np.clip(variance / found, self.worth, self.n_rows))
+        # One person's part of the estimate is that all rows of a person agree: a few people who
+        # happen to be alike must not look like independent rows.
+        n_people = len(self.counts)
+        return n_people / ((n_people - 1) / size + 1 / self.worth)
 
     @property
     def freedom(self):

@@ -21,7 +21,8 @@ def resolvable_fpr(n_nonmembers):
     Returns
     -------
     fpr : float
-        A fraction in (0, 1]; infinity for fewer than 10 non-members, who resolve no rate.
+        A fraction in (0, 1]; infinity for fewer than 10 non-members, 0 included, because they
+        resolve no rate.
 
     Raises
     ------

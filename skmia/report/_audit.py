@@ -9,7 +9,7 @@ from sklearn.base import is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
-from ..metrics._checks import check_confidence_level, check_rate
+from ..metrics._checks import check_confidence_level, check_rates
 from ..utils._validation import check_records
 from ..victims._query import unwrap
 from ._describe import Clock, describe_data, find_versions, measure_performance
@@ -78,7 +78,8 @@ def audit(
         Fields of the records by whose values the numbers are broken down as well. Up to twenty
         classes of a classifier are without being asked for, under the name ``class``.
     fprs : sequence of float, default=(0.01, 0.001)
-        False positive rates, as fractions, at which the true positive rate is given.
+        False positive rates, as fractions in (0, 1], at which the true positive rate is given;
+        at least one.
     confidence_level : float, default=0.95
         Of every interval, each by itself.
     controls : bool, default=False
@@ -129,7 +130,7 @@ def audit(
     True
     """
     check_records(records)
-    fprs = [check_rate(rate, "fprs") for rate in np.atleast_1d(fprs).tolist()]
+    fprs = check_rates(fprs, "fprs")
     level = check_confidence_level(confidence_level)
     seeds, clock = _draw_seeds(random_state), Clock()
     with clock("victim"):

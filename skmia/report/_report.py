@@ -250,7 +250,7 @@ class AuditReport:
         if len(resolved):
             settings["max_fpr"] = resolved["max_fpr"].iloc[0]
         return MembershipRocDisplay.from_predictions(
-            self.membership, self.scores, ax=ax, **(settings | kwargs)
+            self.membership, self.scores, groups=self.people, ax=ax, **(settings | kwargs)
         )
 
     def save(self, directory, *, values=None):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logit
-from scipy.stats import beta, binom, norm
+from scipy.stats import beta, binom, norm, t
 from sklearn.metrics import roc_auc_score
 from statsmodels.stats.proportion import proportion_confint
 
@@ -130,7 +130,8 @@ def test_auc_is_that_of_scikit_learn():
 def test_auc_interval_known_by_hand():
     # Members outrank 4, 3, 3, 2 of 4 non-members; non-members are outranked by 1, 3, 4, 4 of 4.
     variance = (2 / 48 + 6 / 48) / 4
-    reach = norm.isf(0.025) * np.sqrt(variance) / (0.75 * 0.25)
+    freedom = variance**2 / ((1 / 96) ** 2 + (3 / 96) ** 2) * 3
+    reach = t.isf(0.025, freedom) * np.sqrt(variance) / (0.75 * 0.25)
     estimate, low, high = auc_interval([1, 1, 1, 1, 0, 0, 0, 0], [9, 7, 5, 3, 8, 4, 2, 1])
     assert estimate == 0.75
     # The wider of both methods: with four records that is DeLong's on the logit scale.

@@ -117,6 +117,9 @@ def test_records_of_people_have_intervals_by_people():
     by_rows = find_curves(result.scores, membership == 1, 0.95)[0]
     widths = [np.subtract(one["high"], one["low"]).sum() for one in (curve, by_rows)]
     assert widths[0] > widths[1]
+    pytest.importorskip("matplotlib").use("Agg")
+    drawn = result.plot().frame()
+    np.testing.assert_allclose(drawn["tpr_high"][1:-1], curve["high"][: len(drawn) - 2], atol=1e-6)
 
 
 def test_scores_are_those_of_the_attack_fitted_by_hand_on_the_same_pool(problem):
@@ -340,6 +343,8 @@ def test_no_shadow_models_are_trained_for_attacks_that_need_none(problem, monkey
         ({"attacks": None}, TypeError, "got NoneType"),
         ({"attacks": {"x": TREE}}, TypeError, "DecisionTreeClassifier under the name 'x'"),
         ({"fprs": (1.5,)}, ValueError, "fprs must be a fraction"),
+        ({"fprs": (0.1, 0)}, ValueError, "fprs must be above 0"),
+        ({"fprs": ()}, ValueError, "fprs must hold at least one rate"),
         ({"confidence_level": 95}, ValueError, "confidence_level"),
         ({"shadows": 3}, ValueError, "even"),
         ({"shadows": "many"}, TypeError, "ShadowPool"),
