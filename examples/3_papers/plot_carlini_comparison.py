@@ -123,7 +123,7 @@ if not FAST:
 # Two columns
 # -----------
 # The balanced accuracy is that of thresholds which were found on one half of the records and are
-# used on the other. The rates come with their 95% Clopper-Pearson interval.
+# used on the other. The rates come with their 95% intervals.
 
 
 def balanced_accuracy(scores):

@@ -61,8 +61,8 @@ def tpr_at_fpr(
     are, and it places the cut between the J-th and the next highest of them. The limits are
     quantiles of a mixture over J of the beta distributions that Clopper and Pearson's limits
     have for each of these two places. If the cut were known, the interval would be theirs.
-    It is conservative, in particular where few false positives are allowed, and valid without
-    any assumption on the scores, with ties as well.
+    It makes no assumption on the scores, which may have ties. In simulations at 95% it covers in
+    95% to 99% of cases, and most where few false positives are allowed.
 
     The interval of the FPR is Clopper and Pearson's for the realized threshold. Each interval is
     pointwise, for this one `max_fpr`.
