@@ -161,7 +161,7 @@ def load_model(path, *, trust_pickle):
     if not path.is_file():
         raise CommandError(f"--model: there is no file {path}")
     if path.suffix == ".skops":
-        return _load_skops(path)
+        return _check(path, _load_skops(path))
     if path.suffix not in _PICKLES:
         kinds = ", ".join(_PICKLES)
         raise CommandError(f"--model: {path.name} is neither .skops nor a pickle ({kinds})")
@@ -170,7 +170,22 @@ def load_model(path, *, trust_pickle):
             f"--model: {path.name} is a pickle, and loading it would run any code that is in it; "
             "save the model with skops, or give --trust-pickle if you trust where it comes from"
         )
-    return _read(path, joblib.load)
+    return _check(path, _read(path, joblib.load))
+
+
+def _check(path, model):
+    from ._foreign import DamagedModelError, check_foreign
+
+    try:
+        check_foreign(model)
+    except DamagedModelError as error:
+        raise CommandError(f"--model: {path.name} is refused: {error}") from error
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise CommandError(
+            f"--model: {path.name} is refused: parts of a fitted model are missing in it "
+            f"({type(error).__name__}: {error})"
+        ) from error
+    return model
 
 
 def _read(path, load):
