@@ -172,6 +172,11 @@ def _make_table(arguments):
     for option in ("drop", "group"):
         for name in getattr(arguments, option):
             check_column(frame, name, f"--{option}")
+    if arguments.target in arguments.drop:
+        raise CommandError(
+            f"--drop: column {arguments.target!r} is the target and never a feature; name "
+            "another column as --target, or leave it out of --drop"
+        )
     fields, groups = _find_fields(frame, arguments)
     membership = None if arguments.members is None else read_members(frame, arguments.members)
     leaving = {arguments.target, arguments.members, arguments.group_by, *arguments.drop}

@@ -5,6 +5,7 @@ from sklearn.neural_network import MLPClassifier
 
 from .._needs import BOTH, Needs
 from ..victims import open_white_box
+from ..victims._white_box._checks import check_layers
 from ._learned import LearnedAttack
 
 
@@ -93,7 +94,12 @@ class LayerOutputsAttack(LearnedAttack):
         white_box = open_white_box(self.victim)
         inputs = white_box.encode(records.X)
         n_layers = len(white_box.layer_names(inputs[:1]))
-        layers = [one for one in self.layers if isinstance(one, str) or -n_layers <= one < n_layers]
+        chosen = check_layers(self.layers)
+        layers = [one for one in chosen if isinstance(one, str) or -n_layers <= one < n_layers]
+        if not layers:
+            raise ValueError(
+                f"layers={chosen!r} names no layer of the victim, which has {n_layers}."
+            )
         return [np.column_stack(white_box.layer_outputs(inputs, layers))]
 
     def _make_classifier(self):

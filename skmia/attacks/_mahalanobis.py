@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..victims._white_box._checks import check_layers
 from ._layer_distance import LayerDistanceAttack
 
 
@@ -107,7 +108,7 @@ class MahalanobisAttack(LayerDistanceAttack):
         self.weights_ = self._model[1]
 
     def _read(self, white_box, inputs):
-        layers = white_box.layer_outputs(inputs, self.layers)
+        layers = white_box.layer_outputs(inputs, check_layers(self.layers))
         return [layer.astype(np.float64) for layer in layers]
 
     def _describe(self, values, labels, is_last):

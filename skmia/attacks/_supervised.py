@@ -39,11 +39,14 @@ class SupervisedAttack(BaseAttack):
         # Sorted by content, so that nothing depends on the order in which records come.
         order = np.argsort(records.fingerprint, kind="stable")
         records, membership = records[order], membership[order]
+        self._known, first = np.unique(records.fingerprint, return_index=True)
+        n_folds = self.cv if self.cross_fit else 0
+        if n_folds:
+            self._check_folds(membership[first])
         rng = check_random_state(self.random_state)
-        seeds = rng.randint(np.iinfo(np.int32).max, size=self.cv + 2)
+        seeds = rng.randint(np.iinfo(np.int32).max, size=n_folds + 2)
         evidence = self._collect(records)
         self._model = self._learn(evidence, membership, seeds[0])
-        self._known, first = np.unique(records.fingerprint, return_index=True)
         if self.cross_fit:
             folds = self._find_folds(records.fingerprint, membership, first, seeds[1])
             self._known_scores = np.empty(len(records))
@@ -55,16 +58,20 @@ class SupervisedAttack(BaseAttack):
             self._known_scores = self._judge(self._model, evidence)
         self._known_scores = self._known_scores[first]
 
+    def _check_folds(self, membership):
+        """Refuse more folds than there are different members or non-members."""
+        for kind, count in (("members", membership.sum()), ("non-members", (~membership).sum())):
+            if count < self.cv:
+                raise ValueError(
+                    f"Cross-fitting in cv={self.cv} folds needs as many {kind}; got {count}."
+                )
+
     def _find_folds(self, fingerprint, membership, first, seed):
         """Fold of each record, stratified by membership."""
         rng = np.random.RandomState(seed)
         folds = np.empty(len(first), dtype=int)
-        for kind, bit in (("members", True), ("non-members", False)):
+        for bit in (True, False):
             rows = np.flatnonzero(membership[first] == bit)
-            if len(rows) < self.cv:
-                raise ValueError(
-                    f"Cross-fitting in cv={self.cv} folds needs as many {kind}; got {len(rows)}."
-                )
             folds[rng.permutation(rows)] = np.arange(len(rows)) % self.cv
         return folds[np.searchsorted(self._known, fingerprint)]
 

@@ -13,7 +13,7 @@ from .._records import Records
 from ..shadow._backends import use_one_job
 from ..shadow._together import find_joint_backend, make_model_job, train_models
 from ..shadow._worker import warn_once
-from ..utils._sklearn import Interval, StrOptions, validate_params_of
+from ..utils._sklearn import N_JOBS, Interval, StrOptions, validate_params_of
 from ._base import CANARY_CONSTRAINT, EpsilonAuditBase, join, read_claim, score_canaries
 from ._bayesian import bayesian_epsilon_interval
 from ._canaries import Canaries
@@ -134,7 +134,7 @@ class EpsilonAudit(EpsilonAuditBase):
         "neighbors": [StrOptions({"add", "replace"})],
         "method": [StrOptions(set(_METHODS))],
         "threshold": [StrOptions({"split", "multisplit", "bonferroni"}), Real, "array-like"],
-        "n_jobs": [Integral, None],
+        "n_jobs": N_JOBS,
         "verbose": ["verbose"],
     }
 

@@ -17,13 +17,13 @@ from tqdm import tqdm
 
 from .._records import Records
 from ..shadow._backends import use_one_job
-from ..shadow._sampling import find_strata, find_units
+from ..shadow._sampling import MOST_MODELS, find_strata, find_units
 from ..shadow._seeding import isolated_randomness, refuse_trained_module, seed_estimator
 from ..shadow._together import find_joint_backend, make_model_job, train_models
 from ..shadow._worker import warn_once
 from ..utils._containers import take_rows
 from ..utils._hashing import hash_records
-from ..utils._sklearn import HasMethods, Interval, InvalidParameterError
+from ..utils._sklearn import N_JOBS, HasMethods, Interval, InvalidParameterError
 from ..victims._query import query_victim
 from ._output._base import renormalised
 from ._soft_meta import SoftTargetDefense
@@ -173,11 +173,11 @@ class CrossFitDefense(SoftTargetDefense):
 
     _parameter_constraints = {
         **SoftTargetDefense._parameter_constraints,
-        "n_estimators": [Interval(Integral, 2, None, closed="left")],
+        "n_estimators": [Interval(Integral, 2, MOST_MODELS, closed="both")],
         "n_left_out": [Interval(Integral, 1, None, closed="left")],
         "store_targets": ["boolean"],
         "memory": [str, HasMethods(["cache"]), None],
-        "n_jobs": [Integral, None],
+        "n_jobs": N_JOBS,
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._records import Records
-from ..utils._sklearn import HasMethods, Interval, StrOptions, validate_params_of
+from ..utils._sklearn import N_JOBS, HasMethods, Interval, StrOptions, validate_params_of
 from ._describe import describe_test
 from ._repeated_measures import ANOVA_ROWS, analyse, compare_pairs, describe_groups
 from ._table import check_table, drop_incomplete
@@ -174,7 +174,7 @@ class DisparityTest(BaseEstimator):
         "reference_size": _SIZE,
         "correction": [StrOptions(_CORRECTIONS)],
         "confidence_level": [Interval(Real, 0, 1, closed="neither")],
-        "n_jobs": [Integral, None],
+        "n_jobs": N_JOBS,
         "verbose": ["verbose"],
         "random_state": ["random_state"],
     }

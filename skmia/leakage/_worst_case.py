@@ -14,7 +14,7 @@ from ..metrics import membership_advantage_score
 from ..shadow._sampling import draw_halves
 from ..utils._containers import refuse_masked
 from ..utils._matrix import check_matrix, validate_matrix
-from ..utils._sklearn import HasMethods, Interval, StrOptions, validate_params_of
+from ..utils._sklearn import N_JOBS, HasMethods, Interval, StrOptions, validate_params_of
 from ._columns import take_column
 from ._confidence import summarise_null, threshold_interval, witness_bound
 from ._describe import describe_worst_case
@@ -157,7 +157,7 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
         "group_column": [Integral, str, None],
         "confidence_level": [Interval(Real, 0, 1, closed="neither")],
         "n_permutations": [Interval(Integral, 0, None, closed="left")],
-        "n_jobs": [Integral, None],
+        "n_jobs": N_JOBS,
         "random_state": ["random_state"],
     }
 

@@ -15,12 +15,13 @@ from tqdm import tqdm
 from .._records import Records
 from ..shadow._backends import use_one_job
 from ..shadow._frozen import name_shared_parts
+from ..shadow._notes import warn_of_weights
 from ..shadow._sampling import find_units
 from ..shadow._seeding import refuse_trained_module
 from ..shadow._together import find_joint_backend, make_pool_job
 from ..shadow._worker import warn_once
 from ..utils._groups import number_groups
-from ..utils._sklearn import HasMethods, Interval, validate_parameter_constraints
+from ..utils._sklearn import N_JOBS, HasMethods, Interval, validate_parameter_constraints
 from ..utils._validation import check_records
 from ..victims._query import unwrap
 from ._rounds import (
@@ -40,7 +41,7 @@ _CONSTRAINTS = {
     "train_size": _SIZE,
     "test_size": _SIZE,
     "reference_size": _SIZE,
-    "n_jobs": [Integral, None],
+    "n_jobs": N_JOBS,
     "verbose": ["verbose"],
     "random_state": ["random_state"],
     "return_estimator": ["boolean"],
@@ -206,6 +207,7 @@ def membership_game(
     sizes = _read_sizes(train_size, test_size, reference_size, len(records))
     rounds = draw_rounds(len(records), _find_units(records), sizes, _spawn(random_state, n_rounds))
     estimator, attack = _check_players(estimator, attack, effective_n_jobs(n_jobs) > 1)
+    warn_of_weights(estimator, records, "victims", stacklevel=3)
     kept = {"keep_models": return_estimator, "keep_guesses": return_guesses}
     game = Game(estimator, attack, records, group, len(names), **kept)
     game = _with_backends(game, rounds[:2])
@@ -272,6 +274,7 @@ def _check_players(estimator, attack, parallel):
             f"Fitted parts of the estimator ({', '.join(shared)}) are the same for the victims of "
             "all rounds, so that what they reveal about their own training records is not "
             "measured. Take them out of their FrozenEstimator to train them in each round.",
+            UserWarning,
             stacklevel=3,
         )
     if "victim" not in attack.get_params(deep=False):

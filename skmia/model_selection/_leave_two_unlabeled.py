@@ -14,14 +14,14 @@ from ..metrics._auc import mean_variance, placements
 from ..metrics._checks import check_bits, check_finite_vector, check_membership_scores
 from ..shadow._backends import use_one_job
 from ..shadow._seeding import isolated_randomness, seed_estimator
-from ..utils._sklearn import HasMethods, Interval, validate_parameter_constraints
+from ..utils._sklearn import N_JOBS, HasMethods, Interval, validate_parameter_constraints
 from ..utils._validation import check_membership, check_records
 
 _CONSTRAINTS = {
     "attack": [HasMethods(["fit", "score_samples"])],
     "n_rounds": [Interval(Integral, 1, None, closed="left"), None],
     "refit": ["boolean"],
-    "n_jobs": [Integral, None],
+    "n_jobs": N_JOBS,
     "verbose": ["verbose"],
     "random_state": ["random_state"],
 }

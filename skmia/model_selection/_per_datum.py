@@ -14,7 +14,7 @@ from tqdm import tqdm
 from ..metrics import advantage_interval, auc_interval, clopper_pearson, membership_roc_curve
 from ..metrics._checks import check_confidence_level
 from ..shadow._seeding import isolated_randomness, seed_estimator
-from ..utils._sklearn import HasMethods, Interval, validate_parameter_constraints
+from ..utils._sklearn import N_JOBS, HasMethods, Interval, validate_parameter_constraints
 
 _CONSTRAINTS = {
     "mechanism": [HasMethods(["fit", "sample"])],
@@ -23,7 +23,7 @@ _CONSTRAINTS = {
     "reference_size": [Interval(Integral, 0, None, closed="left")],
     "refit": ["boolean"],
     "n_rounds": [Interval(Integral, 1, None, closed="left")],
-    "n_jobs": [Integral, None],
+    "n_jobs": N_JOBS,
     "verbose": ["verbose"],
     "random_state": ["random_state"],
 }

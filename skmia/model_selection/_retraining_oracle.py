@@ -12,7 +12,7 @@ from tqdm import tqdm
 from ..shadow._backends import use_one_job
 from ..utils._containers import take_rows
 from ..utils._randomness import preserved_randomness
-from ..utils._sklearn import HasMethods, Interval, validate_parameter_constraints
+from ..utils._sklearn import N_JOBS, HasMethods, Interval, validate_parameter_constraints
 from ..utils._validation import check_membership, check_records
 from ..victims._query import check_victim, unwrap
 from ._leave_two_unlabeled import draw_pairs, pair_privacy
@@ -21,7 +21,7 @@ _CONSTRAINTS = {
     "estimator": [HasMethods(["fit"]), None],
     "parameters": [callable, None],
     "n_rounds": [Interval(Integral, 1, None, closed="left")],
-    "n_jobs": [Integral, None],
+    "n_jobs": N_JOBS,
     "verbose": ["verbose"],
     "random_state": ["random_state"],
 }

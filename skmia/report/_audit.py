@@ -169,6 +169,11 @@ def audit(
 def _draw_seeds(random_state):
     """One integer for each thing that is random, to be written down with the result."""
     names = ("shadows", "attacks", "baseline", "victim", "checks")
+    if isinstance(random_state, Integral) and not 0 <= random_state < 2**32:
+        raise ValueError(
+            f"random_state must be an int from 0 to 2**32 - 1, a RandomState or None; got "
+            f"{random_state}."
+        )
     drawn = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=len(names))
     given = int(random_state) if isinstance(random_state, Integral) else None
     return {"random_state": given, **dict(zip(names, drawn.tolist()))}

@@ -2,13 +2,13 @@
 
 import logging
 import warnings
-from collections import Counter
 
 from ..exceptions import JointTrainingWarning
 from ._backends import JoblibBackend
 from ._batched import BatchedTorchBackend
 from ._dask import DaskBackend
 from ._linear import LinearBackend
+from ._notes import count_failures
 from ._perceptron import PerceptronBackend
 from ._ray import RayBackend
 
@@ -90,22 +90,9 @@ def describe_training(name, reason, caught, n_models):
     -------
     name, reason : str
     """
-    why, n_alone = _count_failures(caught)
+    why, n_alone = count_failures(caught)
     if not n_alone:
         return name, reason
     if n_alone == n_models:
         return JoblibBackend.name, why
     return name, f"{reason}; {n_alone} of {n_models} models were trained one by one: {why}"
-
-
-def describe_failures(caught, n_models):
-    """One sentence about models that could not be trained together, in a list; else none."""
-    why, n_alone = _count_failures(caught)
-    if not n_alone:
-        return []
-    return [f"{n_alone} of {n_models} shadow models were trained one by one: {why}."]
-
-
-def _count_failures(caught):
-    failures = Counter(text for category, text in caught if category is JointTrainingWarning)
-    return "; ".join(failures), sum(failures.values())

@@ -9,18 +9,20 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from tqdm import tqdm
 
-from ..utils._sklearn import HasMethods, Interval, StrOptions, validate_params_of
+from ..utils._sklearn import N_JOBS, HasMethods, Interval, StrOptions, validate_params_of
 from ..utils._validation import check_records
 from ..victims._query import unwrap
 from ._backends import PoolJob
 from ._checkpoint import FolderCheckpoint, MemoryCheckpoint, describe_job, run_or_resume
-from ._choose import choose_backend, describe_failures, describe_training
+from ._choose import choose_backend, describe_training
 from ._design import drawn_design, find_design
 from ._evidence import ScaledLogit
 from ._first_answers import check_first_answers
 from ._frozen import make_recipe
 from ._lookup import PoolLookup, augmented
-from ._sampling import draw_pairs, find_strata, join_copies
+from ._notes import note_failures, warn_of_weights
+from ._sampling import MOST_MODELS, check_room, draw_pairs, find_strata, join_copies
+from ._scores import check_scores
 from ._seeding import refuse_trained_module
 from ._worker import PoolData, PoolSettings, check_temperatures, warn_once
 
@@ -148,7 +150,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
 
     _parameter_constraints = {
         "estimator": [HasMethods(["fit", "predict"])],
-        "n_estimators": [Interval(Integral, 2, None, closed="left")],
+        "n_estimators": [Interval(Integral, 2, MOST_MODELS, closed="both")],
         "max_samples": [
             Interval(Real, 0, 0.5, closed="right"),
             Interval(Integral, 1, None, closed="left"),
@@ -162,7 +164,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         "refit_frozen": ["boolean"],
         "checkpoint": [str, Path, None],
         "warm_start": ["boolean"],
-        "n_jobs": [Integral, None],
+        "n_jobs": N_JOBS,
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
@@ -255,24 +257,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
             resolution is negative.
         """
         check_records(records)
-        if resolution != "auto" and not (isinstance(resolution, Real) and resolution >= 0):
-            raise ValueError(
-                f'resolution must be "auto" or a number of at least 0; got {resolution!r}.'
-            )
-        scores, membership = np.asarray(scores), np.asarray(membership)
-        if scores.ndim != 2 or scores.shape[1] != len(records) or membership.shape != scores.shape:
-            raise ValueError(
-                f"scores and membership need the shape (n_estimators, {len(records)}); "
-                f"got {scores.shape} and {membership.shape}."
-            )
-        if np.isnan(scores).any():
-            raise ValueError(
-                f"scores holds {np.isnan(scores).sum()} NaN; every model must score every record."
-            )
-        if not np.isin(membership, (0, 1)).all():
-            raise ValueError(
-                "membership must be 1 where a model was trained on the record, else 0."
-            )
+        scores, membership = check_scores(scores, membership, len(records), resolution)
         pool = cls(n_estimators=len(scores), temperatures=(1.0,), resolution=resolution)
         pool.membership_ = join_copies(membership.astype(bool), records.fingerprint)
         pool.signal_ = ScaledLogit.name
@@ -288,6 +273,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         """Check what is given; the checkpoint and the numbers that all seeds come from."""
         self._check_parameters()
         check_records(records)
+        check_room(self.n_estimators, len(records), len(self.temperatures))
         refuse_trained_module(unwrap(self.estimator))
         checkpoint = self._find_checkpoint()
         return checkpoint, self._draw_entropy(checkpoint)
@@ -297,6 +283,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         seeds = np.random.SeedSequence(entropy).spawn(1 + self.n_estimators)
         self.membership_ = self._draw_membership(records, seeds[0])
         estimator, self.notes_ = make_recipe(unwrap(self.estimator), self.refit_frozen)
+        self.notes_ += warn_of_weights(estimator, records)
         return PoolJob(
             estimator=estimator,
             data=PoolData([one.X for one in augmented(records, self.augment)], records.y),
@@ -370,7 +357,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
             caught.extend(result.warnings)
         warn_once(caught, self.n_estimators)
         self.backend_, self.backend_reason_ = describe_training(*chosen, caught, self.n_estimators)
-        self.notes_ = self.notes_ + describe_failures(caught, self.n_estimators)
+        self.notes_ += note_failures(caught, self.n_estimators)
         self.signal_, self.output_kind_ = result.evidence, result.kind
         self.classes_ = result.classes
         self.estimators_ = models if self.store == "models" else None

@@ -1,5 +1,7 @@
 """Which records each shadow model is trained on."""
 
+import os
+
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
@@ -7,6 +9,33 @@ from scipy.sparse.csgraph import connected_components
 from ..utils._groups import number_groups
 
 _N_BINS = 10
+
+# Published attacks use some hundreds of shadow models; the seeds of a billion take hours to draw.
+MOST_MODELS = 100_000
+
+
+def _count_bytes_of_memory():
+    """Memory of this machine, or infinity where the system does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return np.inf
+
+
+def check_room(n_models, n_records, n_temperatures):
+    """Refuse a pool whose signals cannot fit the memory, before anything is drawn or trained.
+
+    Raises
+    ------
+    ValueError
+        Says how much it would take.
+    """
+    needed = n_models * n_records * (4 * n_temperatures + 1)
+    if needed > _count_bytes_of_memory():
+        raise ValueError(
+            f"The signals of n_estimators={n_models:,} shadow models on {n_records:,} records take "
+            f"{needed / 1e9:,.0f} GB, more than the memory of this machine; train fewer models."
+        )
 
 
 def find_units(fingerprint, group_by=None):

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..utils._sklearn import Interval, StrOptions, validate_params_of
+from ..utils._sklearn import N_JOBS, Interval, StrOptions, validate_params_of
 from ._neighbors import as_points, find_nearest
 from ._terms import VERSIONS, Terms, count_farther, find_standard_error
 
@@ -225,7 +225,7 @@ class NearestNeighborAdversarialAccuracy(BaseEstimator):
         "metric": [str, callable],
         "n_draws": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
+        "n_jobs": N_JOBS,
     }
 
     def __init__(

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..utils._sklearn import Interval, StrOptions, validate_params_of
+from ..utils._sklearn import N_JOBS, Interval, StrOptions, validate_params_of
 from ._adversarial_accuracy import check_sizes, draw_rows, summarise
 from ._deal import Deal
 from ._neighbors import as_points
@@ -106,7 +106,7 @@ class PrivacyLoss(BaseEstimator):
         "n_permutations": [Interval(Integral, 0, None, closed="left")],
         "confidence_level": [Interval(Real, 0, 1, closed="neither")],
         "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
+        "n_jobs": N_JOBS,
     }
 
     def __init__(

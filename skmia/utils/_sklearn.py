@@ -1,6 +1,6 @@
 """The one place that imports private parts of scikit-learn."""
 
-from numbers import Number
+from numbers import Integral, Number
 
 import numpy as np
 from sklearn.utils import _param_validation
@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import (
 )
 
 __all__ = [
+    "N_JOBS",
     "HasMethods",
     "Interval",
     "InvalidParameterError",
@@ -20,6 +21,13 @@ __all__ = [
     "StrOptions",
     "validate_parameter_constraints",
     "validate_params_of",
+]
+
+# What joblib takes: 0 has no meaning there.
+N_JOBS = [
+    Interval(Integral, 1, None, closed="left"),
+    Interval(Integral, None, -1, closed="right"),
+    None,
 ]
 
 

@@ -1,6 +1,7 @@
 """Checks of what users pass, shared by all estimators."""
 
 import numpy as np
+import pandas as pd
 
 from .._records import Records
 from ..victims._order import check_order
@@ -43,8 +44,15 @@ def check_membership(membership, n_records):
             f"membership needs one value for each of {n_records} records; "
             f"got shape {membership.shape}."
         )
-    values = np.unique(membership)
-    if values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
+    missing = pd.isna(membership)
+    if missing.any():
+        raise ValueError(
+            f"membership has no value for {missing.sum()} of {n_records} records, first at "
+            f"position {missing.argmax()}."
+        )
+    membership = pd.Series(membership).infer_objects().to_numpy()  # numbers of a nullable column
+    values = pd.unique(membership)  # which need not be comparable
+    if membership.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
         raise ValueError(
             "membership must be 1 for members and 0 for non-members; got the values "
             f"{', '.join(map(str, values[:5]))}{', ...' if len(values) > 5 else ''}."

@@ -139,6 +139,14 @@ def test_chosen_layers_are_read(audit, attack):
     assert len(chosen.weights_) == (1 if attack is MahalanobisAttack else 2)
 
 
+def test_no_layers_are_refused_where_nothing_else_is_read(audit):
+    victim, records, membership = audit
+    with pytest.raises(ValueError, match=r"layers must name one or more layers; got \[\]"):
+        MahalanobisAttack(victim, layers=[]).fit(records, membership)
+    alone = FisherRaoAttack(victim, layers=[], cv=2).fit(records, membership)
+    assert len(alone.weights_) == 1  # the outputs
+
+
 @pytest.mark.parametrize("attack", [MahalanobisAttack, FisherRaoAttack])
 def test_a_regressor_is_refused(attack):
     X, y = RNG.normal(size=(40, 3)), RNG.normal(size=40)

@@ -73,6 +73,18 @@ def test_layers_are_read_by_position_and_by_name(victim):
 
 
 @pytest.mark.parametrize(
+    "layers, message",
+    [
+        ((), r"must name one or more layers; got \(\)"),
+        ([-7], "names no layer of the victim, which"),
+    ],
+)
+def test_layers_that_are_not_there_are_refused(victim, layers, message):
+    with pytest.raises(ValueError, match=message):
+        LayerOutputsAttack(victim, layers=layers)._collect(RECORDS)
+
+
+@pytest.mark.parametrize(
     "attack",
     [GradientAttack(), GradientAttack(wrt="inputs"), EnsembleAttack(max_iter=30)],
     ids=["gradient w", "gradient x", "ensemble"],

@@ -93,6 +93,13 @@ def test_too_few_records_for_the_folds():
         fit(NOISE[:40], (np.arange(40) < 3).astype(int))
 
 
+def test_no_memory_is_asked_for_more_folds_than_records():
+    with pytest.raises(ValueError, match="cv=1000000000000 folds needs as many members; got"):
+        TreeAttack(PROBLEM.victim, cv=10**12).fit(PROBLEM.records, PROBLEM.membership)
+    attack = TreeAttack(PROBLEM.victim, cv=10**12, cross_fit=False)
+    attack.fit(PROBLEM.records, PROBLEM.membership)  # which needs no folds
+
+
 def test_the_membership_is_needed():
     with pytest.raises(ValueError, match="TreeAttack learns from known members and non-members"):
         TreeAttack(PROBLEM.victim).fit(PROBLEM.records)

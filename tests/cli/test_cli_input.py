@@ -28,6 +28,7 @@ QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
         (["--group", "noise"], "240 values; at most 100 groups"),
         (["--group-by", "who"], "--group-by: there is no column 'who'"),
         (["--drop", "nope"], "--drop: there is no column 'nope'"),
+        (["--drop", "income"], "--drop: column 'income' is the target"),
         (["--members", "traind"], "did you mean 'trained'? (nor is there a file of that name)"),
         (["--members", "city"], "must hold 0/1 or true/false; got"),
         (["--shadows", "-2"], "--shadows: must be even and at least 4; got -2"),

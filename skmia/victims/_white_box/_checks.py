@@ -52,6 +52,13 @@ def check_parameters(names, shapes):
     return list(names)
 
 
+def check_layers(layers):
+    """Refuse an empty choice of layers."""
+    if layers is not None and not len(layers):
+        raise ValueError(f"layers must name one or more layers; got {layers!r}.")
+    return layers
+
+
 def find_layers(layers, names):
     """Names of layers that are given by their names or positions; all with None."""
     if layers is None:

@@ -1,0 +1,81 @@
+"""What a reader of a pool's results should know about the training of its models."""
+
+import warnings
+from collections import Counter
+
+from ..exceptions import JointTrainingWarning
+
+_WEIGHTS = "sample_weight"
+
+
+def count_failures(caught):
+    """Why models could not be trained together, and their number.
+
+    Parameters
+    ----------
+    caught : list of (category, str)
+        Warnings of all trainings.
+
+    Returns
+    -------
+    why : str
+    n_alone : int
+    """
+    failures = Counter(text for category, text in caught if category is JointTrainingWarning)
+    return "; ".join(failures), sum(failures.values())
+
+
+def note_failures(caught, n_models):
+    """A note about models that could not be trained together, in a list; else an empty list."""
+    why, n_alone = count_failures(caught)
+    if not n_alone:
+        return []
+    return [f"{n_alone} of {n_models} shadow models were trained one by one: {why}."]
+
+
+def warn_of_weights(estimator, records, what="shadow models", stacklevel=4):
+    """Warn that models are trained without the weights that records or estimator speak of.
+
+    Parameters
+    ----------
+    estimator : estimator
+        What is trained.
+    records : Records of n records
+        The records.
+    what : str, default="shadow models"
+        Which models are trained.
+    stacklevel : int, default=4
+        Of the warning.
+
+    Returns
+    -------
+    notes : list of str
+        The same, for a report.
+    """
+    if _WEIGHTS in records.fields:
+        found = f"the field {_WEIGHTS!r} of the records is not used"
+    elif _requests_weights(estimator):
+        found = f"the estimator requests {_WEIGHTS} for fit, which is not passed"
+    else:
+        return []
+    note = (
+        f"The {what} are trained without weights: {found}. If the victim was trained with weights, "
+        "use an estimator whose own fit finds them, for example in a column of X."
+    )
+    warnings.warn(note, UserWarning, stacklevel=stacklevel)
+    return [note]
+
+
+def _requests_weights(estimator):
+    parts = [estimator, *estimator.get_params(deep=True).values()]
+    return any(_requests(part) for part in parts if hasattr(part, "get_metadata_routing"))
+
+
+def _requests(part):
+    if isinstance(part, type):
+        return False
+    try:
+        requests = part.get_metadata_routing().fit.requests
+    except Exception:  # a composition, whose parts are asked themselves
+        return False
+    return requests.get(_WEIGHTS) not in (None, False)

@@ -1,0 +1,47 @@
+"""Scores of shadow models that were computed elsewhere."""
+
+from numbers import Real
+
+import numpy as np
+
+
+def check_scores(scores, membership, n_records, resolution):
+    """Check what ``ShadowPool.from_scores`` is given.
+
+    Parameters
+    ----------
+    scores, membership : array-like of shape (n_estimators, n_records)
+        Scaled logits and training sets.
+    n_records : int
+        Number of records.
+    resolution : object
+        As the user gave it.
+
+    Returns
+    -------
+    scores, membership : ndarray of shape (n_estimators, n_records)
+
+    Raises
+    ------
+    ValueError
+        Says what is wrong.
+    """
+    if resolution != "auto" and not (isinstance(resolution, Real) and resolution >= 0):
+        raise ValueError(
+            f'resolution must be "auto" or a number of at least 0; got {resolution!r}.'
+        )
+    scores, membership = np.asarray(scores), np.asarray(membership)
+    if scores.ndim != 2 or scores.shape[1] != n_records or membership.shape != scores.shape:
+        raise ValueError(
+            f"scores and membership need the shape (n_estimators, {n_records}); "
+            f"got {scores.shape} and {membership.shape}."
+        )
+    if scores.dtype.kind not in "biuf":
+        raise ValueError(f"scores must hold numbers; got an array of {scores.dtype}.")
+    if np.isnan(scores).any():
+        raise ValueError(
+            f"scores holds {np.isnan(scores).sum()} NaN; every model must score every record."
+        )
+    if not np.isin(membership, (0, 1)).all():
+        raise ValueError("membership must be 1 where a model was trained on the record, else 0.")
+    return scores, membership
