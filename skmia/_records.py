@@ -18,7 +18,7 @@ from .utils._containers import (
     take_rows,
     unpack,
 )
-from .utils._hashing import hash_records
+from .utils._hashing import check_fingerprints, digest_records
 
 _RESERVED = frozenset({"X", "y", "fields"})
 
@@ -175,7 +175,10 @@ class Records:
     fields : mapping of str to array
         The further facts; ``records["group"]`` is short for ``records.fields["group"]``.
     fingerprint : ndarray of shape (n,), dtype uint64
-        Hash of the content of each (x, y); equal records have equal fingerprints.
+        Hash of the content of each (x, y), types of numbers included; equal records have equal
+        fingerprints.
+    digests : ndarray of shape (2, n), dtype uint64
+        The whole hash of 128 bits, whose first half is the fingerprint.
 
     Raises
     ------
@@ -200,7 +203,7 @@ class Records:
     """
 
     # _rows holds a container and which of its rows are meant (None: all).
-    __slots__ = ("_fields", "_fingerprint", "_rows", "y")
+    __slots__ = ("_digests", "_fields", "_rows", "y")
 
     # Without it Python would iterate through __getitem__, and numpy would build an array of
     # records.
@@ -214,16 +217,16 @@ class Records:
         _check_order(checked, y)
         self._assign((X, None), y, checked, None)
 
-    def _assign(self, rows, y, fields, fingerprint):
+    def _assign(self, rows, y, fields, digests):
         for name, value in zip(
-            ("_rows", "y", "_fields", "_fingerprint"), (rows, y, fields, fingerprint), strict=True
+            ("_rows", "y", "_fields", "_digests"), (rows, y, fields, digests), strict=True
         ):
             object.__setattr__(self, name, value)
 
     @classmethod
-    def _from_checked(cls, rows, y, fields, fingerprint=None):
+    def _from_checked(cls, rows, y, fields, digests=None):
         records = cls.__new__(cls)
-        records._assign(rows, y, fields, fingerprint)
+        records._assign(rows, y, fields, digests)
         return records
 
     @classmethod
@@ -329,10 +332,16 @@ class Records:
         return container
 
     @property
+    def digests(self):
+        if self._digests is None:
+            digests = digest_records(self.X, self.y)
+            check_fingerprints(digests)
+            object.__setattr__(self, "_digests", read_only(digests))
+        return self._digests
+
+    @property
     def fingerprint(self):
-        if self._fingerprint is None:
-            object.__setattr__(self, "_fingerprint", read_only(hash_records(self.X, self.y)))
-        return self._fingerprint
+        return self.digests[0]
 
     @property
     def shape(self):
@@ -355,7 +364,7 @@ class Records:
         return self._with_checked(checked)
 
     def _with_checked(self, fields):
-        return self._from_checked(self._rows, self.y, {**self._fields, **fields}, self._fingerprint)
+        return self._from_checked(self._rows, self.y, {**self._fields, **fields}, self._digests)
 
     def with_outputs(self, victim):
         """Ask the victim once and keep its answers as the field ``outputs``.
@@ -402,8 +411,8 @@ class Records:
             return self._fields[key]
         key = _as_key(key, len(self))
         fields = {name: read_only(take_rows(values, key)) for name, values in self._fields.items()}
-        y, fingerprint = read_only(take_rows(self.y, key)), read_only(self.fingerprint[key])
-        return self._from_checked(self._select(key), y, fields, fingerprint)
+        y, digests = read_only(take_rows(self.y, key)), read_only(self.digests[:, key])
+        return self._from_checked(self._select(key), y, fields, digests)
 
     def _select(self, key):
         container, known = self._rows
@@ -430,15 +439,15 @@ class Records:
         return self
 
     def __reduce__(self):
-        # The fingerprint travels along, so that equal records always pickle to equal bytes.
+        # The digests travel along, so that equal records always pickle to equal bytes.
         fields = {name: pack(values) for name, values in self._fields.items()}
-        return self._from_checked_args, (pack(self.X), self.y, fields, self.fingerprint)
+        return self._from_checked_args, (pack(self.X), self.y, fields, self.digests)
 
     @classmethod
-    def _from_checked_args(cls, X, y, fields, fingerprint):
+    def _from_checked_args(cls, X, y, fields, digests):
         fields = {name: read_only(unpack(values)) for name, values in fields.items()}
         rows = read_only(unpack(X)), None
-        return cls._from_checked(rows, read_only(y), fields, read_only(fingerprint))
+        return cls._from_checked(rows, read_only(y), fields, read_only(digests))
 
     def __repr__(self):
         y = "" if self.y is None else f", y={self.y.dtype}"

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
+from ..utils._hashing import describe_types
 from ..utils._validation import check_finite, check_records, query
 from ._evidence import evidence_named
 from ._worker import ask_model
@@ -67,9 +68,12 @@ class PoolLookup:
                 row[:] = evidence.smooth(row, self.resolution_[t])
                 n_bad += np.count_nonzero(~np.isfinite(row))
             self._check_smoothed(n_bad)
+        # Within the pool 64 bits tell records apart (Records sees to it); against others, 128.
         self._fingerprint, self._column, self._place = np.unique(
             records.fingerprint, return_index=True, return_inverse=True
         )
+        self._second_word = records.digests[1][self._column]
+        self._types = describe_types(records.X, records.y)
         self._n_inside = self.membership_.sum(axis=0)
         self.scale_ = self._find_scale()
 
@@ -166,12 +170,13 @@ class PoolLookup:
         column : ndarray of shape (n,)
             -1 for a record that the pool does not hold.
         """
-        prints = records.fingerprint
+        prints, second = records.digests
         # Most often they are the records of the pool in its own order: no need to search.
-        if np.array_equal(self._fingerprint[self._place], prints):
-            return self._column[self._place]
-        position = np.searchsorted(self._fingerprint[:-1], prints)
-        return np.where(self._fingerprint[position] == prints, self._column[position], -1)
+        position = self._place
+        if not np.array_equal(self._fingerprint[position], prints):
+            position = np.searchsorted(self._fingerprint[:-1], prints)
+        known = (self._fingerprint[position] == prints) & (self._second_word[position] == second)
+        return np.where(known, self._column[position], -1)
 
     def _known_columns(self, records):
         columns = self.locate(records)
@@ -179,10 +184,18 @@ class PoolLookup:
         if len(unknown):
             raise ValueError(
                 f"{len(unknown)} of {len(records)} records are not in the shadow pool, first at "
-                f"position {unknown[0]}; fit it on all of them once and freeze it with "
-                'FrozenEstimator, or fit it with store="models".'
+                f"position {unknown[0]}; {self._how_to_know(records)}"
             )
         return columns
+
+    def _how_to_know(self, records):
+        types = describe_types(records.X, records.y)
+        if types != self._types:
+            return f"they hold {types}, those of the pool {self._types}, and types count."
+        return (
+            "fit it on all of them once and freeze it with FrozenEstimator, or fit it with "
+            'store="models".'
+        )
 
     def _usable_columns(self, records):
         return self._known_columns(records) if self.estimators_ is None else self.locate(records)

@@ -115,3 +115,24 @@ def test_a_pool_of_the_first_models_counts_those(known):
         columns = pool.locate(records)[rows]
         np.testing.assert_array_equal(inside, pool.membership_[:4][:, columns])
         np.testing.assert_array_equal(inside.sum(axis=0), n_inside)
+
+
+def test_records_of_another_type_are_other_records(known):
+    records, pool = known
+    for X in (records.X.astype(np.int32), records.X.astype(float)):
+        other = Records(X, records.y)
+        np.testing.assert_array_equal(pool.locate(other), -1)
+        types = rf"they hold {X.dtype} x 1, labels int64, those of the pool int64 x 1, labels"
+        with pytest.raises(ValueError, match=types):
+            pool.transform(other)
+
+
+def test_a_record_of_which_only_half_the_hash_agrees_is_unknown(known):
+    records, pool = known
+    digests = records.digests.copy()
+    digests[1, 3] ^= 1
+    forged = Records._from_checked((records.X, None), records.y, {}, digests)
+    for order in (slice(None), slice(None, None, -1)):
+        columns = pool.locate(forged[order])
+        assert (columns == -1).sum() == 1
+        assert columns[np.arange(30)[order] == 3] == -1
