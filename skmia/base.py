@@ -6,7 +6,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ._needs import ANY, BOTH, NOBODY, Needs, Offer, connect, needs_of
+from ._needs import ANY, BOTH, NOBODY, Needs, Offer
+from ._parts import connect, needs_of
 from .metrics import membership_advantage_score, membership_roc_curve
 from .utils._sklearn import validate_params_of
 from .utils._validation import check_finite, check_membership, check_records

@@ -6,7 +6,8 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.base import clone
 
-from .._needs import BOTH, NOBODY, is_open, needs_of, parts_of
+from .._needs import BOTH, NOBODY
+from .._parts import needs_of, parts_of
 from ..base import find_judged
 from ..shadow._sampling import find_units
 
@@ -38,17 +39,32 @@ def judge(attack, records):
     -------
     judged : Judged
     """
-    guesses = np.asarray(attack.predict(records)) == 1
-    if hasattr(attack, "score_samples"):
-        scores = attack.score_samples(records)
-    elif hasattr(attack, "decision_function"):
-        scores = attack.decision_function(records)
-    elif hasattr(attack, "predict_proba"):
-        scores = np.asarray(attack.predict_proba(records))[:, 1]
+    scores = score(attack, records)
+    if hasattr(attack, "offset_"):  # scores say it all, and the victim is queried once
+        guesses = scores >= attack.offset_
     else:
-        scores = guesses
-    scores = np.asarray(scores, dtype=np.float64)
+        guesses = np.asarray(attack.predict(records)) == 1
     return Judged(scores, guesses, find_judged(attack, records))
+
+
+def score(attack, records):
+    """Scores of a fitted attack, or of any classifier of records.
+
+    Parameters
+    ----------
+    attack : fitted estimator
+    records : Records of n records
+
+    Returns
+    -------
+    scores : ndarray of shape (n,)
+        Higher means more likely a member.
+    """
+    for name in ("score_samples", "decision_function", "predict_proba", "predict"):
+        if hasattr(attack, name):
+            scores = np.asarray(getattr(attack, name)(records), dtype=np.float64)
+            return scores[:, 1] if scores.ndim == 2 else scores
+    raise TypeError(f"{type(attack).__name__} has no method that scores records.")
 
 
 def fit_known(attack, records, membership):
@@ -67,10 +83,23 @@ def fit_known(attack, records, membership):
         The same.
     """
     known = needs_of(attack).known
-    for part in parts_of(attack):
-        if is_open(part, "population") and "population" in part.needs().lacks:
-            part.set_params(population=records[~membership])
+    give_population(attack, records[~membership])
     return attack.fit(records, membership.astype(int) if known == BOTH else None)
+
+
+def give_population(attack, population):
+    """Give non-members to the parts of an attack that lack a population.
+
+    Parameters
+    ----------
+    attack : estimator
+        Its parameters are set in place.
+    population : Records
+        Known non-members.
+    """
+    for part in parts_of(attack):
+        if "population" in part.needs().lacks:
+            part.set_params(population=population)
 
 
 def cross_fit(attack, records, membership, seed):

@@ -12,6 +12,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
 from sklearn.utils import check_random_state
 
+from .._parts import offer_of, settings_of_pool
 from .._records import Records
 from ..attacks import LiRA
 from ..attacks._moments import find_both_moments
@@ -177,6 +178,8 @@ def evaluate_defense(
     {'labels only': 'tree'}
     """
     _check(candidates, records, n_estimators, n_targets)
+    attack = LiRA() if attack is None else attack
+    settings = _find_settings(candidates, attack)
     measured = _as_mask(canaries, records)
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     # The training sets are those of any pool with this seed.
@@ -186,9 +189,9 @@ def evaluate_defense(
     for name, candidate in candidates.items():
         if hasattr(candidate, "predict_proba") or hasattr(candidate, "decision_function"):
             pool = ShadowPool(
-                candidate, n_estimators, store="models", n_jobs=n_jobs, random_state=seed
+                candidate, n_estimators, **settings, n_jobs=n_jobs, random_state=seed
             ).fit(records)
-            tables[name] = _attack_pool(pool, LiRA() if attack is None else attack, design)
+            tables[name] = _attack_pool(pool, attack, design)
             exposure[name] = _find_exposure(pool, records)
         else:
             tables[name] = _attack_labels(candidate, design, seed, n_jobs)
@@ -292,6 +295,22 @@ def _check(candidates, records, n_estimators, n_targets):
             "n_estimators must be even and at least 4, and n_targets from 1 to n_estimators; got "
             f"{n_estimators} and {n_targets}."
         )
+
+
+def _find_settings(candidates, attack):
+    """What the pools must keep for the attack, which must be able to read every candidate."""
+    if not hasattr(attack, "_score_pseudo_victims"):
+        raise TypeError(
+            "attack must be one that compares records with shadow models; got "
+            f"{type(attack).__name__}."
+        )
+    needs = attack.needs()
+    for name, candidate in candidates.items():
+        offer = offer_of(candidate)
+        reason = needs.why_not(offer) if offer.kind != "label" else None
+        if reason is not None:
+            raise ValueError(f"{type(attack).__name__} cannot attack {name!r}: {reason}.")
+    return settings_of_pool(needs.keeps | {"models"})
 
 
 def _as_mask(canaries, records):

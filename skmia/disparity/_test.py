@@ -166,7 +166,7 @@ class DisparityTest(BaseEstimator):
 
     _parameter_constraints: dict = {
         "estimator": [HasMethods(["fit", "predict"]), None],
-        "attack": [HasMethods(["fit", "predict"]), None],
+        "attack": [HasMethods(["fit", "get_params", "set_params"]), None],
         "group": [str],
         "n_rounds": [Interval(Integral, 2, None, closed="left")],
         "train_size": _SIZE,

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
+from .._parts import find_obstacle, offer_of, set_victim, takes_victim
 from .._records import Records
 from ..shadow._backends import use_one_job
 from ..shadow._frozen import name_shared_parts
@@ -36,7 +37,8 @@ from ._rounds import (
 _SIZE = [Interval(Real, 0, 1, closed="neither"), Interval(Integral, 1, None, closed="left")]
 _CONSTRAINTS = {
     "estimator": [HasMethods(["fit", "predict"])],
-    "attack": [HasMethods(["fit", "predict", "get_params", "set_params"])],
+    # A stack has no predict before it is fitted.
+    "attack": [HasMethods(["fit", "get_params", "set_params"])],
     "n_rounds": [Interval(Integral, 1, None, closed="left")],
     "train_size": _SIZE,
     "test_size": _SIZE,
@@ -86,7 +88,9 @@ def membership_game(
 
     Each round splits the records anew into three disjoint sets. A victim is trained on the first;
     the attack learns from the third, without the victim's members, and then guesses for each record
-    of the first and of the second whether the victim was trained on it. The vulnerability of the
+    of the first and of the second whether the victim was trained on it. An attack that learns from
+    known members is cross-fitted on the records of the first two sets: it guesses about those of
+    each of five folds after it has learned from the other folds. The vulnerability of the
     round is v = TPR - FPR, an unbiased estimate of what an attacker gains over a coin, between -1
     and 1; 0 = no better than a coin.
 
@@ -95,9 +99,10 @@ def membership_game(
     estimator : estimator
         Model that the victims are made by, Pipelines included. It is cloned, never changed.
     attack : attack
-        Attack with a parameter ``victim``, which each round sets. It is cloned. A
-        :class:`~skmia.ShadowPool` in its parameters is fitted on the reference records of each
-        round; a frozen one is left alone.
+        Attack, or classifier made of attacks and :class:`~skmia.signals.Signals`, whose parameters
+        ``victim`` each round sets. It is cloned. A :class:`~skmia.ShadowPool` in its parameters is
+        fitted on the reference records of each round; a frozen one is left alone. An attack that
+        lacks a population of non-members gets these records.
     X : Records of n records, or array-like of shape (n, ...)
         The population. Equal records, and records with one value of a field ``group_by``, are
         assigned to the same set, as in a :class:`~skmia.ShadowPool`.
@@ -149,7 +154,7 @@ def membership_game(
         of the group.
 
         With ``return_estimator=True``, lists of the fitted ``estimator`` and ``attack`` of each
-        round.
+        round. A cross-fitted attack is not fitted itself.
 
         With ``return_guesses=True``, arrays of shape (n_rounds, n) and dtype int8: ``guesses`` is 1
         if the attack flags the record as a member and 0 if not, ``membership`` is 1 for training
@@ -158,7 +163,8 @@ def membership_game(
     Raises
     ------
     ValueError
-        When a parameter is out of range or the three sizes exceed the records.
+        When a parameter is out of range, the three sizes exceed the records, or the attack needs
+        something that these victims do not give.
     TypeError
         When the attack has no parameter ``victim``.
 
@@ -277,12 +283,16 @@ def _check_players(estimator, attack, parallel):
             UserWarning,
             stacklevel=3,
         )
-    if "victim" not in attack.get_params(deep=False):
+    if not takes_victim(attack):
         raise TypeError(
             "attack must take the model under attack as its parameter victim; "
             f"{type(attack).__name__} has no such parameter."
         )
-    estimator, attack = clone(estimator), clone(attack)
+    estimator, attack = clone(estimator), set_victim(clone(attack), None)
+    no_pool = {"shadows": "which a game does not make: give it shadows=ShadowPool(...)"}
+    reason = find_obstacle(attack, offer_of(estimator, trainable=False, withheld=no_pool))
+    if reason is not None:
+        raise ValueError(f"{type(attack).__name__} cannot play this game: {reason}.")
     return (use_one_job(estimator), use_one_job(attack)) if parallel else (estimator, attack)
 
 

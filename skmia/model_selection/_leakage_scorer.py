@@ -2,15 +2,16 @@
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
 
+from .._parts import find_obstacle, needs_of, offer_of, set_victim
 from .._records import Records
 from ..attacks import ThresholdAttack
+from ..attacks._cross_fit import cross_fit, judge, learns
 from ..metrics import membership_advantage_score
-from ..shadow import ShadowPool
 from ..utils._groups import number_groups
 from ..utils._validation import check_records
+from ._rounds import find_own_pools
 
 
 class LeakageScorer:
@@ -40,14 +41,14 @@ class LeakageScorer:
         """
         membership = self._find_members(Records(X, y))
         attack = self._prepare(estimator)
-        needs_membership = attack.__sklearn_tags__().target_tags.required
-        attack.fit(self.records, membership if needs_membership else None)
+        if learns(attack):
+            judged = cross_fit(attack, self.records, membership == 1, seed=0)
+        else:
+            judged = judge(attack.fit(self.records), self.records)
         if self.metric == "advantage":
-            guesses = attack.predict(self.records)
-            return -float(membership_advantage_score(membership, guesses))
-        scores = attack.decision_function(self.records)
+            return -float(membership_advantage_score(membership, judged.guesses))
         metric = roc_auc_score if self.metric == "auc" else self.metric
-        return -float(metric(membership, scores))
+        return -float(metric(membership, judged.scores))
 
     def _find_members(self, tested):
         known = np.isin(tested.fingerprint, self.records.fingerprint)
@@ -74,10 +75,15 @@ class LeakageScorer:
         return trained.astype(int)
 
     def _prepare(self, estimator):
-        attack = clone(self.attack).set_params(victim=FrozenEstimator(estimator))
-        shadows = attack.get_params(deep=False).get("shadows")
-        if isinstance(shadows, ShadowPool) and shadows.estimator is None:
-            attack.set_params(shadows__estimator=clone(estimator))
+        attack = set_victim(clone(self.attack), estimator)
+        for pool in find_own_pools(attack).values():
+            if pool.estimator is None:
+                pool.set_params(estimator=clone(estimator))
+        no_pool = {"shadows": "which have to be given: shadows=ShadowPool(...)"}
+        offer = offer_of(estimator, trainable=False, withheld=no_pool)
+        reason = find_obstacle(attack, offer)
+        if reason is not None:
+            raise ValueError(f"{type(attack).__name__} cannot measure this model: {reason}.")
         return attack
 
     def __repr__(self):
@@ -120,8 +126,10 @@ def make_leakage_scorer(records, *, attack=None, metric="advantage"):
     records : Records of n records
         The X and y of the search.
     attack : attack, default=None
-        Unfitted; its ``victim`` is set to the model. None takes
-        ``ThresholdAttack(signal="loss")``. An unfitted :class:`~skmia.ShadowPool` with
+        Unfitted attack, or classifier made of attacks and :class:`~skmia.signals.Signals`; its
+        ``victim`` is set to the model. If None, ``ThresholdAttack(signal="loss")``. One that learns
+        from known members is cross-fitted: each record is scored by an attack that has learned from
+        the records of other folds. An unfitted :class:`~skmia.ShadowPool` with
         ``estimator=None`` in it is fitted with clones of the model, defense included, for every
         candidate and fold.
     metric : {"advantage", "auc"} or callable, default="advantage"
@@ -157,6 +165,8 @@ def make_leakage_scorer(records, *, attack=None, metric="advantage"):
     {'max_depth': 8}
     """
     check_records(records)
+    if attack is not None and needs_of(attack) is None:
+        raise TypeError(f"attack must be an attack on membership; got {type(attack).__name__}.")
     if not (callable(metric) or metric in ("advantage", "auc")):
         raise ValueError(f"metric must be 'advantage', 'auc' or a callable; got {metric!r}.")
     return LeakageScorer(records, ThresholdAttack() if attack is None else attack, metric)

@@ -10,6 +10,9 @@ from sklearn.metrics import roc_auc_score
 from sklearn.utils import check_random_state
 from tqdm import tqdm
 
+from .._needs import BOTH
+from .._parts import needs_of
+from ..attacks._cross_fit import score
 from ..metrics._auc import mean_variance, placements
 from ..metrics._checks import check_bits, check_finite_vector, check_membership_scores
 from ..shadow._backends import use_one_job
@@ -18,7 +21,7 @@ from ..utils._sklearn import N_JOBS, HasMethods, Interval, validate_parameter_co
 from ..utils._validation import check_membership, check_records
 
 _CONSTRAINTS = {
-    "attack": [HasMethods(["fit", "score_samples"])],
+    "attack": [HasMethods(["fit"])],
     "n_rounds": [Interval(Integral, 1, None, closed="left"), None],
     "refit": ["boolean"],
     "n_jobs": N_JOBS,
@@ -111,7 +114,8 @@ def leave_two_unlabeled(
     Parameters
     ----------
     attack : attack
-        Takes records; its victim is set. It is cloned.
+        Attack, or classifier made of attacks and :class:`~skmia.signals.Signals`, whose victim is
+        set. It is cloned.
     records : Records of n records
         Members and non-members mixed.
     membership : array-like of shape (n,)
@@ -138,7 +142,8 @@ def leave_two_unlabeled(
     Raises
     ------
     ValueError
-        When the membership holds one class only, or ``refit=True`` is not told how many rounds.
+        When the membership holds one class only, ``refit=True`` is not told how many rounds, or
+        the attack learns from known members and ``refit=False``.
 
     See Also
     --------
@@ -192,6 +197,14 @@ def leave_two_unlabeled(
         raise ValueError(
             "n_rounds must be a number where refit=True fits the attack in each round."
         )
+    needs = needs_of(attack)
+    if needs is None and not hasattr(attack, "score_samples"):
+        raise TypeError(f"attack must be an attack on membership; got {type(attack).__name__}.")
+    if needs is not None and needs.known == BOTH and not refit:
+        raise ValueError(
+            f"{type(attack).__name__} learns from known members and non-members; with refit=True "
+            "it learns from all records but the two of each round."
+        )
     random_state = check_random_state(random_state)
     seeds = np.random.SeedSequence(
         random_state.randint(np.iinfo(np.int32).max, size=4).tolist()
@@ -202,7 +215,7 @@ def leave_two_unlabeled(
         return pair_privacy(wins.mean(), n_rounds)
     attack = _seeded(attack, seeds[1])
     with isolated_randomness(seeds[1]):
-        scores = attack.fit(records).score_samples(records)
+        scores = score(attack.fit(records), records)
     if n_rounds is None:
         return _of_all_pairs(membership, scores)
     return pair_privacy(
@@ -252,7 +265,7 @@ def _refit(attack, records, membership, pair, seeds):
     attack = _seeded(attack, seeds)
     with isolated_randomness(seeds):
         attack.fit(records[rest], membership[rest].astype(int))
-        return _compare(*attack.score_samples(records[pair]))
+        return _compare(*score(attack, records[pair]))
 
 
 def bounded_loss_accuracy(membership, losses, *, bound=None):

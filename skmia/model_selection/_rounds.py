@@ -10,7 +10,10 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import r2_score
 from sklearn.utils import gen_batches
 
+from .._needs import BOTH
+from .._parts import needs_of, parts_of, set_victim
 from .._records import Records
+from ..attacks._cross_fit import cross_fit, give_population
 from ..base import find_judged
 from ..shadow import ShadowPool
 from ..shadow._seeding import isolated_randomness, seed_estimator
@@ -120,21 +123,34 @@ def make_victim_job(estimator, records, rounds):
 
 
 def find_joint_pools(attacks):
-    """Unfitted pools among the parameters of the attacks that may be fitted together, by name."""
-    found = {}
-    for name, value in attacks[0].get_params(deep=False).items():
-        if isinstance(value, ShadowPool) and can_join(value):
-            found[name] = [attack.get_params(deep=False)[name] for attack in attacks]
-    return found
+    """Unfitted pools in the attacks that may be fitted together, by the place where they are."""
+    own = [find_own_pools(attack) for attack in attacks]
+    return {place: [one[place] for one in own] for place, pool in own[0].items() if can_join(pool)}
+
+
+def find_own_pools(attack):
+    """Unfitted pools in an attack, by the number of the part and the name of its parameter."""
+    return {
+        (number, name): value
+        for number, part in enumerate(parts_of(attack) or [attack])
+        for name, value in part.get_params(deep=False).items()
+        if isinstance(value, ShadowPool)
+    }
+
+
+def _set_pool(attack, place, pool):
+    number, name = place
+    part = (parts_of(attack) or [attack])[number]
+    part.set_params(**{name: FrozenEstimator(pool)})
 
 
 def _fit_joint_pools(game, attacks, parts):
-    for name, pools in find_joint_pools(attacks).items():
+    for place, pools in find_joint_pools(attacks).items():
         for some in gen_batches(len(pools), max(1, _LARGEST_JOB // pools[0].n_estimators)):
             job = make_pool_job(pools[some], game.records, parts[some])
             fit_pools(pools[some], game.records, parts[some], job, game.pool_backend)
         for attack, pool in zip(attacks, pools, strict=True):
-            attack.set_params(**{name: FrozenEstimator(pool)})
+            _set_pool(attack, place, pool)
 
 
 def play_rounds(game, rounds):
@@ -177,12 +193,11 @@ def _play(game, one, victim, attack):
     rows = np.concatenate([one.train, one.test])
     asked = game.records[rows]
     start = perf_counter()
-    with isolated_randomness(one.attack_seeds):
-        attack.set_params(victim=victim).fit(game.records[one.reference])
-        guesses = np.asarray(attack.predict(asked)) == 1
-    judged = find_judged(attack, asked)
-    attack_time = perf_counter() - start
     inside = np.arange(len(asked)) < len(one.train)
+    with isolated_randomness(one.attack_seeds):
+        set_victim(attack, victim)
+        guesses, judged = _judge(attack, game.records[one.reference], asked, inside, one)
+    attack_time = perf_counter() - start
     group = game.group[rows]
     outcome = {"attack_time": attack_time, "n_unjudged": np.count_nonzero(~judged)}
     outcome.update(_rates(game, group[judged], inside[judged], guesses[judged]))
@@ -190,6 +205,19 @@ def _play(game, one, victim, attack):
         both = {"guesses": guesses[judged], "membership": inside[judged]}
         outcome.update({name: _spread(some, rows[judged], game) for name, some in both.items()})
     return {**outcome, **_scores(game, group, inside, _predict(victim, asked.X), asked.y)}
+
+
+def _judge(attack, reference, asked, inside, one):
+    """Guesses of the attack about the records of both sides, and which it can judge."""
+    needs = needs_of(attack)
+    if needs is None or needs.known != BOTH:
+        give_population(attack, reference)  # the victim was trained on none of them
+        guesses = np.asarray(attack.fit(reference).predict(asked)) == 1
+        return guesses, find_judged(attack, asked)
+    for place, pool in find_own_pools(attack).items():
+        _set_pool(attack, place, pool.fit(reference))
+    judged = cross_fit(attack, asked, inside, int(one.attack_seeds.generate_state(1)[0]))
+    return judged.guesses, judged.judged
 
 
 def _spread(values, rows, game):

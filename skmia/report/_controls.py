@@ -8,7 +8,7 @@ from sklearn.base import is_regressor
 from sklearn.tree import ExtraTreeClassifier
 from sklearn.utils import check_random_state
 
-from .._needs import has_own_victim
+from .._parts import has_own_victim
 from .._records import Records
 from ..metrics import auc_interval
 from ..metrics._checks import check_confidence_level

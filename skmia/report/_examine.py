@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._needs import has_own_victim
+from .._parts import has_own_victim
 from ..metrics._membership import check_resolution
 from ..victims import CallableVictim
 from ..victims._query import unwrap

@@ -6,14 +6,15 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from .._needs import ACCESS, BOTH, Offer, find_obstacle, is_open, needs_of, parts_of
+from .._needs import ACCESS
+from .._parts import find_obstacle, is_open, needs_of, offer_of, parts_of, settings_of_pool
 from .._records import Records
 from ..attacks import RMIA, LiRA, ShadowAttack, ThresholdAttack
 from ..attacks._pool_attack import find_pool
 from ..shadow import ShadowPool
 from ..shadow._evidence import COMPARED, evidence_named, evidence_of
 from ..utils._sklearn import validate_params_of
-from ..victims._offers import find_access, find_kind, is_trainable
+from ..victims._offers import find_kind, is_trainable
 from ..victims._query import unwrap
 from ._victim import is_recipe
 
@@ -127,10 +128,10 @@ def make_plan(attacks, request, records):
 
 
 def _make_offer(request):
+    withheld, access = {}, {}
     if is_recipe(request.victim):
-        access, withheld = frozenset(), dict.fromkeys(ACCESS, "whose predictions alone are stored")
-    else:
-        access, withheld = find_access(request.victim)
+        withheld = dict.fromkeys(ACCESS, "whose predictions alone are stored")
+        access = {"access": frozenset()}
     why_none = _find_mismatch(request)
     if why_none is not None:
         withheld["shadows"] = why_none
@@ -138,13 +139,13 @@ def _make_offer(request):
     if request.trains_pool and size * request.shadows > LARGEST_OUTPUTS:
         gigabytes = size * request.shadows / 1e9
         withheld["outputs"] = f"which would take {gigabytes:.1f} GB for {request.shadows} models"
-    return Offer(
+    return offer_of(
+        request.victim,
         kind=request.outputs.kind,
-        access=access,
         keeps=None if request.trains_pool else getattr(unwrap(request.shadows), "keeps", None),
-        known=BOTH,
         trainable=why_none is None,
         withheld=withheld,
+        **access,
     )
 
 
@@ -203,13 +204,10 @@ def make_pool(request, keeps, records):
         return None
     if not request.trains_pool:
         return find_pool(request.shadows, records)
-    temperatures = {what[1] for what in keeps if isinstance(what, tuple)}
-    store = next((name for name in ("models", "outputs") if name in keeps), "signals")
     pool = ShadowPool(
         request.model,
         n_estimators=request.shadows,
-        temperatures=tuple(sorted({1.0} | temperatures)),
-        store=store,
+        **settings_of_pool(keeps),
         batched=request.batched,
         n_jobs=request.n_jobs,
         random_state=request.shadow_seed,

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from .._needs import connect, needs_of
+from .._parts import connect, needs_of
 from ..attacks._cross_fit import cross_fit, judge, learns
 from ._plan import make_plan, make_pool
 

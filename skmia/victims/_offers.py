@@ -34,7 +34,8 @@ def find_kind(model):
         return "value"
     if gives_logits(last_step(model)):
         return "logits"
-    if hasattr(model, "predict_proba"):
+    # A stack without a final estimator takes a logistic regression when it is fitted.
+    if hasattr(model, "predict_proba") or getattr(last_step(model), "final_estimator", 0) is None:
         return "proba"
     return "decision" if hasattr(model, "decision_function") else "label"
 
