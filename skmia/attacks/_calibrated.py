@@ -45,13 +45,15 @@ class CalibratedAttack(PoolAttack):
     population : Records, default=None
         Records for ``reference="population"``, best known non-members.
     target_fpr : float, default=None
-        Without ``membership`` the threshold is set so that this share of non-members is flagged, as
-        measured with shadow models in the victim's place.
+        Without ``membership``, the threshold is set so that this share of non-members is flagged,
+        as measured on shadow models treated as the victim. The rate holds only if the victim was
+        trained like the shadow models and on as many records (``max_samples`` of the pool).
 
     Attributes
     ----------
     offset_ : float
-        Threshold of the score; by default 0, and 0.5 for the two shares.
+        Threshold of the score; by default that of the highest balanced accuracy when shadow models
+        are treated as the victim (with fewer than 4 models: 0, and 0.5 for the two shares).
     pool_ : ShadowPool
         The fitted pool.
     classes_ : ndarray of shape (2,)
@@ -61,6 +63,11 @@ class CalibratedAttack(PoolAttack):
     ------
     ValueError
         If no record has the shadow models that the reference needs, or the population is missing.
+
+    Warns
+    -----
+    UserWarning
+        If ``target_fpr`` is set and the victim fits the records unlike the shadow models.
 
     See Also
     --------
@@ -188,6 +195,3 @@ class CalibratedAttack(PoolAttack):
     @property
     def _no_evidence(self):
         return 0.5 if self.reference in ("rank", "population") else 0.0
-
-    def _default_offset(self):
-        return self._no_evidence

@@ -106,8 +106,9 @@ class LiRA(PoolAttack):
     prior : float, default=0.5
         Share of members assumed in :meth:`predict_proba` and in the threshold.
     target_fpr : float, default=None
-        Without ``membership`` the threshold is set so that this share of non-members is flagged, as
-        measured with shadow models in the victim's place.
+        Without ``membership``, the threshold is set so that this share of non-members is flagged,
+        as measured on shadow models treated as the victim. The rate holds only if the victim was
+        trained like the shadow models and on as many records (``max_samples`` of the pool).
     compat : {"carlini2022"}, default=None
         Reproduce the numbers of the code published with the paper: medians, one variance over all
         records with that of IN used twice (``"pooled"``), a two-sided offline score.
@@ -117,8 +118,9 @@ class LiRA(PoolAttack):
     variance_in_, variance_out_ : ndarray of shape (n_queries,)
         Pooled variances within records, of the records given to ``fit``.
     offset_ : float
-        Threshold of the score; by default the log odds of a non-member, 0 for ``prior=0.5``
-        (offline: the median of the OUT models).
+        Threshold of the score; by default the log odds of a non-member, 0 for ``prior=0.5``.
+        Offline it is that of the highest balanced accuracy when shadow models are treated as the
+        victim (with fewer than 4 models: 0).
     pool_ : ShadowPool
         The fitted pool.
     classes_ : ndarray of shape (2,)
@@ -129,6 +131,11 @@ class LiRA(PoolAttack):
     ValueError
         If no record has the IN and OUT models that the settings need, or a record is not in the
         pool.
+
+    Warns
+    -----
+    UserWarning
+        If ``target_fpr`` is set and the victim fits the records unlike the shadow models.
 
     See Also
     --------
@@ -282,7 +289,7 @@ class LiRA(PoolAttack):
         return (least if self.online else 0), least
 
     def _default_offset(self):
-        return logit(1 - self.prior) if self.online else 0.0
+        return logit(1 - self.prior) if self.online else None
 
     @available_if(_is_posterior)
     def predict_proba(self, records):

@@ -9,20 +9,30 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from .._needs import Needs
-from ..base import BaseAttack
+from ..base import BaseAttack, best_threshold
 from ..shadow import ShadowPool
 from ..shadow._evidence import COMPARED
 from ..utils._sklearn import Interval
 from ..utils._validation import check_outputs_source
 from ..victims._query import unwrap
 from ._left_out import choose_others, part_of, values_of
+from ._rates import rate_threshold, warn_unlike
 
 # Numbers of the pool that are read at once: long rows are read faster, and rows that are not in
 # order or are memory-mapped take memory.
 _BLOCK = 1 << 20
 
-# Shadow models that take the victim's place when a threshold is set at a false positive rate.
-_N_PSEUDO_VICTIMS = 16
+# Fewest and most shadow models that take the victim's place when a threshold is set, and the scores
+# above which there are fewer of them.
+_N_PSEUDO_VICTIMS = 4, 16
+_N_PSEUDO_SCORES = 4_000_000
+
+# Models of a pool in which one can take the victim's place.
+_FEWEST_MODELS = 4
+
+
+class TooFewModelsError(ValueError):
+    """The pool is too small for one of its models to be treated as the victim."""
 
 
 def find_pool(shadows, records):
@@ -155,26 +165,40 @@ class PoolAttack(BaseAttack):
         return np.nextafter(self._no_evidence, -np.inf)
 
     def _natural_offset(self, records):
-        if self.target_fpr is None:
-            return self._default_offset()
-        scores = self._score_pseudo_nonmembers(records)
-        offset = np.quantile(scores, 1 - self.target_fpr, method="higher")
-        if np.mean(scores >= offset) <= self.target_fpr:
-            return offset
-        # Scores that tie with it would all be flagged, more than were asked for.
-        above = scores[scores > offset]
-        return above.min() if len(above) else np.nextafter(offset, np.inf)
+        if self.target_fpr is not None:
+            scores, inside = self._score_pseudo(records)
+            warn_unlike(self.pool_, self.victim, records, self.target_fpr)
+            return rate_threshold(scores[~inside], self.target_fpr)
+        offset = self._default_offset()
+        return self._find_offset(records) if offset is None else offset
 
-    @abstractmethod
+    def _find_offset(self, records):
+        """Threshold of the highest balanced accuracy on shadow models, where they show any."""
+        try:
+            scores, inside = self._score_pseudo(records)
+        except TooFewModelsError:
+            return self._no_evidence
+        if inside.all() or not inside.any():
+            return self._no_evidence
+        return best_threshold(inside, scores)
+
     def _default_offset(self):
-        """Threshold without labels and without a wanted false positive rate."""
+        """Threshold without labels and without a wanted rate; None leaves it to the pool."""
+        return None
 
-    def _score_pseudo_nonmembers(self, records):
-        """Scores of records that a shadow model in the victim's place was not trained on."""
+    def _score_pseudo(self, records):
+        """Scores of records with some shadow models in the victim's place, and whether each was in.
+
+        Those that can be judged, model after model.
+        """
         n_models = len(self.pool_.membership_)
-        models = np.linspace(0, n_models - 1, min(n_models, _N_PSEUDO_VICTIMS)).astype(int)
-        rounds = self._score_pseudo_victims(records, models)
-        return np.concatenate([scores[judged & ~inside] for _, scores, inside, judged in rounds])
+        n_wanted = np.clip(_N_PSEUDO_SCORES // len(records), *_N_PSEUDO_VICTIMS)
+        models = np.unique(np.linspace(0, n_models - 1, min(n_models, n_wanted)).astype(int))
+        rounds = [
+            (scores[judged], inside[judged])
+            for _, scores, inside, judged in self._score_pseudo_victims(records, models)
+        ]
+        return [np.concatenate(part) for part in zip(*rounds, strict=True)]
 
     def _score_pseudo_victims(self, records, models):
         """Shadow models in the victim's place, block by block.
@@ -192,10 +216,10 @@ class PoolAttack(BaseAttack):
         """
         models = np.asarray(models, dtype=int)
         n_models = len(self.pool_.membership_)
-        if n_models < 4:
-            raise ValueError(
-                "Shadow models can take the victim's place in a pool of at least 4; it has "
-                f"{n_models}."
+        if n_models < _FEWEST_MODELS:
+            raise TooFewModelsError(
+                "Shadow models can be treated as the victim in a pool of at least "
+                f"{_FEWEST_MODELS}; it has {n_models}."
             )
         columns, some = self.pool_.locate(records), False
         for rows, shadows, inside, n_in in self._blocks(records):
@@ -206,7 +230,7 @@ class PoolAttack(BaseAttack):
             yield rows, scores, inside[models], judged
         if not some:
             place = " when another one is treated as the victim"
-            raise ValueError(self._say_too_few(len(records), place))
+            raise TooFewModelsError(self._say_too_few(len(records), place))
 
     def _find_judged(self, inside, n_in, models, others):
         """Where the models that are left suffice, of shape (n_chosen, n)."""

@@ -79,16 +79,17 @@ class RMIA(PoolAttack):
     gamma : float, default=1.0
         With a population: the ratio by which a record must win, at least 1.
     target_fpr : float, default=None
-        Without ``membership`` the threshold is set so that this share of non-members is flagged, as
-        measured with shadow models in the victim's place.
+        Without ``membership``, the threshold is set so that this share of non-members is flagged,
+        as measured on shadow models treated as the victim. The rate holds only if the victim was
+        trained like the shadow models and on as many records (``max_samples`` of the pool).
 
     Attributes
     ----------
     population_ratios_ : ndarray of shape (n_population,) or None
         Sorted log ratios of the population.
     offset_ : float
-        Threshold of the score; by default 0, i.e. the victim does better than the average model
-        (with a population: 0.5).
+        Threshold of the score; by default that of the highest balanced accuracy when shadow models
+        are treated as the victim (with fewer than 4 models: 0, with a population 0.5).
     pool_ : ShadowPool
         The fitted pool.
     classes_ : ndarray of shape (2,)
@@ -99,6 +100,11 @@ class RMIA(PoolAttack):
     ValueError
         If no record, or not every record of the population, has an IN model (offline: an OUT
         model), or a record is not in the pool.
+
+    Warns
+    -----
+    UserWarning
+        If ``target_fpr`` is set and the victim fits the records unlike the shadow models.
 
     See Also
     --------
@@ -188,8 +194,9 @@ class RMIA(PoolAttack):
     def _score_samples(self, records):
         return self._calibrate(self._log_ratios(records))
 
-    def _score_pseudo_nonmembers(self, records):
-        return self._calibrate(super()._score_pseudo_nonmembers(records))
+    def _score_pseudo(self, records):
+        ratios, inside = super()._score_pseudo(records)
+        return self._calibrate(ratios), inside
 
     def _calibrate(self, ratios):
         if self.population_ratios_ is None:
@@ -234,8 +241,12 @@ class RMIA(PoolAttack):
     def _count_needed(self):
         return (1, 0) if self.online else (0, 1)
 
-    def _default_offset(self):
+    @property
+    def _no_evidence(self):
         return 0.0 if self.population is None else 0.5
+
+    def _neutral_score(self):
+        return np.nextafter(0.0, -np.inf)  # a log ratio, before it is compared with the population
 
 
 def _share_beaten(values, reference):

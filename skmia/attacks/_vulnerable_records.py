@@ -49,8 +49,10 @@ class VulnerableRecordsAttack(PoolAttack):
     level : float, default=0.05
         A vulnerable record is called a member where :math:`p` is at most this.
     target_fpr : float, default=None
-        Without ``membership`` the threshold is set so that this share of non-members is flagged,
-        as measured with shadow models in the victim's place; instead of ``level``.
+        Without ``membership``, the threshold is set so that this share of non-members is flagged,
+        instead of by ``level``, as measured on shadow models treated as the victim. The rate holds
+        only if the victim was trained like the shadow models and on as many records
+        (``max_samples`` of the pool).
     random_state : int, RandomState instance or None, default=None
         Draws the references.
 

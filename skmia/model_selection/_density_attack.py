@@ -57,8 +57,9 @@ class DensityAttack(PoolAttack):
         signal of the pool, by the kind of the model: the log odds of the label, the margin of a
         model without probabilities, or minus the log residual of a regressor.
     target_fpr : float, default=None
-        False positive rate of ``predict``, reached on shadow models in the victim's place. None
-        takes the threshold 0, where both densities are equal.
+        False positive rate of ``predict``, as measured on shadow models treated as the victim; it
+        holds only if the victim was trained like them and on as many records. If None, the
+        threshold is 0, where both densities are equal.
 
     Attributes
     ----------

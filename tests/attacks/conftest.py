@@ -46,6 +46,21 @@ def put_models_in_the_victims_place():
 
 
 @pytest.fixture(scope="session")
+def check_rate_threshold():
+    """Check that a threshold is the lowest one that no more than a share of scores reach.
+
+    check_rate_threshold(offset, scores, rate, tolerance)
+    """
+
+    def check(offset, scores, rate, tolerance):
+        reached = min(cut for cut in scores if np.mean(scores >= cut) <= rate)
+        below = scores[scores < reached].max()
+        assert below - tolerance <= offset <= reached + tolerance
+
+    return check
+
+
+@pytest.fixture(scope="session")
 def make_world():
     """Build a world of given scores: make_world(target, shadows, inside)."""
     return build_world

@@ -1,0 +1,115 @@
+"""Promises of the attacks on a pool: rates of their thresholds, power without a leak."""
+
+import numpy as np
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+
+from skmia import Outputs, Records, ShadowPool
+from skmia.attacks import RMIA, CalibratedAttack, LiRA
+from skmia.model_selection import leave_one_model_out
+
+from ._registry import promise
+
+ATTACKS = {
+    "LiRA": LiRA(),
+    "LiRA, offline": LiRA(online=False),
+    "RMIA": RMIA(temperature=1.0),
+    "RMIA, offline": RMIA(temperature=1.0, online=False),
+    "CalibratedAttack": CalibratedAttack(),
+    "CalibratedAttack, midpoint": CalibratedAttack(reference="midpoint"),
+    "CalibratedAttack, rank": CalibratedAttack(reference="rank"),
+}
+RATES = (0.01, 0.05, 0.1)
+
+
+def draw_pairs(n_models, n_records, rng):
+    first = rng.random((n_models // 2, n_records)) < 0.5
+    return np.stack([first, ~first], axis=1).reshape(n_models, n_records)
+
+
+def draw_balanced(n_models, n_records, rng):
+    return np.argsort(rng.random((n_models, n_records)), axis=0) < n_models // 2
+
+
+def draw_singly(n_models, n_records, rng):
+    return rng.random((n_models, n_records)) < 0.5
+
+
+LAYOUTS = {"pairs": draw_pairs, "balanced": draw_balanced, "independent": draw_singly}
+
+
+def draw_normal_evidence(rng, layout, n_records=2000, n_models=16, shift=1.5):
+    """Records with the answers of a victim, their membership, and a pool made as the victim was."""
+    truth = rng.random(n_records) < 0.5
+    inside = LAYOUTS[layout](n_models, n_records, rng)
+    centre, spread = rng.normal(0, 2, n_records), rng.uniform(0.5, 1.5, n_records)
+    target, *shadows = (
+        centre + shift * members + spread * rng.normal(size=n_records)
+        for members in (truth, *inside)
+    )
+    answers = Outputs(np.column_stack([np.zeros(n_records), target]), [0, 1], "logits")
+    records = Records(np.arange(n_records)[:, None], np.ones(n_records, int), outputs=answers)
+    return records, truth, ShadowPool.from_scores(shadows, inside, records)
+
+
+def train_models(rng, n_records=400, n_models=16):
+    """The same with logistic regressions on noise and one feature."""
+    X = rng.normal(size=(n_records, 20))
+    y = (X[:, 0] + rng.normal(size=n_records) > 0).astype(int)
+    records, truth = Records(X, y), rng.permutation(n_records) < n_records // 2
+    model = LogisticRegression(C=10)
+    seed = int(rng.integers(2**31 - 1))
+    pool = ShadowPool(model, n_models, random_state=seed).fit(records)
+    return records.with_outputs(model.fit(X[truth], y[truth])), truth, pool
+
+
+def measure_fpr(rng, n_trials, rate, attack, layout):
+    attack, rates = ATTACKS[attack], []
+    for _ in range(n_trials):
+        problem = train_models(rng) if layout is None else draw_normal_evidence(rng, layout)
+        records, truth, pool = problem
+        attack.set_params(shadows=FrozenEstimator(pool), target_fpr=rate)
+        others = ~truth & attack.fit(records).can_judge(records)
+        rates.append(attack.predict(records)[others].mean())
+    return np.array(rates)
+
+
+def promise_rate(rate):
+    def simulate(rng, n_trials, attack, layout):
+        return measure_fpr(rng, n_trials, rate, attack, layout)
+
+    simulate.__name__ = f"target_fpr_{rate:g}_is_kept"
+    designs = {f"{name}, {layout}": (name, layout) for name in ATTACKS for layout in LAYOUTS}
+    designs |= {f"{name}, logistic regression": (name, None) for name in ATTACKS}
+    designs = {text: {"attack": name, "layout": layout} for text, (name, layout) in designs.items()}
+    text = f"target_fpr={rate:g} of attacks on a pool"
+    return promise(text, nominal=rate, side="at most", designs=designs, n_trials=200)(simulate)
+
+
+for _rate in RATES:
+    promise_rate(_rate)
+
+
+@promise(
+    "leave_one_model_out has an AUC of 1/2 without a leak",
+    nominal=0.5,
+    side="equal",
+    designs={
+        f"{name}, {layout}, {n_models} models": {
+            "attack": name,
+            "layout": layout,
+            "n_models": n_models,
+        }
+        for name in ("LiRA", "RMIA", "CalibratedAttack")
+        for layout in LAYOUTS
+        for n_models in (8, 16)
+    },
+    n_trials=100,
+)
+def power_without_a_leak_is_chance(rng, n_trials, attack, layout, n_models):
+    attack, areas = ATTACKS[attack], []
+    for _ in range(n_trials):
+        records, _, pool = draw_normal_evidence(rng, layout, n_models=n_models, shift=0)
+        attack.set_params(shadows=FrozenEstimator(pool), target_fpr=None)
+        areas.append(leave_one_model_out(attack, records, max_fprs=())["auc"].mean())
+    return np.array(areas)
