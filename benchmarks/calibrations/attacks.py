@@ -6,6 +6,7 @@ from sklearn.linear_model import LogisticRegression
 
 from skmia import Outputs, Records, ShadowPool
 from skmia.attacks import RMIA, CalibratedAttack, LiRA
+from skmia.attacks._smooth_rank import smooth_pvalues
 from skmia.model_selection import leave_one_model_out
 
 from ._registry import promise
@@ -113,3 +114,36 @@ def power_without_a_leak_is_chance(rng, n_trials, attack, layout, n_models):
         attack.set_params(shadows=FrozenEstimator(pool), target_fpr=None)
         areas.append(leave_one_model_out(attack, records, max_fprs=())["auc"].mean())
     return np.array(areas)
+
+
+DISTRIBUTIONS = {
+    "normal": lambda rng, size: rng.normal(size=size),
+    "squared exponential": lambda rng, size: rng.exponential(size=size) ** 2,
+    "three values": lambda rng, size: rng.integers(0, 3, size).astype(float),
+}
+
+
+def promise_level(level, kinds, n_models):
+    """Records of n OUT models, and one more of them in the victim's place."""
+
+    def simulate(rng, n_trials, kind, n_out):
+        values = DISTRIBUTIONS[kind](rng, (n_out + 1, n_trials))
+        outside = np.ones((n_out, n_trials), dtype=bool)
+        pooled = values[1:].var(axis=0, ddof=1).mean(keepdims=True)
+        log_p = smooth_pvalues(values[:1], values[None, 1:], outside, pooled)[0]
+        return int((log_p <= np.log(level) + 1e-9).sum()), n_trials
+
+    simulate.__name__ = f"level_{level:g}_of_vulnerable_records_is_kept"
+    designs = {
+        f"{kind}, {n_out} OUT models": {"kind": kind, "n_out": n_out}
+        for kind in kinds
+        for n_out in n_models
+    }
+    text = f"VulnerableRecordsAttack(level={level:g}) flags a non-member"
+    return promise(text, nominal=level, side="at most", designs=designs, n_trials=50_000)(simulate)
+
+
+promise_level(0.2, DISTRIBUTIONS, (4, 9, 19))
+promise_level(0.05, DISTRIBUTIONS, (19, 39))
+# Beyond what ranks resolve, the tail is that of the normal law.
+promise_level(0.01, ("normal",), (4, 9, 32))

@@ -8,8 +8,9 @@ import numpy as np
 from sklearn.utils import check_random_state, gen_batches
 
 from ..exceptions import ResolutionWarning
-from ..utils._sklearn import Interval
+from ..utils._sklearn import Interval, StrOptions
 from ._pool_attack import PoolAttack
+from ._smooth_rank import find_pooled_variance, smooth_pvalues
 
 # Similarities held at once.
 _CELLS = 1 << 22
@@ -28,9 +29,13 @@ class VulnerableRecordsAttack(PoolAttack):
     A record is vulnerable when the shadow models answer to few other records as they answer to it:
     then a victim that is sure of it has hardly learned so from its neighbours. Such a record is
     tested by the rank of the victim's evidence among that of the OUT models. The score is
-    :math:`-\log p` of this test, with :math:`p = (1 + \text{number of OUT models with at least that
-    evidence}) / (1 + \text{number of OUT models})`; all other records get 0, the score of no
-    evidence.
+    :math:`-\log p` of this test; all other records get 0, the score of no evidence.
+
+    With n OUT models, g of them above the victim, p lies between :math:`g / (n + 1)` and
+    :math:`(g + 1) / (n + 1)`, the p-value of the rank: it is linear between the two nearest OUT
+    models and the upper end where the victim ties with one. Above all OUT models it falls from
+    :math:`1 / (n + 1)` as the tail of the Student-t distribution fitted to them does, so that
+    scores have no steps.
 
     Parameters
     ----------
@@ -40,8 +45,12 @@ class VulnerableRecordsAttack(PoolAttack):
     shadows : ShadowPool
         With ``store="outputs"``; a fitted pool in a :class:`~sklearn.frozen.FrozenEstimator`, an
         unfitted one is fitted on the records given to ``fit``.
-    radius : float, default=0.1
-        Records whose answers have at most this cosine distance are neighbours, in [0, 2].
+    radius : float or "auto", default="auto"
+        Records whose answers have at most this cosine distance are neighbours, in [0, 2]. With
+        ``"auto"``, the radius at which ``share`` of the references are vulnerable.
+    share : float, default=0.1
+        For ``radius="auto"``: share of records to test, in (0, 1]. What distance is large depends
+        on the data: at a radius of 0.1 no record may be vulnerable, or nearly all.
     max_neighbors : int, default=0
         Most neighbours of a vulnerable record among the references.
     n_references : int, default=5000
@@ -58,6 +67,8 @@ class VulnerableRecordsAttack(PoolAttack):
 
     Attributes
     ----------
+    radius_ : float
+        Radius in use.
     offset_ : float
         Threshold of the score; by default ``-log(level)``.
     pool_ : ShadowPool
@@ -68,7 +79,8 @@ class VulnerableRecordsAttack(PoolAttack):
     Warns
     -----
     ResolutionWarning
-        When there are too few shadow models for p to reach ``level``.
+        If there are so few shadow models that p reaches ``level`` only in the tail of the fitted
+        distribution, beyond all OUT models.
 
     See Also
     --------
@@ -77,7 +89,9 @@ class VulnerableRecordsAttack(PoolAttack):
     Notes
     -----
     The paper compares what reference models compute inside; here it is what they answer, which
-    needs no look into them. With K shadow models p is at least about 2 / K.
+    needs no look into them. Down to :math:`1 / (n + 1)`, a p-value assumes no distribution: at a
+    level of :math:`i / (n + 1)`, at most that share of non-members is flagged. Smaller ones assume
+    the tail of the Student-t distribution, with variances shrunken as those of :class:`LiRA`.
 
     References
     ----------
@@ -96,17 +110,19 @@ class VulnerableRecordsAttack(PoolAttack):
     >>> model = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
     >>> pool = ShadowPool(model, n_estimators=64, store="outputs", random_state=0).fit(records)
     >>> attack = VulnerableRecordsAttack(
-    ...     FrozenEstimator(model), FrozenEstimator(pool), radius=0.02, random_state=0
+    ...     FrozenEstimator(model), FrozenEstimator(pool), random_state=0
     ... ).fit(records)
     >>> int(attack.is_vulnerable(records).sum())
-    949
-    >>> bool(attack.score(records, membership) > 0.3)
+    100
+    >>> guesses = attack.predict(records) == 1
+    >>> bool(membership[guesses].mean() > 0.8)
     True
     """
 
     _parameter_constraints = {
         **PoolAttack._parameter_constraints,
-        "radius": [Interval(Real, 0, 2, closed="both")],
+        "radius": [Interval(Real, 0, 2, closed="both"), StrOptions({"auto"})],
+        "share": [Interval(Real, 0, 1, closed="right")],
         "max_neighbors": [Interval(Integral, 0, None, closed="left")],
         "n_references": [Interval(Integral, 1, None, closed="left")],
         "level": [Interval(Real, 0, 1, closed="neither")],
@@ -118,7 +134,8 @@ class VulnerableRecordsAttack(PoolAttack):
         victim=None,
         shadows=None,
         *,
-        radius=0.1,
+        radius="auto",
+        share=0.1,
         max_neighbors=0,
         n_references=5000,
         level=0.05,
@@ -128,6 +145,7 @@ class VulnerableRecordsAttack(PoolAttack):
         self.victim = victim
         self.shadows = shadows
         self.radius = radius
+        self.share = share
         self.max_neighbors = max_neighbors
         self.n_references = n_references
         self.level = level
@@ -146,6 +164,24 @@ class VulnerableRecordsAttack(PoolAttack):
         drawn = np.sort(rng.choice(len(first), n_drawn, replace=False))
         self._reference_prints = prints[drawn]
         self._references = _direct(self.pool_.answers(records[first[drawn]]))
+        self.radius_ = self._find_radius() if self.radius == "auto" else float(self.radius)
+        self._pooled = find_pooled_variance(self._judged_blocks(records))
+
+    def _find_radius(self):
+        """Distance to the last neighbor allowed that a share of the references exceed."""
+        references, distances = self._references, []
+        for rows in gen_batches(len(references), max(1, _CELLS // len(references))):
+            similarity = references[rows] @ references.T
+            similarity[np.arange(len(similarity)), np.arange(rows.start, rows.stop)] = -np.inf
+            last = min(self.max_neighbors, len(references) - 1)
+            similarity.partition(len(references) - 1 - last, axis=1)
+            distances.append(1 - similarity[:, len(references) - 1 - last])
+        distances = np.sort(np.concatenate(distances))
+        n_tested = max(1, round(self.share * len(distances)))
+        if n_tested == len(distances):
+            return 0.0
+        radius = distances[-n_tested - 1 : len(distances) - n_tested + 1].mean()
+        return float(np.clip(radius, 0, 2))
 
     def is_vulnerable(self, records):
         """Which records have so few neighbours that they are tested.
@@ -164,12 +200,11 @@ class VulnerableRecordsAttack(PoolAttack):
         count = np.empty(len(vectors), dtype=int)
         for rows in gen_batches(len(vectors), max(1, _CELLS // len(self._references))):
             similarity = vectors[rows] @ self._references.T
-            count[rows] = (similarity >= 1 - self.radius).sum(axis=1)
+            count[rows] = (similarity >= 1 - self.radius_).sum(axis=1)
         return count - own <= self.max_neighbors
 
     def _score(self, target, shadows, inside, outside):
-        above = ((shadows >= target[:, None]) & outside).sum(axis=1)
-        return -np.log((1 + above) / (1 + outside.sum(axis=0))).mean(axis=0)
+        return -smooth_pvalues(target, shadows, outside, self._pooled).mean(axis=0)
 
     def _score_samples(self, records):
         return super()._score_samples(records) * self.is_vulnerable(records)
@@ -186,8 +221,8 @@ class VulnerableRecordsAttack(PoolAttack):
         smallest = 1 / (1 + (~self.pool_.membership_).sum(axis=0).max())
         if smallest > self.level:
             warnings.warn(
-                f"The smallest p of a test is {smallest:.2g}, above level={self.level:g}: no "
-                "record will be called a member; take more shadow models.",
+                f"The ranks resolve p-values down to {smallest:.2g}; level={self.level:g} is in "
+                "the tail of a fitted Student-t distribution. Use more shadow models.",
                 ResolutionWarning,
                 stacklevel=4,
             )

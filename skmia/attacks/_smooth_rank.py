@@ -1,0 +1,85 @@
+"""P-values by rank that have no steps."""
+
+import numpy as np
+from scipy import stats
+
+from ._moments import SMALLEST_SPREAD, find_moments
+
+# Observations that the pooled variance counts for, as in the likelihood-ratio attack.
+_PRIOR_STRENGTH = 4.0
+
+# Logarithm of the smallest probability that double precision can hold.
+_LOWEST = np.log(np.finfo(float).tiny)
+
+# Difference, as a share of the size, up to which two numbers tie: what rounding makes.
+_TIE = 1e-6
+
+
+def find_pooled_variance(blocks):
+    """Variance of the evidence of OUT models within records, of each query."""
+    squares, count = 0.0, 0
+    for _, shadows, inside, _ in blocks:
+        moments = find_moments(shadows, ~inside)
+        squares = squares + moments.squares.sum(axis=1)
+        count += np.maximum(moments.count - 1, 0).sum()
+    return np.maximum(squares / max(count, 1), SMALLEST_SPREAD**2)
+
+
+def smooth_pvalues(target, shadows, outside, pooled):
+    """P-values of the hypothesis that the target is one more OUT model.
+
+    With n OUT models, of which g lie above the target, p is from g / (n + 1) to (g + 1) / (n + 1):
+    linear between the two nearest OUT models, and the upper end where the target ties with one.
+    Above all of them it falls from 1 / (n + 1) as the upper tail of the Student-t distribution of
+    one more model does, and below all of them it approaches 1 as the lower tail does.
+
+    Parameters
+    ----------
+    target : ndarray of shape (n_queries, n)
+        Evidence of the target.
+    shadows : ndarray of shape (n_queries, n_estimators, n)
+        Evidence of the shadow models.
+    outside : ndarray of shape (n_estimators, n), dtype bool
+        OUT models of each record, one at least.
+    pooled : ndarray of shape (n_queries,)
+        Variance of the evidence within records.
+
+    Returns
+    -------
+    log_pvalues : ndarray of shape (n_queries, n)
+        Natural logarithms.
+    """
+    target = target.astype(np.float64)
+    margin = _TIE * np.maximum(1, np.abs(target))
+    above = (shadows > (target + margin)[:, None]) & outside
+    below = (shadows < (target - margin)[:, None]) & outside
+    n_out, n_above = outside.sum(axis=0), above.sum(axis=1)
+    n_tied = n_out - n_above - below.sum(axis=1)
+    upper = np.where(above, shadows, np.inf).min(axis=1)
+    lower = np.where(below, shadows, -np.inf).max(axis=1)
+    with np.errstate(invalid="ignore"):
+        part = (upper - target) / (upper - lower)
+    part = np.where(n_tied > 0, 1 + n_tied, part)
+    highest, lowest = ((n_tied == 0) & (n_above == count) for count in (0, n_out))
+    law = _predict_one_more(shadows, outside, pooled)
+    part[highest] = _find_fall(stats.t.logsf, target, lower, law, highest)
+    part[lowest] = 1 - _find_fall(stats.t.logcdf, target, upper, law, lowest)
+    return np.log(n_above + part) - np.log(n_out + 1)
+
+
+def _predict_one_more(shadows, outside, pooled):
+    """Location, scale and degrees of freedom of the evidence of one more OUT model."""
+    moments = find_moments(shadows, outside)
+    dof = _PRIOR_STRENGTH + moments.count - 1
+    variance = (moments.squares + _PRIOR_STRENGTH * pooled[:, None]) / dof
+    return np.broadcast_arrays(
+        moments.mean, np.sqrt(variance * (1 + 1 / moments.count)), dof.astype(np.float64)
+    )
+
+
+def _find_fall(log_tail, target, nearest, law, where):
+    """How much smaller the tail is from the target on than from the nearest OUT model on."""
+    mean, scale, dof = (part[where] for part in law)
+    tails = (log_tail((x[where] - mean) / scale, dof) for x in (target, nearest))
+    target, nearest = (np.maximum(tail, _LOWEST) for tail in tails)
+    return np.exp(np.clip(target - nearest, _LOWEST, 0))
