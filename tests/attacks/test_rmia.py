@@ -11,7 +11,6 @@ from sklearn.metrics import roc_auc_score
 from skmia import Records, ShadowPool
 from skmia.attacks import RMIA
 
-
 # Worlds in which the victim is wrong about every record.
 pytestmark = pytest.mark.filterwarnings("ignore:.* of the labels are predicted if")
 
