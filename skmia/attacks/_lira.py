@@ -14,9 +14,6 @@ from ._pool_attack import PoolAttack
 
 _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
 
-# Share of the mean variance added to the diagonal of a covariance matrix.
-_RIDGE = 1e-3
-
 
 def _log_normal(x, mean, variance):
     density = x - mean
@@ -41,21 +38,22 @@ def _log_student(x, mean, variance, count, prior_strength):
     return density
 
 
-def _log_normal_joint(target, shadows, chosen):
+def _log_normal_joint(target, shadows, chosen, ridge):
     """Log density of all augmentations together, with the covariance matrix of each record."""
     n_queries = len(target)
     moments = find_moments(shadows, chosen)
     centred = np.where(chosen, shadows - moments.mean[:, None], 0)
     covariance = np.einsum("qkn,rkn->nqr", centred, centred) / moments.count[:, None, None]
-    ridge = _RIDGE * np.trace(covariance, axis1=1, axis2=2) / n_queries + SMALLEST_SPREAD**2
-    covariance += ridge[:, None, None] * np.eye(n_queries)
+    added = ridge * np.trace(covariance, axis1=1, axis2=2) / n_queries + SMALLEST_SPREAD**2
+    covariance += added[:, None, None] * np.eye(n_queries)
     away = (target - moments.mean).T
     distance = np.einsum("nq,nq->n", away, np.linalg.solve(covariance, away[..., None])[..., 0])
     return -0.5 * (distance + np.linalg.slogdet(covariance)[1]) - n_queries * _LOG_ROOT_2PI
 
 
-def _joint_ratio(target, shadows, inside, outside):
-    return _log_normal_joint(target, shadows, inside) - _log_normal_joint(target, shadows, outside)
+def _joint_ratio(target, shadows, inside, outside, ridge):
+    into, out = (_log_normal_joint(target, shadows, side, ridge) for side in (inside, outside))
+    return into - out
 
 
 def _average(values):
@@ -103,6 +101,10 @@ class LiRA(PoolAttack):
     covariance : {"diagonal", "full"}, default="diagonal"
         How augmentations depend on each other: not at all, with scores averaged, or through a
         covariance matrix of each record (``variance="example"``, more models than augmentations).
+    ridge : float, default=1e-3
+        For ``covariance="full"``: share of the mean variance of the queries that is added to the
+        diagonal of each covariance matrix. Increase it with few models or nearly equal
+        augmentations, whose matrices are close to singular.
     prior : float, default=0.5
         Share of members assumed in :meth:`predict_proba` and in the threshold.
     target_fpr : float, default=None
@@ -177,6 +179,7 @@ class LiRA(PoolAttack):
         "variance": [StrOptions({"shrunk", "example", "pooled"})],
         "prior_strength": [Interval(Real, 0, None, closed="neither")],
         "covariance": [StrOptions({"diagonal", "full"})],
+        "ridge": [Interval(Real, 0, None, closed="left")],
         "prior": [Interval(Real, 0, 1, closed="neither")],
         "compat": [StrOptions({"carlini2022"}), None],
     }
@@ -190,6 +193,7 @@ class LiRA(PoolAttack):
         variance="shrunk",
         prior_strength=4.0,
         covariance="diagonal",
+        ridge=1e-3,
         prior=0.5,
         target_fpr=None,
         compat=None,
@@ -200,6 +204,7 @@ class LiRA(PoolAttack):
         self.variance = variance
         self.prior_strength = prior_strength
         self.covariance = covariance
+        self.ridge = ridge
         self.prior = prior
         self.target_fpr = target_fpr
         self.compat = compat
@@ -238,7 +243,7 @@ class LiRA(PoolAttack):
                 target, shadows, inside, outside, self.online, self.variance == "pooled"
             )
         if self.covariance == "full":
-            return _joint_ratio(target, shadows, inside, outside)
+            return _joint_ratio(target, shadows, inside, outside, self.ridge)
         if not self.online:
             return self._compare(target, None, find_moments(shadows, outside))
         return self._compare(target, *find_both_moments(shadows, inside, outside))
@@ -287,6 +292,10 @@ class LiRA(PoolAttack):
         if self.covariance == "full":
             least = self.pool_.signals_.shape[1] + 1
         return (least if self.online else 0), least
+
+    def _find_alternative(self):
+        is_joint = self.covariance == "full"
+        return 'covariance="diagonal"' if is_joint else super()._find_alternative()
 
     def _default_offset(self):
         return logit(1 - self.prior) if self.online else None

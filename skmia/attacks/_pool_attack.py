@@ -154,11 +154,16 @@ class PoolAttack(BaseAttack):
     def _say_too_few(self, n_records, place=""):
         names = zip(self._count_needed(), ("IN", "OUT"), strict=True)
         least = " and ".join(f"{count} {name}" for count, name in names if count)
-        offline = " or set online=False" if getattr(self, "online", False) else ""
+        setting = self._find_alternative()
+        alternative = "" if setting is None else f" or set {setting}"
         return (
             f"{type(self).__name__} requires at least {least} shadow models per record{place}; "
-            f"none of the {n_records} records has them. Fit the pool with more models{offline}."
+            f"none of the {n_records} records has them. Fit the pool with more models{alternative}."
         )
+
+    def _find_alternative(self):
+        """Setting with which fewer models suffice, or None."""
+        return "online=False" if getattr(self, "online", False) else None
 
     def _neutral_score(self):
         """Score of a record that cannot be judged: just below that of no evidence."""

@@ -13,7 +13,7 @@ from .._needs import Needs
 from .._outputs import Outputs
 from ..base import BaseAttack
 from ..shadow._seeding import seed_estimator
-from ..signals import Signal, get_signal, get_signal_names
+from ..signals import AnswerSignal, Signal, get_signal, get_signal_names
 from ..utils._sklearn import HasMethods, Interval
 from ..utils._validation import check_outputs_source, query
 from ._pool_attack import find_pool
@@ -58,10 +58,10 @@ class ShadowAttack(BaseAttack):
     attack_estimator : classifier, default=None
         Learns membership from the features; needs ``predict_proba``. None is a
         :class:`~sklearn.ensemble.HistGradientBoostingClassifier`.
-    features : sequence of str, default=("probabilities",)
+    features : sequence of str or signal, default=("probabilities",)
         What the attack models see: ``"probabilities"``, ``"sorted_probabilities"`` (largest first),
-        the name of any signal (``"loss"``, ``"correctness"``, ...), or the name of a field of the
-        records (one-hot encoded), such as ``"group"``.
+        any signal of the answers or its name (``"loss"``, ``ODIN(temperature=5.0)``, ...),
+        or the name of a field of the records (one-hot encoded), such as ``"group"``.
     per_class : bool, default=True
         Whether each class of the task has an attack model. With False there is a single one for all
         records, which is not told the class.
@@ -202,14 +202,16 @@ class ShadowAttack(BaseAttack):
             raise ValueError("features must name at least one feature; got none.")
         self._encoders, signals = {}, get_signal_names(answers_only=True)
         for name in self.features:
-            if name in records.fields and name != "outputs":
+            if isinstance(name, AnswerSignal):
+                continue
+            if isinstance(name, str) and name in records.fields and name != "outputs":
                 encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
                 self._encoders[name] = encoder.fit(records[name].reshape(-1, 1))
-            elif name not in _ARRAYS and name not in signals:
+            elif not isinstance(name, str) or name not in (*_ARRAYS, *signals):
                 raise ValueError(
-                    f"Feature {name!r} is neither one of {', '.join(_ARRAYS)}, nor a signal "
-                    f"({', '.join(signals)}), nor a field of the records "
-                    f"({', '.join(records.fields) or 'they have none'})."
+                    f"Feature {name!r} is neither one of {', '.join(_ARRAYS)}, nor a signal of "
+                    f"answers or the name of one ({', '.join(signals)}), nor a field of the "
+                    f"records ({', '.join(records.fields) or 'they have none'})."
                 )
 
     def _compute_features(self, values, records, with_label=False):
@@ -221,7 +223,7 @@ class ShadowAttack(BaseAttack):
         return np.column_stack(columns)
 
     def _compute_feature(self, name, outputs, records):
-        if name in self._encoders:
+        if isinstance(name, str) and name in self._encoders:
             return self._encoders[name].transform(records[name].reshape(-1, 1))
         if name not in _ARRAYS:
             return get_signal(name)(outputs, records.y)

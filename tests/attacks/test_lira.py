@@ -463,6 +463,7 @@ def test_blocks_of_records_do_not_show(draw_world, monkeypatch):
         ({"target_fpr": 0.0}, "'target_fpr' parameter of LiRA"),
         ({"compat": "paper"}, "'compat' parameter of LiRA"),
         ({"online": "yes"}, "'online' parameter of LiRA"),
+        ({"ridge": -0.1}, "'ridge' parameter of LiRA"),
         ({"covariance": "full"}, 'covariance="full" goes with variance="example"'),
         ({"covariance": "full", "variance": "example", "online": False}, "online=False"),
     ],
@@ -515,7 +516,8 @@ def test_scores_of_augmentations_are_averaged(augmented_audit):
     np.testing.assert_allclose(scores, expected, rtol=1e-3, atol=1e-3)
 
 
-def test_full_covariance_is_a_joint_normal_law(augmented_audit):
+@pytest.mark.parametrize("ridge", [1e-3, 0.5])
+def test_full_covariance_is_a_joint_normal_law(augmented_audit, ridge):
     records, pool, victim, target = augmented_audit
     inside = pool.estimator.membership_
     values = pool.estimator.signals_[0].astype(float)
@@ -525,11 +527,11 @@ def test_full_covariance_is_a_joint_normal_law(augmented_audit):
         for chosen in (inside[:, i], ~inside[:, i]):
             points = values[:, chosen, i]
             covariance = np.cov(points, bias=True)
-            covariance += 1e-3 * np.trace(covariance) / 3 * np.eye(3)  # the documented ridge
+            covariance += ridge * np.trace(covariance) / 3 * np.eye(3)
             law = stats.multivariate_normal(points.mean(axis=1), covariance)
             logs.append(law.logpdf(target[:, i]))
         expected.append(logs[0] - logs[1])
-    attack = LiRA(victim, pool, variance="example", covariance="full").fit(records)
+    attack = LiRA(victim, pool, variance="example", covariance="full", ridge=ridge).fit(records)
     np.testing.assert_allclose(attack.score_samples(records), expected, rtol=1e-2, atol=1e-2)
 
 
@@ -547,7 +549,7 @@ def test_full_covariance_needs_more_models_than_queries(augmented_audit):
         augment=lambda some: [Records(some.X + k, some.y) for k in (1, 2)],
         random_state=0,
     )
-    with pytest.raises(ValueError, match="at least 4 IN and 4 OUT shadow models per record"):
+    with pytest.raises(ValueError, match='at least 4 IN and 4 OUT .* or set covariance="diagonal"'):
         LiRA(victim, pool, variance="example", covariance="full").fit(records)
 
 

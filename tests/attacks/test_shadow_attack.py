@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Outputs, Records, ShadowPool
 from skmia.attacks import ShadowAttack
-from skmia.signals import get_signal
+from skmia.signals import ODIN, LabelRobustness, Loss, get_signal
 
 N_MODELS = 4
 
@@ -337,10 +337,19 @@ def test_missing_field_is_named(audit):
         attack.score_samples(Records(audit.records.X, audit.records.y))
 
 
+def test_signals_are_features_as_their_names_are(audit):
+    def score(*features):
+        return audit.attack(features=features).score_samples(audit.records)
+
+    np.testing.assert_array_equal(score(Loss(), "group"), score("loss", "group"))
+    assert (score(ODIN(temperature=5.0)) != score("odin")).any()
+
+
 @pytest.mark.parametrize(
     "settings, message",
     [
         ({"features": []}, "at least one feature"),
+        ({"features": [LabelRobustness()]}, "neither one of .* nor a signal of answers"),
         ({"features": "loss"}, "'features' parameter of ShadowAttack"),
         ({"features": ["colour"]}, r"'colour' is neither .* nor a field of the records \(group\)"),
         ({"features": [3]}, "Feature 3 is neither"),
