@@ -60,8 +60,9 @@ class EpsilonAudit(EpsilonAuditBase):
     delta : float, default=None
         The delta at which epsilon is stated. If None, the estimator's: its ``target_delta``, or the
         ``delta_`` of one more training where that is None; 1e-5 where it has neither.
-    threshold : {"split", "multisplit", "bonferroni"}, float or array-like, default="split"
-        How the threshold on the scores is chosen; see :func:`epsilon_lower_bound`.
+    threshold : {"auto", "split", "multisplit", "bonferroni"}, float or array-like, default="auto"
+        How the threshold on the scores is chosen; see :func:`epsilon_lower_bound`. ``"auto"`` is
+        ``"multisplit"`` for ``method="bayesian"`` and ``"split"`` for the others.
     confidence_level : float, default=0.95
         Of the bound.
     attack : attack, default=None
@@ -133,7 +134,11 @@ class EpsilonAudit(EpsilonAuditBase):
         "n_copies": [Interval(Integral, 1, None, closed="left")],
         "neighbors": [StrOptions({"add", "replace"})],
         "method": [StrOptions(set(_METHODS))],
-        "threshold": [StrOptions({"split", "multisplit", "bonferroni"}), Real, "array-like"],
+        "threshold": [
+            StrOptions({"auto", "split", "multisplit", "bonferroni"}),
+            Real,
+            "array-like",
+        ],
         "n_jobs": N_JOBS,
         "verbose": ["verbose"],
     }
@@ -148,7 +153,7 @@ class EpsilonAudit(EpsilonAuditBase):
         neighbors="add",
         method="clopper_pearson",
         delta=None,
-        threshold="split",
+        threshold="auto",
         confidence_level=0.95,
         attack=None,
         claimed_epsilon=None,
@@ -209,11 +214,14 @@ class EpsilonAudit(EpsilonAuditBase):
         return self
 
     def _bound(self, membership, scores, delta, random_state):
+        threshold = self.threshold
+        if isinstance(threshold, str) and threshold == "auto":
+            threshold = "multisplit" if self.method == "bayesian" else "split"
         return _METHODS[self.method](
             membership,
             scores,
             delta=delta,
-            threshold=self.threshold,
+            threshold=threshold,
             n_copies=self.n_copies,
             confidence_level=self.confidence_level,
             random_state=random_state,

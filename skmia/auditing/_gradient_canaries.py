@@ -135,7 +135,7 @@ def select_gradient_canaries(
     if not isinstance(n_canaries, Integral) or not 1 <= n_canaries <= n:
         raise ValueError(f"n_canaries must be an integer from 1 to {n}; got {n_canaries!r}.")
     noise = noise_multiplier * max_grad_norm / np.sqrt(batch_size)
-    leakage = MahalanobisLeakage(noise_scale=noise, n_samples=batch_size)
+    leakage = MahalanobisLeakage(covariance="diagonal", noise_scale=noise, n_samples=batch_size)
     moments = steps if reference is None else np.asarray(reference)
     scores = [leakage.fit(m).score_samples(g) for m, g in zip(moments, steps, strict=True)]
     return np.argsort(-_AGGREGATES[aggregate](scores, axis=0), kind="stable")[:n_canaries]

@@ -14,7 +14,8 @@ from ._information_bounds import (
     required_mutual_information,
 )
 from ._mahalanobis import MahalanobisLeakage
-from ._mean_attacks import MeanGLiRAttack, MeanLikelihoodRatioAttack, MeanScalarProductAttack
+from ._mean_attacks import MeanLikelihoodRatioAttack, MeanScalarProductAttack
+from ._mean_glir import MeanGLiRAttack
 from ._mean_mechanisms import EmpiricalMean, NoisyMean, SubsampledMean
 from ._misspecified import MisspecifiedTarget
 from ._total_variation import total_variation_discrete, total_variation_kde

@@ -9,18 +9,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..utils._matrix import validate_matrix
 from ..utils._sklearn import Interval, StrOptions, validate_params_of
+from ._known_rows import KnownRows
 from ._misspecified import MisspecifiedTarget
 from ._moments import (
     COVARIANCE_CONSTRAINT,
     check_moments,
     check_noise_scale,
     estimate_moments,
+    find_shrinkage,
     inner_products,
     make_moments,
-    squared_distances,
 )
+from ._shrinkage import CovarianceMixin
 from ._tradeoff import (
     advantage,
+    beside,
     check_epsilons,
     check_rates,
     make_subsampling,
@@ -29,7 +32,7 @@ from ._tradeoff import (
 )
 
 
-class MahalanobisLeakage(BaseEstimator):
+class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
     r"""How much each record of a data set leaks when the mean of the data set is released.
 
     An attacker who knows the distribution of the rows and one row :math:`z` sees the mean of
@@ -46,11 +49,18 @@ class MahalanobisLeakage(BaseEstimator):
 
     Parameters
     ----------
-    covariance : {"diagonal", "full"} or covariance estimator, default="diagonal"
-        ``"diagonal"`` takes columns as uncorrelated and never holds a d x d matrix. ``"full"`` is
-        the sample covariance and needs many more rows than columns. An estimator of
-        :mod:`sklearn.covariance` is cloned and fitted; one that was fitted on other, public rows
-        goes in a :class:`~sklearn.frozen.FrozenEstimator`.
+    covariance : {"auto", "diagonal", "full"} or covariance estimator, default="auto"
+        How the covariance of the rows is estimated.
+
+        - ``"auto"``: the mixture of the sample covariance and its diagonal under which held-out
+          rows have the largest normal likelihood; the diagonal alone if no mixture is better. No
+          matrix of all pairs of columns is made if there are more columns than rows.
+        - ``"diagonal"``: the variances of the columns. Scores are then those of the best attacker
+          who treats the columns as uncorrelated: right if they are, and right on average
+          otherwise, but too low for some records and too high for others.
+        - ``"full"``: the sample covariance, which needs many more rows than columns.
+        - an estimator of :mod:`sklearn.covariance`, which is cloned and fitted; one that was fitted
+          on other, public rows goes in a :class:`~sklearn.frozen.FrozenEstimator`.
     n_samples : int, default=None
         Rows of the private data set; None takes the number of rows of X.
     noise_scale : float or array-like of shape (n_features,), default=0.0
@@ -67,7 +77,11 @@ class MahalanobisLeakage(BaseEstimator):
     location_ : ndarray of shape (n_features,)
         Mean of the rows.
     covariance_ : ndarray of shape (n_features,) or (n_features, n_features)
-        Variances, or covariance matrix, of the rows, without noise.
+        Variances, or covariance matrix, of the rows, without noise. With ``"auto"`` it holds
+        variances if the diagonal was chosen.
+    shrinkage_ : float or None
+        Share of the diagonal in the mixture of ``"auto"``, 1 if it was chosen alone; None for
+        another `covariance`.
     n_samples_ : int
         Rows of the private data set.
     n_features_in_ : int
@@ -98,9 +112,11 @@ class MahalanobisLeakage(BaseEstimator):
     Columns without spread take no part. A row that differs from the mean there betrays itself: its
     score is infinite.
 
-    A row pulls moments that are estimated from it towards itself, and its score comes out too low.
-    With ``"full"`` the score of such a row stays below 1 however far out it lies: where outliers
-    are the question, fit on other rows and give `n_samples`.
+    A row pulls moments that are estimated from it towards itself, so that its score is too low. If
+    ``"auto"`` takes correlations, a row that was given to `fit` is left out of the mean and the
+    correlations behind its own score, and the mixture is scaled so that held-out rows have the same
+    mean score as with ``"diagonal"``. With ``"full"`` the score of such a row stays below 1 however
+    far out it lies: to find outliers, fit on other rows and give `n_samples`.
 
     References
     ----------
@@ -133,7 +149,7 @@ class MahalanobisLeakage(BaseEstimator):
     def __init__(
         self,
         *,
-        covariance="diagonal",
+        covariance="auto",
         n_samples=None,
         noise_scale=0.0,
         sampling_ratio=1.0,
@@ -189,15 +205,21 @@ class MahalanobisLeakage(BaseEstimator):
         """
         validate_params_of(self)
         X = validate_matrix(self, X, dtype=np.float64, ensure_min_samples=2)
-        mean, covariance = estimate_moments(X, self.covariance)
+        shrinkage = find_shrinkage(X, self.covariance)
+        mean, covariance = estimate_moments(X, self.covariance, shrinkage)
         n_samples = len(X) if self.n_samples is None else self.n_samples
-        return self._set_moments(mean, covariance, n_samples)
+        self._set_moments(mean, covariance, n_samples)
+        self.shrinkage_ = None if shrinkage is None else shrinkage.share
+        if shrinkage is not None and shrinkage.share < 1:
+            self._known_rows = KnownRows(X, self._moments, shrinkage)
+        return self
 
     def _set_moments(self, mean, covariance, n_samples):
         noise = check_noise_scale(self.noise_scale, len(mean))
         self._moments = make_moments(mean, covariance, noise)
         self._subsampling = make_subsampling(self.sampling_ratio, self.subsampling)
-        self.location_, self.covariance_ = mean, covariance
+        self._known_rows, self.shrinkage_ = None, None
+        self.location_, self._covariance = mean, covariance
         self.n_samples_ = n_samples
         return self
 
@@ -205,9 +227,16 @@ class MahalanobisLeakage(BaseEstimator):
         check_is_fitted(self)
         return validate_matrix(self, X, dtype=np.float64, reset=False)
 
+    def _products(self, left, right, targets):
+        """Inner products under moments that no target has a part in, over the rows of the mean."""
+        if self._known_rows is None:
+            return inner_products(left, right, self._moments) / self.n_samples_
+        return self._known_rows.inner_products(left, right, targets) / self.n_samples_
+
     def _scores(self, X):
         """Leakage scores of the mean of all rows."""
-        return squared_distances(self._check_rows(X), self._moments) / self.n_samples_
+        X = self._check_rows(X)
+        return self._products(X, X, X)
 
     def _shifts(self, X):
         scores = self._scores(X)
@@ -232,7 +261,7 @@ class MahalanobisLeakage(BaseEstimator):
         return self.sampling_ratio * scores if self.subsampling == "published" else scores
 
     def predict(self, X):
-        """Membership advantage of the optimal attacker of each row, TPR - FPR.
+        """Membership advantage of the best attacker who knows `covariance_`, TPR - FPR.
 
         Parameters
         ----------
@@ -248,7 +277,7 @@ class MahalanobisLeakage(BaseEstimator):
         return advantage(shifts, self._subsampling.inclusion)
 
     def power(self, X, fpr):
-        """True positive rate of the optimal attacker at a false positive rate.
+        """True positive rate of the best attacker who knows `covariance_`.
 
         Parameters
         ----------
@@ -263,7 +292,7 @@ class MahalanobisLeakage(BaseEstimator):
             One row a target, one column a rate.
         """
         rates = check_rates(fpr)
-        shifts = _beside(self._shifts(X), rates)
+        shifts = beside(self._shifts(X), rates)
         return power(rates, shifts, self._subsampling.inclusion)
 
     def threshold(self, X, fpr):
@@ -284,7 +313,7 @@ class MahalanobisLeakage(BaseEstimator):
             has the threshold 0.
         """
         rates = check_rates(fpr)
-        shifts = _beside(self._shifts(X), rates)
+        shifts = beside(self._shifts(X), rates)
         certain = np.isinf(shifts)
         shifts = np.where(certain, 0.0, shifts)
         quantiles = -ndtri(rates)
@@ -310,7 +339,7 @@ class MahalanobisLeakage(BaseEstimator):
             and is no guarantee for other data sets.
         """
         epsilons = check_epsilons(epsilon)
-        shifts = _beside(self._shifts(X), epsilons)
+        shifts = beside(self._shifts(X), epsilons)
         return privacy_profile(epsilons, shifts, self._subsampling.inclusion)
 
     def misspecified(self, X, X_assumed):
@@ -340,7 +369,7 @@ class MahalanobisLeakage(BaseEstimator):
                 f"X_assumed needs one row for each of the {len(X)} rows of X; got {len(X_assumed)}."
             )
         true, assumed, cross = (
-            inner_products(left, right, self._moments) / self.n_samples_
+            self._products(left, right, X)
             for left, right in ((X, X), (X_assumed, X_assumed), (X, X_assumed))
         )
         if np.isinf(cross).any():
@@ -369,8 +398,3 @@ class MahalanobisLeakage(BaseEstimator):
         if not (isinstance(k, Integral) and 1 <= k <= len(scores)):
             raise ValueError(f"k must be an integer from 1 to {len(scores)}; got {k!r}.")
         return np.argsort(-scores, kind="stable")[:k]
-
-
-def _beside(values, others):
-    """One column of values where there is a row of others."""
-    return values if others.ndim == 0 else values[:, np.newaxis]

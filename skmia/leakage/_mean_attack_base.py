@@ -4,7 +4,6 @@ from abc import ABC, abstractmethod
 from numbers import Integral, Real
 
 import numpy as np
-from scipy.special import ndtri
 from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
@@ -12,24 +11,29 @@ from sklearn.utils.validation import check_is_fitted
 from ..metrics import membership_advantage_score
 from ..utils._matrix import check_matrix, validate_matrix
 from ..utils._sklearn import Interval, validate_params_of
+from ._mean_law import ProjectionLaw, estimate_law, hold_out
 from ._moments import (
     COVARIANCE_CONSTRAINT,
     check_moments,
     check_noise_scale,
     estimate_moments,
+    find_shrinkage,
     make_moments,
     squared_distances,
 )
+from ._shrinkage import CovarianceMixin
 from ._tradeoff import check_rates, power
 
 
-class BaseMeanAttack(BaseEstimator, ABC):
+class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
     """Base of the attacks that ask whether a target is among the rows of a released mean.
 
     Every attack projects released means on a direction. For k rows in the mean, the projection has
     the variance ``direction' covariance direction / k``, and a member moves its mean by
-    ``direction' (target - mean) / k``. A subclass gives the direction with ``_find_direction`` and
-    may turn the projection into a score of its own with ``_score`` and ``_score_at``.
+    ``direction' (target - mean) / k``. Mean and variance of the projection follow from known
+    moments; with reference rows they are measured on held-out rows, see :mod:`._mean_law`. A
+    subclass gives the direction with ``_find_direction`` and may turn the projection into a score
+    of its own with ``_score`` and ``_score_at``.
     """
 
     _parameter_constraints: dict = {
@@ -70,7 +74,10 @@ class BaseMeanAttack(BaseEstimator, ABC):
         if target is None:
             raise ValueError("target must be a row; without reference rows there is no default.")
         attack.n_features_in_ = len(mean)
-        return attack._set_moments(mean, covariance, n_samples, None)
+        attack.target_ = attack._check_row(target, "target")
+        attack._set_moments(mean, covariance, n_samples)
+        attack._set_law(None, None)
+        return attack
 
     def fit(self, X, y=None):
         """Estimate mean and covariance of the rows from a reference set.
@@ -88,37 +95,57 @@ class BaseMeanAttack(BaseEstimator, ABC):
             The fitted attack.
         """
         validate_params_of(self)
-        X = validate_matrix(self, X, dtype=np.float64, ensure_min_samples=2)
-        mean, covariance = estimate_moments(X, self.covariance)
+        X = validate_matrix(self, X, dtype=np.float64, ensure_min_samples=4)
         n_samples = len(X) if self.n_samples is None else self.n_samples
-        return self._set_moments(mean, covariance, n_samples, X)
+        shrinkage = find_shrinkage(X, self.covariance)
+        if self.target is None:
+            self._set_moments(*estimate_moments(X, self.covariance, shrinkage), n_samples)
+            row = np.argmax(squared_distances(X, self._moments))
+            self.target_, X = X[row].copy(), np.delete(X, row, axis=0)
+        else:
+            self.target_ = self._check_row(self.target, "target")
+        self._set_moments(*estimate_moments(X, self.covariance, shrinkage), n_samples)
+        self._set_law(X, shrinkage)
+        return self
 
-    def _set_moments(self, mean, covariance, n_samples, X):
-        """Set what scores need from moments and, where there are any, reference rows."""
-        noise = check_noise_scale(self.noise_scale, len(mean))
-        self._moments = make_moments(mean, covariance, noise)
-        self.target_ = self._choose_target(X)
-        self.location_, self.covariance_ = mean, covariance
+    def _set_moments(self, mean, covariance, n_samples):
+        self._noise = check_noise_scale(self.noise_scale, len(mean))
+        self._moments = make_moments(mean, covariance, self._noise)
+        self.location_, self._covariance = mean, covariance
         self.n_samples_ = n_samples
         self._n_drawn = self.sampling_ratio * n_samples
-        self.direction_ = self._find_direction(X)
-        self._move = float(self.direction_ @ (self.target_ - mean)) / self._n_drawn
-        self._spread = np.sqrt(self._moments.variance_along(self.direction_) / self._n_drawn)
+
+    def _set_law(self, X, shrinkage):
+        """Set direction, law of the projection and threshold; X is None for known moments."""
+        X = self._prepare(X)
+        self.direction_ = self._find_direction(self._moments)
+        if X is None:
+            self._held_out = None
+            centre = float(self.direction_ @ self.location_)
+            variance = self._moments.variance_along(self.direction_)
+            self._law = ProjectionLaw(centre, variance)
+        else:
+            self._held_out = hold_out(
+                X, lambda rows: self._estimate(rows, shrinkage), self._find_direction
+            )
+            noise = np.broadcast_to(self._noise**2, X.shape[1])
+            self._law = estimate_law(X, self.direction_, self._held_out, noise)
+        self._move = (float(self.direction_ @ self.target_) - self._law.centre) / self._n_drawn
+        self._spread = np.sqrt(self._law.variance / self._n_drawn)
         self.effective_score_ = float(self.sampling_ratio * self._shift**2)
         self.classes_ = np.array([0, 1])
         self.offset_ = float(self._find_offset())
-        return self
 
-    def _choose_target(self, X):
-        if self.target is None:
-            return X[np.argmax(squared_distances(X, self._moments))].copy()
-        target = check_matrix(self.target, dtype=np.float64, ensure_2d=False, input_name="target")
-        if target.shape != self._moments.mean.shape:
+    def _estimate(self, X, shrinkage):
+        return make_moments(*estimate_moments(X, self.covariance, shrinkage), self._noise)
+
+    def _check_row(self, row, name):
+        row = check_matrix(row, dtype=np.float64, ensure_2d=False, input_name=name)
+        if row.shape != (self.n_features_in_,):
             raise ValueError(
-                f"target must be one row of {len(self._moments.mean)} features; "
-                f"got shape {target.shape}."
+                f"{name} must be one row of {self.n_features_in_} features; got shape {row.shape}."
             )
-        return target
+        return row
 
     @property
     def _shift(self):
@@ -130,10 +157,8 @@ class BaseMeanAttack(BaseEstimator, ABC):
     def _find_offset(self):
         """Score where both hypotheses are as likely, or of the asked false positive rate."""
         if self.target_fpr is None:
-            above_mean = self._move / 2
-        else:
-            above_mean = -ndtri(self.target_fpr) * self._spread
-        return self._score_at(self.direction_ @ self.location_ + above_mean)
+            return self._score_at(self._law.centre + self._move / 2)
+        return self._score_at(self._law.threshold(self.target_fpr, self._n_drawn))
 
     def score_samples(self, X):
         """Evidence that the target is among the rows of each released mean.
@@ -206,7 +231,7 @@ class BaseMeanAttack(BaseEstimator, ABC):
         return membership_advantage_score(membership, guesses, sample_weight=sample_weight)
 
     def power(self, fpr):
-        """True positive rate of this attack at a false positive rate, by theory.
+        """True positive rate of the order of releases at a false positive rate, by theory.
 
         Parameters
         ----------
@@ -216,16 +241,21 @@ class BaseMeanAttack(BaseEstimator, ABC):
         Returns
         -------
         tpr : float or ndarray of the shape of `fpr`
-            For many rows and columns, with the mean and the covariance that the attack believes in.
+            For many rows and columns. With reference rows it is that of a threshold which is chosen
+            on releases: the guesses for a `target_fpr` pay for the estimated mean as well.
         """
         check_is_fitted(self)
         rates = check_rates(fpr)
         tpr = power(rates, np.float64(self._shift), self.sampling_ratio)
         return tpr if rates.ndim else float(tpr)
 
+    def _prepare(self, X):
+        """Set what directions need besides moments; the rows that may be held out, or None."""
+        return X
+
     @abstractmethod
-    def _find_direction(self, X):
-        """Vector to project released means on; X is None without reference rows."""
+    def _find_direction(self, moments):
+        """Vector to project released means on."""
 
     def _score(self, X):
         return self._score_at(X @ self.direction_)

@@ -1,18 +1,10 @@
-"""Attacks on a released mean."""
-
-from numbers import Integral
+"""Attacks on a released mean by its projection on a direction."""
 
 import numpy as np
-from scipy.stats import ncx2
-from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils import check_random_state
 
-from ..utils._matrix import check_matrix
-from ..utils._sklearn import Interval, StrOptions
+from ..utils._sklearn import StrOptions
 from ._mean_attack_base import BaseMeanAttack
-from ._noncentral import ncx2_logcdf
-
-# Numbers in the largest temporary array.
-_BLOCK = 2**22
 
 
 class MeanLikelihoodRatioAttack(BaseMeanAttack):
@@ -35,10 +27,11 @@ class MeanLikelihoodRatioAttack(BaseMeanAttack):
         Standard deviation of the mechanism's noise in each row.
     sampling_ratio : float, default=1.0
         Share of the rows that the mechanism takes the mean of, in (0, 1].
-    covariance : {"diagonal", "full"} or covariance estimator, default="diagonal"
+    covariance : {"auto", "diagonal", "full"} or covariance estimator, default="auto"
         How the covariance of the rows is estimated, see :class:`MahalanobisLeakage`.
     target_fpr : float, default=None
-        False positive rate of `predict`. None takes the threshold of the largest advantage.
+        False positive rate of `predict`; with reference rows it holds on average over draws of
+        these rows. If None, the threshold is that of the largest advantage.
 
     Attributes
     ----------
@@ -76,14 +69,20 @@ class MeanLikelihoodRatioAttack(BaseMeanAttack):
     same number for all small :math:`\ell`, up to rounding. The paper prints another ratio, that of
     columns which are sub-sampled one by one.
 
-    Reference rows that stay the same cost next to no power: of the score m there remains
-    :math:`m^2 / (m + \tau / n_0)` with :math:`n_0` reference rows and :math:`\tau = d / n`. But the
-    error of their mean shifts all scores by about :math:`\sqrt{m n / n_0}`: unless there are many
-    more of them than private rows, `offset_` misses the rate that was asked for. Where many attacks
-    with reference rows of their own share one threshold, the score that remains is
-    :math:`m^2 / (m (1 + n / n_0) + \tau / n_0 + 2 \tau n / n_0^2)`.
+    Reference rows that stay the same hardly change the order of releases: of the score m there
+    remains :math:`m^2 / (m + \tau / n_0)` with :math:`n_0` reference rows and :math:`\tau = d / n`.
+    The threshold for a `target_fpr` is the end of a prediction interval. Each tenth of the
+    reference rows is projected on the direction that the other rows give; mean and variance of
+    these projections estimate those of new rows, also if columns are correlated in ways that
+    `covariance` leaves out. Student's law with :math:`n_0 - 1` degrees of freedom and the error of
+    the mean are added, so that the rate holds on average over draws of the reference rows. For one
+    set of reference rows the rate varies: the error of their mean shifts all scores by about
+    :math:`\sqrt{m n / n_0}`. This also costs power: the score that remains is
+    :math:`m^2 / (m (1 + n / n_0) + \tau / n_0 + 2 \tau n / n_0^2)`. Projections are taken to be
+    about normal, as sums over many columns and means of many rows are.
 
-    Columns that are constant in the reference rows take no part.
+    With ``target=None`` the row that is taken leaves the reference rows. Columns that are constant
+    in the reference rows take no part.
 
     References
     ----------
@@ -118,7 +117,7 @@ class MeanLikelihoodRatioAttack(BaseMeanAttack):
         n_samples=None,
         noise_scale=0.0,
         sampling_ratio=1.0,
-        covariance="diagonal",
+        covariance="auto",
         target_fpr=None,
     ):
         self.target = target
@@ -128,19 +127,20 @@ class MeanLikelihoodRatioAttack(BaseMeanAttack):
         self.covariance = covariance
         self.target_fpr = target_fpr
 
-    def _find_direction(self, X):
-        return self._moments.solve(self.target_ - self._moments.mean)
+    def _find_direction(self, moments):
+        return moments.solve(self.target_ - moments.mean)
 
     def _score_at(self, projection):
-        return projection - self.direction_ @ self.location_ - self._move / 2
+        return projection - self._law.centre - self._move / 2
 
 
 class MeanScalarProductAttack(BaseMeanAttack):
-    r"""The attack that compares a released mean with the target and with somebody else.
+    r"""The attack that compares a released mean with the target and with another row.
 
     The score is :math:`(z - z_0)^\top \hat\mu` for the released mean :math:`\hat\mu`, the target z
-    and one other row :math:`z_0` of the same distribution. It needs no moments at all; they set
-    the threshold and the theoretical power only.
+    and one other row :math:`z_0` of the same distribution. The score needs no moments. The
+    threshold and the theoretical power use mean and variance of the projection, which reference
+    rows estimate.
 
     Parameters
     ----------
@@ -155,10 +155,12 @@ class MeanScalarProductAttack(BaseMeanAttack):
         Standard deviation of the mechanism's noise in each row.
     sampling_ratio : float, default=1.0
         Share of the rows that the mechanism takes the mean of, in (0, 1].
-    covariance : {"diagonal", "full"} or covariance estimator, default="diagonal"
-        How the covariance of the rows is estimated, see :class:`MahalanobisLeakage`.
+    covariance : {"auto", "diagonal", "full"} or covariance estimator, default="diagonal"
+        Covariance that decides which reference row leaks most, if no target is given; the score
+        does not depend on it. See :class:`MahalanobisLeakage`.
     target_fpr : float, default=None
-        False positive rate of `predict`. None takes the threshold of the largest advantage.
+        False positive rate of `predict`; with reference rows it holds on average over draws of
+        these rows. If None, the threshold is that of the largest advantage.
     random_state : int, RandomState instance or None, default=None
         Seed of the draw of the reference row.
 
@@ -242,157 +244,19 @@ class MeanScalarProductAttack(BaseMeanAttack):
         self.target_fpr = target_fpr
         self.random_state = random_state
 
-    def _find_direction(self, X):
-        self.reference_ = self._choose_reference(X)
-        return self.target_ - self.reference_
-
-    def _choose_reference(self, X):
+    def _prepare(self, X):
         if not isinstance(self.reference, str):
-            reference = check_matrix(
-                self.reference, dtype=np.float64, ensure_2d=False, input_name="reference"
-            )
-            if reference.shape != self.target_.shape:
-                raise ValueError(
-                    f"reference must be one row of {len(self.target_)} features; "
-                    f"got shape {reference.shape}."
-                )
-            return reference
+            self.reference_ = self._check_row(self.reference, "reference")
+            return X
         if self.reference == "mean":
-            return self.location_
+            self.reference_ = self.location_
+            return X
         if X is None:
             raise ValueError("reference='row' needs reference rows; give a row, or 'mean'.")
-        return X[check_random_state(self.random_state).randint(len(X))].copy()
+        row = check_random_state(self.random_state).randint(len(X))
+        self.reference_ = X[row].copy()
+        return np.delete(X, row, axis=0)
 
-
-class MeanGLiRAttack(BaseMeanAttack):
-    r"""The Gaussian likelihood ratio attack, by the distance of the mean from the target.
-
-    Released means are compared by their squared Mahalanobis distance from the target. For
-    non-members, n times this distance is noncentral chi-square with d degrees of freedom and the
-    noncentrality :math:`n \|z - \mu\|^2_{\Sigma^{-1}}`. The score is minus the logarithm of the
-    p-value. For normal rows the order of releases is exactly that of the likelihood ratio; for
-    others it is in the limit.
-
-    Parameters
-    ----------
-    target : array-like of shape (n_features,), default=None
-        The row in question. None takes the reference row that leaks most.
-    factor : {"n-1", "n"}, default="n-1"
-        What the squared distance is multiplied with. ``"n-1"`` is that of the authors' code, with
-        p-values that are too small on average; ``"n"`` makes them uniform. The order of releases
-        and the guesses are the same.
-    n_samples : int, default=None
-        Rows of the private data set; None takes as many as there are reference rows.
-    noise_scale : float or array-like of shape (n_features,), default=0.0
-        Standard deviation of the mechanism's noise in each row.
-    sampling_ratio : float, default=1.0
-        Share of the rows that the mechanism takes the mean of, in (0, 1].
-    covariance : {"diagonal", "full"} or covariance estimator, default="diagonal"
-        How the covariance of the rows is estimated, see :class:`MahalanobisLeakage`.
-    target_fpr : float, default=None
-        False positive rate of `predict`. None takes the threshold of the largest advantage.
-
-    Attributes
-    ----------
-    target_ : ndarray of shape (n_features,)
-        The row in question.
-    direction_ : ndarray of shape (n_features,)
-        Direction of the likelihood ratio, to which the distance is equivalent in the limit.
-    effective_score_ : float
-        Leakage score that this attack makes use of; in the limit that of the target.
-    offset_ : float
-        Threshold of the scores.
-    location_ : ndarray of shape (n_features,)
-        Mean of the rows.
-    covariance_ : ndarray of shape (n_features,) or (n_features, n_features)
-        Variances, or covariance matrix, of the rows, without noise.
-    n_samples_ : int
-        Rows of the private data set.
-    classes_ : ndarray of shape (2,)
-        ``[0, 1]``.
-    n_features_in_ : int
-        Columns seen in fit.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where they are strings.
-
-    See Also
-    --------
-    MeanLikelihoodRatioAttack : The ratio itself.
-
-    References
-    ----------
-    Leemann, T., Pawelczyk, M. and Kasneci, G. (2023). Gaussian membership inference privacy.
-    NeurIPS.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skmia.leakage import MeanGLiRAttack
-    >>> rng = np.random.default_rng(0)
-    >>> target = rng.normal(size=300)
-    >>> attack = MeanGLiRAttack.from_moments(
-    ...     target, np.zeros(300), np.ones(300), n_samples=50, factor="n"
-    ... )
-    >>> without = rng.normal(size=(2000, 300)) / np.sqrt(50)
-    >>> p_values = np.exp(-attack.score_samples(without))
-    >>> print(f"{p_values.mean():.1f}")
-    0.5
-    """
-
-    _parameter_constraints = {
-        **BaseMeanAttack._parameter_constraints,
-        "factor": [StrOptions({"n", "n-1"})],
-        "n_samples": [Interval(Integral, 2, None, closed="left"), None],
-    }
-
-    def __init__(
-        self,
-        target=None,
-        *,
-        factor="n-1",
-        n_samples=None,
-        noise_scale=0.0,
-        sampling_ratio=1.0,
-        covariance="diagonal",
-        target_fpr=None,
-    ):
-        self.target = target
-        self.factor = factor
-        self.n_samples = n_samples
-        self.noise_scale = noise_scale
-        self.sampling_ratio = sampling_ratio
-        self.covariance = covariance
-        self.target_fpr = target_fpr
-
-    def _find_direction(self, X):
-        if self._n_drawn <= 1:
-            raise ValueError(
-                "The mean must have more than 1 row; n_samples * sampling_ratio is "
-                f"{self._n_drawn:g}."
-            )
-        self._df = int((~self._moments.constant).sum())
-        if self._df == 0:
-            raise ValueError("All columns are constant: no distance can be measured.")
-        return self._moments.solve(self.target_ - self._moments.mean)
-
-    def _find_offset(self):
-        k, from_mean = self._n_drawn, self._move * self._n_drawn
-        if self.target_fpr is None:
-            # Where the densities of a mean of k normal rows with and without the target are equal.
-            distance = (1 - 1 / k) * (from_mean - self._df * np.log1p(-1 / k))
-        else:
-            distance = ncx2.ppf(self.target_fpr, self._df, k * from_mean) / k
-        return self._score_distances(np.array([distance]))[0]
-
-    def _score(self, X):
-        distances = np.empty(len(X))
-        for rows in gen_batches(len(X), max(1, _BLOCK // X.shape[1])):
-            white = self._moments.whiten(X[rows] - self.target_)
-            distances[rows] = np.einsum("ij,ij->i", white, white)
-        return self._score_distances(distances)
-
-    def _score_distances(self, distances):
-        """Minus the log p-value of squared distances from the target."""
-        factor = self._n_drawn - 1 if self.factor == "n-1" else self._n_drawn
-        noncentrality = self._n_drawn**2 * self._move
-        return -ncx2_logcdf(factor * distances, self._df, noncentrality)
+    def _find_direction(self, moments):
+        is_mean = isinstance(self.reference, str) and self.reference == "mean"
+        return self.target_ - (moments.mean if is_mean else self.reference_)

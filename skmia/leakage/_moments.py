@@ -6,8 +6,9 @@ from sklearn.base import clone
 from sklearn.utils import gen_batches
 
 from ..utils._sklearn import HasMethods, StrOptions
+from ._shrinkage import ShrunkCovariance, choose_shrinkage, shrink
 
-COVARIANCE_CONSTRAINT = [StrOptions({"diagonal", "full"}), HasMethods(["fit"])]
+COVARIANCE_CONSTRAINT = [StrOptions({"auto", "diagonal", "full"}), HasMethods(["fit"])]
 
 # Numbers in the largest temporary array.
 _BLOCK = 2**22
@@ -27,6 +28,11 @@ class DiagonalMoments:
         """Turn rows of deviations from the mean into rows with unit covariance."""
         return deviations * self._scale
 
+    def inner(self, left, right):
+        """Scalar product of each row of deviations with the same row of others, both whitened."""
+        white = self.whiten(left)
+        return np.einsum("ij,ij->i", white, white if left is right else self.whiten(right))
+
     def solve(self, deviation):
         """Apply the inverse of the covariance to one vector."""
         return deviation * self._scale**2
@@ -34,6 +40,10 @@ class DiagonalMoments:
     def variance_along(self, direction):
         """Variance of the scalar product of a row with a vector."""
         return float(direction**2 @ self.variance)
+
+    def trace_of(self, variances):
+        """Trace of the inverse of the covariance times a diagonal matrix."""
+        return float(variances @ self._scale**2)
 
 
 class FullMoments:
@@ -51,6 +61,11 @@ class FullMoments:
         kept = deviations[:, self._kept].T
         return solve_triangular(self._factor, kept, lower=True, check_finite=False).T
 
+    def inner(self, left, right):
+        """Scalar product of each row of deviations with the same row of others, both whitened."""
+        white = self.whiten(left)
+        return np.einsum("ij,ij->i", white, white if left is right else self.whiten(right))
+
     def solve(self, deviation):
         """Apply the inverse of the covariance to one vector."""
         half = self.whiten(deviation[np.newaxis])[0]
@@ -64,6 +79,59 @@ class FullMoments:
         """Variance of the scalar product of a row with a vector."""
         return float(direction @ self.covariance @ direction)
 
+    def trace_of(self, variances):
+        """Trace of the inverse of the covariance times a diagonal matrix."""
+        return float((self.whiten(np.diag(np.sqrt(variances))) ** 2).sum())
+
+
+class ShrunkMoments:
+    """Mean and the covariance ``diag(diagonal) + rows.T @ rows`` with few rows of many columns.
+
+    The inverse is that of the diagonal minus a matrix of low rank (Woodbury), so that no matrix of
+    columns is ever made. Columns without spread take no part.
+    """
+
+    def __init__(self, mean, diagonal, rows):
+        self.mean = mean
+        self.constant = diagonal == 0
+        self._diagonal, self._rows = diagonal, rows
+        scale = np.zeros_like(mean)
+        np.divide(1.0, np.sqrt(diagonal), out=scale, where=~self.constant)
+        self._scale, self._low = scale, rows * scale
+        inside = self._low @ self._low.T
+        inside[np.diag_indices_from(inside)] += 1
+        self._factor = cholesky(inside, lower=True, check_finite=False)
+
+    def _project(self, scaled):
+        return solve_triangular(self._factor, self._low @ scaled.T, lower=True, check_finite=False)
+
+    def inner(self, left, right):
+        """Scalar product of each row of deviations with the same row of others, both whitened."""
+        scaled = left * self._scale
+        projected = self._project(scaled)
+        other, other_projected = scaled, projected
+        if left is not right:
+            other = right * self._scale
+            other_projected = self._project(other)
+        low = np.einsum("ji,ji->i", projected, other_projected)
+        return np.einsum("ij,ij->i", scaled, other) - low
+
+    def solve(self, deviation):
+        """Apply the inverse of the covariance to one vector."""
+        scaled = deviation * self._scale
+        half = self._project(scaled[np.newaxis])[:, 0]
+        half = solve_triangular(self._factor, half, lower=True, trans="T", check_finite=False)
+        return (scaled - half @ self._low) * self._scale
+
+    def variance_along(self, direction):
+        """Variance of the scalar product of a row with a vector."""
+        return float(direction**2 @ self._diagonal + ((self._rows @ direction) ** 2).sum())
+
+    def trace_of(self, variances):
+        """Trace of the inverse of the covariance times a diagonal matrix."""
+        white = solve_triangular(self._factor, self._low, lower=True, check_finite=False)
+        return float(variances @ (self._scale**2 * (1 - (white**2).sum(axis=0))))
+
 
 def _factorize(covariance):
     """Lower Cholesky factor of a covariance matrix that can be inverted."""
@@ -76,8 +144,8 @@ def _factorize(covariance):
     tolerance = 10 * n_features * np.finfo(np.float64).eps
     if factor is None or (np.diag(factor) ** 2 <= tolerance * np.diag(covariance)).any():
         raise ValueError(
-            f"The covariance of {n_features} features is singular; use covariance='diagonal', or "
-            "an estimator that shrinks such as sklearn.covariance.LedoitWolf()."
+            f"The covariance of {n_features} features is singular; use covariance='auto', or "
+            "another estimator that shrinks such as sklearn.covariance.LedoitWolf()."
         )
     return factor
 
@@ -85,6 +153,8 @@ def _factorize(covariance):
 def make_moments(mean, covariance, noise_scale=0.0):
     """Build the moments of rows that each carry normal noise of the given standard deviation."""
     noise = np.broadcast_to(np.asarray(noise_scale, dtype=np.float64) ** 2, mean.shape)
+    if isinstance(covariance, ShrunkCovariance):
+        return ShrunkMoments(mean, covariance.diagonal + noise, covariance.rows)
     if covariance.ndim == 1:
         return DiagonalMoments(mean, covariance + noise)
     covariance = covariance + np.diag(noise)
@@ -93,22 +163,44 @@ def make_moments(mean, covariance, noise_scale=0.0):
     return FullMoments(mean, covariance)
 
 
-def _estimate_from_rows(X, covariance):
+def find_shrinkage(X, covariance):
+    """How ``covariance="auto"`` joins the diagonal and the sample covariance, None for others."""
+    is_auto = isinstance(covariance, str) and covariance == "auto"
+    return choose_shrinkage(X) if is_auto else None
+
+
+def _estimate_from_rows(X, covariance, shrinkage):
     mean = X.mean(axis=0)
     constant = np.ptp(X, axis=0) == 0
     # The mean of equal numbers is rounded, and their variance then is not zero.
     mean[constant] = X[0, constant]
-    if covariance == "diagonal":
+    if covariance != "full":
         variance = X.var(axis=0, ddof=1)
         variance[constant] = 0
-        return mean, variance
+        if covariance == "diagonal" or shrinkage.share == 1:
+            return mean, variance
+        return mean, shrink(X - mean, variance, shrinkage)
     matrix = np.atleast_2d(np.cov(X, rowvar=False))
     matrix[constant] = matrix[:, constant] = 0
     return mean, matrix
 
 
-def estimate_moments(X, covariance):
-    """Estimate mean and covariance from rows: two arrays, the second of one or two dimensions.
+def estimate_moments(X, covariance, shrinkage=None):
+    """Estimate mean and covariance from rows.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Rows.
+    covariance : {"auto", "diagonal", "full"} or covariance estimator
+        How.
+    shrinkage : Shrinkage, default=None
+        As of :func:`find_shrinkage`.
+
+    Returns
+    -------
+    mean : ndarray of shape (d,)
+    covariance : ndarray of shape (d,) or (d, d), or ShrunkCovariance
 
     Raises
     ------
@@ -118,7 +210,7 @@ def estimate_moments(X, covariance):
         When a covariance estimator describes another number of features.
     """
     if isinstance(covariance, str):
-        return _estimate_from_rows(X, covariance)
+        return _estimate_from_rows(X, covariance, shrinkage)
     fitted = clone(covariance).fit(X, None)
     if not (hasattr(fitted, "location_") and hasattr(fitted, "covariance_")):
         raise TypeError(
@@ -192,9 +284,7 @@ def inner_products(X, Z, moments):
     products = np.empty(len(X))
     for rows in gen_batches(len(X), max(1, _BLOCK // max(1, X.shape[1]))):
         left, right = X[rows] - moments.mean, Z[rows] - moments.mean
-        white = moments.whiten(left)
-        other = white if X is Z else moments.whiten(right)
-        products[rows] = np.einsum("ij,ij->i", white, other)
+        products[rows] = moments.inner(left, left if X is Z else right)
         outside = (left[:, moments.constant] != 0) | (right[:, moments.constant] != 0)
         products[rows][outside.any(axis=1)] = np.inf
     return products

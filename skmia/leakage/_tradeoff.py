@@ -42,6 +42,11 @@ def check_epsilons(epsilon):
     return epsilons
 
 
+def beside(values, others):
+    """One column of values where there is a row of others."""
+    return values if others.ndim == 0 else values[:, np.newaxis]
+
+
 def power(fpr, shift, inclusion=1.0):
     """True positive rate of the best test at a false positive rate."""
     # An infinite shift meets an infinite quantile of the rates 0 and 1, and wins.

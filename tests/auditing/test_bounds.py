@@ -8,6 +8,7 @@ from scipy.stats import binom, norm
 from statsmodels.stats.proportion import proportion_confint
 
 from skmia.auditing import (
+    _bayesian,
     bayesian_epsilon_interval,
     epsilon_lower_bound,
     gaussian_epsilon,
@@ -291,6 +292,42 @@ def test_credible_intervals_are_right_for_mechanisms_from_the_prior():
     limits = binom.ppf([0.0005, 0.9995], n_audits, 0.05)
     assert limits[0] <= below <= limits[1]
     assert limits[0] <= above <= limits[1]
+
+
+def test_the_draw_of_the_splits_hardly_moves_a_credible_interval():
+    bits, scores = make_scores(1.5, 100)
+    assert bayesian_epsilon_interval(bits, scores) == bayesian_epsilon_interval(bits, scores)
+    ends = {
+        threshold: [
+            bayesian_epsilon_interval(bits, scores, threshold=threshold, random_state=seed).epsilon
+            for seed in range(6)
+        ]
+        for threshold in ("multisplit", "split")
+    }
+    assert np.ptp(ends["multisplit"]) < 0.1 < 0.3 < np.ptp(ends["split"])
+
+
+def test_many_splits_are_averaged(monkeypatch):
+    # The average of the posteriors of single splits, each with the halves that it would draw alone.
+    monkeypatch.setattr(_bayesian, "_N_SPLITS", 3)
+    bits, scores = make_scores(1.5, 40)
+    interval = bayesian_epsilon_interval(bits, scores, random_state=5)
+    rng = np.random.RandomState(5)
+    alone = [
+        bayesian_epsilon_interval(bits, scores, threshold="split", random_state=rng)
+        for _ in range(3)
+    ]
+    rng, n_draws, within = np.random.default_rng(0), 200_000, []
+    for one in alone:
+        tp, fp, n = (one.counts[k] for k in ("true_positives", "false_positives", "n_members"))
+        fnr = rng.beta(0.5 + n - tp, 0.5 + tp, n_draws)
+        fpr = rng.beta(0.5 + fp, 0.5 + n - fp, n_draws)
+        ratios = np.log([(1 - fnr) / fpr, (1 - fpr) / fnr])
+        ends = interval.epsilon, interval.epsilon_high
+        within.append([(np.abs(ratios).max(axis=0) <= end).mean() for end in ends])
+    assert len({one.epsilon for one in alone}) == 3
+    np.testing.assert_allclose(np.mean(within, axis=0), [0.05, 0.95], atol=0.003)
+    assert interval.threshold is None and interval.counts["n_members"] == 40
 
 
 def test_a_credible_bound_of_one_mechanism_is_no_confidence_bound():

@@ -146,7 +146,7 @@ def test_fit_estimates_the_moments():
     np.testing.assert_allclose(full.location_, X.mean(axis=0))
     np.testing.assert_allclose(full.covariance_, np.cov(X, rowvar=False))
     assert full.n_samples_ == 40
-    diagonal = MahalanobisLeakage(n_samples=80).fit(X)
+    diagonal = MahalanobisLeakage(covariance="diagonal", n_samples=80).fit(X)
     np.testing.assert_allclose(diagonal.covariance_, X.var(axis=0, ddof=1))
     expected = ((X - X.mean(axis=0)) ** 2 / X.var(axis=0, ddof=1)).sum(axis=1) / 80
     np.testing.assert_allclose(diagonal.score_samples(X), expected)
