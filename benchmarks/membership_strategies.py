@@ -86,7 +86,7 @@ def read_bits(folder):
 
 
 def make_baskets():
-    """A table like Purchase-100, which is not public any more."""
+    """A synthetic table like Purchase-100."""
     records, _ = make_membership_problem(
         16_000, n_features=600, n_classes=100, kind="baskets", random_state=0
     )

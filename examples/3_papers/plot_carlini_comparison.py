@@ -91,6 +91,11 @@ ATTACKS = {
     "modified entropy (Song)": ("answers", ThresholdAttack(victim, signal="modified_entropy")),
     "shadow models (Shokri)": ("shadow models", ShadowAttack(victim, shadows, random_state=0)),
     "calibrated (Watson)": ("shadow models", CalibratedAttack(victim, shadows)),
+    "midpoint (Sablayrolles)": (
+        "shadow models",
+        CalibratedAttack(victim, shadows, reference="midpoint", signal="loss"),
+    ),
+    "attack R (Ye)": ("shadow models", CalibratedAttack(victim, shadows, reference="rank")),
     "LiRA": ("shadow models", LiRA(victim, shadows)),
     "LiRA, pooled variance": ("shadow models", LiRA(victim, shadows, variance="pooled")),
     "LiRA, offline": ("shadow models", LiRA(victim, shadows, online=False)),

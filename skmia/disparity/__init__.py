@@ -1,6 +1,7 @@
 """Whether groups of people are exposed unequally."""
 
+from ._guesses import GroupGuesses
 from ._plot import DisparityDisplay
 from ._test import DisparityTest
 
-__all__ = ["DisparityDisplay", "DisparityTest"]
+__all__ = ["DisparityDisplay", "DisparityTest", "GroupGuesses"]

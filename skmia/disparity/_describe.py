@@ -2,51 +2,74 @@
 
 from textwrap import indent
 
-_CORRECTIONS = {
+CORRECTIONS = {
     "bonferroni": "Bonferroni",
     "fdr_bh": "Benjamini-Hochberg",
     "fdr_by": "Benjamini-Yekutieli",
+    "fdr_tsbh": "two-stage Benjamini-Hochberg",
+    "fdr_tsbky": "two-stage Benjamini-Krieger-Yekutieli",
     "holm": "Holm",
     "holm-sidak": "Holm-Sidak",
     "hommel": "Hommel",
     "sidak": "Sidak",
     "simes-hochberg": "Simes-Hochberg",
 }
-_FORMATS = dict.fromkeys(
-    ["mean", "standard_error", "low", "high", "difference"], "{:.4f}".format
-) | {
-    "statistic": "{:.2f}".format,
-    "pvalue": "{:.2g}".format,
-    "pvalue_adjusted": "{:.2g}".format,
-    "effect_size": "{:.2f}".format,
-}
+_RATE, _PVALUE = "{:.4f}".format, "{:.2g}".format
+_FORMATS = (
+    dict.fromkeys(["mean", "std", "standard_error", "low", "high", "difference"], _RATE)
+    | dict.fromkeys(["pvalue", "pvalue_adjusted", "t_pvalue_adjusted"], _PVALUE)
+    | {"effect_size": "{:.2f}".format}
+)
+_PAIRS = ["group", "other", "difference", "low", "high"]
+_BY_PERMUTATION, _BY_ROUNDS = ["pvalue", "pvalue_adjusted", "reject"], ["t_pvalue_adjusted"]
 
 
 def describe_test(test):
     """Lines about a fitted DisparityTest."""
-    df, n_rounds = test.anova_["df"], test.n_rounds_
+    permuted = test.n_permutations_ > 0
     dropped = f" ({test.n_dropped_} incomplete ones left out)" if test.n_dropped_ else ""
     groups = test.group_vulnerability_
     level = f"{100 * test.confidence_level:g}%"
-    correction = _CORRECTIONS.get(test.correction, test.correction)
-    means = groups.drop(columns="std").to_string(index_names=False, formatters=_FORMATS)
-    pairs = test.pairwise_.drop(columns="df").to_string(index=False, formatters=_FORMATS)
+    means = groups.to_string(index_names=False, formatters=_FORMATS)
+    columns = [*_PAIRS, *(_BY_PERMUTATION if permuted else _BY_ROUNDS), "effect_size"]
+    pairs = test.pairwise_[columns].to_string(index=False, formatters=_FORMATS)
+    over = "" if permuted else " over rounds"
+    kind = "Pairs" if permuted else "Dependent t-tests over rounds"
     return "\n".join(
         [
-            f"Disparity of vulnerability: {len(groups)} groups, {n_rounds} rounds{dropped}",
-            f"  largest disparity  {test.disparity_:.4f}, "
+            f"Disparity of vulnerability: {len(groups)} groups, {test.n_rounds_} rounds{dropped}",
+            f"  largest disparity     {test.disparity_:.4f}, "
             f"{groups['mean'].idxmax()} over {groups['mean'].idxmin()}",
-            f"  F({df['groups']}, {df['residual']}) = {test.statistic_:.6g}, "
-            f"p = {test.pvalue_:.2g} if all differences have one variance",
-            f"  corrected p        {test.pvalue_corrected_:.2g} "
-            f"(Greenhouse-Geisser, epsilon = {test.epsilon_:.3f})",
-            f"  eta squared        {test.partial_eta_squared_:.3f} partial, "
-            f"{test.generalized_eta_squared_:.3f} generalised",
-            f"Mean vulnerability of each group, {level} intervals",
+            f"  permutation test      {_describe_permutation(test)}",
+            *_describe_analysis(test),
+            f"Mean vulnerability of each group, {level} intervals{over}",
             indent(means, "  "),
-            f"Dependent t-tests, {level} intervals of each pair by itself, "
-            f"p-values adjusted by {correction}",
+            f"{kind}, {level} intervals of each pair alone, p-values adjusted by "
+            f"{CORRECTIONS[test.correction]}",
             indent(pairs, "  "),
-            "All rounds split the same records: standard errors are optimistic.",
+            "All rounds split the same records. The analysis of variance ignores it and finds too "
+            "much.",
         ]
     )
+
+
+def _describe_permutation(test):
+    if not test.n_permutations_:
+        return "not possible: a table has no records to permute"
+    kept = f"; {test.n_kept_} people in several groups keep them" if test.n_kept_ else ""
+    return (
+        f"F = {test.statistic_:.3g}, p = {test.pvalue_:.2g} "
+        f"({test.n_permutations_} permutations of the groups{kept})"
+    )
+
+
+def _describe_analysis(test):
+    df = test.anova_["df"]
+    return [
+        f"  analysis of variance  F({df['groups']}, {df['residual']}) = "
+        f"{test.anova_statistic_:.6g}, p = {test.anova_pvalue_:.2g}",
+        f"    corrected           p = {test.anova_pvalue_corrected_:.2g} "
+        f"(Greenhouse-Geisser, epsilon = {test.epsilon_:.3f})",
+        f"    eta squared         {test.partial_eta_squared_:.3f} partial, "
+        f"{test.generalized_eta_squared_:.3f} generalized",
+    ]

@@ -29,7 +29,8 @@ class DisparityDisplay:
         Finite values, a column for each group.
 
     pvalue : float, default=None
-        Of the hypothesis that all groups are equally vulnerable, for the title.
+        P-value of the hypothesis that all groups are equally vulnerable, for the title. None or NaN
+        leaves it out.
 
     name : str, default=None
         Name of the attack, for the title.
@@ -94,9 +95,7 @@ class DisparityDisplay:
         check_is_fitted(test)
         if name is None and test.attack is not None:
             name = type(test.attack).__name__
-        display = cls(
-            vulnerabilities=test.vulnerabilities_, pvalue=test.pvalue_corrected_, name=name
-        )
+        display = cls(vulnerabilities=test.vulnerabilities_, pvalue=test.pvalue_, name=name)
         return display.plot(ax=ax, **kwargs)
 
     @classmethod
@@ -236,8 +235,8 @@ class DisparityDisplay:
         title = f"Vulnerability of each group in {frame['n_rounds'].iloc[0]} rounds"
         if self.name is not None:
             title = f"{self.name}: {title[0].lower()}{title[1:]}"
-        if self.pvalue is not None:
-            title += f"\nall groups equally vulnerable: corrected p = {self.pvalue:.2g}"
+        if self.pvalue is not None and np.isfinite(self.pvalue):
+            title += f"\nall groups equally vulnerable: p = {self.pvalue:.2g}"
         self.ax_.set(
             xlim=(-0.6, len(names) - 0.4), ylabel="Vulnerability, TPR - FPR (0 = coin)", title=title
         )

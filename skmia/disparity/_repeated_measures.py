@@ -98,6 +98,25 @@ def analyse(values):
     return RepeatedMeasures(sums, df, statistic, pvalue, epsilon, corrected)
 
 
+def tabulate_analysis(found):
+    """The usual table of an analysis of variance, with a row for each source."""
+    frame = pd.DataFrame(
+        {"sum_of_squares": found.sums, "df": found.df}, index=pd.Index(ANOVA_ROWS, name="source")
+    )
+    frame["mean_square"] = found.sums / found.df
+    for name in ("F", "pvalue", "pvalue_corrected"):
+        number = {"F": "statistic"}.get(name, name)
+        frame[name] = [getattr(found, number), np.nan, np.nan]
+    return frame
+
+
+def find_eta_squared(found):
+    """Share of the groups in the sum of squares: partial, and generalized."""
+    groups, rounds, residual = found.sums
+    wholes = (groups + residual, groups + rounds + residual)
+    return tuple(float(groups / whole) if whole > 0 else np.nan for whole in wholes)
+
+
 def compare_pairs(table, correction, confidence_level):
     """Dependent t-tests between all pairs of columns.
 
@@ -108,15 +127,14 @@ def compare_pairs(table, correction, confidence_level):
     correction : str
         Method of :func:`statsmodels.stats.multitest.multipletests`.
     confidence_level : float
-        Of each interval; the tests reject at one minus this.
+        Of each interval.
 
     Returns
     -------
-    pairs : DataFrame of shape (n_pairs, 11)
-        As :attr:`DisparityTest.pairwise_`.
+    pairs : DataFrame of shape (n_pairs, 10)
+        ``group``, ``other``, the mean ``difference`` with its interval ``low``, ``high``,
+        ``t_statistic``, ``t_df``, ``t_pvalue``, ``t_pvalue_adjusted`` and ``effect_size``.
     """
-    from statsmodels.stats.multitest import multipletests
-
     values, n_rounds = table.to_numpy(), len(table)
     first, second = np.transpose(list(combinations(range(table.shape[1]), 2)))
     differences = values[:, first] - values[:, second]
@@ -128,12 +146,7 @@ def compare_pairs(table, correction, confidence_level):
         effect = mean / deviation
     statistic = effect * np.sqrt(n_rounds)
     pvalue = 2 * stats.t.sf(np.abs(statistic), n_rounds - 1)
-    half_width = stats.t.isf((1 - confidence_level) / 2, n_rounds - 1)
-    half_width = half_width * deviation / np.sqrt(n_rounds)
-    # Groups that are equal in every round give no p-value, and no evidence of a difference.
-    reject, adjusted, *_ = multipletests(
-        np.nan_to_num(pvalue, nan=1.0), alpha=1 - confidence_level, method=correction
-    )
+    half_width = find_half_width(deviation / np.sqrt(n_rounds), n_rounds - 1, confidence_level)
     return pd.DataFrame(
         {
             "group": table.columns[first],
@@ -141,14 +154,33 @@ def compare_pairs(table, correction, confidence_level):
             "difference": mean,
             "low": mean - half_width,
             "high": mean + half_width,
-            "statistic": statistic,
-            "df": n_rounds - 1,
-            "pvalue": pvalue,
-            "pvalue_adjusted": np.where(np.isnan(pvalue), np.nan, adjusted),
-            "reject": reject,
+            "t_statistic": statistic,
+            "t_df": n_rounds - 1,
+            "t_pvalue": pvalue,
+            "t_pvalue_adjusted": adjust(pvalue, correction, 1 - confidence_level)[1],
             "effect_size": effect,
         }
     )
+
+
+def adjust(pvalues, correction, alpha):
+    """Which hypotheses are rejected, and p-values adjusted for their number.
+
+    A p-value of NaN counts as no evidence and stays NaN.
+    """
+    from statsmodels.stats.multitest import multipletests
+
+    if len(pvalues) == 1:
+        return pvalues <= alpha, pvalues
+    known = np.nan_to_num(pvalues, nan=1.0)
+    with np.errstate(divide="ignore"):  # some corrections take the logarithm of 1 - p
+        reject, adjusted, *_ = multipletests(known, alpha=alpha, method=correction)
+    return reject, np.where(np.isnan(pvalues), np.nan, adjusted)
+
+
+def find_half_width(error, df, confidence_level):
+    """Half the width of Student's interval."""
+    return stats.t.isf((1 - confidence_level) / 2, df) * error
 
 
 def describe_groups(table, confidence_level):
@@ -168,6 +200,6 @@ def describe_groups(table, confidence_level):
     """
     mean, deviation = table.mean(), table.std(ddof=1)
     error = deviation / np.sqrt(len(table))
-    half_width = stats.t.isf((1 - confidence_level) / 2, len(table) - 1) * error
+    half_width = find_half_width(error, len(table) - 1, confidence_level)
     columns = {"mean": mean, "std": deviation, "standard_error": error}
     return pd.DataFrame({**columns, "low": mean - half_width, "high": mean + half_width})

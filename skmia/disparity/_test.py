@@ -4,124 +4,154 @@ import warnings
 from numbers import Integral, Real
 
 import numpy as np
-import pandas as pd
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._records import Records
 from ..utils._sklearn import N_JOBS, HasMethods, Interval, StrOptions, validate_params_of
-from ._describe import describe_test
-from ._repeated_measures import ANOVA_ROWS, analyse, compare_pairs, describe_groups
+from ._describe import CORRECTIONS, describe_test
+from ._game import play
+from ._guesses import GroupGuesses, read_exposures, read_guesses, tabulate
+from ._means import describe_means, describe_pairs
+from ._permutation import compare_exposures
+from ._repeated_measures import analyse, find_eta_squared, tabulate_analysis
 from ._table import check_table, drop_incomplete
 
 _SIZE = [Interval(Real, 0, 1, closed="neither"), Interval(Integral, 1, None, closed="left")]
-_CORRECTIONS = {
-    "bonferroni",
-    "fdr_bh",
-    "fdr_by",
-    "fdr_tsbh",
-    "fdr_tsbky",
-    "holm",
-    "holm-sidak",
-    "hommel",
-    "sidak",
-    "simes-hochberg",
-}
 
 
 class DisparityTest(BaseEstimator):
-    r"""Test whether an attack finds the members of some groups more easily than those of others.
+    r"""Test whether membership inference succeeds equally often for all groups.
 
-    The membership game is played for several rounds, each with a victim trained on a new split of
-    the records, and gives the vulnerability :math:`v_{iz}` = TPR - FPR of round i among the records
-    of group z. The null hypothesis is that the groups' expected vulnerabilities are all equal. A
-    one-way analysis of variance with repeated measures tests it, as every round measures every
-    group; dependent t-tests say which groups differ.
+    A membership game is played for several rounds: each round splits the records at random, trains
+    a victim and measures the vulnerability of each group, :math:`v_{iz}` = TPR - FPR of round i
+    among the records of group z. The null hypothesis is that all groups are equally vulnerable.
 
-    The standard errors are optimistic: all rounds split the same records, so that their results
-    depend on each other, and p-values and intervals speak of further splits of these records more
-    than of new ones. Read a small p-value as "the groups differ in this data set".
+    A permutation test decides. The exposure of a record is the share of the rounds with the record
+    as a member in which the attack flags it, minus the same share of the rounds with it as a
+    non-member. The mean exposures of the groups are compared with those of groups that are
+    assigned to the same records at random; records of one person are permuted together. No model
+    is trained for it.
+
+    A one-way analysis of variance with repeated measures over the rounds, with dependent t-tests
+    for the pairs, is computed as well, since the literature reports it. It takes the rounds for
+    independent, but all rounds split the same records. It finds differences between any two sets
+    of records if there are enough rounds, so do not report it alone.
 
     Parameters
     ----------
     estimator : estimator, default=None
-        Model that the victims are made by; needed to fit on Records. It is cloned.
+        Model to train in each round. Required if `fit` receives records and the attack has no pool
+        of shadow models. It is cloned.
     attack : attack, default=None
-        Attack with a parameter ``victim``; needed to fit on Records. It is cloned.
+        Attack with a parameter ``victim``. Required if `fit` receives records. It is cloned. If the
+        attack has a fitted pool of shadow models and there is no `estimator`, nothing is trained:
+        one model of each complementary pair is treated as the victim and attacked with the others.
     group : str, default="group"
-        Field of the records that holds the groups.
+        Name of the field with the group of each record.
     n_rounds : int, default=20
-        Number of victims.
+        Number of rounds, and of trained victims; with a pool, the largest number of rounds.
     train_size, test_size, reference_size : float or int, default=0.4, 0.4, 0.2
-        Records of the victim, of the non-members and of the attack in each round, see
-        :func:`skmia.model_selection.membership_game`.
+        Size of the victim's training set, of the non-members, and of the records for the attack,
+        see :func:`skmia.model_selection.membership_game`.
+    n_permutations : int, default=999
+        Number of permutations of the groups. More are drawn if the smallest adjusted p-value of a
+        pair could not reach the level otherwise.
     correction : str, default="holm"
-        Of the pairwise p-values for their number, a method of
+        Correction of the pairwise p-values for their number, a method of
         :func:`statsmodels.stats.multitest.multipletests`: "holm" and "bonferroni" bound the chance
         of any false finding, "fdr_bh" the expected share of false ones among the findings.
     confidence_level : float, default=0.95
-        Of the intervals; pairs are called different at a level of one minus this.
+        Confidence level of the intervals; hypotheses are rejected at one minus this level.
     n_jobs : int, default=None
         Workers among which the rounds are divided.
     verbose : int, default=0
         1 shows a progress bar of the game.
     random_state : int, RandomState instance or None, default=None
-        Determines the splits and seeds of the game.
+        Controls the splits, the seeds of the game and the permutations.
 
     Attributes
     ----------
     vulnerabilities_ : DataFrame of shape (n_rounds, n_groups)
         Vulnerability of each group in each complete round.
     group_vulnerability_ : DataFrame of shape (n_groups, 5)
-        By group: ``mean``, ``std``, ``standard_error``, and the limits ``low`` and ``high`` of
-        Student's interval of the mean.
+        By group: ``mean`` exposure of its records, ``std`` of its vulnerability over the rounds,
+        the ``standard_error`` of the mean and the limits ``low`` and ``high`` of its interval. For
+        a table the mean is over rounds.
     disparity_ : float
         Largest mean minus smallest mean.
     statistic_ : float
-        F, the mean square of the groups over that of the residual.
+        Brown and Forsythe's F of the exposures: the sum of squares between the groups over its
+        expectation for equal means and unequal variances. NaN for a table.
     pvalue_ : float
-        Of F, with ``n_groups - 1`` and ``(n_rounds_ - 1) * (n_groups - 1)`` degrees of freedom. It
-        takes all differences between two groups to have one variance.
+        Share of the permutations, the identity among them, with a statistic as large. NaN for a
+        table, which has no records to permute.
+    reject_ : bool
+        Whether ``pvalue_`` is at most ``1 - confidence_level``.
+    n_permutations_ : int
+        Number of permutations that were drawn.
+    n_kept_ : int
+        Number of people with records in several groups. They keep their groups.
+    anova_statistic_ : float
+        F of the analysis of variance, the mean square of the groups over that of the residual.
+    anova_pvalue_ : float
+        P-value of this F with ``n_groups - 1`` and ``(n_rounds_ - 1) * (n_groups - 1)`` degrees of
+        freedom. It assumes independent rounds and one variance of all differences between groups.
+    anova_pvalue_corrected_ : float
+        The same with both degrees of freedom multiplied by ``epsilon_``. It assumes independent
+        rounds.
     epsilon_ : float
-        Greenhouse and Geisser's estimate of the departure from that, from 1 (none) down to
-        ``1 / (n_groups - 1)``. Small groups vary more than large ones, so that it is below 1 as a
-        rule.
-    pvalue_corrected_ : float
-        Of F, with both degrees of freedom multiplied by ``epsilon_``; the one to report.
+        Greenhouse and Geisser's estimate of the departure from equal variances, from 1 (none) down
+        to ``1 / (n_groups - 1)``. Small groups vary more than large ones, so it is usually below 1.
     partial_eta_squared_ : float
         Share of the groups in the sum of squares of groups and residual.
     generalized_eta_squared_ : float
-        Share of the groups in the total sum of squares, which counts the differences between rounds
-        too.
+        Share of the groups in the total sum of squares, which also counts the differences between
+        rounds.
     anova_ : DataFrame of shape (3, 6)
         For ``groups``, ``rounds`` and ``residual``: ``sum_of_squares``, ``df``, ``mean_square`` and
         of the groups ``F``, ``pvalue``, ``pvalue_corrected``.
-    pairwise_ : DataFrame of shape (n_pairs, 11)
-        For each pair of groups ``group``, ``other``: mean ``difference`` of the first minus the
-        second, its interval ``low``, ``high`` (each by itself), the dependent t ``statistic``,
-        ``df``, two-sided ``pvalue``, ``pvalue_adjusted``, ``reject`` and ``effect_size``, Cohen's
-        d_z: the mean difference over its standard deviation.
+    pairwise_ : DataFrame of shape (n_pairs, 13)
+        For each pair of groups ``group``, ``other``: ``difference`` of the first mean minus the
+        second with its interval ``low``, ``high`` (of each pair alone); ``pvalue`` by the same
+        permutations, ``pvalue_adjusted`` for the number of pairs, and ``reject``. Then the
+        dependent t-test over the rounds: ``t_statistic``, ``t_df``, two-sided ``t_pvalue``,
+        ``t_pvalue_adjusted``, and ``effect_size``, Cohen's d_z: the mean difference over its
+        standard deviation over rounds.
     n_rounds_ : int
-        Complete rounds.
+        Number of complete rounds.
     n_dropped_ : int
-        Rounds that were left out, because some group had no members or no non-members.
+        Number of rounds that were left out because some group had no members or no non-members.
     game_ : dict or None
-        Result of :func:`skmia.model_selection.membership_game`; None where ``fit`` got a table.
+        Result of :func:`skmia.model_selection.membership_game`; None if it was not played.
 
     Warns
     -----
     UserWarning
-        When rounds are left out.
+        If rounds are left out.
 
     See Also
     --------
+    GroupGuesses : Guesses of a game that has been played already.
     DisparityDisplay : Draws the vulnerabilities.
-    skmia.leakage.WorstCaseVulnerability : What the best attack on each group of one victim finds.
-    skmia.leakage.dp_advantage_bound : Differential privacy bounds every difference as well.
+    skmia.leakage.WorstCaseVulnerability : Estimates the best attack on each group of one victim.
+    skmia.leakage.dp_advantage_bound : Differential privacy bounds every difference, too.
 
     Notes
     -----
-    Without any residual F is infinite and p is 0; where the groups are equal as well, both are NaN.
+    The p-value is exact if groups are assigned to people at random. The statistic divides by the
+    variance of each group, so that groups of equal means and unequal variances are not found
+    different either when they have many records. A small group's variance is combined with the
+    common one, which counts as ten records. The mean exposure of a group estimates the same as its
+    mean vulnerability over rounds, with less noise, since each record is compared with itself.
+    Intervals of differences take the records as a sample;
+    those of a group's mean do so as well and leave out what all groups have in common. For a table
+    they are Student's intervals over the rounds, which are far too narrow for other records.
+
+    If exposures do not vary, every permutation is as large as the identity and the p-value is 1.
+    Without any residual the F of the analysis of variance is infinite and its p-value 0; if the
+    groups are equal as well, both are NaN.
 
     In places the thesis names the alternative, that the vulnerabilities differ, as the null
     hypothesis; here it is their equality. Its first table of an analysis of variance prints F =
@@ -132,6 +162,12 @@ class DisparityTest(BaseEstimator):
     References
     ----------
     O'Dell, R. (2023). Estimating privacy leakage of machine learning models. MSc thesis, UCLA.
+
+    Brown, M. B. and Forsythe, A. B. (1974). The small sample behavior of some statistics which test
+    the equality of several means. Technometrics 16.
+
+    Chung, E. and Romano, J. P. (2013). Exact and asymptotically robust permutation tests. Annals of
+    Statistics 41.
 
     Greenhouse, S. W. and Geisser, S. (1959). On methods in the analysis of profile data.
     Psychometrika 24.
@@ -154,13 +190,15 @@ class DisparityTest(BaseEstimator):
     (20, 2)
     >>> test.predict(["low", "high"]).shape
     (2,)
+    >>> bool(0 < test.pvalue_ <= 1)
+    True
 
-    A table of vulnerabilities that comes from elsewhere:
+    A table of vulnerabilities that comes from elsewhere has the analysis of variance alone:
 
     >>> import pandas as pd
     >>> table = pd.DataFrame({"a": [0.1, 0.2, 0.3, 0.2], "b": [0.3, 0.3, 0.5, 0.5]})
     >>> test = DisparityTest().fit(table)
-    >>> round(test.statistic_, 6), round(test.pvalue_, 4)
+    >>> round(test.anova_statistic_, 6), round(test.anova_pvalue_, 4)
     (24.0, 0.0163)
     """
 
@@ -172,7 +210,8 @@ class DisparityTest(BaseEstimator):
         "train_size": _SIZE,
         "test_size": _SIZE,
         "reference_size": _SIZE,
-        "correction": [StrOptions(_CORRECTIONS)],
+        "n_permutations": [Interval(Integral, 1, None, closed="left")],
+        "correction": [StrOptions(set(CORRECTIONS))],
         "confidence_level": [Interval(Real, 0, 1, closed="neither")],
         "n_jobs": N_JOBS,
         "verbose": ["verbose"],
@@ -189,6 +228,7 @@ class DisparityTest(BaseEstimator):
         train_size=0.4,
         test_size=0.4,
         reference_size=0.2,
+        n_permutations=999,
         correction="holm",
         confidence_level=0.95,
         n_jobs=None,
@@ -202,6 +242,7 @@ class DisparityTest(BaseEstimator):
         self.train_size = train_size
         self.test_size = test_size
         self.reference_size = reference_size
+        self.n_permutations = n_permutations
         self.correction = correction
         self.confidence_level = confidence_level
         self.n_jobs = n_jobs
@@ -213,21 +254,27 @@ class DisparityTest(BaseEstimator):
 
         Parameters
         ----------
-        X : Records of n records, or table of shape (n_rounds, n_groups)
-            Records with a field of groups, on which the game is played; or, as a DataFrame with a
-            column for each group or as an array, vulnerabilities measured elsewhere. NaN says that
-            a round has no value for a group.
-        y : ignored
-            For the sake of the common signature.
+        X : Records of n records, GroupGuesses, or table of shape (n_rounds, n_groups)
+            Records with a field of groups, on which the game is played; guesses of a game that has
+            been played; or, as a DataFrame with a column for each group or as an array,
+            vulnerabilities measured elsewhere. NaN in a table says that a round has no value for a
+            group.
+        y : Ignored
+            Not used, present for API consistency by convention.
 
         Returns
         -------
-        self : DisparityTest
-            The fitted test.
+        self : object
+            Fitted estimator.
         """
         validate_params_of(self)
-        self.game_ = self._play(X) if isinstance(X, Records) else None
-        table = check_table(X if self.game_ is None else self.game_["group_vulnerability"])
+        self.game_ = played = None
+        if isinstance(X, Records):
+            self.game_, X = play(self, X, self._find_field(X))
+        if isinstance(X, GroupGuesses):
+            played = read_guesses(X)
+            X = tabulate(played)
+        table = check_table(X)
         self.vulnerabilities_ = drop_incomplete(table)
         self.n_rounds_ = len(self.vulnerabilities_)
         self.n_dropped_ = len(table) - self.n_rounds_
@@ -239,11 +286,13 @@ class DisparityTest(BaseEstimator):
                 stacklevel=2,
             )
         self._analyse()
-        self.group_vulnerability_ = describe_groups(self.vulnerabilities_, self.confidence_level)
+        found = self._permute(played)
+        self.reject_ = bool(self.pvalue_ <= 1 - self.confidence_level)
+        settings = {"confidence_level": self.confidence_level}
+        self.group_vulnerability_ = describe_means(self.vulnerabilities_, found, **settings)
+        settings["correction"] = self.correction
+        self.pairwise_ = describe_pairs(self.vulnerabilities_, found, **settings)
         self.disparity_ = float(np.ptp(self.group_vulnerability_["mean"]))
-        self.pairwise_ = compare_pairs(
-            self.vulnerabilities_, self.correction, self.confidence_level
-        )
         return self
 
     def predict(self, X):
@@ -257,7 +306,7 @@ class DisparityTest(BaseEstimator):
         Returns
         -------
         vulnerability : ndarray of shape (n,)
-            Mean over rounds.
+            Mean exposure of the records of the group.
 
         Raises
         ------
@@ -315,46 +364,29 @@ class DisparityTest(BaseEstimator):
             raise ValueError(f"group={self.group!r} is no field of the records; they have {have}.")
         return records[self.group]
 
-    def _play(self, records):
-        from ..model_selection import membership_game  # which imports all attacks
-
-        for name in ("estimator", "attack"):
-            if getattr(self, name) is None:
-                raise ValueError(
-                    f"{name} is needed to play the game on records; without it, fit takes a table "
-                    "of vulnerabilities."
-                )
-        self._find_field(records)
-        return membership_game(
-            self.estimator,
-            self.attack,
-            records,
-            groups=self.group,
-            n_rounds=self.n_rounds,
-            train_size=self.train_size,
-            test_size=self.test_size,
-            reference_size=self.reference_size,
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
-            random_state=self.random_state,
-        )
-
     def _analyse(self):
         found = analyse(self.vulnerabilities_.to_numpy())
+        self.anova_statistic_, self.anova_pvalue_ = found.statistic, found.pvalue
+        self.epsilon_, self.anova_pvalue_corrected_ = found.epsilon, found.pvalue_corrected
+        self.partial_eta_squared_, self.generalized_eta_squared_ = find_eta_squared(found)
+        self.anova_ = tabulate_analysis(found)
+
+    def _permute(self, played):
+        self.statistic_ = self.pvalue_ = np.nan
+        self.n_permutations_ = self.n_kept_ = 0
+        if played is None:
+            return None
+        exposures = read_exposures(played)
+        self.n_kept_ = exposures.n_kept
+        # So many that the smallest p-value, adjusted for all pairs, can reach the level.
+        n_pairs = len(played.names) * (len(played.names) - 1) / 2
+        needed = int(np.ceil(n_pairs / (1 - self.confidence_level)))
+        self.n_permutations_ = max(self.n_permutations, needed)
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=4)
+        rng = np.random.default_rng(seed.tolist())
+        found = compare_exposures(exposures, self.n_permutations_, rng)
         self.statistic_, self.pvalue_ = found.statistic, found.pvalue
-        self.epsilon_, self.pvalue_corrected_ = found.epsilon, found.pvalue_corrected
-        groups, rounds, residual = found.sums
-        share = (
-            groups / whole if whole > 0 else np.nan
-            for whole in (groups + residual, groups + rounds + residual)
-        )
-        self.partial_eta_squared_, self.generalized_eta_squared_ = map(float, share)
-        columns = {"sum_of_squares": found.sums, "df": found.df}
-        self.anova_ = pd.DataFrame(columns, index=pd.Index(ANOVA_ROWS, name="source"))
-        self.anova_["mean_square"] = found.sums / found.df
-        for name in ("F", "pvalue", "pvalue_corrected"):
-            number = {"F": "statistic"}.get(name, name)
-            self.anova_[name] = [getattr(found, number), np.nan, np.nan]
+        return found
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -37,10 +37,8 @@ def leave_one_model_out(attack, records, *, models=None, group=None, max_fprs=(0
     group : str, default=None
         Field of the records; the power is then measured among the records of each of its values,
         and among those without a value as the group ``"(missing)"``.
-        A table of these, ``power["advantage"].unstack("group")``, is what
-        :class:`~skmia.disparity.DisparityTest` tests: a round for each model, none of them trained
-        for it. Take one model of each pair, ``models=range(0, n_models, 2)``: its complement has
-        the same split.
+        Whether they differ is a question for :class:`~skmia.disparity.DisparityTest`, which takes
+        the attack and the records.
     max_fprs : sequence of float, default=(0.01, 0.001)
         False positive rates at which the true positive rate is reported.
 

@@ -63,11 +63,11 @@ class AuditReport:
         victim's place. None without an attack that compares records with shadow models.
     disparity : dict or None
         Whether groups are exposed unequally, by the same models: ``attack``, and ``scopes``, for
-        each field and for the classes ``scope``, ``n_rounds``, ``statistic``, ``df``, ``pvalue``
-        (Greenhouse-Geisser's, for these records), ``pvalue_shuffled`` (against groups dealt out at
-        random among the records), ``reject`` (both are small), ``disparity``, lists of ``groups``
-        (mean advantage, with ``low`` and ``high``) and of ``pairs``, and the groups ``left_out``;
-        see
+        each field and for the classes ``scope``, ``n_rounds``, ``statistic``, ``pvalue`` (by
+        ``n_permutations`` permutations of the groups among people), ``reject``, ``disparity``, the
+        analysis of variance over rounds, which rejects too often (``anova_statistic``,
+        ``anova_df``, ``anova_pvalue``), lists of ``groups`` (mean advantage, with ``low`` and
+        ``high``) and of ``pairs``, and the groups ``left_out``; see
         :class:`~skmia.disparity.DisparityTest`.
     checks : dict of str to Check
         Whether the numbers can be trusted, by name; each has a ``status`` ("passed", "warning",

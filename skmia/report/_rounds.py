@@ -1,33 +1,30 @@
-"""Whether groups are exposed unequally, by shadow models in the victim's place."""
+"""Whether groups are exposed unequally, by shadow models that are treated as the victim."""
 
 import warnings
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
-from ..disparity import DisparityTest
-from ._groups import OVERALL, find_whole_groups
+from ..disparity import DisparityTest, GroupGuesses
+from ..disparity._game import play_pool
+from ..disparity._guesses import find_people
+from ._groups import OVERALL
 from ._measure import FEWEST
 
-# Models that take the victim's place, one of each complementary pair.
 _MOST_ROUNDS = 32
 
 # Pairs of more groups than these are no longer read.
 _MOST_GROUPS = 20
 
-_N_SHUFFLES = 999
-
 
 class Rounds(NamedTuple):
-    """Guesses about the records of each model, its training set, and who could be judged.
+    """Guesses about the records of each model, and its training set, of shape (n_rounds, n).
 
-    All of shape (n_rounds, n) and dtype bool.
+    Both as of :class:`~skmia.disparity.GroupGuesses`.
     """
 
     guesses: np.ndarray
-    inside: np.ndarray
-    judged: np.ndarray
+    membership: np.ndarray
 
 
 def play_rounds(attack, records):
@@ -43,13 +40,7 @@ def play_rounds(attack, records):
     -------
     rounds : Rounds
     """
-    models = np.arange(0, len(attack.pool_.membership_), 2)[:_MOST_ROUNDS]
-    shape = len(models), len(records)
-    rounds = Rounds(*(np.empty(shape, dtype=bool) for _ in range(3)))
-    for rows, scores, inside, judged in attack._score_pseudo_victims(records, models):
-        rounds.guesses[:, rows] = scores >= attack.offset_
-        rounds.inside[:, rows], rounds.judged[:, rows] = inside, judged
-    return rounds
+    return Rounds(*play_pool(attack, records, _MOST_ROUNDS))
 
 
 def compare_groups(rounds, records, subsets, confidence_level, seed):
@@ -64,54 +55,48 @@ def compare_groups(rounds, records, subsets, confidence_level, seed):
     confidence_level : float
         Of the intervals.
     seed : int
-        Of the shuffles.
+        Of the permutations.
 
     Returns
     -------
     tests : list of dict
-        ``scope``, ``n_rounds``, ``statistic``, ``df``, ``pvalue`` and ``pvalue_shuffled``,
-        ``reject``, ``disparity``, and lists of ``groups``, ``pairs`` and of groups ``left_out``.
+        ``scope``, ``n_rounds``, ``statistic``, ``pvalue``, ``n_permutations``, ``reject``,
+        ``disparity``, the analysis of variance (``anova_statistic``, ``anova_df``,
+        ``anova_pvalue``), and lists of ``groups``, ``pairs`` and of groups ``left_out``.
     """
     tests = []
     for scope in dict.fromkeys(scope for scope, _, _ in subsets if scope != OVERALL):
         masks = {group: mask for name, group, mask in subsets if name == scope}
         kept = {group: mask for group, mask in masks.items() if _is_large(rounds, mask)}
-        if len(masks) > _MOST_GROUPS or len(kept) < 2 or len(rounds.inside) < 2:
+        if len(masks) > _MOST_GROUPS or len(kept) < 2 or len(rounds.guesses) < 2:
             continue
-        test = _describe(_test(rounds, kept, confidence_level))
-        test["pvalue_shuffled"] = _shuffle(rounds, records, kept, seed)
-        level = 1 - confidence_level
-        test["reject"] = bool(test["pvalue"] <= level and test["pvalue_shuffled"] <= level)
+        test = _test(rounds, records, kept, confidence_level, seed)
         left_out = [group for group in masks if group not in kept]
-        tests.append({"scope": scope, **test, "left_out": left_out})
+        tests.append({"scope": scope, **_describe(test), "left_out": left_out})
     return tests
 
 
 def _is_large(rounds, mask):
-    members, others = _find_sides(rounds, mask)
-    return min(members.sum(axis=1).min(), others.sum(axis=1).min()) >= FEWEST
+    membership = rounds.membership[:, mask]
+    sides = ((membership == side).sum(axis=1).min() for side in (0, 1))
+    return min(sides) >= FEWEST
 
 
-def _find_sides(rounds, mask):
-    """Members and others among some records, in each round those that could be judged."""
-    inside, judged = rounds.inside[:, mask], rounds.judged[:, mask]
-    return inside & judged, ~inside & judged
-
-
-def _test(rounds, masks, confidence_level):
-    table = {group: _find_advantages(rounds, mask) for group, mask in masks.items()}
+def _test(rounds, records, masks, confidence_level, seed):
+    groups = np.full(len(records), None)
+    for group, mask in masks.items():
+        groups[mask] = group
+    chosen = groups != None  # noqa: E711 - elementwise
+    groups = groups[chosen].astype(str)
+    guesses = GroupGuesses(
+        rounds.guesses[:, chosen],
+        rounds.membership[:, chosen],
+        groups,
+        find_people(records[chosen], groups),
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # equal groups: no variance, p is NaN
-        test = DisparityTest(confidence_level=confidence_level)
-        return test.fit(pd.DataFrame(table))
-
-
-def _find_advantages(rounds, mask):
-    guesses = rounds.guesses[:, mask]
-    found, accused = (
-        (guesses & side).sum(axis=1) / side.sum(axis=1) for side in _find_sides(rounds, mask)
-    )
-    return found - accused
+        return DisparityTest(confidence_level=confidence_level, random_state=seed).fit(guesses)
 
 
 def _describe(test):
@@ -122,39 +107,13 @@ def _describe(test):
     return {
         "n_rounds": test.n_rounds_,
         "statistic": test.statistic_,
-        "df": [test.anova_["df"]["groups"], test.anova_["df"]["residual"]],
-        "pvalue": test.pvalue_corrected_,
+        "pvalue": test.pvalue_,
+        "n_permutations": test.n_permutations_,
+        "reject": test.reject_,
         "disparity": test.disparity_,
+        "anova_statistic": test.anova_statistic_,
+        "anova_df": [test.anova_["df"]["groups"], test.anova_["df"]["residual"]],
+        "anova_pvalue": test.anova_pvalue_corrected_,
         "groups": means[["group", "mean", "low", "high"]].to_dict("records"),
         "pairs": test.pairwise_[columns].to_dict("records"),
     }
-
-
-def _shuffle(rounds, records, masks, seed):
-    """How often groups that are dealt out at random among the records differ as much.
-
-    The rounds share their records, so that any two sets of records differ in the end, for a test
-    over rounds. What is compared here is how often the guesses about a record are right.
-    """
-    codes = np.full(len(records), -1)
-    for code, mask in enumerate(masks.values()):
-        codes[mask] = code
-    units = find_whole_groups(records, codes)
-    units = np.arange(len(records)) if units is None else np.unique(units, return_inverse=True)[1]
-    n_judged = rounds.judged.sum(axis=0)
-    chosen = (codes >= 0) & (n_judged > 0)
-    _, units = np.unique(units[chosen], return_inverse=True)
-    right = ((rounds.guesses == rounds.inside) & rounds.judged).sum(axis=0)
-    right = right[chosen] / n_judged[chosen]
-    sizes, sums = np.bincount(units), np.bincount(units, right - right.mean())
-    codes = codes[chosen][np.unique(units, return_index=True)[1]]
-    rng = np.random.default_rng(seed)
-    real = _find_spread(codes, sums, sizes)
-    null = [_find_spread(rng.permutation(codes), sums, sizes) for _ in range(_N_SHUFFLES)]
-    # What is equal but for the order of a sum counts as equal.
-    return (1 + np.sum(np.array(null) >= real * (1 - 1e-9))) / (1 + _N_SHUFFLES)
-
-
-def _find_spread(codes, sums, sizes):
-    totals, counts = np.bincount(codes, sums), np.bincount(codes, sizes)
-    return float(np.sum(totals**2 / counts))

@@ -40,11 +40,12 @@ def test_group_that_is_exposed_more_is_found_and_an_equal_one_is_not(report):
     kind = tests["kind"]
     means = {group["group"]: group["mean"] for group in kind["groups"]}
     assert kind["reject"] and means["noise"] > means["rule"] + 0.1
-    assert kind["n_rounds"] == 16 and kind["df"] == [1, 15]
+    assert kind["n_rounds"] == 16 and kind["anova_df"] == [1, 15]
     assert not tests["region"]["reject"]
     text = report.summary().replace("\n  ", " ")
     assert "differs between the groups of kind" in text
-    assert "does not differ detectably between the groups of region" in text
+    assert "does not differ significantly between the groups of region" in text
+    assert f"(p = {kind['pvalue']:.2g} by permutation of the groups)" in text
     assert "groups of class" not in text  # nobody asked
 
 
@@ -76,27 +77,27 @@ def test_without_shadow_models_nothing_is_repeated(problem):
     assert json.loads(report.to_json())["power"] is None
 
 
-def test_groups_dealt_out_at_random_are_not_called_unequal():
+def test_groups_at_random_are_not_called_unequal():
     # Records differ in how well they are guessed, and all rounds have the same ones: in the end
     # any two sets of records differ for a test over rounds.
     rng = np.random.default_rng(0)
-    n_draws, by_rounds, by_both = 100, 0, 0
+    n_draws, by_rounds, by_permutation = 40, 0, 0
     records = Records(np.arange(200.0)[:, None], np.ones(200))
     right = rng.beta(2, 1, size=200)
     for seed in range(n_draws):
         inside = rng.random((32, 200)) < 0.5
         guesses = np.where(rng.random((32, 200)) < right, inside, ~inside)
-        rounds = Rounds(guesses, inside, np.ones_like(inside))
         first = rng.random(200) < 0.5
         subsets = [("scope", "a", first), ("scope", "b", ~first)]
+        rounds = Rounds(guesses.astype(int), inside.astype(int))
         (test,) = compare_groups(rounds, records, subsets, 0.95, seed)
-        by_rounds += test["pvalue"] <= 0.05
-        by_both += test["reject"]
+        by_rounds += test["anova_pvalue"] <= 0.05
+        by_permutation += test["reject"]
     assert by_rounds / n_draws > 0.2
-    assert by_both / n_draws <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / n_draws)
+    assert by_permutation / n_draws <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / n_draws)
 
 
-def test_people_with_several_rows_are_shuffled_as_a_whole():
+def test_people_with_several_rows_are_permuted_as_a_whole():
     rng = np.random.default_rng(0)
     people = np.repeat(np.arange(20), 10)
     records = Records(np.arange(200.0)[:, None], np.ones(200), group_by=people)
@@ -105,11 +106,24 @@ def test_people_with_several_rows_are_shuffled_as_a_whole():
     right = np.isin(people, [0, 1, 2, 3, 4, 5, 6, 10, 11, 12])
     first = (np.arange(20) < 10)[people]
     subsets = [("scope", "a", first), ("scope", "b", ~first)]
-    rounds = Rounds(np.where(right, inside, ~inside), inside, np.ones_like(inside))
+    rounds = Rounds(np.where(right, inside, ~inside).astype(int), inside.astype(int))
     (test,) = compare_groups(rounds, records, subsets, 0.95, 0)
     alone = Records(records.X, records.y)
     (rows,) = compare_groups(rounds, alone, subsets, 0.95, 0)
-    assert rows["pvalue_shuffled"] == 0.001 < 0.05 < test["pvalue_shuffled"]
+    assert rows["pvalue"] == 0.001 < 0.05 < test["pvalue"]
+
+
+def test_group_of_nobody_and_records_that_cannot_be_judged_take_no_part():
+    rng = np.random.default_rng(0)
+    records = Records(np.arange(200.0)[:, None], np.ones(200))
+    inside = rng.integers(2, size=(8, 200))
+    inside[:, :5] = -1
+    third = np.arange(200) % 3
+    subsets = [("scope", str(code), third == code) for code in range(2)]
+    rounds = Rounds(rng.integers(2, size=(8, 200)), inside)
+    (test,) = compare_groups(rounds, records, subsets, 0.95, 0)
+    assert [group["group"] for group in test["groups"]] == ["0", "1"]
+    assert 0 < test["pvalue"] <= 1
 
 
 def test_pool_that_an_attack_brings_is_the_one_that_repeats_it(problem):
