@@ -182,7 +182,9 @@ def make_attacks(victim, bounds):
         "white-box": WhiteBoxAttack(victim, layers=[-3, -2, -1], max_iter=30, random_state=0, cv=2),
         "ensemble": EnsembleAttack(victim, signals=six, random_state=0, cv=2),
         "diversity": DiversityAttack(victim, random_state=0, cv=2),
-        "diversity, learned": DiversityAttack(victim, method="learned", random_state=0, cv=2),
+        "diversity, learned": DiversityAttack(
+            victim, method="learned", max_iter=1, random_state=0, cv=2
+        ),
         "Renyi": RenyiAttack(victim, random_state=0, cv=2),
         "Morgan": MorganAttack(victim, n_changes=N_CHANGES, scale=SCALE, random_state=0, cv=2),
         "Mahalanobis": MahalanobisAttack(victim, random_state=0, cv=2),

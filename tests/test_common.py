@@ -179,7 +179,9 @@ WHITE_BOX = {
 # How each public attack is made; a new attack needs an entry here.
 RECIPES = {
     CalibratedAttack: make_calibrated_attacks,
-    DiversityAttack: make_supervised(DiversityAttack, {}, {"method": "learned", "max_iter": 2}),
+    DiversityAttack: make_supervised(
+        DiversityAttack, {}, {"method": "learned", "max_iter": 2, "learning_rate": 0.5}
+    ),
     EnsembleAttack: make_supervised(
         EnsembleAttack, {"signals": ["loss", "entropy"], "attack_estimator": TREE}
     ),

@@ -1,13 +1,19 @@
 """A quadratic form of the victim's answer that is large for members."""
 
+import warnings
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from .._needs import BOTH, Needs
 from ..utils._sklearn import Interval, StrOptions
 from ..utils._validation import query
 from ._supervised import SupervisedAttack
+
+# How far training may take the entries of a matrix of norm 1: Adam changes one by the learning rate
+# in a step. Below the second number most of the random start is left.
+_WAY, _LEAST_WAY = 3.0, 1.0
 
 
 def _mean_product(proba):
@@ -38,9 +44,9 @@ def _balance(membership, rng):
 
 def _descend(matrix, proba, sign, rate, moments):
     """One step of Adam on the hinge loss of a batch, back onto the sphere."""
-    value = np.einsum("ni,ij,nj->n", proba, matrix, proba)
+    value = np.sum(proba @ matrix * proba, axis=1)
     active = sign * value < 0  # a hinge at 0: members want to be above it
-    gradient = -np.einsum("n,ni,nj->ij", sign * active, proba, proba) / len(sign)
+    gradient = -(proba * (sign * active)[:, None]).T @ proba / len(sign)
     gradient -= matrix * np.sum(gradient * matrix)  # along the sphere
     moments["step"] += 1
     moments["first"] = 0.9 * moments["first"] + 0.1 * gradient
@@ -49,6 +55,14 @@ def _descend(matrix, proba, sign, rate, moments):
     second = moments["second"] / (1 - 0.999 ** moments["step"])
     matrix = matrix - rate * first / (np.sqrt(second) + 1e-8)
     return matrix / np.linalg.norm(matrix)
+
+
+def _count_epochs(membership, rate, batch_size, max_iter):
+    """Number of epochs, and how far Adam may take an entry of the matrix in all of them."""
+    n_balanced = 2 * min(membership.sum(), (~membership).sum())
+    way = rate * -(-n_balanced // batch_size)
+    n_epochs = max(1, int(np.ceil(_WAY / way))) if max_iter is None else max_iter
+    return n_epochs, n_epochs * way
 
 
 def _train(proba, membership, rate, batch_size, n_epochs, rng):
@@ -85,8 +99,10 @@ class DiversityAttack(SupervisedAttack):
         Of Adam, for ``method="learned"``.
     batch_size : int, default=128
         For ``method="learned"``.
-    max_iter : int, default=1
-        Number of epochs, for ``method="learned"``.
+    max_iter : int, default=None
+        Number of epochs, for ``method="learned"``. If None, at least one and as many as give
+        ``3 / learning_rate`` steps per label. One epoch, as in the thesis, needs tens of thousands
+        of records per label.
     cross_fit : bool, default=True
         Whether records given to ``fit`` are scored by matrices of the other folds; with False they
         are refused.
@@ -108,8 +124,11 @@ class DiversityAttack(SupervisedAttack):
     Notes
     -----
     The thesis prints that the closed form minimises the difference; the matrix that it prints
-    maximises it, and so does this class. With one epoch there is nothing to select on a validation
-    set, and none is set aside.
+    maximises it, and so does this class. The thesis keeps the best of several epochs on a
+    validation set; here none is set aside, and the last one is kept.
+
+    Training starts from a random matrix. A :class:`~sklearn.exceptions.ConvergenceWarning` says if
+    `max_iter` gives too few steps to leave it.
 
     References
     ----------
@@ -135,7 +154,7 @@ class DiversityAttack(SupervisedAttack):
         "method": [StrOptions({"closed_form", "learned"})],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
     }
 
     def __init__(
@@ -145,7 +164,7 @@ class DiversityAttack(SupervisedAttack):
         method="closed_form",
         learning_rate=0.01,
         batch_size=128,
-        max_iter=1,
+        max_iter=None,
         cross_fit=True,
         cv=5,
         random_state=None,
@@ -165,6 +184,23 @@ class DiversityAttack(SupervisedAttack):
     def _fit(self, records, membership):
         super()._fit(records, membership)
         self.coefficients_ = self._model
+        if self.method == "learned" and self.max_iter is not None:
+            self._warn_if_short(records, membership)
+
+    def _warn_if_short(self, records, membership):
+        settings = self.learning_rate, self.batch_size, self.max_iter
+        sides = [membership[records.y == label] for label in np.unique(records.y)]
+        ways = [_count_epochs(side, *settings)[1] for side in sides if 0 < side.sum() < len(side)]
+        n_short = sum(way < _LEAST_WAY for way in ways)
+        if n_short:
+            needed = int(np.ceil(self.max_iter * _WAY / min(ways)))
+            warnings.warn(
+                f"max_iter={self.max_iter} leaves the matrices of {n_short} of {len(ways)} labels "
+                "near their random start, so that scores near chance say nothing about the victim; "
+                f"set max_iter to {needed} or None.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
 
     def _collect(self, records):
         outputs = query(self.victim, records)
@@ -185,7 +221,9 @@ class DiversityAttack(SupervisedAttack):
             return None
         if self.method == "closed_form":
             return _solve(proba, membership)
-        return _train(proba, membership, self.learning_rate, self.batch_size, self.max_iter, rng)
+        settings = self.learning_rate, self.batch_size
+        n_epochs, _ = _count_epochs(membership, *settings, self.max_iter)
+        return _train(proba, membership, *settings, n_epochs, rng)
 
     def _judge(self, model, evidence):
         proba, labels = evidence

@@ -1,7 +1,11 @@
 """The coefficient in closed form and by training."""
 
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import roc_auc_score
 
 from skmia import Outputs, Records
 from skmia.attacks import DiversityAttack
@@ -96,6 +100,28 @@ def test_training_lowers_the_hinge_and_keeps_the_norm():
 @pytest.mark.parametrize("method", ["closed_form", "learned"])
 def test_it_finds_members_whose_answers_are_sharper(method):
     records, membership = make_answers()
-    attack = DiversityAttack(method=method, max_iter=200, random_state=0)
+    attack = DiversityAttack(method=method, random_state=0)
     attack.fit(records[:400], membership[:400])
     assert attack.score(records[400:], membership[400:]) > 0.3
+
+
+def test_training_comes_near_the_closed_form_with_few_records():
+    records, membership = make_answers(1000)
+    known, rest = slice(0, 600), slice(600, None)
+    auc = {}
+    for method in ("closed_form", "learned"):
+        attack = DiversityAttack(method=method, random_state=0)
+        scores = attack.fit(records[known], membership[known]).score_samples(records[rest])
+        auc[method] = roc_auc_score(membership[rest], scores)
+    assert auc["learned"] > auc["closed_form"] - 0.1 > 0.6
+
+
+def test_too_few_steps_are_not_kept_quiet():
+    records, membership = make_answers()
+    few = DiversityAttack(method="learned", max_iter=1, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 leaves the matrices of 3 of 3 labels"):
+        few.fit(records, membership)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        few.set_params(max_iter=None).fit(records, membership)
+        few.set_params(max_iter=1, learning_rate=1.0).fit(records, membership)
