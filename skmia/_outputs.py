@@ -328,7 +328,14 @@ class Outputs:
         margin : ndarray of shape (n,)
             In logits (nats) where the victim gives them or its probabilities, else in the unit of
             its decision values.
+
+        Raises
+        ------
+        ValueError
+            If the answers are labels, or values of a regressor.
         """
+        if self.kind in ("label", "value"):
+            raise ValueError(f"Answers of kind {self.kind!r} hold no margins between classes.")
         rows, label = np.arange(len(self)), self.label_index(y)
         values = self.log_proba() if self.kind in ("proba", "logits") else self.values.astype(float)
         own = values[rows, label]

@@ -316,3 +316,9 @@ def test_what_more_than_rounding_puts_outside_the_bounds_is_refused(row):
 def test_probabilities_within_the_bounds_are_not_copied():
     given = np.array([[0.5, 0.5]])
     assert np.shares_memory(Outputs(given, [0, 1]).values, given)
+
+
+@pytest.mark.parametrize("kind, classes", [("label", [0, 1]), ("value", None)])
+def test_answers_without_columns_have_no_margin(kind, classes):
+    with pytest.raises(ValueError, match="hold no margins"):
+        Outputs([1, 0], classes, kind).margin([1, 0])

@@ -59,9 +59,10 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         Temperatures at which the scaled logits are stored.
     store : {"signals", "outputs", "models"}, default="signals"
         ``"signals"`` keeps 4 bytes for each model, record and temperature and throws the models
-        away; ``"outputs"`` also keeps all class probabilities (for
-        :class:`~skmia.attacks.ShadowAttack`); ``"models"`` keeps the models, so that records that
-        the pool never saw can be scored.
+        away; ``"outputs"`` also keeps all class probabilities or decision values (for
+        :class:`~skmia.attacks.ShadowAttack` and
+        :class:`~skmia.attacks.VulnerableRecordsAttack`); ``"models"`` keeps the models, so that
+        records that the pool never saw can be scored.
     resolution : "auto" or float, default="auto"
         Finest step of the models' probabilities. Probabilities of exactly 0 or 1, as forests and
         nearest neighbours give, are moved inside by half of it before a logit is taken. ``"auto"``

@@ -136,7 +136,9 @@ def check_attack(attack, records, membership, *, expected_failed_checks=None):
     the constructor only assigns, clones and pickles work, fitting twice changes nothing, no input
     is changed, scores do not depend on the batch and are finite, a higher score means more likely
     a member, ``score`` is the advantage, bad input is refused with a sentence, and Pipeline,
-    GridSearchCV, cross_val_predict, StackingClassifier and CalibratedClassifierCV can hold it.
+    GridSearchCV, cross_val_predict, StackingClassifier and CalibratedClassifierCV can hold it. What
+    ``attack.needs()`` declares is withheld in turn and must be missed; what it does not declare is
+    withheld as well and must not be.
 
     Parameters
     ----------

@@ -1,10 +1,10 @@
 """The questions that :func:`skmia.utils.estimator_checks.check_attack` asks."""
 
-from . import _contract, _input, _predictions, _tools
+from . import _contract, _declared, _input, _predictions, _tools
 
 ATTACK_CHECKS = tuple(
     function
-    for module in (_contract, _predictions, _input, _tools)
+    for module in (_contract, _declared, _predictions, _input, _tools)
     for name, function in vars(module).items()
     if name.startswith("check_attack_")
 )
