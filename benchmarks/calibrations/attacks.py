@@ -1,5 +1,7 @@
 """Promises of the attacks on a pool: rates of their thresholds, power without a leak."""
 
+import warnings
+
 import numpy as np
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -89,6 +91,29 @@ def promise_rate(rate):
 
 for _rate in RATES:
     promise_rate(_rate)
+
+
+@promise(
+    "target_fpr warns of a victim that is like the shadow models",
+    nominal=0.02,
+    side="at most",
+    designs={
+        f"{name}, {n_models} models": {"layout": layout, "n_models": n_models}
+        for name, layout in (("logistic regression", None), ("normal evidence", "pairs"))
+        for n_models in (4, 16)
+    },
+    n_trials=300,
+)
+def victim_like_the_models_is_unlike(rng, n_trials, layout, n_models):
+    n_warned, draw = 0, train_models if layout is None else draw_normal_evidence
+    settings = {"n_models": n_models} | ({} if layout is None else {"layout": layout})
+    for _ in range(n_trials):
+        records, _, pool = draw(rng, **settings)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            LiRA(shadows=FrozenEstimator(pool), target_fpr=0.1).fit(records)
+        n_warned += any("may be missed" in str(one.message) for one in caught)
+    return n_warned, n_trials
 
 
 @promise(

@@ -29,6 +29,11 @@ class ScoresWithInfinity(ThresholdAttack):
         return np.where(scores == scores.max(), np.inf, scores)
 
 
+class JudgesTheFirst(ThresholdAttack):
+    def can_judge(self, records):
+        return np.arange(len(records)) < 10
+
+
 class TakesLogarithmsOfZero(ThresholdAttack):
     def _score_samples(self, records):
         with np.errstate(divide="ignore"):
@@ -154,6 +159,7 @@ BROKEN = [
     (OtherClasses, "check_attack_classes"),
     (ScoresWithNaN, "check_attack_scores_are_finite"),
     (ScoresWithInfinity, "check_attack_scores_are_finite"),
+    (JudgesTheFirst, "check_attack_can_judge"),
     (TakesLogarithmsOfZero, "check_attack_certain_victim"),
     (ForgetsTheOffset, "check_attack_decision_function"),
     (PredictsTheOtherWayRound, "check_attack_predict"),

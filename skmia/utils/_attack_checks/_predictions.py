@@ -27,6 +27,24 @@ def check_attack_scores_are_finite(attack, records, membership):
         )
 
 
+def check_attack_can_judge(attack, records, membership):
+    """Which records it can judge is told by a mask, record by record."""
+    attack = fitted(attack, records, membership)
+    if not hasattr(attack, "can_judge"):
+        return
+    judged = np.asarray(attack.can_judge(records))
+    expect(
+        judged.shape == (len(records),) and judged.dtype == bool,
+        f"can_judge must return {len(records)} booleans; got shape {judged.shape} and dtype "
+        f"{judged.dtype}.",
+    )
+    some = np.arange(len(records))[::2]
+    expect(
+        np.array_equal(attack.can_judge(records[some]), judged[some]),
+        "can_judge must not depend on the other records that are asked about.",
+    )
+
+
 def _expect_finite(attack, records):
     scores = np.asarray(attack.score_samples(records))
     expect(
