@@ -55,8 +55,12 @@ def warn_unlike(pool, victim, records, rate):
     if stored and "outputs" not in records.fields:
         return
     some = records[:: -(-len(records) // _MOST_RECORDS)]
-    evidence = pool.victim_evidence(None if stored else victim, some)[0].astype(np.float64)
-    usual = [pool.log_likelihood(row.astype(np.float64)).mean() for row in pool.evidence(some)[0]]
+    asked, stored_at = None if stored else victim, pool.temperatures_[0]
+    evidence = pool.victim_evidence(asked, some, stored_at)[0].astype(np.float64)
+    usual = [
+        pool.log_likelihood(row.astype(np.float64)).mean()
+        for row in pool.evidence(some, stored_at)[0]
+    ]
     own, centre, spread = (
         pool.log_likelihood(evidence).mean(),
         np.mean(usual),
