@@ -3,7 +3,7 @@
 import os
 import sys
 
-from ._cli._errors import CommandError, LimitExceeded
+from ._cli._errors import CommandError, GateClosed
 from ._cli._parser import make_parser
 
 _COMMANDS = ("audit", "compare", "report")
@@ -23,23 +23,20 @@ def main(argv=None):
     Returns
     -------
     code : int
-        0, or 1 where a number is above a limit of ``--fail-above``, 2 for bad input, 3 for a fault
-        of the program, 130 when interrupted; then one line on the standard error says why.
+        0 where every limit of ``--fail-above`` holds and the audit found leakage or none, 1 where a
+        limit is exceeded, 2 for bad input, 3 for a fault of the program, 4 where nothing can be
+        said about leakage, 130 when interrupted; but for 0 one line on the standard error says why.
     """
     argv = sys.argv[1:] if argv is None else list(argv)
     try:
         arguments = make_parser().parse_args(argv)
         _print(_run(arguments))
         return 0
-    except BrokenPipeError:
-        # The reader has seen enough. Python would complain once more when it flushes at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except KeyboardInterrupt:
         return _fail(argv, "interrupted", 130)
-    except LimitExceeded as error:
+    except GateClosed as error:
         _print(error.text)
-        return _fail(argv, str(error), 1)
+        return _fail(argv, str(error), error.code)
     except _BAD_INPUT as error:
         return _refuse(argv, error, str(error), 2)
     except Exception as error:
@@ -61,7 +58,11 @@ def _run(arguments):
 def _print(text):
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")  # names of groups in any script
-    print(text, flush=True)
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        # The reader has seen enough. Python would complain once more when it flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _refuse(argv, error, message, code):

@@ -13,13 +13,17 @@ from sklearn.ensemble import RandomForestClassifier
 from .._records import Records
 from ..datasets import load_digits
 from ..report import audit
+from ..report._groups import find_subsets
+from ..report._text import join_names
 from ..report._victim import draw_members
 from ..shadow._backends import PoolJob
 from ..shadow._choose import choose_backend
 from ..shadow._sampling import find_strata
 from ..shadow._worker import PoolData, PoolSettings
-from ._documents import find_failures
-from ._errors import CommandError, LimitExceeded
+from ..victims._query import unwrap
+from ._errors import CommandError, GateClosed
+from ._gate import judge
+from ._limits import Limit
 from ._model import as_model_input, load_model, make_estimator, needs_numbered_labels
 from ._table import as_features, check_column, find_task, read_members, read_table, read_target
 
@@ -28,6 +32,8 @@ _TABLE_DEFAULTS = {"shadows": 64, "fpr": [0.01, 0.001]}
 # Of 900 non-members a rate of 0.001 says nothing.
 _DIGITS_DEFAULTS = {"shadows": 32, "fpr": [0.1, 0.02]}
 
+
+_MOST_NAMES = 8
 
 _RESERVED_FIELDS = frozenset({"X", "y", "fields", "group_by", "outputs"})
 
@@ -38,7 +44,7 @@ class Problem(NamedTuple):
     victim: object
     records: Records
     membership: np.ndarray
-    groups: list
+    groups: dict
     notes: list
     table: object = None
 
@@ -59,8 +65,8 @@ def run_audit(arguments):
     ------
     CommandError
         When the input cannot be worked with.
-    LimitExceeded
-        When a number is above a limit of ``--fail-above``.
+    GateClosed
+        If a limit of ``--fail-above`` is exceeded, or nothing can be said.
     """
     _check_combination(arguments)
     if arguments.out is not None:
@@ -72,12 +78,13 @@ def run_audit(arguments):
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_: caught.append(" ".join(str(message).split()))
         problem = _make_digits(arguments) if is_toy else _make_table(arguments)
+        limits = _find_limits(arguments.fail_above, problem)
         result = audit(
             problem.victim,
             problem.records,
             problem.membership,
             shadows=arguments.shadows or defaults["shadows"],
-            group=problem.groups or None,
+            group=list(problem.groups.values()) or None,
             controls=arguments.controls,
             fprs=arguments.fpr or defaults["fpr"],
             batched=False if arguments.no_batching else "auto",
@@ -90,11 +97,9 @@ def run_audit(arguments):
         values = problem.table if arguments.show_values else None
         saved = [] if arguments.out is None else result.save(arguments.out, values=values)
     text = "\n".join([result.summary(), "", *(f"written: {path}" for path in saved)]).rstrip()
-    failures = find_failures(result.results, arguments.fail_above)
-    if arguments.fail_above and result.evidence == "unknown":
-        failures.append(result.verdict)
-    if failures:
-        raise LimitExceeded("; ".join(failures), text)
+    code, reasons = judge(result, limits)
+    if code:
+        raise GateClosed("; ".join(reasons), text, code)
     return text
 
 
@@ -119,12 +124,34 @@ def _check_combination(arguments):
 
 
 def _check_limits(limits, fprs):
-    for metric, max_fpr, _ in limits:
-        if metric == "tpr" and max_fpr not in fprs:
+    for limit in limits:
+        if limit.metric == "tpr" and limit.max_fpr not in fprs:
             have = ", ".join(f"{rate:g}" for rate in fprs)
             raise CommandError(
-                f"--fail-above: tpr@{max_fpr:g} is none of the rates {have}; see --fpr"
+                f"--fail-above: tpr@{limit.max_fpr:g} is not reported; available rates: {have} "
+                "(see --fpr)"
             )
+
+
+def _find_limits(limits, problem):
+    """The limits by the names of the fields, whose groups are looked for before the work begins."""
+    victim = unwrap(problem.victim)
+    subsets = find_subsets(
+        problem.records, list(problem.groups.values()) or None, classes=is_classifier(victim)
+    )
+    found = []
+    for limit in limits:
+        scope = problem.groups.get(limit.scope, limit.scope)
+        groups = [group for name, group, _ in subsets if name == scope]
+        if scope is not None and not groups:
+            raise CommandError(f"--fail-above: {limit.scope!r} is not reported; see --group")
+        if scope is not None and limit.group not in groups:
+            raise CommandError(
+                f"--fail-above: {limit.scope!r} has no group {limit.group!r}; it has "
+                f"{join_names(map(repr, groups), _MOST_NAMES)}"
+            )
+        found.append(limit._replace(scope=scope))
+    return found
 
 
 def _check_writable(directory):
@@ -140,10 +167,16 @@ def _check_writable(directory):
 
 def _as_settings(arguments):
     return {
-        name: value if isinstance(value, int | float | list | None) else str(value)
+        name: _as_setting(value)
         for name, value in vars(arguments).items()
         if name not in ("command", "debug")
     }
+
+
+def _as_setting(value):
+    if isinstance(value, list):
+        return [item.text if isinstance(item, Limit) else item for item in value]
+    return value if isinstance(value, int | float | None) else str(value)
 
 
 def _make_digits(arguments):
@@ -152,7 +185,7 @@ def _make_digits(arguments):
     members = records[membership]
     victim = RandomForestClassifier(random_state=arguments.seed).fit(members.X, members.y)
     notes = ["The data are the digits that come with scikit-learn, and a random half are members."]
-    return Problem(victim, records, membership, [], notes)
+    return Problem(victim, records, membership, {}, notes)
 
 
 def _draw_members(records, is_classification, seed):
@@ -187,8 +220,8 @@ def _make_table(arguments):
 
 
 def _find_fields(frame, arguments):
-    """Fields of the records, and the names of those to report by."""
-    fields, groups = {}, []
+    """Fields of the records; of those to report by the name of each column as a field."""
+    fields, groups = {}, {}
     if arguments.group_by is not None:
         column = frame[arguments.group_by]
         if column.isna().any():
@@ -202,7 +235,7 @@ def _find_fields(frame, arguments):
         while name in _RESERVED_FIELDS or name in fields:
             name += "_"
         fields[name] = frame[column].to_numpy(dtype=object)
-        groups.append(name)
+        groups[column] = name
     return fields, groups
 
 

@@ -1,6 +1,7 @@
 """``skmia report`` and ``skmia compare``: what is done with the results of audits."""
 
 import json
+import reprlib
 
 import pandas as pd
 
@@ -9,11 +10,9 @@ from ..report._document import SCHEMA, SCHEMA_VERSION, write_atomically
 from ..report._groups import OVERALL
 from ..report._html import render
 from ..report._measure import COLUMNS, OK
+from ..report._schema import check_document
 from ..report._text import column_name
 from ._errors import CommandError
-
-# What a page shows and the first documents did not have.
-_PAGE_KEYS = ("curves", "exposed", "evidence", "checks", "power", "disparity")
 
 _READ_SO = (
     "The intervals assume that the audits are independent, on records of which none is in both.",
@@ -28,23 +27,40 @@ def read_document(path):
     Raises
     ------
     CommandError
-        When the file is not there, or holds something else.
+        If the file is not there, or holds something else.
     """
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise CommandError(f"{path}: {error.strerror or error}") from error
-    except ValueError as error:
-        raise CommandError(f"{path} is no JSON: {error}") from error
+    document = _read_json(path)
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema != SCHEMA:
-        raise CommandError(f"{path} is no result of skmia audit: its schema is {schema!r}")
-    if document["schema_version"] != SCHEMA_VERSION:
+        raise CommandError(f"{path} was not written by skmia audit (schema {reprlib.repr(schema)})")
+    version = document.get("schema_version")
+    if isinstance(version, bool) or version != SCHEMA_VERSION:
         raise CommandError(
-            f"{path} has version {document['schema_version']} of the schema; this skmia reads "
-            f"version {SCHEMA_VERSION}"
+            f"{path} has version {reprlib.repr(version)} of the schema; this skmia reads version "
+            f"{SCHEMA_VERSION}"
         )
-    return document
+    try:
+        return check_document(document)
+    except ValueError as error:
+        raise CommandError(
+            f"{path} is damaged, or another version wrote it: {error}; audit again"
+        ) from error
+
+
+def _read_json(path):
+    try:
+        return json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+    except OSError as error:
+        raise CommandError(f"{path}: {error.strerror or error}") from error
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise CommandError(f"{path} is not valid JSON ({where})") from error
+    except (ValueError, RecursionError) as error:
+        raise CommandError(f"{path} is not valid JSON") from error
+
+
+def _refuse_constant(name):
+    raise ValueError(f"{name} is not a number of JSON.")
 
 
 def run_report(arguments):
@@ -61,11 +77,6 @@ def run_report(arguments):
     """
     out = arguments.out or arguments.result.with_suffix(".html")
     document = read_document(arguments.result)
-    missing = [key for key in _PAGE_KEYS if key not in document]
-    if missing:
-        raise CommandError(
-            f"{arguments.result} lacks {', '.join(missing)}: an older skmia wrote it; audit again"
-        )
     page = render(document, arguments.title)
     try:
         write_atomically(out, page.encode())
@@ -133,41 +144,3 @@ def _find_numbers(document):
     frame = frame.assign(max_fpr=frame["max_fpr"].astype(float).fillna(0.0))
     frame = frame.set_index(["attack", "metric", "max_fpr"])[["estimate", "low", "high"]]
     return frame.astype(float)
-
-
-def find_failures(frame, limits):
-    """Sentences on the overall numbers of an audit that are above a limit.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The numbers of the audit.
-    limits : list of (metric, max_fpr, limit)
-        As the command line names them; ``max_fpr`` is None but for a TPR.
-
-    Returns
-    -------
-    failures : list of str
-
-    Raises
-    ------
-    CommandError
-        When a number with a limit could not be measured.
-    """
-    failures = []
-    overall = frame[frame["scope"] == OVERALL]
-    for metric, max_fpr, limit in limits:
-        rows = overall[overall["metric"] == metric]
-        if max_fpr is not None:
-            rows = rows[(rows["max_fpr"] - max_fpr).abs() < 1e-12]
-        rows = rows[rows["status"] == OK]
-        name = column_name(metric, max_fpr)
-        if rows.empty:
-            raise CommandError(f"--fail-above: {name} could not be measured by any attack")
-        worst = rows.loc[rows["estimate"].idxmax()]
-        if worst["estimate"] > limit:
-            failures.append(
-                f"{name} of {worst['attack']} is {worst['estimate']:.3f} "
-                f"[{worst['low']:.3f}, {worst['high']:.3f}], above {limit:g}"
-            )
-    return failures

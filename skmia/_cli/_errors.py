@@ -5,17 +5,19 @@ class CommandError(Exception):
     """Input that the command cannot work with; the message says what was got and what is needed."""
 
 
-class LimitExceeded(Exception):
-    """A number of an audit is above the limit that the command line gives.
+class GateClosed(Exception):
+    """An audit that came to its end, and after which nothing may be released.
 
     Parameters
     ----------
     message : str
-        Which numbers.
+        Why.
     text : str
         The audit, which is printed all the same.
+    code : int
+        What the command ends with.
     """
 
-    def __init__(self, message, text):
+    def __init__(self, message, text, code):
         super().__init__(message)
-        self.text = text
+        self.text, self.code = text, code

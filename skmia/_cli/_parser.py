@@ -5,6 +5,7 @@ from pathlib import Path
 
 from .. import __version__
 from ._errors import CommandError
+from ._limits import parse_limit
 from ._model import ESTIMATORS
 
 _DESCRIPTION = "Membership-inference attacks on machine-learning models."
@@ -73,19 +74,10 @@ def _rate(text):
 
 
 def _limit(text):
-    """(metric, max_fpr, limit); the rate is None but for a TPR."""
-    name, _, value = text.partition("=")
-    metric, _, rate = name.partition("@")
-    allowed = "must be auc=VALUE, advantage=VALUE or tpr@RATE=VALUE, with values that are fractions"
-    if metric not in ("auc", "advantage", "tpr") or (metric == "tpr") != bool(rate):
-        raise argparse.ArgumentTypeError(f"{allowed}; got {text!r}")
     try:
-        limit = float(value)
-    except ValueError:
-        limit = float("nan")
-    if not 0 <= limit <= 1:
-        raise argparse.ArgumentTypeError(f"{allowed}; got {text!r}")
-    return metric, _rate(rate) if rate else None, limit
+        return parse_limit(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def make_parser():
@@ -253,7 +245,9 @@ def _add_output(group):
         nargs="+",
         action="extend",
         default=[],
-        metavar="METRIC=VALUE",
-        help="end with code 1 where the highest estimate of any attack over all records is above a "
-        "limit: auc=0.6, advantage=0.1 or, for one of the rates of --fpr, tpr@0.01=0.05",
+        metavar="NAME=LIMIT",
+        help="end with code 1 if an attack exceeds a limit: auc=0.6, advantage=0.1 or, for one of "
+        "the rates of --fpr, tpr@0.01=0.05; over all records and in every group in which leakage "
+        "was found. auc.high=0.6 compares the upper end of the interval (.low the lower one), "
+        "group:race=Black:auc=0.6 one group",
     )

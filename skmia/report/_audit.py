@@ -11,8 +11,10 @@ from sklearn.utils import check_random_state
 
 from ..metrics._checks import check_confidence_level, check_rates
 from ..utils._validation import check_records
+from ..victims import CallableVictim
 from ..victims._query import unwrap
 from ._describe import Clock, describe_data, find_versions, measure_performance
+from ._evidence import count_permutations
 from ._examine import examine
 from ._groups import find_subsets
 from ._measure import COLUMNS, measure
@@ -44,8 +46,9 @@ def audit(
     The victim is asked once, the shadow models are trained once. No attack is told which of the
     records that it scores are members: its threshold is its own, or comes from other records, so
     that the advantage of its guesses is honest.
-    Whether the numbers can be trusted is checked as well: members and non-members must not differ
-    by themselves, no record may be on both sides, a shuffled membership must give less.
+    Whether the numbers can be trusted is checked as well: whether members and non-members come from
+    one population, whether records have copies on the other side (a warning is given above 10%),
+    and whether a permuted membership gives less.
 
     Parameters
     ----------
@@ -81,7 +84,8 @@ def audit(
         False positive rates, as fractions in (0, 1], at which the true positive rate is given;
         at least one.
     confidence_level : float, default=0.95
-        Of every interval, each by itself.
+        Of every interval, each by itself, and one minus it the level of the verdict; at most
+        0.9999, which takes 99,999 permutations of membership.
     controls : bool, default=False
         Whether to attack a victim that must be caught and one that must not be, see
         :func:`positive_control` and :func:`negative_control`. It takes the training of 16 trees
@@ -132,6 +136,7 @@ def audit(
     check_records(records)
     fprs = check_rates(fprs, "fprs")
     level = check_confidence_level(confidence_level)
+    count_permutations(level)  # refused before anything is trained
     seeds, clock = _draw_seeds(random_state), Clock()
     with clock("victim"):
         victim, membership, notes = prepare_victim(victim, records, membership, seeds["victim"])
@@ -160,7 +165,13 @@ def audit(
         seconds=clock.read(),
         versions=find_versions(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        notes=notes + remarks + run.notes + getattr(run.pool, "notes_", []),
+        notes=[
+            *notes,
+            *remarks,
+            *run.notes,
+            *_name_other_victims(run.attacks, victim),
+            *getattr(run.pool, "notes_", []),
+        ],
         record_ids=np.asarray(records.fields.get("record_id", np.arange(len(records)))),
         people=records.fields.get("group_by"),
     )
@@ -185,6 +196,27 @@ def _measure_all(run, case):
         subsets = [(*names, mask & run.judged[name]) for *names, mask in case.subsets]
         rows += measure(name, scores, run.guesses[name], case._replace(subsets=subsets))
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _name_other_victims(attacks, victim):
+    """Notes on attacks that hold a model of their own: their numbers are not the audited one's."""
+    notes = []
+    for name, attack in attacks.items():
+        settings = attack.get_params().items()
+        held = [unwrap(one) for setting, one in settings if setting.split("__")[-1] == "victim"]
+        others = [one for one in held if one is not None and not _is_same(one, unwrap(victim))]
+        if others:
+            notes.append(
+                f"{name} attacks a model that it holds itself, {_show(others[0])}, and not the "
+                "audited one; its numbers are of that model."
+            )
+    return notes
+
+
+def _is_same(one, other):
+    if isinstance(one, CallableVictim) and isinstance(other, CallableVictim):
+        return one.function is other.function  # a clone of it asks the same model
+    return one is other
 
 
 def _describe_settings(attacks, pool, group, fprs, level):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from ..metrics import resolvable_fpr
 from ..metrics._membership import check_resolution as is_resolved
 from ._groups import OVERALL
-from ._text import format_auc, format_rate
+from ._text import format_auc, format_p, format_rate, join_names
 
 # What is stated is a fact for the reader, and cannot fail.
 PASSED, WARNING, STATED, NOT_RUN = "passed", "warning", "stated", "not run"
@@ -13,6 +13,21 @@ PASSED, WARNING, STATED, NOT_RUN = "passed", "warning", "stated", "not run"
 # Share of copies from which a reader is warned: an AUC moves by half of it at most, tables of few
 # distinct values have some by nature, and 7% are near by chance in one dimension.
 _MANY = 0.1
+
+_MOST_NAMES = 5
+
+# Those that every audit has.
+CHECKS = (
+    "blind baseline",
+    "difficulty",
+    "duplicates",
+    "resolution",
+    "permuted membership",
+    "score sign",
+    "shadow models",
+    "positive control",
+    "negative control",
+)
 
 
 @dataclass(frozen=True)
@@ -27,11 +42,14 @@ class Check:
         What came out.
     text : str
         The same in a sentence or two.
+    finding : str or None
+        A word for what reads the check; "below" or "above" of shadow models.
     """
 
     name: str
     status: str
     text: str
+    finding: str | None = None
 
     @property
     def is_warning(self):
@@ -39,17 +57,22 @@ class Check:
 
 
 def check_baseline(interval):
-    """Check that members and non-members are no different by themselves."""
+    """Check that members cannot be ranked above non-members without the victim.
+
+    Below chance nothing is wrong: where the two sides were made alike on purpose, as by a
+    stratified split, one half has by design what the other lacks, and a baseline that was trained
+    on one ranks the other the wrong way round.
+    """
     if interval is None:
-        return Check(
-            "blind baseline", NOT_RUN, "Too few records for a baseline without the victim."
-        )
-    text = f"Without the victim, a model of the records alone reaches AUC {format_auc(*interval)}"
+        return Check("blind baseline", NOT_RUN, "Too few records for a baseline without the model.")
+    text = f"A baseline without the model reaches AUC {format_auc(*interval)}"
     if interval[1] <= 0.5:
-        return Check("blind baseline", PASSED, f"{text}.")
+        return Check(
+            "blind baseline", PASSED, f"{text}; a warning is given if the interval lies above 0.5."
+        )
     text = (
-        f"{text}: members and non-members seem to differ by themselves, and part of what the "
-        "attacks find may be that difference."
+        f"{text}: it ranks members above non-members, so they come from different populations, and "
+        "part of what the attacks find may be that difference."
     )
     return Check("blind baseline", WARNING, text)
 
@@ -58,19 +81,42 @@ def check_difficulty(interval):
     """Check that members are no easier than others for models that do not know them."""
     if interval is None:
         return Check("difficulty", NOT_RUN, "No shadow models.")
-    text = (
-        "Shadow models that were not trained on them do as well on a member as on a non-member "
-        f"with AUC {format_auc(*interval)}, at 99%"
+    numbers = (
+        f"(AUC {interval.estimate:.3f}, 99% interval [{interval.low:.3f}, {interval.high:.3f}])"
     )
     if interval.low <= 0.5 <= interval.high:
-        return Check("difficulty", PASSED, f"{text}.")
-    which = "easier" if interval.low > 0.5 else "harder"
-    return Check(
-        "difficulty",
-        WARNING,
-        f"{text}: members are {which} for a model that knows neither, and what the attacks find "
-        "may be that.",
+        text = (
+            "Shadow models perform equally well on members and on non-members that they were not "
+            f"trained on {numbers}."
+        )
+        return Check("difficulty", PASSED, text)
+    which = "better" if interval.low > 0.5 else "worse"
+    text = (
+        f"Shadow models perform {which} on members than on non-members though they were trained on "
+        f"neither {numbers}: the two differ, and what the attacks find may be that."
     )
+    return Check("difficulty", WARNING, text)
+
+
+def check_people(mixed, n_people):
+    """Check that all records of a person are on one side.
+
+    Parameters
+    ----------
+    mixed : list of str
+        Those with records on both sides.
+    n_people : int
+        Values of ``group_by``.
+    """
+    if not mixed:
+        text = f"Each of {n_people:,} values of group_by is on one side with all its records."
+        return Check("people", PASSED, text)
+    text = (
+        f"{len(mixed):,} of {n_people:,} values of group_by have records on both sides: "
+        f"{join_names(mixed, _MOST_NAMES)}. Shadow models keep such records together, so attacks "
+        "on them are less reliable. Check membership and group_by."
+    )
+    return Check("people", WARNING, text)
 
 
 def check_duplicates(duplicates, n_records):
@@ -79,14 +125,15 @@ def check_duplicates(duplicates, n_records):
     if duplicates.n_exact:
         parts.append(
             f"{duplicates.n_exact:,} of {n_records:,} records have an exact copy with the other "
-            "membership, and no attack can tell the two apart."
+            "membership; an attack scores both copies alike."
         )
     if duplicates.n_queried:
         parts.append(
-            f"{duplicates.n_near:,} of {duplicates.n_queried:,} non-members, "
-            f"{format_rate(*duplicates.share_near)}, are near copies of a member: at least ten "
-            "times nearer to it than is usual."
+            f"{duplicates.n_near:,} of {duplicates.n_queried:,} non-members "
+            f"({format_rate(*duplicates.share_near)}) are near duplicates of a member, at least "
+            "ten times closer than typical."
         )
+    parts.append(f"A warning is given above {100 * _MANY:g}%.")
     many_near = bool(duplicates.n_queried) and duplicates.share_near.low > _MANY
     status = WARNING if many_near or duplicates.n_exact > _MANY * n_records else PASSED
     return Check("duplicates", status, " ".join(parts))
@@ -97,40 +144,51 @@ def check_resolution(n_nonmembers, fprs):
     resolvable = resolvable_fpr(n_nonmembers)
     too_low = [rate for rate in fprs if not is_resolved(n_nonmembers, rate, "ignore")]
     text = (
-        f"{n_nonmembers:,} non-members resolve false positive rates from "
-        f"{100 * resolvable:.3g}% on, which are ten accusations."
+        f"With {n_nonmembers:,} non-members, rates down to {100 * resolvable:.3g}% (10 false "
+        "positives) can be measured."
     )
     if resolvable > 1:
-        text = f"{n_nonmembers} non-members resolve no false positive rate."
+        text = f"With {n_nonmembers} non-members, no rate can be measured: it takes 10."
     if too_low:
         names = ", ".join(f"{100 * rate:g}%" for rate in too_low)
         text += f" No TPR is given at {names}."
     return Check("resolution", STATED, text)
 
 
-def check_permutations(null, n_permutations):
-    """Say what a shuffled membership gives in place of the true one."""
-    p = min(1, 2 * null["pvalue_adjusted"].min())
+def check_permutations(result):
+    """Say what a permuted membership gives in place of the true one.
+
+    Parameters
+    ----------
+    result : PermutationResult
+    """
+    p = format_p(2 * result.frame["pvalue_adjusted"].min(), 2 / (1 + result.n_permutations))
     return Check(
         "permuted membership",
         STATED,
-        f"Membership was shuffled {n_permutations:,} times. The most conspicuous number of the "
-        f"audit has p = {p:.2g}, two-sided and corrected for all that were looked at.",
+        f"Membership was permuted {result.n_permutations:,} times. The most significant of "
+        f"{len(result.frame):,} results has {p}, two-sided and corrected for all of them.",
     )
 
 
 def check_sign(null, level):
-    """Check that no attack ranks members below non-members."""
-    turned = null["pvalue_below"] <= (1 - level) / 2
-    names = list(dict.fromkeys(null.loc[turned, "attack"]))
-    if not names:
-        return Check("score sign", PASSED, "No attack scores members below non-members.")
-    verb = "score" if len(names) > 1 else "scores"
+    """Check that no attack ranks members significantly below non-members."""
+    turned = null[null["pvalue_below"] <= (1 - level) / 2]
+    if turned.empty:
+        text = "No attack ranks members significantly below non-members."
+        return Check("score sign", PASSED, text)
+    everywhere = turned[turned["scope"] == OVERALL]
+    places = dict.fromkeys(
+        row.attack if row.scope == OVERALL else f"{row.attack} in {row.scope}={row.group}"
+        for row in (turned if everywhere.empty else everywhere).itertuples()
+    )
+    verb = "rank" if len(places) > 1 else "ranks"
     return Check(
         "score sign",
         WARNING,
-        f"{', '.join(names)} {verb} members below non-members. The numbers are left as they are; "
-        "look for a membership column with its values mixed up, or a score with its sign reversed.",
+        f"{join_names(places, _MOST_NAMES)} {verb} members significantly below non-members. The "
+        "numbers are left as they are; look for a membership column with its values swapped, or a "
+        "score with its sign reversed.",
     )
 
 
@@ -141,17 +199,21 @@ def check_shadows(power, results, why_not):
     last = power["numbers"][-1]
     rows = results[(results["attack"] == power["attack"]) & (results["scope"] == OVERALL)]
     own = rows[rows["metric"] == "auc"].iloc[0]
-    text = (
-        f"In the victim's place, {last['n_models']} shadow models are attacked by "
-        f"{power['attack']} with AUC {last['auc']:.3f}, standard deviation {last['sd']:.3f}; the "
-        f"victim with {own['estimate']:.3f}"
+    numbers = (
+        f"{power['attack']} reaches AUC {last['auc']:.3f} (SD {last['sd']:.3f}) on "
+        f"{last['n_models']} shadow models treated as victims, and {own['estimate']:.3f} on this "
+        "model"
     )
     if not _lies_apart(own, last):
-        return Check("shadow models", PASSED, f"{text}.")
-    why = "they may not be made as the victim was"
-    if own["estimate"] < last["auc"]:
-        why += ", and an attack with better ones may find more"
-    return Check("shadow models", WARNING, f"{text}: {why}.")
+        return Check("shadow models", PASSED, f"{numbers}.")
+    if own["estimate"] > last["auc"]:
+        text = f"{numbers}. Check that the shadow models are trained the same way."
+        return Check("shadow models", WARNING, text, "above")
+    text = (
+        f"{numbers}. Check that membership names the records it was trained on, and that the "
+        "shadow models are trained the same way."
+    )
+    return Check("shadow models", WARNING, text, "below")
 
 
 def _lies_apart(own, last):
@@ -165,17 +227,18 @@ def check_control(kind, control, obstacle=None):
     """What a control says; ``control`` is None where there is none."""
     name = f"{kind} control"
     if control is None:
-        return Check(name, NOT_RUN, obstacle or "Not asked for.")
+        return Check(name, NOT_RUN, obstacle or "Not requested.")
     best = control.frame.loc[control.frame["auc"].idxmax()]
     what = {
-        "positive": "A victim that learned its members by heart is attacked",
-        "negative": "A victim to which membership meant nothing is attacked",
+        "positive": "On a model that memorized its training records",
+        "negative": "On a model that was trained without regard to membership",
     }[kind]
-    text = f"{what} with AUC {format_auc(*best[['auc', 'low', 'high']])} (p = {control.pvalue:.2g})"
+    p = format_p(control.pvalue, 1 / (1 + control.n_permutations))
+    text = f"{what}, the attacks reach AUC {format_auc(*best[['auc', 'low', 'high']])} ({p})"
     if control.passed:
         return Check(name, PASSED, f"{text}.")
     why = {
-        "positive": "the attacks could not have found anything here",
-        "negative": "members and non-members differ by themselves",
+        "positive": "they could not have found anything here",
+        "negative": "members and non-members come from different populations",
     }[kind]
     return Check(name, WARNING, f"{text}: {why}.")

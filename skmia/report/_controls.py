@@ -16,7 +16,8 @@ from ..shadow._sampling import find_strata
 from ..utils._validation import check_membership, check_records
 from ..victims._query import unwrap
 from ._describe import Clock
-from ._groups import find_whole_groups
+from ._evidence import count_permutations
+from ._groups import find_people
 from ._guards import permutation_test
 from ._guards._baseline import as_matrix
 from ._measure import FEWEST
@@ -42,12 +43,15 @@ class ControlResult:
         Of the most conspicuous attack under shuffled membership, corrected for their number.
     frame : DataFrame of shape (n_attacks, 5)
         ``attack``, its ``auc`` with the limits ``low`` and ``high``, and ``pvalue_adjusted``.
+    n_permutations : int
+        Permutations behind the p-value, which is not smaller than ``1 / (1 + n_permutations)``.
     """
 
     kind: str
     passed: bool
     pvalue: float
     frame: pd.DataFrame
+    n_permutations: int
 
 
 def positive_control(
@@ -114,8 +118,9 @@ def positive_control(
     victim = train_victim(tree, renamed, membership, seed)
     request = _make_request(victim, None, renamed, shadows, n_jobs, seed)
     attacks = default_attacks(request)
-    frame, pvalue = _attack(attacks, request, renamed, membership, level, seed)
-    return ControlResult("positive", bool(pvalue <= 1 - level), pvalue, frame)
+    frame, null = _attack(attacks, request, renamed, membership, level, seed)
+    passed = bool(null.pvalue <= 1 - level)
+    return ControlResult("positive", passed, null.pvalue, frame, null.n_permutations)
 
 
 def negative_control(
@@ -200,8 +205,9 @@ def negative_control(
     request = _make_request(victim, unwrap(estimator), records, shadows, n_jobs, seed)
     attacks = choose_attacks(attacks, request)
     attacks = {name: one for name, one in attacks.items() if not has_own_victim(one)}
-    frame, pvalue = _attack(attacks, request, records, membership, level, seed)
-    return ControlResult("negative", bool(pvalue > 1 - level), pvalue, frame)
+    frame, null = _attack(attacks, request, records, membership, level, seed)
+    passed = bool(null.pvalue > 1 - level)
+    return ControlResult("negative", passed, null.pvalue, frame, null.n_permutations)
 
 
 def _draw_labels(membership, rng):
@@ -223,15 +229,22 @@ def _make_request(victim, estimator, records, shadows, n_jobs, seed):
 
 
 def _attack(attacks, request, records, membership, level, seed):
-    """Each attack's AUC, and a p-value of all of them together."""
+    """Each attack's AUC, and all of them under permuted membership."""
     if not attacks:
         raise ValueError("The control needs an attack without a victim of its own; got none.")
     queried = records.with_fields(outputs=request.outputs)
     scores = run_attacks(attacks, request, records, queried, membership, Clock()).scores
-    groups = find_whole_groups(records, membership)
-    null = permutation_test(membership, scores, group_by=groups, random_state=seed)
-    aucs = [auc_interval(membership, one, confidence_level=level) for one in scores.values()]
+    people = find_people(records, membership)
+    null = permutation_test(
+        membership,
+        scores,
+        n_permutations=count_permutations(level),
+        group_by=people,
+        random_state=seed,
+    )
+    settings = {"groups": people, "confidence_level": level}
+    aucs = [auc_interval(membership, one, **settings) for one in scores.values()]
     frame = pd.DataFrame(aucs, columns=["auc", "low", "high"])
     frame.insert(0, "attack", list(scores))
     frame["pvalue_adjusted"] = null.frame["pvalue_adjusted"].to_numpy()
-    return frame, float(null.pvalue)
+    return frame, null

@@ -8,7 +8,7 @@ from ..metrics._mixture import count_points, tpr_limits
 from ..metrics._people import check_people, effective_sizes, split_people
 
 # Points of a curve that are kept; more cannot be seen.
-_MOST_POINTS = 120
+MOST_POINTS = 120
 _MOST_EXPOSED = 20
 
 
@@ -49,7 +49,7 @@ def find_curves(scores, membership, confidence_level, groups=None):
 
 def _thin(fpr, n_nonmembers):
     """Last points at rates that are evenly apart, from one false positive to all."""
-    wanted = np.geomspace(1 / n_nonmembers, 1, _MOST_POINTS)
+    wanted = np.geomspace(1 / n_nonmembers, 1, MOST_POINTS)
     places = np.searchsorted(fpr, wanted * (1 + 1e-9), side="right") - 1
     places = np.unique(places)
     return places[fpr[places] > 0]

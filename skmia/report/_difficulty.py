@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..metrics import auc_interval
+from ._groups import find_people
 from ._measure import FEWEST
 
 # Asked besides the baseline, so that it is to raise a false alarm more rarely.
@@ -38,4 +39,7 @@ def measure_difficulty(pool, records, membership):
     sides = membership[known]
     if min(sides.sum(), (~sides).sum()) < FEWEST:
         return None
-    return auc_interval(sides, total[known] / count[known], confidence_level=_LEVEL)
+    people = find_people(records, membership)
+    people = None if people is None else people[known]
+    scores = total[known] / count[known]
+    return auc_interval(sides, scores, groups=people, confidence_level=_LEVEL)

@@ -15,7 +15,8 @@ SCHEMA = "skmia.audit"
 # Raised when a field changes its meaning or goes; new fields may come without it.
 SCHEMA_VERSION = 1
 
-_PERMUTATION = ["attack", "metric", "max_fpr", "pvalue", "pvalue_adjusted", "pvalue_below"]
+PERMUTATION_COLUMNS = ["attack", "scope", "group", "metric", "max_fpr"]
+PERMUTATION_COLUMNS += ["pvalue", "pvalue_adjusted", "pvalue_below"]
 
 
 def as_document(report):
@@ -44,7 +45,9 @@ def as_document(report):
             "difficulty": _as_limits(report.difficulty),
             "permutation": {
                 "n_permutations": null.n_permutations,
-                "numbers": null.frame[_PERMUTATION].to_dict("records"),
+                "n_units": null.n_units,
+                "n_mixed": null.n_mixed,
+                "numbers": null.frame[PERMUTATION_COLUMNS].to_dict("records"),
             },
             "checks": [asdict(check) for check in report.checks.values()],
             **{name: getattr(report, name) for name in rest},
@@ -71,7 +74,7 @@ def _as_json(value):
         value = value.item()
     if isinstance(value, float) and not np.isfinite(value):
         return None
-    return value
+    return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
 def write_atomically(path, content):

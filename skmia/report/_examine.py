@@ -1,7 +1,5 @@
 """Examining an audit: guards, controls, and repetitions with shadow models as victims."""
 
-import numpy as np
-
 from .._parts import has_own_victim
 from ..metrics._membership import check_resolution
 from ..victims import CallableVictim
@@ -10,9 +8,10 @@ from . import _checks
 from ._controls import negative_control, positive_control
 from ._curves import rank_attacks
 from ._difficulty import measure_difficulty
-from ._evidence import is_conspicuous
-from ._groups import find_whole_groups
+from ._evidence import count_permutations
+from ._groups import find_people
 from ._guards import blind_baseline, find_duplicates, permutation_test
+from ._guards._units import name_mixed
 from ._measure import FEWEST
 from ._power import choose_attack, measure_power
 from ._rounds import compare_groups, play_rounds
@@ -52,7 +51,7 @@ def examine(case, run, results, seeds, clock, *, controls):
     with clock("repetitions"):
         power, disparity, why_not = _repeat(case, run, seeds["checks"])
     # A finding of nothing is worth as much as the positive control.
-    found = is_conspicuous(null.frame, case.level)
+    found = null.pvalue <= (1 - case.level) / 2
     kinds = ("positive", "negative") if controls else () if found else ("positive",)
     with clock("controls"):
         done, obstacles = _run_controls(kinds, case, run, seeds["checks"], settings)
@@ -61,7 +60,7 @@ def examine(case, run, results, seeds, clock, *, controls):
         _checks.check_difficulty(difficulty),
         _checks.check_duplicates(duplicates, len(case.records)),
         _checks.check_resolution(int((~case.membership).sum()), case.fprs),
-        _checks.check_permutations(null.frame, null.n_permutations),
+        _checks.check_permutations(null),
         _checks.check_sign(null.frame, case.level),
         _checks.check_shadows(power, results, why_not),
         *(
@@ -69,6 +68,9 @@ def examine(case, run, results, seeds, clock, *, controls):
             for kind in ("positive", "negative")
         ),
     ]
+    if "group_by" in case.records.fields:
+        people = name_mixed(case.membership, case.records["group_by"])
+        checks.insert(2, _checks.check_people(*people))
     return {
         "baseline": baseline,
         "difficulty": difficulty,
@@ -87,9 +89,10 @@ def _permute(case, run, seed):
         case.membership,
         run.scores,
         max_fprs=[rate for rate in case.fprs if check_resolution(n_nonmembers, rate, "ignore")],
-        # So many that a p-value can fall well below one minus the level.
-        n_permutations=int(np.clip(10 / (1 - case.level), 1000, 10_000)) - 1,
-        group_by=find_whole_groups(case.records, case.membership),
+        subsets=case.subsets,
+        judged=run.judged,
+        n_permutations=count_permutations(case.level),
+        group_by=find_people(case.records, case.membership),
         random_state=seed,
     )
 

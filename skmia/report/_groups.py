@@ -76,6 +76,30 @@ def _find_names(records, field):
     return names
 
 
+def find_people(records, membership):
+    """Who each record belongs to, where records were assigned to a side together.
+
+    These are the values of ``group_by``, or else equal records when none of them is on both sides:
+    dealt one by one, some would be.
+
+    Parameters
+    ----------
+    records : Records of n records
+    membership : ndarray of shape (n,), dtype bool
+
+    Returns
+    -------
+    people : ndarray of shape (n,) or None
+        None where each record was assigned by itself.
+    """
+    if "group_by" in records.fields:
+        return records["group_by"]
+    _, copies = np.unique(records.fingerprint, return_inverse=True)
+    n_copies, n_members = np.bincount(copies), np.bincount(copies, membership)
+    is_mixed = (n_members > 0) & (n_members < n_copies)
+    return None if is_mixed.any() or n_copies.max() == 1 else copies
+
+
 def find_whole_groups(records, labels):
     """Groups that move together under a permutation of labels, where each has one label."""
     groups = records.fields.get("group_by")

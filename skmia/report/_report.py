@@ -13,12 +13,13 @@ import pandas as pd
 from ..metrics import Interval, MembershipRocDisplay
 from ..utils._optional import import_optional
 from ._document import as_document, write_atomically
-from ._evidence import find_evidence, find_verdict
+from ._evidence import Findings, find_evidence
 from ._groups import OVERALL
 from ._guards import Duplicates, PermutationResult
 from ._html import render
 from ._measure import OK
 from ._text import format_summary
+from ._verdict import find_verdict
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,7 +53,8 @@ class AuditReport:
         AUC of how well shadow models do on records that they were not trained on, which is not to
         tell members from others; at 99%.
     permutation : PermutationResult
-        The numbers over all records against those of a shuffled membership.
+        The numbers over all records, and of groups and classes, against those of a permuted
+        membership.
     duplicates : Duplicates
         Records that are, exactly or nearly, on both sides of the split.
     controls : dict of str to ControlResult
@@ -88,11 +90,14 @@ class AuditReport:
         Names of the records: their field ``record_id``, or their positions.
     people : ndarray of shape (n,) or None
         The person of each record: their field ``group_by``.
-    evidence : {"leak", "none", "shift", "unknown"}
-        Attacks tell members from others; do not; do, but that need not come from the victim; or
-        nothing could have been found.
+    findings : Findings
+        What evidence and verdict rest on.
+    evidence : {"leak", "none", "shift", "reversed", "unknown"}
+        Some number, over all records or of a group or class, is beyond chance after correction for
+        all that were tested; none is; members differ from non-members without the victim; scores
+        are significantly the wrong way round; or nothing could have been found.
     verdict : str
-        The same in one sentence.
+        The same in words, after a headline.
 
     See Also
     --------
@@ -125,14 +130,23 @@ class AuditReport:
     people: np.ndarray | None = None
 
     @property
+    def findings(self):
+        return Findings(
+            self.results,
+            self.permutation.frame,
+            self.permutation.n_permutations,
+            self.checks,
+            self.settings["confidence_level"],
+            list(self.settings["attacks"]),
+        )
+
+    @property
     def evidence(self):
-        level = self.settings["confidence_level"]
-        return find_evidence(self.results, self.permutation.frame, self.checks, level)
+        return find_evidence(self.findings)
 
     @property
     def verdict(self):
-        level, null = self.settings["confidence_level"], self.permutation.frame
-        return find_verdict(self.results, null, self.checks, self.evidence, level)
+        return find_verdict(self.findings, self.evidence)
 
     def to_frame(self):
         """The numbers as a table with one row for each attack, group and metric.

@@ -30,18 +30,36 @@ def format_auc(estimate, low, high):
     return f"{estimate:.3f} [{low:.3f}, {high:.3f}]"
 
 
+def format_p(pvalue, smallest):
+    """A p-value, ``p = 0.012``; ``p ≤ 0.002`` where it is the smallest that there can be."""
+    if pvalue <= smallest * (1 + 1e-9):
+        return f"p ≤ {smallest:.2g}"
+    return f"p = {min(1, pvalue):.2g}"
+
+
+def join_names(names, most=None):
+    """``a, b and c``, or ``a, b and 3 more``."""
+    names = list(names)
+    if most is not None and len(names) > most:
+        names = [*names[:most], f"{len(names) - most} more"]
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
 def describe_performance(performance):
     """One line on how well the victim fits members and non-members."""
-    members, others, gap = (performance[key] for key in ("members", "nonmembers", "gap"))
+    members, others, gap = (
+        np.nan if performance[key] is None else performance[key]
+        for key in ("members", "nonmembers", "gap")
+    )
     if performance["metric"] == "accuracy":
         numbers = (
             f"Accuracy {members:.1%} on members, {others:.1%} on non-members, "
-            f"generalisation gap {100 * gap:.1f} points"
+            f"generalization gap {100 * gap:.1f} percentage points"
         )
     else:
         numbers = (
             f"R2 {members:.3f} on members, {others:.3f} on non-members, "
-            f"generalisation gap {gap:.3f}"
+            f"generalization gap {gap:.3f}"
         )
     return f"{numbers}."
 
@@ -69,6 +87,7 @@ def describe_disparity(disparity, place):
         f"{format_rate(*(group[key] for key in ('mean', 'low', 'high')))} for {group['group']}"
         for group in (groups[0], groups[-1])
     )
+    p = format_p(test["pvalue"], 1 / (1 + test["n_permutations"]))
     found = "differs between" if test["reject"] else "does not differ significantly between"
     pairs = ""
     if len(test["pairs"]) > 1 and test["reject"]:
@@ -77,7 +96,7 @@ def describe_disparity(disparity, place):
     left = f" Too small to take part: {', '.join(test['left_out'])}." if test["left_out"] else ""
     return (
         f"{rounds}, the mean advantage of {disparity['attack']} {found} the groups of "
-        f"{test['scope']}: from {span} (p = {test['pvalue']:.2g} by permutation of the groups)"
+        f"{test['scope']}: from {span} ({p} by permutation of the groups)"
         f"{pairs}.{left}"
     )
 
@@ -189,10 +208,11 @@ def format_summary(result):
         result.checks["blind baseline"].text,
     ]
     level = f"{100 * result.settings['confidence_level']:g}%"
-    foot = [f"[low, high]: {level} confidence interval of each number by itself."]
+    foot = [f"Brackets: pointwise {level} confidence intervals."]
     if (frame["status"] == NOT_RESOLVABLE).any():
         foot.append(
-            f"{NOT_RESOLVABLE}: the non-members allow fewer than 10 false positives at this rate."
+            f"{NOT_RESOLVABLE}: fewer than 10 false positives are allowed at this rate, so it "
+            "cannot be measured."
         )
     foot += [
         f"Warning ({name}): {check.text}"

@@ -379,7 +379,7 @@ def test_model_that_leaks_nothing_is_not_accused():
     victim = fit_victim(records, membership, LogisticRegression(C=1e-3))
     attacks = {"loss": ThresholdAttack(), "lira": LiRA(), "rmia": RMIA()}
     result = audit(victim, records, membership, attacks=attacks, shadows=16, random_state=0)
-    assert "No attack found evidence of leakage" in result.verdict
+    assert "No leakage detected" in result.verdict
 
 
 # The baseline without the victim
@@ -394,7 +394,7 @@ def test_baseline_finds_members_that_differ_by_themselves(problem):
     victim = fit_victim(shifted, membership)
     attacks = {"t": ThresholdAttack()}
     result = audit(victim, shifted, membership, attacks=attacks, random_state=0)
-    assert "differ by themselves" in result.summary()
+    assert "come from different populations" in result.summary().replace("\n  ", " ")
 
 
 @pytest.mark.parametrize("kind", ["frame", "sparse", "image", "text"])
@@ -411,7 +411,8 @@ def test_baseline_reads_every_kind_of_features(problem, kind):
     }
     shifted = Records(kinds[kind], np.where(membership, "yes", "no"))
     level = {"confidence_level": 0.95, "n_jobs": None, "random_state": 0}
-    assert blind_baseline(shifted, membership == 1, **level).low > 0.9
+    # Of few different texts, records with one of them count as one.
+    assert blind_baseline(shifted, membership == 1, **level).low > 0.7
 
 
 def test_copies_with_another_membership_are_noted(problem):
@@ -428,7 +429,7 @@ def test_copies_with_another_membership_are_noted(problem):
     result = audit(victim, twice, np.repeat([1, 0], 400), random_state=0, shadows=4)
     assert result.checks["duplicates"].is_warning
     assert result.evidence == "unknown"
-    assert "members and non-members at once" in result.verdict
+    assert "copy with the other membership" in result.verdict
 
 
 @pytest.mark.contract
@@ -446,3 +447,50 @@ def test_audit_of_a_frame_with_text(problem):
     victim = fit_victim(records, membership, make_pipeline(encode, clone(TREE)))
     result = audit(victim, records, membership, shadows=4, group="city", random_state=0)
     assert result.to_frame()["estimate"].notna().any()
+
+
+def test_attack_on_another_model_is_noted(problem):
+    victim, records, membership = problem
+    other = fit_victim(records, membership, DecisionTreeClassifier(max_depth=2))
+    attacks = {
+        "held": ThresholdAttack(FrozenEstimator(victim)),
+        "other": ThresholdAttack(FrozenEstimator(other)),
+        "asked": ThresholdAttack(CallableVictim(victim.predict_proba, [0, 1])),
+    }
+    notes = audit(victim, records, membership, attacks=attacks, random_state=0).notes
+    assert [note.split(" attacks")[0] for note in notes] == ["other", "asked"]
+    assert "DecisionTreeClassifier(max_depth=2), and not the audited one" in notes[0]
+    service = CallableVictim(lambda X: victim.predict_proba(X), [0, 1])
+    attacks = {"same": ThresholdAttack(service)}
+    assert audit(service, records, membership, attacks=attacks, random_state=0).notes == []
+
+
+def test_level_that_no_permutation_reaches_is_refused_first(problem, monkeypatch):
+    monkeypatch.setattr(ShadowPool, "fit", None)
+    with pytest.raises(ValueError, match="confidence_level must be at most 0.9999 in an audit"):
+        audit(*problem, confidence_level=0.99999)
+
+
+def test_a_high_level_gets_as_many_permutations_as_it_needs(problem):
+    attacks = {"t": ThresholdAttack()}
+    report = audit(*problem, attacks=attacks, confidence_level=0.9999, random_state=0)
+    assert report.evidence == "leak"
+    assert "p ≤ 2e-05" in report.verdict
+
+
+def test_rows_of_people_count_as_people(problem):
+    """One record of one person on the wrong side is named, and people stay the units."""
+    rng = np.random.default_rng(0)
+    people = np.repeat(np.arange(40), 5)
+    X = rng.normal(size=(40, 3))[people]
+    membership = (rng.permutation(40) % 2)[people]
+    membership[7] ^= 1
+    records = Records(X + 0.01 * rng.normal(size=X.shape), X[:, 0] > 0, group_by=people)
+    report = audit(TREE, records, membership, shadows=4, random_state=0)
+    assert report.checks["people"].is_warning
+    assert "1 of 40 values of group_by have records on both sides: 1." in (
+        report.checks["people"].text
+    )
+    assert (report.permutation.n_units, report.permutation.n_mixed) == (39 + 5, 1)
+    whole = audit(TREE, records, shadows=4, random_state=0)
+    assert whole.checks["people"].status == "passed"

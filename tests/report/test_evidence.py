@@ -5,26 +5,36 @@ import pandas as pd
 import pytest
 
 from skmia.report._checks import NOT_RUN, PASSED, WARNING, Check
-from skmia.report._evidence import find_evidence, find_verdict
+from skmia.report._evidence import Findings, count_permutations, find_evidence
+from skmia.report._verdict import HEADLINES, find_verdict
 
-NAMES = ("blind baseline", "difficulty", "negative control", "positive control", "duplicates")
+NAMES = (
+    "blind baseline",
+    "difficulty",
+    "negative control",
+    "positive control",
+    "duplicates",
+    "shadow models",
+)
 
 
 def make_checks(**statuses):
     return {
-        name: Check(name, statuses.get(name.replace(" ", "_"), PASSED), "text") for name in NAMES
+        name: Check(name, statuses.get(name.replace(" ", "_"), PASSED), "text", "below")
+        for name in NAMES
     }
 
 
 def make_frame(*rows):
     names = ["attack", "scope", "group", "estimate", "low", "high"]
     frame = pd.DataFrame(rows, columns=names)
-    return frame.assign(metric="auc", status="ok", max_fpr=np.nan, fpr=np.nan)
+    counts = {"n_members": 1000, "n_nonmembers": 1000}
+    return frame.assign(metric="auc", status="ok", max_fpr=np.nan, fpr=np.nan, **counts)
 
 
-def make_null(*rows):
+def make_null(*rows, scope="overall", group="all"):
     names = ["attack", "metric", "max_fpr", "pvalue_adjusted", "pvalue_below"]
-    return pd.DataFrame(rows, columns=names)
+    return pd.DataFrame(rows, columns=names).assign(scope=scope, group=group)
 
 
 NOTHING = make_frame(["a", "overall", "all", 0.51, 0.49, 0.53])
@@ -33,94 +43,136 @@ MUCH = make_frame(["a", "overall", "all", 0.71, 0.69, 0.73])
 FOUND = make_null(["a", "auc", np.nan, 0.001, 1.0])
 
 
-def judge(frame, null, **statuses):
-    checks = make_checks(**statuses)
-    evidence = find_evidence(frame, null, checks, 0.95)
-    return evidence, find_verdict(frame, null, checks, evidence, 0.95)
+def judge(frame, null, asked=("a",), level=0.95, **statuses):
+    findings = Findings(frame, null, 999, make_checks(**statuses), level, list(asked))
+    evidence = find_evidence(findings)
+    verdict = find_verdict(findings, evidence)
+    assert verdict.startswith(HEADLINES[evidence] + ". ")
+    return evidence, verdict
 
 
 def test_nothing_found_claims_no_absence():
     evidence, verdict = judge(NOTHING, NULL)
     assert evidence == "none"
-    assert "No attack found evidence of leakage" in verdict
-    assert "no proof of its absence" in verdict
+    assert verdict.startswith("No leakage detected. No result is significant at the 5% level")
+    assert "A stronger attack may still succeed." in verdict
 
 
 def test_leakage_is_named_with_its_interval_and_its_p_value():
     evidence, verdict = judge(MUCH, FOUND)
     assert evidence == "leak"
-    assert "a finds leakage" in verdict and "0.710 [0.690, 0.730] (0.5 is chance, p = 0.002)" in (
-        verdict
-    )
+    assert "a ranks a random member above a random non-member with probability 0.710" in verdict
+    assert "[0.690, 0.730]" in verdict and "this attack alone" in verdict
+
+
+def test_a_p_value_at_its_floor_is_a_bound():
+    assert "p ≤ 0.002)" in judge(MUCH, FOUND)[1]
+    more = make_null(["a", "auc", np.nan, 0.0105, 1.0])
+    assert "p = 0.021)" in judge(MUCH, more)[1]
 
 
 def test_chance_is_judged_for_all_attacks_together():
     # One of many intervals lies above one half, which the corrected p-value takes into account.
     # Half of the 5% is for numbers below chance.
     frame = make_frame(*([str(k), "overall", "all", 0.53, 0.501, 0.56] for k in range(4)))
-    assert judge(frame, make_null(*([str(k), "auc", np.nan, 0.03, 1.0] for k in range(4))))[0] == (
-        "none"
-    )
+    null = make_null(*([str(k), "auc", np.nan, 0.03, 1.0] for k in range(4)))
+    assert judge(frame, null)[0] == "none"
 
 
 @pytest.mark.parametrize("name", ["blind_baseline", "difficulty", "negative_control"])
 def test_records_that_differ_by_themselves_are_no_leakage(name):
     evidence, verdict = judge(MUCH, FOUND, **{name: WARNING})
     assert evidence == "shift"
-    assert "differ by themselves" in verdict and "no evidence of leakage" in verdict
+    assert "different populations" in verdict and "cannot be attributed to leakage" in verdict
     assert judge(NOTHING, NULL, **{name: WARNING})[0] == "shift"
 
 
 def test_nothing_is_said_where_nothing_could_be_found():
     evidence, verdict = judge(NOTHING, NULL, positive_control=WARNING)
     assert evidence == "unknown"
-    assert "nothing can be said" in verdict
+    assert "also failed on a model that had memorized" in verdict
     assert judge(NOTHING, NULL, positive_control=NOT_RUN)[0] == "none"
     evidence, verdict = judge(NOTHING, NULL, duplicates=WARNING)
-    assert evidence == "unknown" and "members and non-members at once" in verdict
+    assert evidence == "unknown" and "copy with the other membership" in verdict
     assert judge(MUCH, FOUND, duplicates=WARNING)[0] == "leak"
     assert judge(MUCH, FOUND, positive_control=WARNING)[0] == "leak"
 
 
-def test_groups_that_stand_out_are_counted():
+def test_a_victim_that_is_attacked_worse_than_its_shadow_models_is_not_measured():
+    assert judge(NOTHING, NULL, shadow_models=WARNING)[0] == "unknown"
+    assert judge(MUCH, FOUND, shadow_models=WARNING)[0] == "leak"
+
+
+def test_intervals_above_chance_are_counted():
     frame = make_frame(
         ["a", "overall", "all", 0.51, 0.49, 0.53],
         ["a", "race", "x", 0.60, 0.55, 0.65],
         ["a", "race", "y", 0.50, 0.45, 0.55],
     )
-    assert "1 of 2 intervals of single groups lie above 0.5" in judge(frame, NULL)[1]
+    assert "Of 3 pointwise intervals of the AUC" in judge(frame, NULL)[1]
+    assert "1 lie above 0.5, where about 0.1 would" in judge(frame, NULL)[1]
 
 
-def test_an_attack_that_is_turned_round_is_named_and_not_turned():
+def test_members_that_rank_below_are_a_reversal_and_not_turned():
     frame = make_frame(["a", "overall", "all", 0.3, 0.2, 0.4])
     evidence, verdict = judge(frame, make_null(["a", "auc", np.nan, 1.0, 0.001]))
-    assert evidence == "leak"
-    assert "ranks them below: its AUC is 0.300" in verdict and "sign turned round" in verdict
+    assert evidence == "reversed"
+    assert "its AUC is 0.300 [0.200, 0.400]" in verdict
+    assert "Were members and non-members swapped?" in verdict
+
+
+def test_one_attack_the_right_way_round_is_leakage():
+    frame = make_frame(
+        ["a", "overall", "all", 0.3, 0.2, 0.4], ["b", "overall", "all", 0.7, 0.6, 0.8]
+    )
+    null = make_null(["a", "auc", np.nan, 1.0, 0.001], ["b", "auc", np.nan, 0.001, 1.0])
+    evidence, verdict = judge(frame, null)
+    assert evidence == "leak" and "The strongest of 2 attacks, b," in verdict
 
 
 def test_few_members_that_stand_out_are_leakage():
-    rate = pd.DataFrame(
-        {
-            "attack": ["a"],
-            "scope": "overall",
-            "group": "all",
-            "metric": "tpr",
-            "status": "ok",
-            "max_fpr": 0.01,
-            "fpr": 0.0099,
-            "estimate": 0.05,
-            "low": 0.045,
-            "high": 0.055,
-        }
-    )
-    frame = pd.concat([NOTHING, rate])
+    rate = make_frame(["a", "overall", "all", 0.05, 0.045, 0.055])
+    frame = pd.concat([NOTHING, rate.assign(metric="tpr", max_fpr=0.01, fpr=0.0099)])
     null = make_null(["a", "auc", np.nan, 0.2, 0.9], ["a", "tpr", 0.01, 0.001, np.nan])
     evidence, verdict = judge(frame, null)
     assert evidence == "leak"
-    assert "5.00% [4.50, 5.50] of the members while it accuses 0.99% of the others" in verdict
+    assert "identifies 5.00% [4.50, 5.50] of the members, with 0.99% of the non-members" in verdict
+
+
+def test_leakage_in_a_group_alone_names_the_group():
+    frame = make_frame(
+        ["a", "overall", "all", 0.51, 0.49, 0.53],
+        ["a", "race", "x", 0.95, 0.8, 0.99],
+        ["a", "race", "y", 0.50, 0.45, 0.55],
+    )
+    null = pd.concat(
+        [
+            NULL,
+            make_null(["a", "auc", np.nan, 0.001, 1.0], scope="race", group="x"),
+            make_null(["a", "auc", np.nan, 0.6, 1.0], scope="race", group="y"),
+        ]
+    )
+    evidence, verdict = judge(frame, null)
+    assert evidence == "leak"
+    assert verdict.startswith("Leakage found. In race=x (1,000 members, 1,000 non-members) a ranks")
+    assert "p ≤ 0.002 after correction for 3 results" in verdict
+    assert "Over all records no result is significant: the highest AUC is 0.510" in verdict
+
+
+def test_attacks_that_were_left_out_are_counted():
+    verdict = judge(NOTHING, NULL, asked=["a", "b", "c", "d"])[1]
+    assert verdict.startswith("No leakage detected. Only 1 of 4 attacks could run: a.")
 
 
 def test_too_few_records_to_measure_anything():
     frame = NOTHING.assign(status="too few records", estimate=np.nan)
     evidence, verdict = judge(frame, NULL)
     assert evidence == "unknown" and "too few" in verdict
+
+
+def test_as_many_permutations_as_a_level_needs():
+    assert count_permutations(0.95) == 999
+    assert count_permutations(0.999) == 9_999
+    assert count_permutations(0.9999) == 99_999
+    with pytest.raises(ValueError, match="at most 0.9999 in an audit; .* 1,000,000 permutations"):
+        count_permutations(0.99999)

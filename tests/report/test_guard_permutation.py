@@ -237,12 +237,12 @@ def test_only_the_order_of_the_scores_counts():
 
 
 def test_blocks_of_permutations_give_what_one_block_gives(monkeypatch):
-    from skmia.report._guards import _permutation
+    from skmia.report._guards import _units
 
     rng = np.random.default_rng(0)
     membership, scores = rng.permutation(50) % 2, rng.normal(size=50)
     whole = permutation_test(membership, scores, random_state=0)
-    monkeypatch.setattr(_permutation, "_BLOCK_ELEMENTS", 50 * 7)
+    monkeypatch.setattr(_units, "_BLOCK_ELEMENTS", 50 * 7)
     pd.testing.assert_frame_equal(
         permutation_test(membership, scores, random_state=0).frame, whole.frame
     )
@@ -259,9 +259,8 @@ def test_random_state_determines_the_permutations():
 def test_two_records_and_one_permutation():
     result = permutation_test([1, 0], [2, 1], n_permutations=1, random_state=0)
     assert result.pvalue in (0.5, 1)
-    assert np.isfinite(
-        result.frame.drop(columns=["attack", "metric", "max_fpr"]).to_numpy(float)
-    ).all()
+    names = ["attack", "scope", "group", "metric", "max_fpr"]
+    assert np.isfinite(result.frame.drop(columns=names).to_numpy(float)).all()
 
 
 BAD_INPUT = {
@@ -286,11 +285,11 @@ BAD_INPUT = {
         {"group_by": ["a", None]},
         "no value for 1 of 2 records, first at position 1",
     ),
-    "mixed group": (
-        [0, 1, 1],
-        [1, 2, 3],
-        {"group_by": [0, 0, 1]},
-        "1 of 2 groups in group_by hold",
+    "mask of another length": (
+        [0, 1],
+        [1, 2],
+        {"subsets": [("race", "x", np.ones(3, dtype=bool))]},
+        "boolean mask for each of 2 records; that of 'race', 'x' has dtype bool and shape",
     ),
 }
 
@@ -362,3 +361,116 @@ def test_rates_of_groups_that_move_together_are_valid():
         pvalues.append(frame["pvalue"].iloc[1])
     share = np.mean(np.array(pvalues) <= 0.1)
     assert share <= 0.1 + 4 * math.sqrt(0.1 * 0.9 / draws)
+
+
+# Parts of the records
+
+
+def test_memorized_outliers_of_a_small_group_are_found():
+    # 20 of 2,000 records are told apart, which the AUC over all of them hardly notices.
+    rng = np.random.default_rng(0)
+    group, classes = np.arange(2000) < 20, rng.integers(0, 10, 2000)
+    subsets = [("kind", "outlier", group), ("kind", "rest", ~group)]
+    subsets += [("class", str(one), classes == one) for one in range(10)]
+    for seed in range(10):
+        membership = rng.permutation(2000) % 2 == 1
+        common = rng.normal(size=2000)
+        scores = {f"a{k}": common + 0.5 * rng.normal(size=2000) for k in range(4)}
+        scores["a0"] = np.where(group, np.where(membership, 9, -9) + common, scores["a0"])
+        result = permutation_test(
+            membership, scores, max_fprs=[0.1], subsets=subsets, random_state=seed
+        )
+        row = result.frame.query("attack == 'a0' and group == 'outlier'").iloc[0]
+        assert row["estimate"] == 1 and row["pvalue_adjusted"] <= 0.025
+
+
+def test_parts_are_corrected_for():
+    rng = np.random.default_rng(1)
+    found, below = [], []
+    for seed in range(N_DRAWS):
+        membership = rng.permutation(80) % 2
+        groups = rng.integers(0, 12, 80)
+        subsets = [("field", str(one), groups == one) for one in range(12)]
+        settings = {"subsets": subsets, "n_permutations": 99, "random_state": seed}
+        frame = permutation_test(membership, rng.normal(size=80), **settings).frame
+        found.append(frame["pvalue_adjusted"].min())
+        below.append(frame["pvalue_below"].min())
+    for share in (np.array(found) <= 0.1, np.array(below) <= 0.1):
+        assert within(share.mean(), 0.1)
+
+
+def test_a_part_is_measured_on_its_own_records():
+    rng = np.random.default_rng(0)
+    membership, scores = rng.permutation(400) % 2, np.round(rng.normal(size=400), 1)
+    part, tiny = rng.random(400) < 0.5, np.arange(400) < 3
+    subsets = [("f", "part", part), ("f", "tiny", tiny), ("overall", "all", part | True)]
+    frame = permutation_test(
+        membership, {"a": scores}, max_fprs=[0.2, 0.01], subsets=subsets, random_state=0
+    ).frame
+    assert frame["group"].tolist() == ["all"] * 3 + ["part"] * 2  # 0.01 is not resolved there
+    estimate = frame.query("group == 'part'").set_index("metric")["estimate"]
+    assert estimate["auc"] == pytest.approx(roc_auc_score(membership[part], scores[part]))
+    assert estimate["tpr"] == pytest.approx(
+        tpr_at_fpr_score(membership[part], scores[part], max_fpr=0.2)
+    )
+
+
+def test_records_that_an_attack_cannot_judge_take_no_part():
+    rng = np.random.default_rng(0)
+    membership, scores = rng.permutation(100) % 2, rng.normal(size=100)
+    judged = rng.random(100) < 0.7
+    spoiled = np.where(judged, scores, 99.0)
+    frame = permutation_test(
+        membership, {"a": scores, "b": spoiled}, judged={"a": judged, "b": judged}, random_state=0
+    ).frame.set_index("attack")
+    assert frame.loc["b", "estimate"] == roc_auc_score(membership[judged], scores[judged])
+    assert frame.loc["a", "pvalue"] == frame.loc["b", "pvalue"]
+
+
+# People on both sides
+
+
+def deal_people(rng, n_people=30, n_rows=6, n_mixed=1):
+    people = np.repeat(np.arange(n_people), n_rows)
+    membership = (rng.permutation(n_people) % 2)[people]
+    for one in range(n_mixed):
+        rows = people == one
+        membership[rows] = rng.permutation(np.arange(n_rows) < 1 + one % (n_rows - 1))
+    scores = rng.normal(size=n_people)[people] + 0.3 * rng.normal(size=len(people))
+    return membership, scores, people
+
+
+@pytest.mark.parametrize("n_mixed", [1, 10, 30])
+def test_people_on_both_sides_leave_the_pvalues_valid(n_mixed):
+    rng = np.random.default_rng(n_mixed)
+    pvalues = []
+    for seed in range(N_DRAWS):
+        membership, scores, people = deal_people(rng, n_mixed=n_mixed)
+        result = permutation_test(
+            membership, scores, group_by=people, n_permutations=99, random_state=seed
+        )
+        assert result.n_mixed == n_mixed
+        assert result.n_units == 30 + 5 * n_mixed
+        pvalues.append(result.pvalue)
+    for level in (0.05, 0.2, 0.5):
+        assert within(np.mean(np.array(pvalues) <= level), level)
+
+
+def test_one_record_on_the_wrong_side_costs_no_power():
+    rng = np.random.default_rng(0)
+    membership, scores, people = deal_people(rng, n_people=60)
+    leaking = scores + 2 * membership
+    result = permutation_test(membership, leaking, group_by=people, random_state=0)
+    assert result.pvalue == 0.001
+
+
+def test_members_are_permuted_within_people_who_have_both():
+    # Only one person has both sides, and all others are members: 3 ways to choose the non-member.
+    membership, people = [1, 1, 1, 1, 0], ["a", "b", "c", "c", "c"]
+    row = permutation_test(membership, [9, 9, 3, 2, 1], group_by=people, random_state=0).frame.iloc[
+        0
+    ]
+    assert row["estimate"] == 1
+    third = math.sqrt(2 / 9 / 999)
+    assert abs(row["pvalue"] - 1 / 3) <= 4 * third + 1 / 1000
+    assert row["null_low"] == 0.5 and row["null_high"] == 1

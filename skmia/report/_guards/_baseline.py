@@ -12,6 +12,7 @@ from ...metrics._checks import check_confidence_level
 from ...shadow._sampling import draw_halves, find_units
 from ...utils._features import as_matrix
 from ...utils._validation import check_membership, check_records
+from .._groups import find_people
 
 # Enough to see a shift that would matter (the AUC is known to about .01), and a matter of seconds.
 _MOST_RECORDS = 20_000
@@ -25,15 +26,19 @@ def blind_baseline(records, membership, *, confidence_level=0.95, n_jobs=None, r
 
     It learns membership from (x, y) on a random half of the records and is measured on the other
     half; cross-validation would use all of them, but its scores depend on each other, and the
-    interval would be too narrow. An AUC above one half means that the two sides were not drawn
-    alike, and that part of what attacks find may be that difference. An AUC of one half is no
-    proof that they were: the model, extremely randomised trees, may have missed the difference.
+    interval would be too narrow. An interval above one half means that the two sides come from
+    different populations, and that part of what attacks find may be that difference. An AUC of one
+    half does not prove that they do not: the model, extremely randomized trees, may have missed the
+    difference. Below one half nothing is wrong: where the two sides were made alike on purpose, as
+    by a split within classes, one half of the records has by design what the other lacks, and the
+    model ranks them the wrong way round.
 
     Parameters
     ----------
     records : Records of n records
         Their field ``outputs`` is not read. Equal records, and those of one ``group_by``, are in
-        the same half. Of more than 20,000 records a random sample of that size is taken.
+        the same half, and the interval is one of people where they were members together. Of more
+        than 20,000 records a random sample of that size is taken.
     membership : array-like of shape (n,)
         1 for the records that the victim was trained on, 0 for others.
     confidence_level : float, default=0.95
@@ -97,7 +102,11 @@ def blind_baseline(records, membership, *, confidence_level=0.95, n_jobs=None, r
     model = clone(_MODEL).set_params(n_jobs=n_jobs, random_state=seed)
     model.fit(X[train], membership[train])
     scores = model.predict_proba(X[~train])[:, 1]
-    return auc_interval(membership[~train], scores, confidence_level=confidence_level)
+    people = find_people(records, membership)
+    people = None if people is None else people[~train]
+    return auc_interval(
+        membership[~train], scores, groups=people, confidence_level=confidence_level
+    )
 
 
 def _draw_seed(random_state):

@@ -7,7 +7,11 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import check_random_state
 
-from ...metrics import Interval, clopper_pearson
+from ...metrics import Interval
+from ...metrics._checks import check_confidence_level
+from ...metrics._intervals import beta_limits
+from ...metrics._people import People
+from ...utils._groups import number_groups
 from ...utils._validation import check_membership, check_records
 from ._points import Points
 
@@ -31,8 +35,8 @@ class Duplicates:
     n_near : int
         How many of these lie closer to it than `tolerance` times the typical distance.
     share_near : Interval
-        ``n_near / n_queried`` with its Clopper-Pearson interval, fractions; the estimate is NaN
-        where nothing was queried.
+        ``n_near / n_queried`` with its Clopper-Pearson interval, fractions, by people where the
+        records have a field ``group_by``; the estimate is NaN where nothing was queried.
     typical_distance : float
         Median distance of a queried non-member from the nearest member; NaN where nothing was
         queried.
@@ -122,7 +126,8 @@ def find_duplicates(
 
     A column of noise, or an identifier, keeps near copies apart; leave out what is no feature.
 
-    The interval takes the queried records for independent.
+    The interval takes the queried records for independent, or, with a field ``group_by``, for as
+    many independent records as vary as much as those people do.
 
     Examples
     --------
@@ -150,17 +155,28 @@ def find_duplicates(
         queried = np.sort(rng.choice(queried, max_queries, replace=False))
     nearest, distances = _find_nearest(Points(records.X), queried, np.flatnonzero(membership))
     typical = float(np.median(distances)) if len(queried) else np.nan
-    n_near = int((distances < tolerance * typical).sum())
-    limits = clopper_pearson(n_near, len(queried), confidence_level=confidence_level)
+    near = distances < tolerance * typical
+    people = records.fields.get("group_by")
+    people = np.arange(len(records)) if people is None else np.asarray(people)
     return Duplicates(
         n_exact=int(copied.sum()),
         n_queried=len(queried),
-        n_near=n_near,
-        share_near=Interval(n_near / len(queried) if len(queried) else np.nan, *limits),
+        n_near=int(near.sum()),
+        share_near=_find_share(near, people[queried], check_confidence_level(confidence_level)),
         typical_distance=typical,
         tolerance=float(tolerance),
         pairs=_list_pairs(queried, nearest, distances, typical),
     )
+
+
+def _find_share(near, people, level):
+    """The share of near copies, with the interval of as many independent records as they are."""
+    if not len(near):
+        return Interval(np.nan, 0.0, 1.0)
+    share = near.mean()
+    _, numbers = number_groups(people, len(people))
+    size = People(numbers).effective_size(near.astype(float), share * (1 - share))
+    return Interval(share, *map(float, beta_limits(share * size, size, (1 - level) / 2)))
 
 
 def _check_parameters(tolerance, max_queries):

@@ -1,4 +1,4 @@
-"""Whether attacks find more than they would if membership had been dealt out at random."""
+"""Whether attacks find more than they would if membership had been assigned at random."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,57 +6,70 @@ from numbers import Integral
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 from sklearn.utils import check_random_state
 
 from ...metrics._checks import check_finite_vector, check_rate
-from ...utils._groups import number_groups
+from ...metrics._membership import check_resolution
 from ...utils._validation import check_membership
-from ._top import TopCounter
-
-_BLOCK_ELEMENTS = 1 << 22
+from .._groups import EVERYONE, OVERALL
+from .._measure import FEWEST
+from ._numbers import Measured, Part, Ruler, centre_ranks, find_tails
+from ._units import draw_labels, find_units, order_units
 
 
 @dataclass(frozen=True)
 class PermutationResult:
-    """What the attacks reach, and what they reach when membership is dealt out at random.
+    """What the attacks reach, and what they reach when membership is assigned at random.
 
     Attributes
     ----------
     pvalue : float
-        Of the best number, corrected for the choice among them: the smallest ``pvalue_adjusted``.
-    frame : DataFrame of one row per attack and metric
-        ``attack``; ``metric`` ("auc" or "tpr") and for a TPR the largest FPR allowed, ``max_fpr``;
+        Of the most significant number, corrected for the choice among them: the smallest
+        ``pvalue_adjusted``.
+    frame : DataFrame of one row per number
+        ``attack``; ``scope`` and ``group``, the part of the records, "overall" and "all" for all of
+        them; ``metric`` ("auc" or "tpr") and for a TPR the largest FPR allowed, ``max_fpr``;
         ``estimate``; ``null_mean``, ``null_sd``, ``null_low`` and ``null_high``: mean, standard
         deviation and 2.5% and 97.5% quantiles of the same under permuted membership; ``pvalue``:
         one-sided, large where the estimate is not above its null; ``pvalue_adjusted``: the same,
         corrected for the number of rows; ``pvalue_below``, of AUCs: of the lower tail, corrected
-        for the number of attacks, small where scores seem to have the wrong sign. They are never
+        for the number of AUCs, small where scores seem to have the wrong sign. They are never
         turned.
     n_permutations : int
         Permutations drawn; no p-value is smaller than ``1 / (1 + n_permutations)``.
     n_units : int
         What was permuted: records, or groups of them.
+    n_mixed : int
+        Groups with both members and non-members, whose records were permuted among themselves.
     """
 
     pvalue: float
     frame: pd.DataFrame
     n_permutations: int
     n_units: int
+    n_mixed: int
 
 
 def permutation_test(
-    membership, scores, *, max_fprs=(), n_permutations=999, group_by=None, random_state=None
+    membership,
+    scores,
+    *,
+    max_fprs=(),
+    subsets=(),
+    judged=None,
+    n_permutations=999,
+    group_by=None,
+    random_state=None,
 ):
     """Test whether attacks tell members from non-members better than chance.
 
-    Membership is dealt out anew at random, with as many members as there are, and the AUC of every
-    attack, and its TPR at low FPRs, are computed again. A p-value is the share of these numbers
-    that reach the real one, with the real one counted among them, and so it is valid for every
-    number of records and of permutations. All attacks see the same permutations: for the adjusted
-    p-values the largest number of a permutation, each in its standard deviations, is compared
-    (single-step max-T), which keeps the chance of any false finding at the level however the
-    numbers depend on each other.
+    Membership is assigned again at random, with as many members as there are, and the AUC of every
+    attack, and its TPR at low FPRs, are computed again, over all records and over parts of them. A
+    p-value is the share of these numbers that reach the real one, with the real one counted among
+    them, and so it is valid for every number of records and of permutations. All numbers see the
+    same permutations: for the adjusted p-values the most extreme number of a permutation is
+    compared (single-step max-T), which keeps the chance of any false finding at the level however
+    the numbers depend on each other.
 
     The hypothesis is that the scores would have been the same had other records been the members.
     It takes for granted that the members *were* drawn at random from the records, each set of
@@ -74,11 +87,18 @@ def permutation_test(
     max_fprs : sequence of float, default=()
         False positive rates at which the true positive rates are tested as well. It finds an attack
         that is sure of a few members, which an AUC hardly notices.
+    subsets : sequence of (scope, group, mask), default=()
+        Parts of the records that are tested as well: two names, and a boolean array of shape (n,).
+        A part takes part with 2 members and 2 non-members, and at those of `max_fprs` at which its
+        non-members allow ten false positives.
+    judged : mapping of str to array-like of shape (n,), default=None
+        By attack a boolean for each record that it can judge; others take no part in its numbers.
     n_permutations : int, default=999
         Permutations to draw. 50,000 records, 4 attacks and 2 rates take seconds.
     group_by : array-like of shape (n,), default=None
-        Who each record belongs to, where all records of one person or group were members together.
-        The records of a group move together; groups may differ in size.
+        Who each record belongs to, where the records of one person or group were members together.
+        The records of a group move together; groups may differ in size. Where a group holds both
+        members and non-members, its records exchange membership among themselves.
     random_state : int, RandomState instance or None, default=None
         Determines the permutations. The result is the same for any order of the records.
 
@@ -90,9 +110,9 @@ def permutation_test(
     Raises
     ------
     ValueError
-        When membership is not 0 or 1 for each record and both, there is no attack, scores are not
-        finite or not one per record, `n_permutations` is not positive, or a group lacks a name or
-        holds both members and non-members.
+        If membership is not 0 or 1 for each record and both, there is no attack, scores are not
+        finite or not one per record, `n_permutations` is not positive, a group lacks a name, or a
+        mask is not one boolean per record.
 
     See Also
     --------
@@ -101,10 +121,13 @@ def permutation_test(
     Notes
     -----
     The AUC is the chance that a random member outscores a random non-member, ties counted half; a
-    TPR is the largest at a threshold that keeps to the FPR. Means and standard deviations are taken
-    over the permutations and the truth together, so that nothing depends on which of them is the
-    truth. Ranks are taken once, and sums of them are exact, so that a
-    permutation that gives the very same AUC counts as one that reaches it.
+    TPR is the largest at a threshold that keeps to the FPR. To compare numbers of different kinds,
+    each is expressed as a tail of the Beta law with its mean and variance over the permutations and
+    the truth together, so that nothing depends on which of them is the truth. In units of standard
+    deviations, the AUC of a small group, which cannot exceed 1, could never stand out among the
+    others. Where a permutation leaves a part without members or without non-members, its numbers
+    count as their mean. Ranks are taken once, and sums of them are exact, so that a permutation
+    that gives the very same AUC counts as one that reaches it.
 
     References
     ----------
@@ -134,25 +157,19 @@ def permutation_test(
             f"n_permutations must be a whole number from 1 on; got {n_permutations!r}."
         )
     rates = [check_rate(rate, "max_fprs") for rate in np.atleast_1d(max_fprs).tolist()]
-    ranks = np.column_stack([_centre_ranks(values) for values in scores.values()])
-    sums, sizes, is_member, places = _sum_units(ranks, membership, group_by)
-    tops = [TopCounter(values, places, rates) for values in scores.values()] if rates else []
+    subsets = _check_subsets(subsets, len(membership))
+    parts = _find_parts(membership, list(scores), rates, subsets, judged)
+    units = _arrange_units(membership, scores, subsets, group_by)
+    ruler = Ruler(parts, scores, units.places, len(units.is_member))
     seed = check_random_state(random_state).randint(2**31 - 1)
-    labels = _label(is_member, n_permutations, np.random.default_rng(seed))
-    numbers = np.concatenate([_find_numbers(part, sums, sizes, tops) for part in labels])
-    frame = _compare(numbers, len(scores))
-    names = pd.MultiIndex.from_tuples(
-        [(name, "auc", np.nan) for name in scores]
-        + [(name, "tpr", rate) for name in scores for rate in rates],
-        names=["attack", "metric", "max_fpr"],
-    )
-    frame.index = names
-    frame = frame.reset_index()
+    labels = draw_labels(units, n_permutations, np.random.default_rng(seed))
+    frame = _compare(Measured.join([ruler.measure(some) for some in labels]), parts)
     return PermutationResult(
         pvalue=float(frame["pvalue_adjusted"].min()),
         frame=frame,
         n_permutations=int(n_permutations),
-        n_units=len(sums),
+        n_units=len(units.is_member),
+        n_mixed=units.n_mixed,
     )
 
 
@@ -172,78 +189,77 @@ def _check_scores(scores, n_records):
     return checked
 
 
-def _centre_ranks(scores):
-    """Twice the ranks minus their mean: whole numbers, sums of which are exact in any order."""
-    return 2 * rankdata(scores) - (len(scores) + 1)
-
-
-def _sum_units(ranks, membership, group_by):
-    """Rank sums, sizes and membership of what is permuted, in an order that is its own.
-
-    Also the place of each record's unit in that order.
-    """
-    units = np.arange(len(ranks))
-    if group_by is None:
-        sums, sizes, is_member = ranks, np.ones(len(ranks)), membership
-    else:
-        _, units = number_groups(group_by, len(ranks))
-        sizes = np.bincount(units).astype(np.float64)
-        sums = np.column_stack([np.bincount(units, column) for column in ranks.T])
-        n_members = np.bincount(units, membership)
-        mixed = (n_members > 0) & (n_members < sizes)
-        if mixed.any():
+def _check_subsets(subsets, n_records):
+    checked = []
+    for scope, group, mask in subsets:
+        mask = np.asarray(mask)
+        if mask.dtype != bool or mask.shape != (n_records,):
             raise ValueError(
-                f"{mixed.sum()} of {len(sizes)} groups in group_by hold both members and "
-                "non-members; only groups that were members as a whole can be permuted."
+                f"subsets must hold a boolean mask for each of {n_records} records; that of "
+                f"{scope!r}, {group!r} has dtype {mask.dtype} and shape {mask.shape}."
             )
-        is_member = n_members > 0
-    order = np.lexsort([*sums.T, sizes])
-    places = np.empty(len(order), dtype=np.intp)
-    places[order] = np.arange(len(order))
-    return sums[order], sizes[order], is_member[order], places[units]
+        checked.append((scope, group, mask))
+    return checked
 
 
-def _find_excess(labels, sums, sizes):
-    """AUC minus one half, of shape (n_labellings, n_attacks), for rows of labels 0.0 and 1.0."""
-    n_members = labels @ sizes
-    pairs = n_members * (sizes.sum() - n_members)
-    return labels @ sums / (2 * pairs[:, None])
+def _find_parts(membership, attacks, rates, subsets, judged):
+    """What is measured: each attack on all records, and on each part that is large enough."""
+    parts = []
+    everyone = np.ones(len(membership), dtype=bool)
+    for scope, group, mask in [(OVERALL, EVERYONE, everyone), *subsets]:
+        is_overall = mask is everyone
+        if scope == OVERALL and not is_overall:
+            continue
+        for attack in attacks:
+            inside = mask if judged is None else mask & np.asarray(judged[attack])
+            n_members = int(membership[inside].sum())
+            n_nonmembers = int(inside.sum()) - n_members
+            if not is_overall and min(n_members, n_nonmembers) < FEWEST:
+                continue
+            resolved = [
+                rate
+                for rate in rates
+                if is_overall or check_resolution(n_nonmembers, rate, "ignore")
+            ]
+            parts.append(Part(attack, scope, group, np.flatnonzero(inside), resolved))
+    return parts
 
 
-def _label(is_member, n_permutations, rng):
-    """The truth, and then permutations of it, some at a time: ones and zeros."""
-    yield is_member[None].astype(np.float64)
-    n_units, n_members = len(is_member), int(is_member.sum())
-    step = max(1, _BLOCK_ELEMENTS // n_units)
-    for start in range(0, n_permutations, step):
-        labels = np.zeros((min(step, n_permutations - start), n_units))
-        for row in labels:
-            row[rng.choice(n_units, n_members, replace=False, shuffle=False)] = 1
-        yield labels
+def _arrange_units(membership, scores, subsets, group_by):
+    ranks = [centre_ranks(values) for values in scores.values()]
+    inside = [mask.astype(float) for _, _, mask in subsets]
+    keys = np.column_stack([*inside, np.ones(len(membership)), *ranks])
+    return order_units(find_units(membership, group_by), keys)
 
 
-def _find_numbers(labels, sums, sizes, tops):
-    """AUCs minus one half and TPRs, of shape (n_labellings, n_numbers)."""
-    return np.hstack([_find_excess(labels, sums, sizes), *(top.find_tprs(labels) for top in tops)])
-
-
-def _compare(numbers, n_attacks):
-    """What the first row of numbers is among all of them; the first ones are AUCs."""
-    spread = numbers.std(axis=0)
-    standard = (numbers - numbers.mean(axis=0)) / np.where(spread > 0, spread, 1)
-    best, worst = standard.max(axis=1), standard[:, :n_attacks].min(axis=1)
+def _compare(measured, parts):
+    """What the first row of numbers is among all of them."""
+    names = [
+        (part.attack, part.scope, part.group, metric, rate)
+        for part in parts
+        for metric, rate in [("auc", np.nan), *(("tpr", rate) for rate in part.rates)]
+    ]
+    names = dict(zip(("attack", "scope", "group", "metric", "max_fpr"), zip(*names)))
+    is_auc = np.array(names["metric"]) == "auc"
+    upper, lower = find_tails(measured)
+    best, worst = upper.min(axis=1), lower[:, is_auc].min(axis=1)
+    numbers = np.where(
+        np.isnan(measured.numbers), np.nanmean(measured.numbers, axis=0), measured.numbers
+    )
     null = numbers[1:]
     low, high = np.quantile(null, [0.025, 0.975], axis=0)
-    is_auc = np.arange(numbers.shape[1]) < n_attacks
-    shift = np.where(is_auc, 0.5, 0)
     columns = {
-        "estimate": shift + numbers[0],
-        "null_mean": shift + null.mean(axis=0),
+        "estimate": numbers[0],
+        "null_mean": null.mean(axis=0),
         "null_sd": null.std(axis=0, ddof=min(1, len(null) - 1)),
-        "null_low": shift + low,
-        "null_high": shift + high,
+        "null_low": low,
+        "null_high": high,
         "pvalue": (numbers >= numbers[0]).mean(axis=0),
-        "pvalue_adjusted": (best[:, None] >= standard[0]).mean(axis=0),
-        "pvalue_below": np.where(is_auc, (worst[:, None] <= standard[0]).mean(axis=0), np.nan),
+        "pvalue_adjusted": (best[:, None] <= upper[0]).mean(axis=0),
+        "pvalue_below": np.where(is_auc, (worst[:, None] <= lower[0]).mean(axis=0), np.nan),
     }
-    return pd.DataFrame(columns)
+    frame = pd.DataFrame(names | columns)
+    # In each part of the records the AUCs of all attacks, then their TPRs.
+    places = {name: place for place, name in enumerate(dict.fromkeys(part[1:3] for part in parts))}
+    part = [places[name] for name in zip(names["scope"], names["group"])]
+    return frame.iloc[np.lexsort([~is_auc, part])].reset_index(drop=True)

@@ -1,4 +1,4 @@
-"""True positive rates at false positive rates, for many labellings of the same scores."""
+"""True positive rates for many labellings of the same scores."""
 
 import numpy as np
 
@@ -26,19 +26,21 @@ class TopCounter:
         self._ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))
         self._rates = np.asarray(rates)
 
-    def find_tprs(self, labels):
+    def find_tprs(self, labels, n_members):
         """True positive rates.
 
         Parameters
         ----------
         labels : ndarray of shape (n_labellings, n_columns)
             1 for members, 0 for others.
+        n_members : ndarray of shape (n_labellings,)
+            How many of the records are members.
 
         Returns
         -------
         tprs : ndarray of shape (n_labellings, n_rates)
+            0 where there is no member.
         """
-        n_members = labels[:, self._columns].sum(axis=1)
         n_others = len(self._columns) - n_members
         allowed = np.floor((self._rates + RATE_TOLERANCE) * n_others[:, None])
         false = self._count_false(labels, allowed.max(axis=1))
@@ -49,7 +51,7 @@ class TopCounter:
             last = ends[np.maximum(n_runs, 1) - 1] if len(ends) else np.zeros(len(false), dtype=int)
             inside = last + 1 - false[np.arange(len(false)), last]
             found[:, j] = np.where(n_runs > 0, inside, 0)
-        return found / n_members[:, None]
+        return found / np.maximum(n_members, 1)[:, None]
 
     def _count_false(self, labels, allowed):
         """Others among the first 1, 2, ... records, as far as it takes to exceed what is allowed.

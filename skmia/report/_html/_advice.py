@@ -1,45 +1,56 @@
 """What can be done about what an audit found."""
 
-from .._evidence import LEAK, NONE, SHIFT, UNKNOWN
+from .._checks import WARNING
+from .._evidence import LEAK, NONE, REVERSED, SHIFT
 
 _REPEAT = (
-    "Audit the changed model on the same records and set the two side by side: "
+    "After a change, audit the model again and run "
     "skmia compare before/audit.json after/audit.json."
 )
 
 _ADVICE = {
     LEAK: [
-        "Ask whether membership is a secret here: where it is public who is in the data, or being "
-        "in them says nothing about a person, this leak may do no harm.",
-        "Fit the training records less closely: stronger regularisation, fewer epochs, larger "
-        "leaves, more data. It is the cheapest remedy, and a search can weigh accuracy against "
-        "leakage (make_leakage_scorer).",
-        "Look at the most exposed records. Errors, copies and outliers can be mended or left out; "
-        "then audit again, since other records take their place.",
-        "Train with a defense (SoftLabelDefense, SELENADefense), and audit it with shadow models "
-        "that are trained with it too.",
-        "Rounding answers or hiding them but for the label makes an attack weaker, as a rule "
-        "not by much.",
-        "A bound that no attack can break comes from differentially private training alone "
-        "(DPSGDClassifier).",
+        "Decide whether membership is confidential. If it is public, or reveals nothing about a "
+        "person, this leakage may be acceptable.",
+        "Reduce overfitting: stronger regularization, fewer epochs, larger leaves, or more data. "
+        "make_leakage_scorer lets a search trade accuracy against leakage.",
+        "Inspect the most exposed records. Correct or remove errors, duplicates and outliers, and "
+        "audit again: other records may then become the most exposed.",
+        "Train with a defense (SoftLabelDefense, SELENADefense) and audit it with shadow models "
+        "that use the same defense.",
+        "Rounding probabilities does not help. Returning only labels restricts attacks to what "
+        "labels reveal, at least the accuracy gap.",
+        "Only differential privacy bounds every attack: train with DPSGDClassifier.",
         _REPEAT,
     ],
     NONE: [
-        "Keep this page with the model: it holds for these attacks, these records and this "
-        "training run.",
-        "Audit again when the model is trained anew, or trained on other data.",
+        "Archive this report with the model. It applies to these attacks, records and training "
+        "run.",
+        "Audit again when the model is retrained, or trained on other data.",
         "More shadow models, more records, or attacks that read gradients and layers may find what "
         "these did not.",
     ],
     SHIFT: [
-        "Draw members and non-members from one population, at one time and by one rule, best of "
-        "all by splitting one set at random before training. Then audit again.",
-        "Leave out columns that give the split away: dates, running numbers, sources.",
+        "Use members and non-members from the same population, ideally a random split made before "
+        "training, and audit again.",
+        "Remove columns that reveal the split, such as dates, row numbers or sources, if the model "
+        "does not use them.",
     ],
-    UNKNOWN: [
-        "Audit with more records; some hundreds on each side are a beginning, and a true positive "
-        "rate at a false positive rate of 0.1% takes 10,000 non-members.",
+    REVERSED: [
+        "Check the coding of membership: 1 is for the records that the model was trained on.",
+        "If the coding is right, check the sign of the scores of your own attacks: higher has to "
+        "mean more likely a member.",
     ],
+}
+
+# By what kept the attacks from finding anything.
+_BLINDNESS = {
+    "duplicates": "Remove duplicates across members and non-members, or give them a common "
+    "group_by, and audit again.",
+    "positive control": "Use more records: at least several hundred members and non-members, and "
+    "10,000 non-members to measure the TPR at 0.1% FPR.",
+    "shadow models": "Check that membership matches the records the model was trained on, and that "
+    "the shadow models are trained the same way.",
 }
 
 
@@ -54,12 +65,14 @@ def advise(document):
     -------
     advice : list of str
     """
-    advice = list(_ADVICE[document["evidence"]])
+    warned = [check["name"] for check in document["checks"] if check["status"] == WARNING]
+    causes = [text for name, text in _BLINDNESS.items() if name in warned]
+    advice = list(_ADVICE.get(document["evidence"], causes or [_BLINDNESS["positive control"]]))
     performance = document["performance"]
     gap = performance["gap"]
     if document["evidence"] == LEAK and performance["metric"] == "accuracy" and (gap or 0) < 0.02:
         advice[1] = (
-            "The model is hardly better on its members than on others, so that what leaks is how "
-            "sure it is. " + advice[1]
+            "Accuracy is similar on members and non-members; the leakage is in the model's "
+            "confidence. " + advice[1]
         )
     return advice

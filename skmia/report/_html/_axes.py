@@ -2,6 +2,9 @@
 
 import math
 
+# Equal numbers have no scale of their own.
+_NARROWEST = 1e-3
+
 
 class Scale:
     """Numbers from ``low`` to ``high`` to places from ``start`` to ``end``.
@@ -10,6 +13,8 @@ class Scale:
     """
 
     def __init__(self, low, high, start, end, n_ticks=5):
+        if high - low < _NARROWEST:
+            low, high = low - _NARROWEST / 2, high + _NARROWEST / 2
         self.step = _round_step((high - low) / n_ticks)
         self._low = math.floor(low / self.step + 1e-9) * self.step
         self._high = math.ceil(high / self.step - 1e-9) * self.step

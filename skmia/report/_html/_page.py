@@ -4,12 +4,13 @@ from importlib.resources import files
 
 import pandas as pd
 
-from ...metrics import resolvable_fpr
+from ...metrics import precision_at_prior, resolvable_fpr
 from ...metrics._membership import MIN_FALSE_POSITIVES
 from ...utils._optional import import_optional
 from .._groups import OVERALL
 from .._measure import COLUMNS, NOT_RESOLVABLE, OK
 from .._text import column_name, describe_disparity, describe_performance, format_cell
+from .._verdict import HEADLINES
 from ._advice import advise
 from ._group_figure import draw_groups
 from ._power_figure import draw_power
@@ -67,7 +68,10 @@ def _describe(document):
     frame = pd.DataFrame(document["results"], columns=list(COLUMNS))
     overall = frame[frame["scope"] == OVERALL]
     curves, power = document["curves"], document["power"]
+    headline = HEADLINES[document["evidence"]]
     return {
+        "headline": headline,
+        "verdict": document["verdict"].removeprefix(f"{headline}. "),
         "overall": _make_table(overall, "attack"),
         "groups": _describe_groups(document, frame),
         "advice": advise(document),
@@ -75,10 +79,30 @@ def _describe(document):
         "roc": draw_roc(curves, resolvable_fpr(document["data"]["n_nonmembers"])),
         "power": power and draw_power(power["numbers"], _find_auc(overall, power["attack"])),
         "exposed": document["exposed"],
-        "has_unresolvable": bool((frame["status"] == NOT_RESOLVABLE).any()),
+        "prior": _describe_prior(overall, curves),
         "fewest_false": MIN_FALSE_POSITIVES,
         "level": f"{100 * document['settings']['confidence_level']:g}%",
     }
+
+
+# What the page computes the worth of an accusation for.
+_PRIOR = 0.01
+
+
+def _describe_prior(overall, curves):
+    """What a flag is worth where members are rare, at the lowest rate of the best attack."""
+    rows = overall[(overall["metric"] == "tpr") & (overall["status"] == OK)]
+    rows = rows[rows["attack"] == curves[0]["attack"]] if curves else rows[:0]
+    if rows.empty or not rows["estimate"].max() > 0:
+        return None
+    row = rows[rows["estimate"] > 0].sort_values("max_fpr").iloc[0]
+    tpr, fpr = float(row["estimate"]), float(row["fpr"])
+    wrong = 1 - float(precision_at_prior(tpr, fpr, _PRIOR))
+    return (
+        f"If 1 in {round(1 / _PRIOR)} records is a member, {100 * wrong:.0f}% of the records that "
+        f"{row['attack']} flags at a TPR of {100 * tpr:.3g}% and an FPR of {100 * fpr:.3g}% are "
+        "non-members."
+    )
 
 
 def _find_auc(overall, attack):
@@ -124,7 +148,8 @@ def _make_table(part, by):
         made = [_make_cell(cell) for _, cell in cells.iterrows()]
         rows.append({"name": name, "counts": counts, "cells": made})
     headings = [column_name(metric, max_fpr) for metric, max_fpr in columns]
-    return {"by": by, "headings": headings, "rows": rows}
+    unresolved = bool((part["status"] == NOT_RESOLVABLE).any())
+    return {"by": by, "headings": headings, "rows": rows, "has_unresolvable": unresolved}
 
 
 def _make_cell(cell):
@@ -139,4 +164,4 @@ def _describe_fpr(cell):
     if cell["metric"] != "tpr" or cell["status"] != OK:
         return None
     low, high = 100 * cell["fpr_low"], 100 * cell["fpr_high"]
-    return f"realised FPR {100 * cell['fpr']:.3g}% [{low:.3g}, {high:.3g}]"
+    return f"realized FPR {100 * cell['fpr']:.3g}% [{low:.3g}, {high:.3g}]"

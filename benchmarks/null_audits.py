@@ -1,0 +1,234 @@
+"""Audits with a known answer: which verdicts, headlines and exit codes they end in.
+
+    python benchmarks/null_audits.py [--quick] [--jobs N] [--only NAME ...] [--seeds N]
+
+Sixty audits of each condition (five with --quick). In the first conditions the victim was trained
+on other draws from the population of the records, and membership was assigned at random, so that
+there is nothing to find: "leak" and "reversed" may each come out in 2.5% of the audits, "shift" in
+3.5% (2.5% by the baseline, one-sided, 1% by the difficulty). In the others there is something to
+find. A contradiction is a headline without leakage above a table that shows some: a group that is
+significant by Bonferroni's correction of normal p-values of its AUCs, or a group whose members are
+found with a mean advantage above .5 in shadow models treated as victims. The gate is that of
+``--fail-above auc=0.6 advantage=0.2``.
+
+Every audit is a line of build/null_audits.jsonl, and is not run again while its line is there;
+delete the file after a change of code.
+"""
+
+import argparse
+import json
+import time
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.stats import norm
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+from skmia import Records
+from skmia._cli._gate import judge
+from skmia._cli._limits import parse_limit
+from skmia.report import audit
+
+FILE = Path("build") / "null_audits.jsonl"
+LIMITS = [parse_limit("auc=0.6"), parse_limit("advantage=0.2")]
+SMALL = DecisionTreeClassifier(max_depth=2, random_state=0)
+LARGE = DecisionTreeClassifier(min_samples_leaf=2, random_state=0)
+
+
+def draw(rng, n, people=None):
+    """Features and labels; those of one person have a part in common."""
+    X = rng.normal(size=(n, 4))
+    margin = X[:, 0] + rng.normal(size=n)
+    if people is not None:
+        n_people = people.max() + 1
+        X += 1.5 * rng.normal(size=(n_people, 4))[people]
+        margin = X[:, 0] + 0.5 * rng.normal(size=n) + 1.5 * rng.normal(size=n_people)[people]
+    return X, (margin > 0).astype(int)
+
+
+def make_strangers(rng, n, people=None, **fields):
+    """Records of which the victim knows none, and the victim."""
+    X, y = draw(rng, n, people)
+    half = np.flatnonzero(np.arange(n) < n // 2)
+    others = draw(rng, n, people)
+    victim = SMALL.fit(others[0][half], others[1][half])
+    if people is not None:
+        fields["group_by"] = people
+        membership = (rng.permutation(people.max() + 1) % 2)[people]
+    else:
+        membership = rng.permutation(n) % 2
+    return victim, Records(X, y, **fields), membership
+
+
+def independent(rng):
+    return make_strangers(rng, 1000), {}
+
+
+def tiny_group(rng):
+    group = np.where(rng.permutation(2000) < 4, "few", "many")
+    return make_strangers(rng, 2000, group=group), {"group": "group"}
+
+
+def people(rng):
+    return make_strangers(rng, 600, np.repeat(np.arange(60), 10)), {}
+
+
+def straddler(rng):
+    """One record of one person is on the wrong side."""
+    victim, records, membership = make_strangers(rng, 600, np.repeat(np.arange(60), 10))
+    membership[rng.integers(600)] ^= 1
+    return (victim, records, membership), {}
+
+
+def fives(rng):
+    return make_strangers(rng, 600, np.repeat(np.arange(120), 5)), {}
+
+
+def noise(rng):
+    victim, records, membership = make_strangers(rng, 1000)
+    y = np.where(rng.random(1000) < 0.2, 1 - records.y, records.y)
+    return (victim, Records(records.X, y), membership), {}
+
+
+def careless(rng):
+    """Labels of the non-members were taken with less care."""
+    victim, records, membership = make_strangers(rng, 1000)
+    wrong = (membership == 0) & (rng.random(1000) < 0.3)
+    return (victim, Records(records.X, np.where(wrong, 1 - records.y, records.y)), membership), {}
+
+
+def shift(rng):
+    victim, records, membership = make_strangers(rng, 1000)
+    return (victim, Records(records.X + 0.5 * membership[:, None], records.y), membership), {}
+
+
+def make_leak(rng, n=600):
+    X, y = draw(rng, n)
+    membership = rng.permutation(n) % 2
+    return LARGE.fit(X[membership == 1], y[membership == 1]), Records(X, y), membership
+
+
+def leak(rng):
+    return make_leak(rng), {}
+
+
+def coding(rng):
+    victim, records, membership = make_leak(rng)
+    return (victim, records, 1 - membership), {}
+
+
+def outliers(rng, n=2000, n_outliers=20):
+    """Records with a feature of their own, and a coin for a label."""
+    X, y = draw(rng, n)
+    rows = rng.choice(n, n_outliers, replace=False)
+    own = np.zeros((n, n_outliers))
+    own[rows, np.arange(n_outliers)] = 10
+    y[rows] = rng.integers(0, 2, n_outliers)
+    group = np.where(np.isin(np.arange(n), rows), "outlier", "rest")
+    membership = rng.permutation(n) % 2
+    records = Records(np.hstack([X[:, :1], own]), y, group=group)
+    members = records[membership == 1]
+    return (LogisticRegression().fit(members.X, members.y), records, membership), {"group": "group"}
+
+
+def few_outliers(rng):
+    return outliers(rng, n_outliers=8)
+
+
+# What is right, and how each condition is made.
+CONDITIONS = {
+    "independent rows": ("none", independent),
+    "a group of 4": ("none", tiny_group),
+    "people of 10 rows": ("none", people),
+    "one person on both sides": ("none", straddler),
+    "groups of 5": ("none", fives),
+    "label noise": ("none", noise),
+    "label noise of one side": ("shift", careless),
+    "a shift": ("shift", shift),
+    "a wrong coding": ("reversed", coding),
+    "20 planted outliers": ("leak", outliers),
+    "8 planted outliers": ("leak, unknown", few_outliers),
+    "a clean leak": ("leak", leak),
+}
+
+
+def run(name, seed):
+    start = time.perf_counter()
+    rng = np.random.default_rng([seed, sum(name.encode())])
+    problem, settings = CONDITIONS[name][1](rng)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        report = audit(*problem, shadows=16, fprs=(0.1, 0.01), random_state=seed, **settings)
+    code, _ = judge(report, LIMITS)
+    return {
+        "condition": name,
+        "seed": seed,
+        "evidence": report.evidence,
+        "verdict": report.verdict,
+        "code": code,
+        "contradicts": contradicts(report),
+        "warnings": [check.name for check in report.checks.values() if check.is_warning],
+        "seconds": round(time.perf_counter() - start, 2),
+    }
+
+
+def contradicts(report):
+    """Whether a headline without leakage stands above a table that shows some."""
+    if report.evidence != "none":
+        return False
+    frame = report.to_frame().query("metric == 'auc' and status == 'ok'")
+    m, n = frame["n_members"], frame["n_nonmembers"]
+    z = (frame["estimate"] - 0.5) / np.sqrt((m + n + 1) / (12 * m * n))
+    z = z[(m + n >= 10) & ("group_by" not in report.settings)]
+    proven = bool((norm.sf(z) * len(frame) < 0.01).any())
+    scopes = [] if report.disparity is None else report.disparity["scopes"]
+    means = [group["mean"] for test in scopes for group in test["groups"]]
+    return proven or any(mean > 0.5 for mean in means)
+
+
+def show(rows):
+    verdicts = ("leak", "none", "shift", "reversed", "unknown")
+    print(f"{'':26s}{'right':14s}", *(f"{one:>9s}" for one in verdicts), end="")
+    print(f"{'contradicts':>13s}{'code 0':>8s}{'1':>4s}{'4':>4s}{'seconds':>9s}")
+    for name, (right, _) in CONDITIONS.items():
+        own = [row for row in rows if row["condition"] == name]
+        if not own:
+            continue
+        counts = Counter(row["evidence"] for row in own)
+        codes = Counter(row["code"] for row in own)
+        print(f"{name:26s}{right:14s}", *(f"{counts[one]:9d}" for one in verdicts), end="")
+        print(f"{sum(row['contradicts'] for row in own):13d}", end="")
+        print(f"{codes[0]:8d}{codes[1]:4d}{codes[4]:4d}", end="")
+        print(f"{np.mean([row['seconds'] for row in own]):9.1f}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="5 audits of each condition, not 60")
+    parser.add_argument("--seeds", type=int, help="audits of each condition")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--only", nargs="+", choices=CONDITIONS, default=list(CONDITIONS))
+    arguments = parser.parse_args()
+    n_seeds = arguments.seeds or (5 if arguments.quick else 60)
+    FILE.parent.mkdir(exist_ok=True)
+    rows = [json.loads(line) for line in FILE.open()] if FILE.exists() else []
+    done = {(row["condition"], row["seed"]) for row in rows}
+    wanted = [(name, seed) for seed in range(n_seeds) for name in arguments.only]
+    missing = [job for job in wanted if job not in done]
+    results = Parallel(arguments.jobs, return_as="generator_unordered")(
+        delayed(run)(*job) for job in missing
+    )
+    with FILE.open("a") as file:
+        for row in results:
+            file.write(json.dumps(row) + "\n")
+            file.flush()
+            rows.append(row)
+    show([row for row in rows if (row["condition"], row["seed"]) in set(wanted)])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""The limits of a gate as the command line names them."""
+
+import math
+from typing import NamedTuple
+
+_METRICS = ("auc", "advantage", "tpr")
+_ENDS = ("low", "high")
+
+FORM = "must be NAME=LIMIT, with a NAME such as auc, advantage.high, tpr@0.01 or group:race=A:auc"
+
+
+class Limit(NamedTuple):
+    """What must not be exceeded, as the command line names it.
+
+    Attributes
+    ----------
+    text : str
+        As it was given.
+    scope, group : str or None
+        A field and its value; None for all records.
+    metric : {"auc", "advantage", "tpr"}
+    max_fpr : float or None
+        Rate of a TPR.
+    column : {"estimate", "low", "high"}
+        What is compared.
+    value : float
+    """
+
+    text: str
+    scope: str | None
+    group: str | None
+    metric: str
+    max_fpr: float | None
+    column: str
+    value: float
+
+
+def parse_limit(text):
+    """Read ``NAME=LIMIT``.
+
+    Raises
+    ------
+    ValueError
+        If it is something else.
+    """
+    name, _, value = text.rpartition("=")
+    scope = group = None
+    if name.startswith("group:"):
+        part, _, name = name.removeprefix("group:").rpartition(":")
+        scope, equals, group = part.partition("=")
+        if not scope or not equals:
+            raise ValueError(f"{FORM}; got {text!r}")
+    column = next((end for end in _ENDS if name.endswith(f".{end}")), "estimate")
+    metric, at, rate = name.removesuffix(f".{column}").partition("@")
+    if metric not in _METRICS or (metric == "tpr") != bool(at):
+        raise ValueError(f"{FORM}; got {text!r}")
+    if at and not 0 < _as_float(rate) < 1:
+        raise ValueError(f"must name a rate between 0 and 1; got {text!r}")
+    if not 0 <= _as_float(value) <= 1:
+        raise ValueError(f"must have a limit between 0 and 1; got {text!r}")
+    max_fpr = float(rate) if at else None
+    return Limit(text, scope, group, metric, max_fpr, column, float(value))
+
+
+def _as_float(text):
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan

@@ -1,0 +1,134 @@
+"""The numbers of an audit for many labellings of the same scores, and how far out they lie."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.special import betainc
+from scipy.stats import rankdata
+
+from ._top import TopCounter
+
+
+class Part(NamedTuple):
+    """Scores of one attack on a part of the records."""
+
+    attack: str
+    scope: str
+    group: str
+    rows: np.ndarray  # positions of the records
+    rates: list  # false positive rates
+
+
+class Measured(NamedTuple):
+    """Numbers by labelling, of shape (n_labellings, n_numbers), and by how much they can move."""
+
+    numbers: np.ndarray  # NaN without members or non-members
+    steps: np.ndarray
+
+    @classmethod
+    def join(cls, several):
+        return cls(*map(np.concatenate, zip(*several)))
+
+
+class Ruler:
+    """AUCs and TPRs of several parts.
+
+    Parameters
+    ----------
+    parts : list of Part
+    scores : dict of str to ndarray of shape (n,)
+        By attack.
+    places : ndarray of shape (n,)
+        Column of each record in what :meth:`measure` gets.
+    n_units : int
+        Number of columns.
+    """
+
+    def __init__(self, parts, scores, places, n_units):
+        self._tops = [
+            TopCounter(scores[part.attack][part.rows], places[part.rows], part.rates)
+            if part.rates
+            else None
+            for part in parts
+        ]
+        columns = [places[part.rows] for part in parts]
+        ranks = [centre_ranks(scores[part.attack][part.rows]) for part in parts]
+        self._sums = _stack(ranks, columns, n_units)
+        self._sizes = _stack([np.ones(len(one)) for one in columns], columns, n_units)
+        self._n_records = np.array([len(one) for one in columns])
+        self._n_units = np.diff(self._sizes.indptr)
+        self._units = self._sizes.copy()
+        self._units.data[:] = 1
+
+    def measure(self, labels):
+        """The AUC of each part and then its TPRs.
+
+        Parameters
+        ----------
+        labels : ndarray of shape (n_labellings, n_units)
+            Ones and zeros.
+
+        Returns
+        -------
+        measured : Measured
+        """
+        n_members = (self._sizes @ labels.T).T
+        units = (self._units @ labels.T).T
+        pairs = n_members * (self._n_records - n_members)
+        excess = (self._sums @ labels.T).T / (2 * np.maximum(pairs, 1))
+        numbers, steps = [], []
+        for place, top in enumerate(self._tops):
+            undefined = pairs[:, [place]] == 0
+            inside = units[:, [place]]
+            outside = self._n_units[place] - inside
+            found = [0.5 + excess[:, [place]]]
+            by = [0.5 / np.maximum(inside * outside, 1)]
+            if top is not None:
+                found.append(top.find_tprs(labels, n_members[:, place]))
+                by.append(np.repeat(0.5 / np.maximum(inside, 1), found[-1].shape[1], axis=1))
+            numbers.append(np.where(undefined, np.nan, np.hstack(found)))
+            steps.append(np.hstack(by))
+        return Measured(np.hstack(numbers), np.hstack(steps))
+
+
+def centre_ranks(scores):
+    """Twice the ranks minus their mean: whole numbers, sums of which are exact in any order."""
+    return 2 * rankdata(scores) - (len(scores) + 1)
+
+
+def _stack(values, columns, n_columns):
+    """A row for each vector; numbers with one column are added."""
+    row = np.repeat(np.arange(len(columns)), [len(one) for one in columns])
+    entries = np.concatenate(values), (row, np.concatenate(columns))
+    return sparse.coo_array(entries, shape=(len(columns), n_columns)).tocsr()
+
+
+def find_tails(measured):
+    """How far out a number lies among those of all labellings, on one scale for all numbers.
+
+    A share among few records moves in large steps and is bounded, a rate near 0 is skewed; in
+    units of their standard deviations neither compares with the AUC of many records. So each
+    number is put on the scale of the Beta law that has its mean and its variance over the
+    labellings, half a step nearer to the middle. The scale decides how the numbers are weighed
+    against each other and not whether a p-value holds: all labellings are measured by it.
+
+    Parameters
+    ----------
+    measured : Measured
+        The truth among the labellings.
+
+    Returns
+    -------
+    upper, lower : ndarray of shape (n_labellings, n_numbers)
+        Small where the number is far above, or below, what is usual.
+    """
+    numbers, steps = measured
+    mean, variance = np.nanmean(numbers, axis=0), np.nanvar(numbers, axis=0)
+    spread = np.maximum(variance, np.finfo(float).tiny)
+    weight = np.clip(mean * (1 - mean) / spread - 1, 1e-6, 1e12)
+    above, below = weight * mean, weight * (1 - mean)
+    upper = betainc(below, above, np.clip(1 - numbers + steps, 0, 1))
+    lower = betainc(above, below, np.clip(numbers + steps, 0, 1))
+    same = np.isnan(numbers) | (variance == 0)
+    return np.where(same, 1.0, upper), np.where(same, 1.0, lower)

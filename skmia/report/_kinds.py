@@ -1,0 +1,114 @@
+"""Kinds of values of a JSON document.
+
+Each is a function of a value and its place, and raises a ValueError that says which field it is,
+what it must be, and what was got.
+"""
+
+import reprlib
+
+# Beyond it nothing is a number that an audit finds, and floats end.
+_LARGEST = 1e300
+
+
+def refuse(where, wanted, value):
+    raise ValueError(f"{where or 'the document'} must be {wanted}; got {reprlib.repr(value)}")
+
+
+def number(low=-_LARGEST, high=_LARGEST):
+    def check(value, where):
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not low <= value <= high:
+            span = "" if high == _LARGEST else f" from {low:g} to {high:g}"
+            refuse(where, f"a number{span}", value)
+
+    return check
+
+
+def count(low=0):
+    def check(value, where):
+        is_whole = isinstance(value, int) and not isinstance(value, bool)
+        if not is_whole or not low <= value <= _LARGEST:
+            refuse(where, f"a whole number from {low} on", value)
+
+    return check
+
+
+def text(value, where):
+    if not isinstance(value, str):
+        refuse(where, "text", value)
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        refuse(where, "text that can be written", value)
+
+
+def word(*words):
+    def check(value, where):
+        if not isinstance(value, str) or value not in words:
+            refuse(where, f"one of {', '.join(words)}", value)
+
+    return check
+
+
+def maybe(check_it):
+    def check(value, where):
+        if value is not None:
+            check_it(value, where)
+
+    return check
+
+
+def either(*checks):
+    def check(value, where):
+        for number, check_it in enumerate(checks):
+            try:
+                return check_it(value, where)
+            except ValueError:
+                if number == len(checks) - 1:
+                    raise
+
+    return check
+
+
+def many(check_it, low=0, high=None):
+    def check(value, where):
+        if not isinstance(value, list):
+            refuse(where, "an array", value)
+        if len(value) < low or (high is not None and len(value) > high):
+            wanted = f"at least {low}" if len(value) < low else f"at most {high}"
+            raise ValueError(f"{where} must have {wanted} entries; got {len(value)}")
+        for place, item in enumerate(value):
+            check_it(item, f"{where}[{place}]")
+
+    return check
+
+
+def mapping(check_it):
+    def check(value, where):
+        if not isinstance(value, dict):
+            refuse(where, "an object", value)
+        for key, item in value.items():
+            text(key, f"a name in {where}")
+            check_it(item, f"{where}.{key}")
+
+    return check
+
+
+def fields(**fields):
+    """An object with these fields, and perhaps others."""
+
+    def check(value, where):
+        if not isinstance(value, dict):
+            refuse(where, "an object", value)
+        missing = [name for name in fields if name not in value]
+        if missing:
+            raise ValueError(f"{where or 'the document'} lacks {', '.join(missing)}")
+        for name, check_it in fields.items():
+            check_it(value[name], f"{where}.{name}" if where else name)
+
+    return check
+
+
+def flag(value, where):
+    if not isinstance(value, bool):
+        refuse(where, "true or false", value)

@@ -1,0 +1,162 @@
+"""A damaged audit.json, field by field: one sentence, and never a page of something else."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from skmia import Records
+from skmia._cli._documents import read_document
+from skmia._cli._errors import CommandError
+from skmia.cli import main
+from skmia.report import audit
+from skmia.report._html import render
+
+# What may be anything of its kind: another text, or another number in its range, is no damage.
+FREE = {
+    "created", "versions", "victim", "victim_name", "verdict", "notes", "seeds", "seconds",
+    "n_permutations", "n_units", "n_mixed",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def document():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(240, 3))
+    records = Records(X, rng.integers(0, 2, 240), kind=rng.choice(["a", "b"], 240))
+    membership = rng.permutation(240) % 2
+    members = records[membership == 1]
+    victim = DecisionTreeClassifier(random_state=0).fit(members.X, members.y)
+    settings = {"group": "kind", "fprs": (0.1, 0.001), "controls": True, "shadows": 8}
+    return json.loads(audit(victim, records, membership, random_state=0, **settings).to_json())
+
+
+def find_places(value, place=()):
+    """The way to each value; of an array the first and the last entry."""
+    yield place
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from find_places(item, (*place, key))
+    elif isinstance(value, list) and value:
+        for number in sorted({0, len(value) - 1}):
+            yield from find_places(value[number], (*place, number))
+
+
+def change(document, place, new):
+    """A copy with another value at a place, or without it."""
+    changed = copy.deepcopy(document)
+    inside = changed
+    for step in place[:-1]:
+        inside = inside[step]
+    if new is KeyError:
+        del inside[place[-1]]
+    else:
+        inside[place[-1]] = new
+    return changed
+
+
+KINDS = {
+    "gone": KeyError,
+    "true": True,
+    "an array": [[]],
+    "an object": {"x": []},
+    "a text": "\ud800",
+    "a huge number": 10**400,
+    "a negative number": -1e9,
+}
+
+
+def is_free(place, kind):
+    """Whether a value of this kind is as good as what was there."""
+    if kind == "gone":
+        return isinstance(place[-1], int) or (len(place) == 2 and place[0] in FREE)
+    if kind == "a negative number":
+        return place[0] == "performance" or place[-1] in ("record", "score")
+    return kind == "true" and place[-1] == "reject"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_field(document, kind, tmp_path):
+    path = tmp_path / "audit.json"
+    unnoticed = []
+    for place in find_places(document):
+        if not place:
+            continue
+        path.write_text(json.dumps(change(document, place, KINDS[kind])))
+        try:
+            found = read_document(path)
+        except CommandError as error:
+            message = str(error)
+            assert str(path) in message and "\n" not in message and len(message) < 400
+            continue
+        render(found)  # what is taken can be shown
+        if not is_free(place, kind):
+            unnoticed.append(place)
+    assert unnoticed == []
+
+
+def test_an_entry_less_or_twice(document, tmp_path):
+    path = tmp_path / "audit.json"
+    for name in ("results", "checks"):
+        for number in range(len(document[name])):
+            for new in (document[name][:number], document[name] + [document[name][number]]):
+                path.write_text(json.dumps(document | {name: new}))
+                with pytest.raises(CommandError):
+                    read_document(path)
+
+
+CONTRADICTIONS = {
+    "a green headline over a red table": (("evidence",), "none", "but its numbers and checks say"),
+    "counts": (("data", "n_members"), 7, "do not add up"),
+    "limits": (("results", 0, "low"), 1.0, "lower limit above its upper one"),
+    "a status": (("results", 0, "status"), "too few records", "another status"),
+    "a rate of an AUC": (("results", 0, "max_fpr"), 0.1, "must have max_fpr if it is a TPR"),
+    "an attack that did not run": (("power", "attack"), "Mine", "power names an attack"),
+    "another attack's p-value": (("permutation", "numbers", 0, "group"), "x", "not in results"),
+    "a position": (("exposed", 0, "position"), 10**6, "beyond all records"),
+    "a curve": (("curves", 0, "fpr", 0), 1.0, "in order"),
+    "equal sizes": (("power", "numbers", 0, "n_shadows"), 6, "order of n_shadows"),
+    "a word": (("checks", 0, "status"), "fine", "must be one of passed, warning, stated, not run"),
+    "a level": (("settings", "confidence_level"), 1, "confidence_level must be a number"),
+}
+
+
+@pytest.mark.parametrize("case", CONTRADICTIONS)
+@pytest.mark.parametrize("command", ["report", "compare"])
+def test_contradictions_end_in_one_sentence(document, case, command, tmp_path, capsys):
+    place, new, message = CONTRADICTIONS[case]
+    path = tmp_path / "audit.json"
+    path.write_text(json.dumps(change(document, place, new)))
+    assert main([command, str(path), *([str(path)] if command == "compare" else [])]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and error.startswith(f"skmia {command}: {path} is damaged")
+    assert message in error
+
+
+def test_a_forged_verdict_is_not_shown(document, tmp_path, capsys):
+    path = tmp_path / "audit.json"
+    path.write_text(json.dumps(document | {"verdict": "No leakage detected. All is well."}))
+    assert main(["compare", str(path), str(path)]) == 0
+    assert "All is well" not in capsys.readouterr().out
+    assert main(["report", str(path)]) == 0
+    assert "All is well" not in path.with_suffix(".html").read_text()
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["{", "NaN", '{"schema": NaN}', "[" * 100_000, '{"schema": ' + "1" * 5000 + "}", "\x00"],
+)
+def test_what_is_not_json(content, tmp_path, capsys):
+    path = tmp_path / "audit.json"
+    path.write_text(content)
+    assert main(["report", str(path)]) == 2
+    assert capsys.readouterr().err.startswith(f"skmia report: {path} is not valid JSON")
+
+
+def test_bytes_that_are_not_text(tmp_path, capsys):
+    path = tmp_path / "audit.json"
+    path.write_bytes(b"\xff\xfe{}")
+    assert main(["report", str(path)]) == 2
+    assert "is not valid JSON" in capsys.readouterr().err
