@@ -183,7 +183,7 @@ def contradicts(report):
     frame = report.to_frame().query("metric == 'auc' and status == 'ok'")
     m, n = frame["n_members"], frame["n_nonmembers"]
     z = (frame["estimate"] - 0.5) / np.sqrt((m + n + 1) / (12 * m * n))
-    z = z[(m + n >= 10) & ("group_by" not in report.settings)]
+    z = z[(m + n >= 10) & (report.people is None)]
     proven = bool((norm.sf(z) * len(frame) < 0.01).any())
     scopes = [] if report.disparity is None else report.disparity["scopes"]
     means = [group["mean"] for test in scopes for group in test["groups"]]

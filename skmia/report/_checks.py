@@ -223,6 +223,29 @@ def _lies_apart(own, last):
     return abs(gap) > max(3 * last["sd"] + sampling, 0.02)
 
 
+def check_small_groups(groups):
+    """Say which groups are too small to be judged, and check that shadow models do not leak there.
+
+    Parameters
+    ----------
+    groups : list of SmallGroup
+    """
+    leaking = [one for one in groups if one.leaks]
+    if not leaking:
+        names = join_names([f"{one.scope}={one.group}" for one in groups], _MOST_NAMES)
+        text = f"Even a perfect attack would not be significant in {names}: too few records."
+        return Check("small groups", STATED, text)
+    first = max(leaking, key=lambda one: one.advantage)
+    others = len(leaking) - 1
+    also = f" The same holds for {others} more groups." if others else ""
+    text = (
+        f"In {first.scope}={first.group}, the advantage of an attack on shadow models treated as "
+        f"victims is {100 * first.advantage:.3g}%, but its {first.n_records:,} records are too few "
+        f"for any attack on this model to be significant.{also}"
+    )
+    return Check("small groups", WARNING, text)
+
+
 def check_control(kind, control, obstacle=None):
     """What a control says; ``control`` is None where there is none."""
     name = f"{kind} control"

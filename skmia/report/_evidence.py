@@ -109,10 +109,14 @@ def find_blindness(checks):
     """The check for which nothing could have been found in this model, or None.
 
     Where attacks succeed on shadow models and not on the victim, they look for other records than
-    it was trained on, or it was trained in another way.
+    it was trained on, or it was trained in another way. Where they do so in a group that is too
+    small to be judged on one model, nothing can be said of that group.
     """
     for name in _SIGHTED:
         if checks[name].is_warning:
             return name
     shadows = checks["shadow models"]
-    return "shadow models" if shadows.is_warning and shadows.finding == "below" else None
+    if shadows.is_warning and shadows.finding == "below":
+        return "shadow models"
+    small = checks.get("small groups")
+    return "small groups" if small is not None and small.is_warning else None

@@ -1,6 +1,7 @@
 """Examining an audit: guards, controls, and repetitions with shadow models as victims."""
 
 from .._parts import has_own_victim
+from ..attacks._cross_fit import find_folds
 from ..metrics._membership import check_resolution
 from ..victims import CallableVictim
 from ..victims._query import unwrap
@@ -15,6 +16,7 @@ from ._guards._units import name_mixed
 from ._measure import FEWEST
 from ._power import choose_attack, measure_power
 from ._rounds import compare_groups, play_rounds
+from ._small_groups import find_small_groups
 
 
 def examine(case, run, results, seeds, clock, *, controls):
@@ -49,7 +51,8 @@ def examine(case, run, results, seeds, clock, *, controls):
     with clock("permutations"):
         null = _permute(case, run, seeds["checks"])
     with clock("repetitions"):
-        power, disparity, why_not = _repeat(case, run, seeds["checks"])
+        power, disparity, rounds, why_not = _repeat(case, run, seeds["checks"])
+    small = find_small_groups(case, results, null.frame, rounds)
     # A finding of nothing is worth as much as the positive control.
     found = null.pvalue <= (1 - case.level) / 2
     kinds = ("positive", "negative") if controls else () if found else ("positive",)
@@ -68,6 +71,8 @@ def examine(case, run, results, seeds, clock, *, controls):
             for kind in ("positive", "negative")
         ),
     ]
+    if small:
+        checks.append(_checks.check_small_groups(small))
     if "group_by" in case.records.fields:
         people = name_mixed(case.membership, case.records["group_by"])
         checks.insert(2, _checks.check_people(*people))
@@ -90,26 +95,43 @@ def _permute(case, run, seed):
         run.scores,
         max_fprs=[rate for rate in case.fprs if check_resolution(n_nonmembers, rate, "ignore")],
         subsets=case.subsets,
-        judged=run.judged,
+        judged=_find_tested(case, run),
         n_permutations=count_permutations(case.level),
         group_by=find_people(case.records, case.membership),
         random_state=seed,
     )
 
 
+def _find_tested(case, run):
+    """By attack the records whose scores do not depend on how membership was assigned to them.
+
+    Attacks that learn from known members are cross-fitted: the scores of one fold depend on the
+    membership of the others, and all of them together vary by more than permutations do. Those of
+    a single fold come from one attack that knows none of its records.
+    """
+    tested, folds = dict(run.judged), None
+    for name in run.scores:
+        if name not in run.fitted:
+            if folds is None:
+                folds = find_folds(case.records, case.membership, case.request.attack_seed)
+            tested[name] = tested[name] & (folds == 0)
+    return tested
+
+
 def _repeat(case, run, seed):
     """Power and disparity by shadow models in the victim's place, or the reason why not."""
     name = choose_attack(run.fitted, rank_attacks(run.scores, case.membership))
     if name is None:
-        return None, None, "No attack compares the victim with shadow models."
+        return None, None, None, "No attack compares the victim with shadow models."
     attack = run.fitted[name]
     try:
         rounds = play_rounds(attack, case.records)
         power = measure_power(attack, case.records)
     except ValueError as error:  # a pool may have too few models in, or out, for some records
-        return None, None, f"Shadow models cannot take the victim's place: {error}"
+        return None, None, None, f"Shadow models cannot take the victim's place: {error}"
     tests = compare_groups(rounds, case.records, case.subsets, case.level, seed)
-    return {"attack": name, "numbers": power}, {"attack": name, "scopes": tests}, None
+    numbers, tests = {"attack": name, "numbers": power}, {"attack": name, "scopes": tests}
+    return numbers, tests, rounds, None
 
 
 def _run_controls(kinds, case, run, seed, settings):

@@ -225,11 +225,12 @@ def _check_null(findings):
         place = int(wrong.to_numpy().argmax())
         raise ValueError(f"permutation.numbers[{place}] must have pvalue_below only for an AUC")
     frame = findings.results
-    aucs = frame[(frame["metric"] == "auc") & (frame["status"] == OK)]
+    aucs = frame[(frame["metric"] == "auc") & (frame["scope"] == OVERALL)]
+    aucs = aucs[aucs["status"] == OK]
     tested = set(null[_KEY].fillna(-1).itertuples(index=False, name=None))
     needed = set(aucs[_KEY].fillna(-1).itertuples(index=False, name=None))
     if not needed <= tested or null.duplicated(_KEY).any():
-        raise ValueError("permutation.numbers must have each AUC of results once")
+        raise ValueError("permutation.numbers must have each AUC over all records once")
 
 
 def _check_names(document, findings):

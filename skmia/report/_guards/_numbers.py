@@ -122,6 +122,8 @@ def find_tails(measured):
     -------
     upper, lower : ndarray of shape (n_labellings, n_numbers)
         Small where the number is far above, or below, what is usual.
+    least : ndarray of shape (n_numbers,)
+        The upper tail that a number of 1 would have in the first labelling.
     """
     numbers, steps = measured
     mean, variance = np.nanmean(numbers, axis=0), np.nanvar(numbers, axis=0)
@@ -130,5 +132,6 @@ def find_tails(measured):
     above, below = weight * mean, weight * (1 - mean)
     upper = betainc(below, above, np.clip(1 - numbers + steps, 0, 1))
     lower = betainc(above, below, np.clip(numbers + steps, 0, 1))
+    least = np.where(variance == 0, 1.0, betainc(below, above, np.clip(steps[0], 0, 1)))
     same = np.isnan(numbers) | (variance == 0)
-    return np.where(same, 1.0, upper), np.where(same, 1.0, lower)
+    return np.where(same, 1.0, upper), np.where(same, 1.0, lower), least

@@ -32,9 +32,10 @@ class PermutationResult:
         ``estimate``; ``null_mean``, ``null_sd``, ``null_low`` and ``null_high``: mean, standard
         deviation and 2.5% and 97.5% quantiles of the same under permuted membership; ``pvalue``:
         one-sided, large where the estimate is not above its null; ``pvalue_adjusted``: the same,
-        corrected for the number of rows; ``pvalue_below``, of AUCs: of the lower tail, corrected
-        for the number of AUCs, small where scores seem to have the wrong sign. They are never
-        turned.
+        corrected for the number of rows; ``pvalue_least``: what that would be for an estimate of 1,
+        so that a part of the records is too small where it is large; ``pvalue_below``, of AUCs: of
+        the lower tail, corrected for the number of AUCs, small where scores seem to have the wrong
+        sign. They are never turned.
     n_permutations : int
         Permutations drawn; no p-value is smaller than ``1 / (1 + n_permutations)``.
     n_units : int
@@ -241,7 +242,7 @@ def _compare(measured, parts):
     ]
     names = dict(zip(("attack", "scope", "group", "metric", "max_fpr"), zip(*names)))
     is_auc = np.array(names["metric"]) == "auc"
-    upper, lower = find_tails(measured)
+    upper, lower, least = find_tails(measured)
     best, worst = upper.min(axis=1), lower[:, is_auc].min(axis=1)
     numbers = np.where(
         np.isnan(measured.numbers), np.nanmean(measured.numbers, axis=0), measured.numbers
@@ -256,6 +257,7 @@ def _compare(measured, parts):
         "null_high": high,
         "pvalue": (numbers >= numbers[0]).mean(axis=0),
         "pvalue_adjusted": (best[:, None] <= upper[0]).mean(axis=0),
+        "pvalue_least": (best[:, None] <= least).mean(axis=0),
         "pvalue_below": np.where(is_auc, (worst[:, None] <= lower[0]).mean(axis=0), np.nan),
     }
     frame = pd.DataFrame(names | columns)

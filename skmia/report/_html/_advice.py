@@ -49,6 +49,7 @@ _BLINDNESS = {
     "group_by, and audit again.",
     "positive control": "Use more records: at least several hundred members and non-members, and "
     "10,000 non-members to measure the TPR at 0.1% FPR.",
+    "small groups": "Merge the small groups with others, or audit with more of their records.",
     "shadow models": "Check that membership matches the records the model was trained on, and that "
     "the shadow models are trained the same way.",
 }

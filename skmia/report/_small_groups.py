@@ -1,0 +1,75 @@
+"""Groups that are too small to be judged on one model, and what shadow models say of them."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ._groups import OVERALL, find_people
+from ._measure import OK
+
+
+class SmallGroup(NamedTuple):
+    """A group in which not even a perfect attack would be significant on this model."""
+
+    scope: str
+    group: str
+    n_records: int
+    # Of attacks on shadow models in the victim's place; None without them.
+    advantage: float | None
+    leaks: bool
+
+
+def find_small_groups(case, results, null, rounds):
+    """Groups in which a leak could not be significant, and whether shadow models leak there.
+
+    Parameters
+    ----------
+    case : Case
+    results : DataFrame
+        The numbers of the audit.
+    null : DataFrame
+        Of the permuted membership, with ``pvalue_least``.
+    rounds : Rounds or None
+        Guesses about the training sets of shadow models.
+
+    Returns
+    -------
+    groups : list of SmallGroup
+    """
+    side = (1 - case.level) / 2
+    seen = null[null["pvalue_least"] <= side]
+    seen = set(zip(seen["scope"], seen["group"]))
+    shown = results[(results["status"] == OK) & (results["scope"] != OVERALL)]
+    shown = dict.fromkeys(zip(shown["scope"], shown["group"]))
+    masks = {(scope, group): mask for scope, group, mask in case.subsets}
+    small = [part for part in shown if part not in seen]
+    found = []
+    for part in small:
+        n_records = int(masks[part].sum())
+        if rounds is None:
+            found.append(SmallGroup(*part, n_records, None, False))
+            continue
+        advantage, bound = _judge(rounds, masks[part], find_people(case.records, case.membership))
+        found.append(SmallGroup(*part, n_records, advantage, bound * len(small) <= side))
+    return found
+
+
+def _judge(rounds, mask, people):
+    """Advantage over all rounds, and a bound of its p-value.
+
+    Without a leak the guess about a record says nothing of the side on which it was dealt, with its
+    person, in that round. Hoeffding's inequality bounds the chance of so many right guesses; it
+    holds for draws without replacement as well.
+    """
+    guesses, inside, judged = (array[:, mask] for array in rounds)
+    signs = np.where(judged, 2.0 * guesses - 1, 0.0)
+    sides = inside - rounds.inside.mean(axis=1, keepdims=True)
+    people = np.arange(len(mask)) if people is None else np.asarray(people)
+    _, units = np.unique(people[mask], return_inverse=True)
+    weights = np.stack([np.bincount(units, row) for row in signs])
+    excess, square = (signs * sides).sum(), (weights**2).sum()
+    bound = float(np.exp(-2 * max(excess, 0) ** 2 / square)) if square else 1.0
+    members, others = judged & inside, judged & ~inside
+    if not members.any() or not others.any():
+        return None, 1.0
+    return float(guesses[members].mean() - guesses[others].mean()), bound

@@ -1,0 +1,78 @@
+"""Groups in which nothing could be significant on one model, though shadow models leak there."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from skmia import Records
+from skmia.report import audit
+from skmia.report._rounds import Rounds
+from skmia.report._small_groups import _judge
+
+
+def make_outliers(n_outliers, seed=0, n=1000):
+    """Each has a feature of its own, and a coin for a label."""
+    rng = np.random.default_rng(seed)
+    own = np.zeros((n, n_outliers))
+    own[np.arange(n_outliers), np.arange(n_outliers)] = 10
+    X = np.hstack([rng.normal(size=(n, 1)), own])
+    y = (X[:, 0] + rng.normal(size=n) > 0).astype(int)
+    y[:n_outliers] = rng.integers(0, 2, n_outliers)
+    kind = np.where(np.arange(n) < n_outliers, "outlier", "rest")
+    membership = np.arange(n) % 2  # half of the outliers, too
+    members = np.flatnonzero(membership)
+    victim = LogisticRegression().fit(X[members], y[members])
+    return victim, Records(X, y, kind=kind), membership
+
+
+@pytest.mark.parametrize("n_outliers", [6, 20])
+def test_a_memorized_group_is_never_passed_over(n_outliers):
+    settings = {"group": "kind", "shadows": 16, "random_state": 0}
+    report = audit(*make_outliers(n_outliers), **settings)
+    aucs = report.to_frame().query("group == 'outlier' and metric == 'auc'")
+    assert aucs["estimate"].max() == 1
+    if n_outliers == 20:
+        assert report.evidence == "leak"
+        assert "In kind=outlier (10 members, 10 non-members)" in report.verdict
+    else:
+        assert report.evidence == "unknown"
+        assert "In kind=outlier, the advantage of an attack on shadow models" in report.verdict
+        assert "its 6 records are too few" in report.verdict
+
+
+def test_a_small_group_without_a_leak_is_stated():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 1))
+    kind = np.where(np.arange(400) < 4, "few", "many")
+    records = Records(X, (X[:, 0] > 0).astype(int), kind=kind)
+    victim = LogisticRegression(C=1e-3).fit(X[200:], records.y[200:])
+    membership = rng.permutation(400) % 2
+    membership[:4] = [0, 1, 0, 1]
+    report = audit(victim, records, membership, shadows=8, group="kind", random_state=0)
+    check = report.checks["small groups"]
+    assert check.status == "stated"
+    assert check.text == (
+        "Even a perfect attack would not be significant in kind=few: too few records."
+    )
+
+
+def test_the_bound_holds_for_blind_guesses():
+    rng = np.random.default_rng(0)
+    n_draws, found = 2000, 0
+    people = np.repeat(np.arange(6), 2)
+    for _ in range(n_draws):
+        inside = np.array([rng.permutation(6)[people] < 3 for _ in range(4)])
+        guesses = (rng.random((4, 6)) < 0.5)[:, people]
+        rounds = Rounds(guesses, inside, np.ones_like(inside))
+        found += _judge(rounds, np.ones(12, dtype=bool), people)[1] <= 0.05
+    assert found / n_draws <= 0.05
+
+
+def test_right_guesses_are_counted_by_person():
+    inside = np.array([[True, True, False, False]] * 4)
+    rounds = Rounds(inside, inside, np.ones_like(inside))
+    everyone = np.ones(4, dtype=bool)
+    advantage, by_record = _judge(rounds, everyone, None)
+    assert advantage == 1
+    assert by_record == pytest.approx(np.exp(-8))  # 16 guesses
+    assert _judge(rounds, everyone, [0, 0, 1, 1])[1] == pytest.approx(np.exp(-4))  # 8 guesses
