@@ -3,8 +3,6 @@
 import numpy as np
 import pandas as pd
 
-from ..utils._groups import number_groups
-
 OVERALL = "overall"
 EVERYONE = "all"
 CLASS = "class"
@@ -98,13 +96,3 @@ def find_people(records, membership):
     n_copies, n_members = np.bincount(copies), np.bincount(copies, membership)
     is_mixed = (n_members > 0) & (n_members < n_copies)
     return None if is_mixed.any() or n_copies.max() == 1 else copies
-
-
-def find_whole_groups(records, labels):
-    """Groups that move together under a permutation of labels, where each has one label."""
-    groups = records.fields.get("group_by")
-    if groups is None:
-        return None
-    _, units = number_groups(groups, len(records))
-    first = np.unique(units, return_index=True)[1]
-    return groups if np.array_equal(labels, labels[first][units]) else None

@@ -61,15 +61,16 @@ def _judge(rounds, mask, people):
     person, in that round. Hoeffding's inequality bounds the chance of so many right guesses; it
     holds for draws without replacement as well.
     """
-    guesses, inside, judged = (array[:, mask] for array in rounds)
-    signs = np.where(judged, 2.0 * guesses - 1, 0.0)
-    sides = inside - rounds.inside.mean(axis=1, keepdims=True)
+    guesses, membership = np.asarray(rounds.guesses)[:, mask], rounds.membership[:, mask]
+    everyone = np.ma.masked_less(rounds.membership, 0)
+    sides = membership - everyone.mean(axis=1).filled(0)[:, None]
+    signs = np.where(membership >= 0, 2.0 * guesses - 1, 0.0)
     people = np.arange(len(mask)) if people is None else np.asarray(people)
     _, units = np.unique(people[mask], return_inverse=True)
     weights = np.stack([np.bincount(units, row) for row in signs])
     excess, square = (signs * sides).sum(), (weights**2).sum()
-    bound = float(np.exp(-2 * max(excess, 0) ** 2 / square)) if square else 1.0
-    members, others = judged & inside, judged & ~inside
+    members, others = membership == 1, membership == 0
     if not members.any() or not others.any():
         return None, 1.0
+    bound = float(np.exp(-2 * max(excess, 0) ** 2 / square))
     return float(guesses[members].mean() - guesses[others].mean()), bound

@@ -61,16 +61,16 @@ def test_the_bound_holds_for_blind_guesses():
     n_draws, found = 2000, 0
     people = np.repeat(np.arange(6), 2)
     for _ in range(n_draws):
-        inside = np.array([rng.permutation(6)[people] < 3 for _ in range(4)])
+        inside = np.array([(rng.permutation(6) < 3)[people] for _ in range(4)]).astype(int)
         guesses = (rng.random((4, 6)) < 0.5)[:, people]
-        rounds = Rounds(guesses, inside, np.ones_like(inside))
+        rounds = Rounds(guesses, inside)
         found += _judge(rounds, np.ones(12, dtype=bool), people)[1] <= 0.05
     assert found / n_draws <= 0.05
 
 
 def test_right_guesses_are_counted_by_person():
-    inside = np.array([[True, True, False, False]] * 4)
-    rounds = Rounds(inside, inside, np.ones_like(inside))
+    inside = np.array([[1, 1, 0, 0]] * 4)
+    rounds = Rounds(inside, inside)
     everyone = np.ones(4, dtype=bool)
     advantage, by_record = _judge(rounds, everyone, None)
     assert advantage == 1
