@@ -3,6 +3,7 @@
 from numbers import Integral
 
 import numpy as np
+import pandas as pd
 from sklearn.utils import check_random_state
 
 from ..utils._containers import refuse_masked
@@ -17,7 +18,10 @@ def _join(members, nonmembers, dtype):
         refuse_masked(values, name)
         if np.ndim(values) == 1:
             values = np.reshape(values, (-1, 1))
-        sides.append(check_matrix(values, dtype=dtype, input_name=name))
+        values = check_matrix(values, dtype=dtype, input_name=name)
+        if values.dtype == object and pd.isna(values).any():
+            raise ValueError(f"Input {name} contains NaN.")
+        sides.append(values)
     if sides[0].shape[1] != sides[1].shape[1]:
         raise ValueError(
             "members and nonmembers must have the same features; got "

@@ -1,10 +1,15 @@
 """Ordinary X, a matrix of numbers, with messages that name the column."""
 
+import datetime
+
 import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_array, validate_data
 
 from ._containers import is_frame, refuse_masked
+
+# What cells may hold in place of numbers.
+_FOREIGN = (str, bytes, np.datetime64, datetime.date, list, tuple, np.ndarray)
 
 
 def validate_matrix(estimator, X, *args, **checks):
@@ -13,15 +18,16 @@ def validate_matrix(estimator, X, *args, **checks):
     Raises
     ------
     ValueError
-        Beside what scikit-learn refuses: if X is a masked array that hides values, has two columns
-        of one name, or holds text; the last two name the column.
+        Beside what scikit-learn refuses: if X is a masked array that hides values, a structured
+        array, has two columns of one name, or holds text, dates or lists; the message names the
+        column.
     """
     _check_before(X, "X")
     if args:
         refuse_masked(args[0], "y")
     try:
         return validate_data(estimator, X, *args, **checks)
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise _explain(X, "X", error) from None
 
 
@@ -30,7 +36,7 @@ def check_matrix(X, *, input_name="X", **checks):
     _check_before(X, input_name)
     try:
         return check_array(X, input_name=input_name, **checks)
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise _explain(X, input_name, error) from None
 
 
@@ -39,11 +45,13 @@ def _check_before(X, name):
     if is_frame(X) and not X.columns.is_unique:
         twice = X.columns[X.columns.duplicated()][0]
         raise ValueError(f"{name} has more than one column {twice!r}; give columns unique names.")
+    if isinstance(X, np.ndarray) and X.dtype.names:
+        raise ValueError(f"{name} is a structured array; give a matrix or a DataFrame.")
 
 
 def _explain(X, name, error):
-    """The error, or a better one if X holds text."""
-    where = _find_text(X)
+    """The error, or a better one if X holds text, dates or lists."""
+    where = _find_foreign(X)
     if where is None:
         return error
     column, value = where
@@ -51,8 +59,8 @@ def _explain(X, name, error):
     return ValueError(f"{name} must hold numbers; got {value!r}{place}. Encode or drop the column.")
 
 
-def _find_text(X):
-    """Column and value of the first text that is not a number, None if there is none."""
+def _find_foreign(X):
+    """Column and value of the first cell that is not a number, None if there is none."""
     if is_frame(X):
         columns = ((name, X.iloc[:, j]) for j, name in enumerate(X.columns))
     else:
@@ -60,13 +68,23 @@ def _find_text(X):
             X = np.asarray(X, dtype=object)
         except ValueError:  # rows of different lengths
             return None
-        if X.ndim not in (1, 2):
+        if X.ndim > 2:
             return None
-        columns = ((j, X[:, j]) for j in range(X.shape[1])) if X.ndim == 2 else [(None, X)]
+        columns = enumerate(X.T) if X.ndim == 2 else [(None, np.atleast_1d(X))]
     for name, values in columns:
-        values = pd.Series(np.asarray(values, dtype=object))
-        text = values[values.map(lambda value: isinstance(value, str))]
-        text = text[pd.to_numeric(text, errors="coerce").isna()]
-        if len(text):
-            return name, str(text.iloc[0])
+        for value in values:
+            if _is_foreign(value):
+                return name, value if isinstance(value, list | tuple) else str(value)
     return None
+
+
+def _is_foreign(value):
+    if not isinstance(value, _FOREIGN) or value is pd.NaT:
+        return False
+    if not isinstance(value, str):
+        return True
+    try:
+        float(value)
+    except ValueError:
+        return True
+    return False

@@ -11,6 +11,7 @@ from skmia.leakage import (
     MahalanobisLeakage,
     MeanLikelihoodRatioAttack,
     WorstCaseVulnerability,
+    total_variation_discrete,
     total_variation_kde,
 )
 from skmia.metrics import RankingTest, membership_roc_curve, precision_at_prior
@@ -40,6 +41,25 @@ def test_text_is_named_by_its_column(fit):
         fit(frame.to_numpy())
 
 
+@pytest.mark.parametrize(
+    "values, shown",
+    [
+        (pd.date_range("2020-01-01", periods=6), "'2020-01-01 00:00:00'"),
+        ([[1, 2]] * 6, r"\[1, 2\]"),
+        ([b"a"] * 6, "b'a'"),
+    ],
+)
+def test_dates_and_lists_are_named_by_their_column(fit, values, shown):
+    frame = pd.DataFrame({"age": NUMBERS[:, 0]}).assign(when=values)
+    with pytest.raises(ValueError, match=rf"X must hold numbers; got .*{shown}.* in column 'when'"):
+        fit(frame)
+
+
+def test_a_structured_array_is_not_a_matrix(fit):
+    with pytest.raises(ValueError, match="X is a structured array"):
+        fit(np.zeros(6, dtype=[("a", float), ("b", float)]))
+
+
 def test_columns_of_one_name_are_refused(fit):
     with pytest.raises(ValueError, match="X has more than one column 'a'"):
         fit(pd.DataFrame(NUMBERS, columns=["a", "a"]))
@@ -54,6 +74,8 @@ def test_hidden_values_are_not_read(fit):
 def test_samples_of_a_total_variation_are_named():
     with pytest.raises(ValueError, match=r"nonmembers must hold numbers; got 'b'"):
         total_variation_kde([1.0, 2.0], ["1", "b"])
+    with pytest.raises(ValueError, match="Input members contains NaN"):
+        total_variation_discrete(np.array(["a", None], dtype=object), ["a", "b"])
     with pytest.raises(ValueError, match="members is a masked array"):
         total_variation_kde(np.ma.masked_less([1.0, 2.0], 2), [1.0, 2.0])
 
