@@ -17,7 +17,7 @@ from ._describe import Clock, describe_data, find_versions, measure_performance
 from ._evidence import count_permutations
 from ._examine import examine
 from ._groups import find_subsets
-from ._measure import COLUMNS, measure
+from ._measure import COLUMNS, measure, widen
 from ._plan import Request, choose_attacks
 from ._report import AuditReport
 from ._run import Case, run_attacks
@@ -68,9 +68,11 @@ def audit(
         :class:`~skmia.signals.Signals`, such as a Pipeline, a stack or a search. Open ``victim``
         and ``shadows`` parameters are set; stored outputs are read where they suffice. Attacks that
         learn from known members are cross-fitted in five folds: each record is scored by an attack
-        that has learned from the other folds, and its score is its rank within its fold. What an
-        attack needs is compared with what there is before a shadow model is trained, see
-        :class:`skmia.base.Needs`; what cannot run, or fails, is left out and named in ``notes``.
+        that has learned from the other folds, and its score is its rank within its fold. Their
+        intervals are those of half as many records, because two folds that are alike by chance
+        count twice. What an attack needs is compared with what there is before a shadow model is
+        trained, see :class:`skmia.base.Needs`; what cannot run, or fails, is left out and named in
+        ``notes``.
         "default": a threshold on the loss, :class:`~skmia.attacks.ShadowAttack`,
         :class:`~skmia.attacks.LiRA` and :class:`~skmia.attacks.RMIA`.
     shadows : int or ShadowPool, default=64
@@ -194,7 +196,8 @@ def _measure_all(run, case):
     rows = []
     for name, scores in run.scores.items():
         subsets = [(*names, mask & run.judged[name]) for *names, mask in case.subsets]
-        rows += measure(name, scores, run.guesses[name], case._replace(subsets=subsets))
+        numbers = measure(name, scores, run.guesses[name], case._replace(subsets=subsets))
+        rows += numbers if name in run.fitted else map(widen, numbers)
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 

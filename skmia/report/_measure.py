@@ -1,6 +1,7 @@
 """The numbers of an audit: one row for every attack, group of records and metric."""
 
 import numpy as np
+from scipy.special import expit, logit
 
 from ..metrics import advantage_interval, auc_interval, tpr_at_fpr
 
@@ -66,6 +67,34 @@ def measure(name, scores, guesses, case):
         counts = {"n_members": n_members, "n_nonmembers": n_nonmembers}
         rows += [{"attack": name, "scope": scope, "group": group, **counts, **n} for n in numbers]
     return rows
+
+
+def widen(row):
+    """A row of an attack that was cross-fitted, with intervals as of half as many records.
+
+    Each fold is judged by an attack that has learned from the others, so that two folds which are
+    alike by chance count twice, and numbers vary as those of half as many records do. Limits are
+    moved on the scale of the log odds, and next to 0 or 1 on that of the binomial law.
+
+    Parameters
+    ----------
+    row : dict
+        As :func:`measure` gives it.
+
+    Returns
+    -------
+    row : dict
+    """
+    start, span = (-1, 2) if row["metric"] == "advantage" else (0, 1)
+    estimate, low, high = ((row[name] - start) / span for name in ("estimate", "low", "high"))
+    if estimate == 0:
+        high = 1 - (1 - high) ** 2
+    elif estimate == 1:
+        low = low**2
+    else:
+        center, *limits = logit(np.clip([estimate, low, high], 0, 1))
+        low, high = expit(center + np.sqrt(2) * (limits - center))
+    return {**row, "low": start + span * float(low), "high": start + span * float(high)}
 
 
 def _number(metric, interval=(np.nan,) * 3, *, max_fpr=np.nan, fpr=(np.nan,) * 3, status=OK):

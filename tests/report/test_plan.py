@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import logit
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier, StackingClassifier
 from sklearn.frozen import FrozenEstimator
@@ -33,8 +34,10 @@ from skmia.attacks import (
     WhiteBoxAttack,
 )
 from skmia.base import BaseAttack
+from skmia.metrics import auc_interval
 from skmia.model_selection import DensityAttack
 from skmia.report import audit
+from skmia.report._measure import widen
 from skmia.signals import Signals
 
 TREE = DecisionTreeClassifier(max_depth=3, random_state=0)
@@ -248,3 +251,30 @@ def test_attack_with_a_victim_of_its_own_is_judged_by_it(problem):
     attacks = {"own": ThresholdAttack(own), "open": ThresholdAttack()}
     result = audit(margins, records, membership, attacks=attacks, **SETTINGS)
     assert list(result.scores) == ["own"]
+
+
+def test_intervals_of_attacks_that_learn_are_those_of_half_as_many_records(problem):
+    membership = problem[2]
+    pipeline = make_pipeline(Signals(signals=["loss"]), LogisticRegression())
+    attacks = {"learned": pipeline, "plain": ThresholdAttack()}
+    result = audit(*problem, attacks=attacks, **SETTINGS)
+    frame = result.to_frame().query("scope == 'overall' and metric == 'auc'").set_index("attack")
+    limits = frame[["estimate", "low", "high"]]
+    assert tuple(limits.loc["plain"]) == auc_interval(membership, result.scores["plain"])
+    estimate, low, high = auc_interval(membership, result.scores["learned"])
+    assert limits.loc["learned", "estimate"] == estimate
+    wider = np.diff(logit(limits.loc["learned", ["low", "high"]].to_numpy(float)))
+    assert wider == pytest.approx(np.sqrt(2) * np.diff(logit([low, high])))
+
+
+@pytest.mark.parametrize("metric, start", [("auc", 0), ("advantage", -1), ("tpr", 0)])
+def test_intervals_next_to_an_end_are_widened(metric, start):
+    """Without a success in n trials the limit is 1 - tail^(1/n), and with n / 2 its square."""
+    span = 1 - start
+    limit = 1 - 0.025 ** (1 / 50)
+    none = {"metric": metric, "estimate": start, "low": start, "high": start + span * limit}
+    assert widen(none)["high"] == pytest.approx(start + span * (1 - 0.025 ** (1 / 25)))
+    every = {"metric": metric, "estimate": 1, "low": 1 - span * limit, "high": 1}
+    assert widen(every)["low"] == pytest.approx(1 - span * (1 - 0.025 ** (1 / 25)))
+    unknown = {"metric": metric, "estimate": np.nan, "low": np.nan, "high": np.nan}
+    assert np.isnan(widen(unknown)["low"])
