@@ -1,0 +1,188 @@
+"""Promises of the verdict of an audit, and of its checks."""
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeClassifier
+
+from skmia import Records, ShadowPool
+from skmia.attacks._cross_fit import cross_fit, find_folds
+from skmia.report import blind_baseline, find_duplicates, permutation_test
+from skmia.report._difficulty import measure_difficulty
+from skmia.report._rounds import Rounds
+from skmia.report._small_groups import _judge
+from skmia.signals import Signals
+
+from ._registry import promise
+
+PEOPLE = {
+    "1,000 records": {"n_people": 1000, "n_rows": 1},
+    "60 people x 10 rows": {"n_people": 60, "n_rows": 10},
+    "120 people x 5 rows": {"n_people": 120, "n_rows": 5},
+}
+
+
+def deal(rng, n_people, n_rows, n_mixed=0):
+    """People, and a membership that was assigned to them; some are on both sides."""
+    people = np.repeat(np.arange(n_people), n_rows)
+    membership = (rng.permutation(n_people) % 2)[people]
+    for one in range(n_mixed):
+        rows = people == one
+        membership[rows] = rng.permutation(np.arange(n_rows) < 1 + one % (n_rows - 1))
+    return people, membership
+
+
+def draw(rng, people):
+    """Features and labels; those of one person have a part in common."""
+    n_people = people.max() + 1
+    X = rng.normal(size=(len(people), 4)) + 1.5 * rng.normal(size=(n_people, 4))[people]
+    margin = X[:, 0] + rng.normal(size=len(people)) + 1.5 * rng.normal(size=n_people)[people]
+    return X, (margin > 0).astype(int)
+
+
+def make_records(rng, n_people, n_rows):
+    people, membership = deal(rng, n_people, n_rows)
+    X, y = draw(rng, people)
+    return Records(X, y, **({"group_by": people} if n_rows > 1 else {})), membership
+
+
+@promise(
+    "permutation_test finds a leak where there is none (two attacks, groups, a rate)",
+    nominal=0.05,
+    side="at most",
+    designs={
+        "200 records": {"n_people": 200, "n_rows": 1},
+        "40 people x 5 rows": {"n_people": 40, "n_rows": 5},
+        "40 people x 5 rows, one on both sides": {"n_people": 40, "n_rows": 5, "n_mixed": 1},
+        "40 people x 5 rows, all on both sides": {"n_people": 40, "n_rows": 5, "n_mixed": 40},
+    },
+)
+def permutations_find_nothing(rng, n_trials, n_people, n_rows, n_mixed=0):
+    found = 0
+    for _ in range(n_trials):
+        people, membership = deal(rng, n_people, n_rows, n_mixed)
+        n = len(people)
+        common = rng.normal(size=n_people)[people]
+        scores = {name: common + 0.5 * rng.normal(size=n) for name in "ab"}
+        group = np.minimum(rng.integers(0, 8, n_people), 3)[people]
+        subsets = [("group", str(one), group == one) for one in range(4)]
+        settings = {"subsets": subsets, "max_fprs": [0.1], "group_by": people}
+        seed = int(rng.integers(2**31))
+        result = permutation_test(
+            membership, scores, n_permutations=199, random_state=seed, **settings
+        )
+        found += result.pvalue <= 0.05
+    return found, n_trials
+
+
+@promise(
+    "the verdict is below chance where there is no leak (half of 1 - confidence_level)",
+    nominal=0.025,
+    side="at most",
+    designs={"200 records": {}},
+)
+def reversals_are_rare(rng, n_trials):
+    found = 0
+    for _ in range(n_trials):
+        scores = {name: rng.normal(size=200) for name in "abcd"}
+        seed = int(rng.integers(2**31))
+        frame = permutation_test(
+            rng.permutation(200) % 2, scores, n_permutations=199, random_state=seed
+        ).frame
+        found += frame["pvalue_below"].min() <= 0.025
+    return found, n_trials
+
+
+@promise(
+    "attacks that learn from known members are found where there is no leak",
+    nominal=0.05,
+    side="at most",
+    designs={"200 records": {}},
+    n_trials=500,
+)
+def learned_attacks_find_nothing(rng, n_trials):
+    found = 0
+    for _ in range(n_trials):
+        X, y = draw(rng, np.arange(200))
+        records, membership = Records(X, y), rng.permutation(200) % 2 == 1
+        victim = LogisticRegression().fit(*draw(rng, np.arange(100)))
+        queried, seed = records.with_outputs(victim), int(rng.integers(2**31))
+        attack = make_pipeline(Signals(signals=["loss", "entropy"]), LogisticRegression())
+        scores = cross_fit(attack, queried, membership, seed).scores
+        tested = {"a": find_folds(records, membership, seed) == 0}
+        result = permutation_test(
+            membership, {"a": scores}, judged=tested, n_permutations=199, random_state=seed
+        )
+        found += result.pvalue <= 0.05
+    return found, n_trials
+
+
+@promise(
+    "blind_baseline warns where the two sides were drawn alike",
+    nominal=0.025,
+    side="at most",
+    designs=PEOPLE,
+    n_trials=400,
+)
+def baselines_warn(rng, n_trials, n_people, n_rows):
+    warned = 0
+    for _ in range(n_trials):
+        problem = make_records(rng, n_people, n_rows)
+        warned += blind_baseline(*problem, random_state=int(rng.integers(2**31))).low > 0.5
+    return warned, n_trials
+
+
+@promise(
+    "the difficulty check warns where the two sides were drawn alike",
+    nominal=0.01,
+    side="at most",
+    designs=PEOPLE,
+)
+def difficulties_warn(rng, n_trials, n_people, n_rows):
+    warned = 0
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0)
+    for _ in range(n_trials):
+        records, membership = make_records(rng, n_people, n_rows)
+        pool = ShadowPool(tree, 4, random_state=int(rng.integers(2**31))).fit(records)
+        _, low, high = measure_difficulty(pool, records, membership == 1)
+        warned += not low <= 0.5 <= high
+    return warned, n_trials
+
+
+@promise(
+    "find_duplicates covers the share of near copies",
+    nominal=0.95,
+    designs={
+        "300 non-members": {"n_people": 300, "n_rows": 1},
+        "60 people x 5 rows": {"n_people": 60, "n_rows": 5},
+    },
+)
+def shares_of_copies(rng, n_trials, n_people, n_rows, share=0.1):
+    covered = 0
+    people = np.repeat(np.arange(n_people), n_rows)
+    for _ in range(n_trials):
+        members = rng.normal(size=(len(people), 5))
+        copied = (rng.random(n_people) < share)[people]
+        others = np.where(copied[:, None], members + 1e-3, rng.normal(size=members.shape))
+        ids = np.concatenate([people, n_people + people])
+        records = Records(np.vstack([members, others]), group_by=ids)
+        found = find_duplicates(records, np.repeat([1, 0], len(people)))
+        covered += found.share_near.low <= share <= found.share_near.high
+    return covered, n_trials
+
+
+@promise(
+    "a group that is too small to be judged is said to leak where it does not",
+    nominal=0.025,
+    side="at most",
+    designs={"8 records, 8 rounds": {"n": 8}, "4 records, 4 rounds": {"n": 4}},
+    n_trials=10_000,
+)
+def small_groups_leak(rng, n_trials, n):
+    found = 0
+    everyone = np.ones(n, dtype=bool)
+    for _ in range(n_trials):
+        inside = np.array([rng.permutation(n) < n // 2 for _ in range(n)]).astype(int)
+        rounds = Rounds(rng.random((n, n)) < 0.5, inside)
+        found += _judge(rounds, everyone, None)[1] <= 0.025
+    return found, n_trials
