@@ -2,6 +2,8 @@
 
 from textwrap import indent
 
+from ..utils._pvalues import format_pvalue
+
 CORRECTIONS = {
     "bonferroni": "Bonferroni",
     "fdr_bh": "Benjamini-Hochberg",
@@ -57,9 +59,9 @@ def _describe_permutation(test):
     if not test.n_permutations_:
         return "not possible: a table has no records to permute"
     kept = f"; {test.n_kept_} people in several groups keep them" if test.n_kept_ else ""
+    p = format_pvalue(test.pvalue_, 1 / (1 + test.n_permutations_))
     return (
-        f"F = {test.statistic_:.3g}, p = {test.pvalue_:.2g} "
-        f"({test.n_permutations_} permutations of the groups{kept})"
+        f"F = {test.statistic_:.3g}, {p} ({test.n_permutations_} permutations of the groups{kept})"
     )
 
 

@@ -2,6 +2,8 @@
 
 from textwrap import indent
 
+from ..utils._pvalues import format_pvalue
+
 _NAMES = {
     "plugin": "observed frequencies",
     "kde": "kernel densities",
@@ -20,7 +22,8 @@ def describe_worst_case(worst):
     ]
     if len(worst.null_):
         chance = f"{worst.bias_:.3f} on average over {len(worst.null_)} shuffles"
-        rows.insert(1, ("without leakage", f"{chance}, p = {worst.pvalue_:.3g}"))
+        p = format_pvalue(worst.pvalue_, 1 / (1 + len(worst.null_)))
+        rows.insert(1, ("without leakage", f"{chance}, {p}"))
     if worst.threshold_advantage_ is not None:
         estimate, low, high = worst.threshold_advantage_
         band = f"{estimate:.3f}, {level} interval [{low:.3f}, {high:.3f}]"

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from ..metrics import resolvable_fpr
 from ..metrics._membership import check_resolution as is_resolved
+from ..utils._pvalues import format_pvalue
 from ._groups import OVERALL
-from ._text import format_auc, format_p, format_rate, join_names
+from ._text import format_auc, format_rate, join_names
 
 # What is stated is a fact for the reader, and cannot fail.
 PASSED, WARNING, STATED, NOT_RUN = "passed", "warning", "stated", "not run"
@@ -162,7 +163,7 @@ def check_permutations(result):
     ----------
     result : PermutationResult
     """
-    p = format_p(2 * result.frame["pvalue_adjusted"].min(), 2 / (1 + result.n_permutations))
+    p = format_pvalue(2 * result.frame["pvalue_adjusted"].min(), 2 / (1 + result.n_permutations))
     return Check(
         "permuted membership",
         STATED,
@@ -256,7 +257,7 @@ def check_control(kind, control, obstacle=None):
         "positive": "On a model that memorized its training records",
         "negative": "On a model that was trained without regard to membership",
     }[kind]
-    p = format_p(control.pvalue, 1 / (1 + control.n_permutations))
+    p = format_pvalue(control.pvalue, 1 / (1 + control.n_permutations))
     text = f"{what}, the attacks reach AUC {format_auc(*best[['auc', 'low', 'high']])} ({p})"
     if control.passed:
         return Check(name, PASSED, f"{text}.")

@@ -4,6 +4,7 @@ import textwrap
 
 import numpy as np
 
+from ..utils._pvalues import format_pvalue
 from ._groups import CLASS, OVERALL
 from ._measure import FEWEST, NOT_RESOLVABLE, OK, TOO_FEW
 
@@ -28,13 +29,6 @@ def format_rate(estimate, low, high):
 def format_auc(estimate, low, high):
     """An AUC with its interval, ``0.973 [0.968, 0.977]``."""
     return f"{estimate:.3f} [{low:.3f}, {high:.3f}]"
-
-
-def format_p(pvalue, smallest):
-    """A p-value, ``p = 0.012``; ``p ≤ 0.002`` where it is the smallest that there can be."""
-    if pvalue <= smallest * (1 + 1e-9):
-        return f"p ≤ {smallest:.2g}"
-    return f"p = {min(1, pvalue):.2g}"
 
 
 def join_names(names, most=None):
@@ -87,7 +81,7 @@ def describe_disparity(disparity, place):
         f"{format_rate(*(group[key] for key in ('mean', 'low', 'high')))} for {group['group']}"
         for group in (groups[0], groups[-1])
     )
-    p = format_p(test["pvalue"], 1 / (1 + test["n_permutations"]))
+    p = format_pvalue(test["pvalue"], 1 / (1 + test["n_permutations"]))
     found = "differs between" if test["reject"] else "does not differ significantly between"
     pairs = ""
     if len(test["pairs"]) > 1 and test["reject"]:

@@ -1,5 +1,6 @@
 """What an audit found, in one or two sentences that say no more than its numbers do."""
 
+from ..utils._pvalues import format_pvalue
 from ._evidence import (
     LEAK,
     NONE,
@@ -12,7 +13,7 @@ from ._evidence import (
 )
 from ._groups import OVERALL
 from ._measure import OK
-from ._text import format_auc, format_p, format_rate, join_names
+from ._text import format_auc, format_rate, join_names
 
 # What a verdict begins with.
 HEADLINES = {
@@ -100,7 +101,7 @@ def _rank(findings, rows):
 
 def _format_corrected(findings, pvalue):
     n_tested = len(findings.null)
-    p = format_p(2 * pvalue, 2 / (1 + findings.n_permutations))
+    p = format_pvalue(2 * pvalue, 2 / (1 + findings.n_permutations))
     return f"{p} after correction for {n_tested} results" if n_tested > 1 else p
 
 

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from ..utils._pvalues import format_pvalue
 from ..utils._sklearn import N_JOBS, Interval, StrOptions, validate_params_of
 from ._adversarial_accuracy import check_sizes, draw_rows, summarise
 from ._deal import Deal
@@ -200,14 +201,10 @@ class PrivacyLoss(BaseEstimator):
     def _verdict(self):
         if self.pvalue_ is None:
             return "No test was asked for (n_permutations=0)."
+        p = format_pvalue(self.pvalue_, 1 / (1 + self.n_permutations))
         if self.pvalue_ <= 1 - self.confidence_level:
-            return (
-                f"Synthetic rows are nearer to the training rows than to others (p = "
-                f"{self.pvalue_:.3g})."
-            )
-        return (
-            f"No sign that synthetic rows are nearer to the training rows (p = {self.pvalue_:.3g})."
-        )
+            return f"Synthetic rows are nearer to the training rows than to others ({p})."
+        return f"No sign that synthetic rows are nearer to the training rows ({p})."
 
 
 def _resemblance(accuracy):
