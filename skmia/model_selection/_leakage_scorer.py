@@ -8,10 +8,10 @@ from .._parts import find_obstacle, needs_of, offer_of, set_victim
 from .._records import Records
 from ..attacks import ThresholdAttack
 from ..attacks._cross_fit import cross_fit, judge, learns
+from ..attacks._own_pools import find_own_pools, fit_own_pools
 from ..metrics import membership_advantage_score
 from ..utils._groups import number_groups
 from ..utils._validation import check_records
-from ._rounds import find_own_pools
 
 
 class LeakageScorer:
@@ -42,6 +42,7 @@ class LeakageScorer:
         membership = self._find_members(Records(X, y))
         attack = self._prepare(estimator)
         if learns(attack):
+            fit_own_pools(attack, self.records)
             judged = cross_fit(attack, self.records, membership == 1, seed=0)
         else:
             judged = judge(attack.fit(self.records), self.records)

@@ -11,11 +11,11 @@ from sklearn.metrics import r2_score
 from sklearn.utils import gen_batches
 
 from .._needs import BOTH
-from .._parts import needs_of, parts_of, set_victim
+from .._parts import needs_of, set_victim
 from .._records import Records
 from ..attacks._cross_fit import cross_fit, give_population
+from ..attacks._own_pools import find_own_pools, fit_own_pools, set_pool
 from ..base import find_judged
-from ..shadow import ShadowPool
 from ..shadow._seeding import isolated_randomness, seed_estimator
 from ..shadow._together import (
     accepting_read_only,
@@ -128,29 +128,13 @@ def find_joint_pools(attacks):
     return {place: [one[place] for one in own] for place, pool in own[0].items() if can_join(pool)}
 
 
-def find_own_pools(attack):
-    """Unfitted pools in an attack, by the number of the part and the name of its parameter."""
-    return {
-        (number, name): value
-        for number, part in enumerate(parts_of(attack) or [attack])
-        for name, value in part.get_params(deep=False).items()
-        if isinstance(value, ShadowPool)
-    }
-
-
-def _set_pool(attack, place, pool):
-    number, name = place
-    part = (parts_of(attack) or [attack])[number]
-    part.set_params(**{name: FrozenEstimator(pool)})
-
-
 def _fit_joint_pools(game, attacks, parts):
     for place, pools in find_joint_pools(attacks).items():
         for some in gen_batches(len(pools), max(1, _LARGEST_JOB // pools[0].n_estimators)):
             job = make_pool_job(pools[some], game.records, parts[some])
             fit_pools(pools[some], game.records, parts[some], job, game.pool_backend)
         for attack, pool in zip(attacks, pools, strict=True):
-            _set_pool(attack, place, pool)
+            set_pool(attack, place, pool)
 
 
 def play_rounds(game, rounds):
@@ -214,8 +198,7 @@ def _judge(attack, reference, asked, inside, one):
         give_population(attack, reference)  # the victim was trained on none of them
         guesses = np.asarray(attack.fit(reference).predict(asked)) == 1
         return guesses, find_judged(attack, asked)
-    for place, pool in find_own_pools(attack).items():
-        _set_pool(attack, place, pool.fit(reference))
+    fit_own_pools(attack, reference)
     judged = cross_fit(attack, asked, inside, int(one.attack_seeds.generate_state(1)[0]))
     return judged.guesses, judged.judged
 

@@ -7,6 +7,7 @@ from sklearn.base import clone
 
 from .._parts import connect, needs_of
 from ..attacks._cross_fit import cross_fit, judge, learns
+from ..attacks._own_pools import fit_own_pools
 from ._plan import make_plan, make_pool
 
 
@@ -102,6 +103,7 @@ def _prepare(attack, request, pool):
 def _judge(attack, queried, membership, seed):
     """The attack fitted, None where it is cross-fitted, and what it says of the records."""
     if learns(attack):
+        fit_own_pools(attack, queried)  # which membership plays no part in
         fitted, judged = None, cross_fit(attack, queried, membership, seed)
     else:
         fitted = attack.fit(queried)

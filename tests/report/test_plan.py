@@ -278,3 +278,11 @@ def test_intervals_next_to_an_end_are_widened(metric, start):
     assert widen(every)["low"] == pytest.approx(1 - span * (1 - 0.025 ** (1 / 25)))
     unknown = {"metric": metric, "estimate": np.nan, "low": np.nan, "high": np.nan}
     assert np.isnan(widen(unknown)["low"])
+
+
+def test_stack_over_attacks_with_a_pool_of_their_own(problem, trained):
+    lira = LiRA(shadows=ShadowPool(TREE, 4, random_state=0))
+    stack = StackingClassifier([("lira", lira), ("loss", ThresholdAttack())], TREE, cv=2)
+    result = audit(*problem, attacks={"stack": stack}, **SETTINGS)
+    assert list(result.scores) == ["stack"]
+    assert [one["n_estimators"] for one in trained].count(4) == 1
