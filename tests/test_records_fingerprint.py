@@ -300,6 +300,11 @@ def test_no_records_have_no_fingerprints(shape):
     assert find(np.empty(shape)).shape == (0,)
 
 
+def test_records_without_features_are_equal():
+    for empty in (np.empty((3, 0)), pd.DataFrame(index=range(3)), sparse.csr_array((3, 0))):
+        assert len(np.unique(find(empty))) == 1
+
+
 def test_blocks_agree_with_single_rows():
     wide = np.random.default_rng(0).normal(size=(50, 5000))
     np.testing.assert_array_equal(find(wide)[[0, 20, 49]], find(wide[[0, 20, 49]]))

@@ -25,6 +25,7 @@ class PoolJob(NamedTuple):
     settings: PoolSettings
     n_jobs: int | None
     states: object = None  # TrainingStates of a checkpoint
+    notes: tuple = ()  # how models differ from the victim; one tuple a pool, where some are joined
 
 
 class Backend(ABC):
@@ -73,7 +74,8 @@ class Backend(ABC):
         Yields
         ------
         k, result : int, ShadowResult
-            Each model once, in any order, as soon as it is there.
+            Each model once, in any order, as soon as it is there; and further ones, where they
+            come out of the same computation.
         """
 
 

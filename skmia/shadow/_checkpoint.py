@@ -1,153 +1,34 @@
 """A folder in which finished shadow models survive whatever happens to the process."""
 
+import io
 import json
-import os
 import sys
-import uuid
+import time
 import warnings
-from contextlib import suppress
-from hashlib import sha256
-from importlib.metadata import PackageNotFoundError, version
+import zipfile
+from contextlib import contextmanager
 from pathlib import Path
 
 import joblib
 import numpy as np
-from sklearn.base import clone
 
 from ..exceptions import CheckpointError
-from ._backends import use_one_job
-from ._seeding import seed_estimator
+from ..utils._files import (
+    PRIVATE_FILE,
+    digest_file,
+    make_private_folder,
+    remove_leftovers,
+    set_aside,
+    write_atomically,
+)
+from ._identity import digest_arrays
+from ._manifest import check_identified, check_same_pool, digest_manifest
 from ._states import TrainingStates
 from ._worker import ShadowResult
 
-_FORMAT = 1
-
-# Entries of the manifest under names that say more to a person.
-_SHOWN = {"estimator_hash": "estimator"}
-_LABELS = {"estimator_hash": "estimator", "entropy": "random_state", "skmia": "version of skmia"}
 _MANIFEST = "manifest.json"
-
-
-def _hash_array(values):
-    if values is None:
-        return None
-    values = np.ascontiguousarray(values)
-    return sha256(str(values.dtype).encode() + values.tobytes()).hexdigest()[:16]
-
-
-def _neutral(estimator):
-    """The estimator without what has no bearing on its shadow models: fit, seeds and jobs."""
-    neutral = use_one_job(clone(estimator))
-    seed_estimator(neutral, np.random.SeedSequence(0))
-    return neutral
-
-
-def _versions(estimator):
-    """Versions of numpy, scikit-learn and every package that a part of the estimator comes from."""
-    parts = [estimator, *estimator.get_params(deep=True).values()]
-    kinds = [type(part) for part in parts if hasattr(part, "get_params")]
-    roots = {base.__module__.split(".")[0] for kind in kinds for base in kind.__mro__}
-    names = {"numpy", *("scikit-learn" if root == "sklearn" else root for root in roots)}
-    if "skorch" in roots:
-        names.add("torch")
-    found = {}
-    for name in sorted(names):
-        with suppress(PackageNotFoundError):  # a module of the user's own, or Python's
-            found[name] = version(name)
-    return found
-
-
-def describe_job(job, records, entropy, design, backend):
-    """All that the models of a pool depend on, one readable entry each.
-
-    Parameters
-    ----------
-    job : PoolJob
-        The pool.
-    records : Records of n records
-        The records.
-    entropy : list of int
-        From which all seeds come.
-    design : dict
-        Parameters of the sampling.
-    backend : str
-        Name of the backend.
-
-    Returns
-    -------
-    manifest : dict
-        Serialisable as JSON.
-    """
-    from .. import __version__
-
-    settings = job.settings
-    return {
-        "format": _FORMAT,
-        "skmia": __version__,
-        "estimator": repr(clone(job.estimator)),
-        "estimator_hash": joblib.hash(_neutral(job.estimator)),
-        "records": {"n": len(records), "hash": _hash_array(records.fingerprint)},
-        "queries": len(job.data.queries),
-        "group_by": _hash_array(_as_text(records.fields.get("group_by"))),
-        "sampling": design,
-        "entropy": [int(part) for part in entropy],
-        "temperatures": [float(one) for one in settings.temperatures],
-        "resolution": settings.resolution,
-        "store": settings.store,
-        "versions": _versions(job.estimator),
-        "backend": backend,
-    }
-
-
-def _as_text(values):
-    return None if values is None else np.asarray(values).astype(str)
-
-
-def _write_atomically(path, write, once=False):
-    """Write beside the path and rename, so that a half-written file never has its name.
-
-    With ``once`` a file that another process has put there in the meantime stays.
-    """
-    temporary = path.with_name(f"{path.name}.{os.getpid()}-{uuid.uuid4().hex}.tmp")
-    try:
-        with open(temporary, "wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        if once:
-            with suppress(FileExistsError):
-                os.link(temporary, path)
-        else:
-            os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _digest(manifest):
-    # How an estimator prints is for people: it can hold addresses of this process.
-    binding = {name: value for name, value in manifest.items() if name != "estimator"}
-    return sha256(json.dumps(binding, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def check_same_pool(known, manifest, where):
-    """Refuse to go on with the shadow models of another pool.
-
-    Raises
-    ------
-    CheckpointError
-        Names what differs.
-    """
-    # In the order of the manifest, in which a cause stands before what follows from it.
-    for name in dict.fromkeys([*manifest, *known]):
-        if name == "estimator":
-            continue
-        if manifest.get(name) != known.get(name):
-            shown = _SHOWN.get(name, name)
-            there, here = known.get(shown, known.get(name)), manifest.get(shown, manifest.get(name))
-            raise CheckpointError(
-                f"{where} belongs to another pool, which differs in {_LABELS.get(name, name)}: "
-                f"{there!r} there, {here!r} here."
-            )
+# Where a file system has no links, the manifest is half-written for a moment.
+_SECONDS_OF_WRITING = 0.5
 
 
 class MemoryCheckpoint:
@@ -163,6 +44,7 @@ class MemoryCheckpoint:
     def open(self, manifest):
         """Check that it is still the same pool."""
         if self._manifest is not None:
+            check_identified(manifest)
             check_same_pool(self._manifest, manifest, "The fitted pool (warm_start=True)")
         self._manifest = manifest
 
@@ -182,9 +64,15 @@ class MemoryCheckpoint:
         """Nothing keeps the state of a training in memory."""
         return None
 
+    def close(self):
+        """Nothing is left behind."""
+
 
 class FolderCheckpoint:
     """One folder of one pool: a manifest that people can read and one file a shadow model.
+
+    Only the user can read what is written. Pickles are written, and read, with ``store="models"``
+    alone, and only those whose digest is in the file of signals beside them.
 
     Parameters
     ----------
@@ -206,10 +94,13 @@ class FolderCheckpoint:
         Raises
         ------
         CheckpointError
-            Names what differs.
+            Names what differs, or what cannot be identified.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self._digest = _digest(manifest)
+        check_identified(manifest)
+        self._digest, self._store = digest_manifest(manifest), manifest["store"]
+        with self._explained("used"):
+            make_private_folder(self.folder)
+            remove_leftovers(self.folder)
         if self._read_manifest() is None:
             if any(self.folder.glob("shadow-*.npz")):
                 raise CheckpointError(
@@ -217,53 +108,90 @@ class FolderCheckpoint:
                     "so that nobody can tell whose they are; use another folder."
                 )
             text = json.dumps(manifest, indent=2).encode()
-            _write_atomically(self.folder / _MANIFEST, lambda file: file.write(text), once=True)
+            self._write(self.folder / _MANIFEST, lambda file: file.write(text), once=True)
         check_same_pool(self._read_manifest(), manifest, f"The checkpoint folder {self.folder}")
+
+    def close(self):
+        """Remove what processes have left behind, when all models are there."""
+        remove_leftovers(self.folder, all_done=True)
+
+    @contextmanager
+    def _explained(self, done):
+        """Name the folder where the operating system refuses something."""
+        try:
+            yield
+        except OSError as error:
+            raise CheckpointError(
+                f"The checkpoint folder {self.folder} cannot be {done}: {_reason(error)}."
+            ) from error
+
+    def _write(self, path, write, once=False):
+        with self._explained("written"):
+            write_atomically(path, write, once)
+
+    def _read(self, path):
+        """Content of a file, or None where there is none.
+
+        A file that cannot be read at the moment says nothing of its content.
+        """
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise CheckpointError(
+                f"{path} cannot be read: {_reason(error)}. It was left as it is."
+            ) from error
 
     def _read_manifest(self):
         path = self.folder / _MANIFEST
-        if not path.exists():
-            return None
-        try:
-            manifest = json.loads(path.read_text())
-            if not isinstance(manifest, dict):
-                raise ValueError("it is no mapping")
-        except ValueError as error:
-            raise CheckpointError(
-                f"The manifest {path} cannot be read ({error}); without it nobody can tell whose "
-                "shadow models these are. Use another folder."
-            ) from None
-        return manifest
+        stop = time.monotonic() + _SECONDS_OF_WRITING
+        while True:
+            content = self._read(path)
+            try:
+                manifest = None if content is None else json.loads(content)
+                if not isinstance(manifest, dict | None):
+                    raise ValueError("it is no mapping")
+                return manifest
+            except ValueError as error:
+                if time.monotonic() > stop:
+                    raise CheckpointError(
+                        f"The manifest {path} cannot be read ({error}); without it nobody can tell "
+                        "whose shadow models these are. Use another folder."
+                    ) from None
+            time.sleep(_SECONDS_OF_WRITING / 10)
 
     def _path(self, k):
         return self.folder / f"shadow-{k:05d}.npz"
 
     def save(self, k, result, inside):
         """Keep what a finished shadow model gave."""
+        arrays = {"raw": result.raw, "inside": np.packbits(inside)}
+        if result.classes is not None:
+            classes = np.asarray(result.classes)
+            arrays["classes"] = classes.astype(str) if classes.dtype == object else classes
+        if result.outputs is not None:
+            arrays["outputs"] = result.outputs
         meta = {
             "digest": self._digest,
+            "arrays": digest_arrays(arrays),
+            "model": None if result.model is None else self._save_model(k, result.model),
             "evidence": result.evidence,
             "step": float(result.step),
             "dtype": np.dtype(result.dtype).str,
             "kind": result.kind,
             "warnings": [[category.__name__, message] for category, message in result.warnings],
         }
-        arrays = {
-            "raw": result.raw,
-            "inside": np.packbits(inside),
-            "meta": np.array(json.dumps(meta)),
-        }
-        if result.classes is not None:
-            classes = np.asarray(result.classes)
-            arrays["classes"] = classes.astype(str) if classes.dtype == object else classes
-        if result.outputs is not None:
-            arrays["outputs"] = result.outputs
-        if result.model is not None:
-            model = self._path(k).with_suffix(".joblib")
-            _write_atomically(model, lambda file: joblib.dump(result.model, file))
+        arrays["meta"] = np.array(json.dumps(meta))
         # Last: a score row without its model would count as finished.
-        _write_atomically(self._path(k), lambda file: np.savez(file, **arrays))
+        self._write(self._path(k), lambda file: np.savez(file, **arrays))
         self._path(k).with_suffix(".begun").unlink(missing_ok=True)
+
+    def _save_model(self, k, model):
+        path = self._path(k).with_suffix(".joblib")
+        self._write(path, lambda file: joblib.dump(model, file))
+        with self._explained("read"), open(path, "rb") as file:
+            return digest_file(file)
 
     def unfinished(self, models):
         """Those of some models that no process has finished when their turn comes.
@@ -281,49 +209,98 @@ class FolderCheckpoint:
                     yield k
 
     def _begin(self, k):
-        try:
-            self._path(k).with_suffix(".begun").touch(exist_ok=False)
-        except FileExistsError:
-            return False
+        with self._explained("written"):
+            try:
+                self._path(k).with_suffix(".begun").touch(mode=PRIVATE_FILE, exist_ok=False)
+            except FileExistsError:
+                return False
         return True
 
     def states(self):
         """Where the states of models that are trained together are kept."""
-        return TrainingStates(self.folder, self._digest, _write_atomically)
+        return TrainingStates(self.folder, self._digest, self._write)
 
     def load(self, k, inside):
-        """What a finished shadow model gave; None where there is none that can be read.
+        """What a finished shadow model gave; None where there is none, or a damaged one.
 
-        A file that is damaged counts as not there and is written again.
+        Files that are proved to be damaged are set aside, and the model is trained again.
+
+        Raises
+        ------
+        CheckpointError
+            When a file cannot be read, or belongs to another pool.
         """
         path = self._path(k)
-        if not path.exists():
+        content = self._read(path)
+        if content is None:
             return None
         try:
-            with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
-                arrays = {name: stored[name] for name in stored.files}
-            meta = json.loads(str(arrays["meta"]))
-            intact = meta["digest"] == self._digest
-            intact = intact and np.array_equal(arrays["inside"], np.packbits(inside))
-            model = self._load_model(k)
-        except Exception as error:  # what a damaged pickle raises can be anything
-            warnings.warn(
-                f"{path} is damaged ({type(error).__name__}: {error}); the shadow model is trained "
-                "again.",
-                stacklevel=4,
-            )
-            path.unlink(missing_ok=True)
-            return None
-        if not intact:
+            arrays, meta = _parse(content)
+            if meta["digest"] == self._digest:
+                _check_arrays(arrays, meta, inside, self._store)
+        except MemoryError:
+            raise MemoryError(f"{path} needs more memory than there is; it was left.") from None
+        except Exception as error:  # what damaged bytes raise can be anything
+            return self._set_aside(path, f"{type(error).__name__}: {error}")
+        if meta["digest"] != self._digest:
             raise CheckpointError(
                 f"{path} was written by another pool than {_MANIFEST} beside it says; use another "
                 "folder."
             )
-        return _as_result(arrays, meta, model)
+        if self._store != "models":
+            return _as_result(arrays, meta, None)
+        return self._load_with_model(path, arrays, meta)
 
-    def _load_model(self, k):
-        path = self._path(k).with_suffix(".joblib")
-        return joblib.load(path) if path.exists() else None
+    def _load_with_model(self, path, arrays, meta):
+        beside = path.with_suffix(".joblib")
+        with self._explained("read"):
+            if not beside.exists():
+                return self._set_aside(path, f"{beside.name} is missing")
+            with open(beside, "rb") as file:
+                if digest_file(file) != meta["model"]:
+                    return self._set_aside(path, f"{beside.name} is not the model it goes with")
+                file.seek(0)
+                try:
+                    return _as_result(arrays, meta, joblib.load(file))
+                except Exception as error:  # runs code of the model
+                    raise CheckpointError(
+                        f"{beside} cannot be loaded ({type(error).__name__}: {error}). It was left "
+                        "as it is."
+                    ) from error
+
+    def _set_aside(self, path, reason):
+        with self._explained("written"):
+            kept = [set_aside(one) for one in (path, path.with_suffix(".joblib")) if one.exists()]
+        warnings.warn(
+            f"{path} is damaged ({reason}); it is kept as {' and '.join(kept)}, and the shadow "
+            "model is trained again.",
+            stacklevel=5,
+        )
+
+
+def _reason(error):
+    return error.strerror or f"{type(error).__name__} {error}".strip()
+
+
+def _parse(content):
+    """Arrays and facts of a file of signals."""
+    with zipfile.ZipFile(io.BytesIO(content)) as parts:
+        if any(part.compress_type != zipfile.ZIP_STORED for part in parts.infolist()):
+            raise ValueError("it is compressed")
+    with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    return arrays, json.loads(str(arrays.pop("meta")))
+
+
+def _check_arrays(arrays, meta, inside, store):
+    if digest_arrays(arrays) != meta["arrays"]:
+        raise ValueError("its arrays are not those that were written")
+    if not np.array_equal(arrays["inside"], np.packbits(inside)):
+        raise ValueError("the model was trained on other records")
+    if arrays["raw"].ndim != 3 or arrays["raw"].shape[2] != len(inside):
+        raise ValueError(f"its signals have the shape {arrays['raw'].shape}")
+    if ("outputs" in arrays) != (store == "outputs"):
+        raise ValueError("it holds outputs where none were asked for, or lacks them")
 
 
 def _as_result(arrays, meta, model):
@@ -364,7 +341,7 @@ def run_or_resume(backend, job, checkpoint):
     Yields
     ------
     k, result : int, ShadowResult
-        Each model once, in any order.
+        Each model, in any order; where one comes again, its last result counts.
     """
     missing = list(range(len(job.membership)))
     if checkpoint is None:
@@ -380,5 +357,7 @@ def run_or_resume(backend, job, checkpoint):
         models = checkpoint.unfinished(missing.copy())
         for k, result in backend.run(job, models if backend.lazy else list(models)):
             checkpoint.save(k, result, job.membership[k])
-            missing.remove(k)
+            if k in missing:
+                missing.remove(k)
             yield k, result
+    checkpoint.close()

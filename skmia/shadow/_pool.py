@@ -7,19 +7,20 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
-from tqdm import tqdm
 
 from ..utils._sklearn import N_JOBS, HasMethods, Interval, StrOptions, validate_params_of
 from ..utils._validation import check_records
 from ..victims._query import unwrap
 from ._backends import PoolJob
-from ._checkpoint import FolderCheckpoint, MemoryCheckpoint, describe_job, run_or_resume
+from ._checkpoint import FolderCheckpoint, MemoryCheckpoint, run_or_resume
 from ._choose import choose_backend, describe_training
 from ._design import drawn_design, find_design
 from ._evidence import ScaledLogit
 from ._first_answers import check_first_answers
 from ._frozen import make_recipe
+from ._gather import gather
 from ._lookup import PoolLookup, augmented
+from ._manifest import describe_job
 from ._notes import note_failures, warn_of_weights
 from ._sampling import MOST_MODELS, check_room, draw_pairs, find_strata, join_copies
 from ._scores import check_scores
@@ -62,7 +63,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         away; ``"outputs"`` also keeps all class probabilities or decision values (for
         :class:`~skmia.attacks.ShadowAttack` and
         :class:`~skmia.attacks.VulnerableRecordsAttack`); ``"models"`` keeps the models, so that
-        records that the pool never saw can be scored.
+        records that the pool never saw can be scored, and writes them to `checkpoint` as pickles.
     resolution : "auto" or float, default="auto"
         Finest step of the models' probabilities. Probabilities of exactly 0 or 1, as forests and
         nearest neighbours give, are moved inside by half of it before a logit is taken. ``"auto"``
@@ -80,12 +81,17 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
     checkpoint : str or Path, default=None
         Folder that keeps every finished model. A fit that was interrupted goes on from there and
         gives the same numbers as an undisturbed one; a larger ``n_estimators`` trains only the
-        further models. The folder is refused when it belongs to other records, another estimator
-        or other versions of the packages. With ``store="models"`` it holds pickles: read it only
-        where you trust whoever can write to it.
+        further models and gives the pool that would have been trained at once. The folder is
+        refused if it belongs to other records, another estimator or edited code: functions and
+        classes that do not come from installed packages count by their code, packages by their
+        version, augmentations by what they make. An estimator with a part that cannot be identified
+        is refused. With ``store="models"`` the folder holds pickles, and a pickle can run any code
+        when it is read: use it only if you trust everybody who can write to it. With the other
+        values of ``store`` no pickle is read. A new folder, and every file, is private to the user.
     warm_start : bool, default=False
         Keep the results in memory, so that fitting again with a larger ``n_estimators`` trains only
-        the further models. It takes twice the memory.
+        the further models. Records, estimator and code must be the same, as for `checkpoint`. It
+        takes twice the memory.
     n_jobs : int, default=None
         Models trained in parallel, through joblib. The numbers are the same for every value.
     random_state : int, RandomState instance or None, default=None
@@ -225,7 +231,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         backend, reason = choose_backend(job, self.batched)
         if checkpoint is not None:
             checkpoint.open(describe_job(job, records, entropy, self._design(), backend.numbers))
-        self._collect(run_or_resume(backend, job, checkpoint), records, (backend.name, reason))
+        self._collect(run_or_resume(backend, job, checkpoint), records, job, (backend.name, reason))
         return self
 
     @classmethod
@@ -282,16 +288,15 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
     def _make_job(self, records, entropy):
         """Draw the training sets; all that a backend has to know."""
         seeds = np.random.SeedSequence(entropy).spawn(1 + self.n_estimators)
-        self.membership_ = self._draw_membership(records, seeds[0])
-        estimator, self.notes_ = make_recipe(unwrap(self.estimator), self.refit_frozen)
-        self.notes_ += warn_of_weights(estimator, records)
+        estimator, notes = make_recipe(unwrap(self.estimator), self.refit_frozen)
         return PoolJob(
             estimator=estimator,
             data=PoolData([one.X for one in augmented(records, self.augment)], records.y),
-            membership=self.membership_,
+            membership=self._draw_membership(records, seeds[0]),
             seeds=seeds[1:],
             settings=PoolSettings(tuple(self.temperatures), self.resolution, self.store),
             n_jobs=self.n_jobs,
+            notes=(*notes, *warn_of_weights(estimator, records)),
         )
 
     def _design(self):
@@ -336,34 +341,34 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         draws = draw_pairs(records, strata, n_samples, seeds.spawn(n_draws))
         return np.concatenate(draws) if self.paired else np.array([first for first, _ in draws])
 
-    def _collect(self, results, records, chosen):
-        """Write what the workers return into place as it arrives; ``chosen`` is way and reason."""
-        caught, steps = [], np.zeros(self.n_estimators)
-        models = [None] * self.n_estimators
-        self.signals_ = self.outputs_ = None
-        progress = tqdm(
-            results, total=self.n_estimators, desc="shadow models", disable=not self.verbose
+    def _collect(self, results, records, job, chosen):
+        """Gather what the workers return; ``chosen`` is way and reason.
+
+        The pool is not fitted until all is there, so that a fit that is interrupted leaves nothing
+        of two fits.
+        """
+        self._forget()
+        got = gather(results, self.n_estimators, len(records), self.verbose)
+        warn_once(got.warnings, self.n_estimators)
+        self.membership_, self.signals_, self.outputs_ = job.membership, got.signals, got.outputs
+        self.backend_, self.backend_reason_ = describe_training(
+            *chosen, got.warnings, self.n_estimators
         )
-        for k, result in progress:
-            if self.signals_ is None:
-                n_temperatures, n_queries, _ = result.raw.shape
-                shape = (n_temperatures, n_queries, self.n_estimators, len(records))
-                self.signals_ = np.empty(shape, dtype=np.float32)
-            self.signals_[:, :, k] = result.raw
-            if result.outputs is not None:
-                if self.outputs_ is None:
-                    self.outputs_ = np.empty((self.n_estimators, *result.outputs.shape), np.float32)
-                self.outputs_[k] = result.outputs
-            models[k], steps[k] = result.model, result.step
-            caught.extend(result.warnings)
-        warn_once(caught, self.n_estimators)
-        self.backend_, self.backend_reason_ = describe_training(*chosen, caught, self.n_estimators)
-        self.notes_ += note_failures(caught, self.n_estimators)
-        self.signal_, self.output_kind_ = result.evidence, result.kind
-        self.classes_ = result.classes
-        self.estimators_ = models if self.store == "models" else None
-        self._set_lookup(records, tuple(self.temperatures), result.dtype, steps)
+        self.notes_ = [*job.notes, *note_failures(got.warnings, self.n_estimators)]
+        self.signal_, self.output_kind_ = got.last.evidence, got.last.kind
+        self.classes_ = got.last.classes
+        self.estimators_ = got.models if self.store == "models" else None
+        try:
+            self._set_lookup(records, tuple(self.temperatures), got.last.dtype, got.steps)
+        except BaseException:
+            self._forget()
+            raise
         self.design_ = drawn_design(self.n_estimators, self.paired)
+
+    def _forget(self):
+        """Be a pool that was never fitted."""
+        for name in [name for name in vars(self) if name.endswith("_") and name[0] != "_"]:
+            delattr(self, name)
 
     # Named in the class itself, as set_output wraps no inherited method.
     transform = PoolLookup.transform

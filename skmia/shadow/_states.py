@@ -1,14 +1,14 @@
 """Where the training of groups of shadow models stands, kept on disk from time to time."""
 
 from contextlib import suppress
-from time import monotonic, time
+from time import monotonic
 
 import numpy as np
 
+from ._identity import digest_arrays
+
 # What a kill costs at most, but for the epoch that is under way.
 SECONDS_BETWEEN_STATES = 60.0
-# Half-written files of killed processes are older than this.
-_SECONDS_OF_WRITING = 600.0
 
 
 class TrainingStates:
@@ -34,10 +34,6 @@ class TrainingStates:
 
     def groups(self):
         """Groups of models whose training has been interrupted, as lists of their numbers."""
-        for path in self.folder.glob("training-*.tmp"):
-            with suppress(OSError):
-                if time() - path.stat().st_mtime > _SECONDS_OF_WRITING:
-                    path.unlink()
         found = [self._read(path) for path in sorted(self.folder.glob("training-*.npz"))]
         return [_models_of(arrays) for arrays in found if arrays is not None]
 
@@ -48,8 +44,9 @@ class TrainingStates:
 
     def save(self, group, arrays):
         """Write the arrays of a group in place of those of before."""
-        own = {"digest": np.array(self._digest), "models": np.array(group)}
-        self._write(self._path(group), lambda file: np.savez(file, **own, **arrays))
+        arrays = {**arrays, "digest": np.array(self._digest), "models": np.array(group)}
+        content = np.array(digest_arrays(arrays))
+        self._write(self._path(group), lambda file: np.savez(file, content=content, **arrays))
 
     def drop(self, group):
         """Forget the state of a group whose models are all finished."""
@@ -66,7 +63,8 @@ class TrainingStates:
             np.load(file, allow_pickle=False) as stored,
         ):
             arrays = {name: stored[name] for name in stored.files}
-            return arrays if str(arrays["digest"]) == self._digest else None
+            intact = str(arrays.pop("content")) == digest_arrays(arrays)
+            return arrays if intact and str(arrays["digest"]) == self._digest else None
         return None
 
 

@@ -109,7 +109,7 @@ def make_pool_job(pools, records, parts):
     Parameters
     ----------
     pools : list of ShadowPool
-        Alike but for ``random_state``; the training sets of each are drawn and noted in it.
+        Alike but for ``random_state``.
     records : Records of n records
         All records.
     parts : list of ndarray of int
@@ -131,7 +131,15 @@ def make_pool_job(pools, records, parts):
         membership[stop - len(job.membership) : stop, part] = job.membership
     seeds = [seed for job in jobs for seed in job.seeds]
     estimator, settings = clone(unwrap(jobs[0].estimator)), jobs[0].settings
-    return PoolJob(estimator, PoolData([records.X], records.y), membership, seeds, settings, None)
+    return PoolJob(
+        estimator,
+        PoolData([records.X], records.y),
+        membership,
+        seeds,
+        settings,
+        n_jobs=None,
+        notes=tuple(job.notes for job in jobs),
+    )
 
 
 def fit_pools(pools, records, parts, job, backend):
@@ -154,16 +162,18 @@ def fit_pools(pools, records, parts, job, backend):
     backend : Backend
         As of :func:`find_joint_backend`.
     """
-    owner = np.repeat(np.arange(len(pools)), [len(pool.membership_) for pool in pools])
+    owner = np.repeat(np.arange(len(pools)), [pool.n_estimators for pool in pools])
     first = np.searchsorted(owner, np.arange(len(pools)))
     results = [[] for _ in pools]
     with accepting_read_only():
         for k, result in backend.run(job, range(len(owner))):
             i = owner[k]
             results[i].append((k - first[i], _of_part(result, parts[i])))
-    for pool, own, part in zip(pools, results, parts, strict=True):
-        chosen = backend.name, "it trains the models of many pools at once"
-        pool._collect(own, records[part], chosen)
+    chosen = backend.name, "it trains the models of many pools at once"
+    for i, (pool, own, part) in enumerate(zip(pools, results, parts, strict=True)):
+        membership = job.membership[owner == i][:, part]
+        its_job = job._replace(membership=membership, notes=job.notes[i])
+        pool._collect(own, records[part], its_job, chosen)
 
 
 def _of_part(result, part):

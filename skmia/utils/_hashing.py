@@ -147,11 +147,11 @@ def _as_table(X):
         X.sum_duplicates()
         X.eliminate_zeros()
         return _Numbers([Column(X.dtype.name, X)], X.dtype.name)
-    if is_frame(X):
+    if is_frame(X) and X.shape[1]:
         return _join([as_column(X.iloc[:, j]) for j in range(X.shape[1])])
     # numpy has no bfloat16, of which the numbers come as float32.
     rounded = is_tensor(X) and str(X.dtype) == "torch.bfloat16"
-    X = to_numpy(X) if is_tensor(X) else X
+    X = to_numpy(X) if is_tensor(X) else np.asarray(X)
     table = as_column(X.reshape(len(X), math.prod(X.shape[1:])))
     if table.type == OBJECTS:
         return _Cells([Column(OBJECTS, column) for column in table.values.T])

@@ -117,7 +117,7 @@ def colleagues(tmp_path):
     """Two processes' views of one folder."""
     pair = [FolderCheckpoint(tmp_path / "pool") for _ in range(2)]
     for one in pair:
-        one.open({"pool": "the same"})
+        one.open({"pool": "the same", "store": "signals"})
     return pair
 
 

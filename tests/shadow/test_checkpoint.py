@@ -13,7 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia import ShadowPool
+from skmia import Records, ShadowPool
 from skmia.attacks import LiRA
 from skmia.datasets import make_membership_problem
 from skmia.exceptions import CheckpointError
@@ -103,14 +103,20 @@ def test_without_a_random_state_the_folder_remembers_the_halves(records, tmp_pat
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"estimator": DecisionTreeClassifier(max_depth=4)}, "differs in estimator"),
-        ({"estimator": LogisticRegression()}, "differs in estimator"),
+        (
+            {"estimator": DecisionTreeClassifier(max_depth=4)},
+            "differs in the parameter max_depth: 3 there, 4 here",
+        ),
+        (
+            {"estimator": LogisticRegression()},
+            "differs in the class of the estimator: DecisionTree.* there, LogisticRegression",
+        ),
         ({"random_state": 1}, "differs in random_state"),
-        ({"max_samples": 0.25}, "differs in sampling"),
+        ({"max_samples": 0.25}, "differs in max_samples: 0.5 there, 0.25 here"),
         ({"temperatures": (1.0, 3.0)}, "differs in temperatures"),
         ({"store": "outputs"}, "differs in store"),
         ({"resolution": 0.1}, "differs in resolution"),
-        ({"augment": lambda records: [records]}, "differs in queries"),
+        ({"augment": lambda records: [records]}, "differs in the records that augment makes"),
     ],
 )
 def test_folder_of_another_pool_is_refused(records, tmp_path, change, named):
@@ -121,10 +127,14 @@ def test_folder_of_another_pool_is_refused(records, tmp_path, change, named):
 
 def test_folder_of_other_records_is_refused(records, tmp_path):
     make_pool(tmp_path / "pool", 2).fit(records)
-    with pytest.raises(CheckpointError, match="differs in records"):
+    with pytest.raises(CheckpointError, match="differs in the features of the records, or their"):
         make_pool(tmp_path / "pool", 2).fit(records[::-1])
+    with pytest.raises(CheckpointError, match="differs in the number of records: 120 there, 60"):
+        make_pool(tmp_path / "pool", 2).fit(records[:60])
+    with pytest.raises(CheckpointError, match="differs in the labels of the records"):
+        make_pool(tmp_path / "pool", 2).fit(Records(records.X, 1 - records.y))
     grouped = records.with_fields(group_by=np.arange(120) // 2)
-    with pytest.raises(CheckpointError, match="differs in group_by"):
+    with pytest.raises(CheckpointError, match="differs in the field group_by"):
         make_pool(tmp_path / "pool", 2).fit(grouped)
 
 
@@ -134,7 +144,7 @@ def test_folder_of_another_version_is_refused(records, tmp_path):
     manifest = json.loads(path.read_text())
     manifest["versions"]["scikit-learn"] = "0.1"
     path.write_text(json.dumps(manifest))
-    with pytest.raises(CheckpointError, match="differs in versions"):
+    with pytest.raises(CheckpointError, match="differs in the version of scikit-learn: 0.1 there"):
         make_pool(tmp_path / "pool", 2).fit(records)
 
 
@@ -152,10 +162,12 @@ def test_a_damaged_file_is_trained_again(records, tmp_path, damage):
     content = bytearray(path.read_bytes())
     if damage == "flip":
         content[len(content) // 2] ^= 255
-    path.write_bytes(content[: {"truncate": len(content) // 2, "empty": 0}.get(damage)])
+    damaged = bytes(content[: {"truncate": len(content) // 2, "empty": 0}.get(damage)])
+    path.write_bytes(damaged)
     with pytest.warns(UserWarning, match=r"shadow-00003.npz is damaged"):
         again = make_pool(tmp_path / "pool").fit(records)
     assert_same(again, first)
+    assert (tmp_path / "pool" / "shadow-00003.npz.damaged").read_bytes() == damaged
     assert_same(make_pool(tmp_path / "pool").fit(records), first)
 
 
@@ -222,8 +234,9 @@ def test_warm_start_grows_in_memory(records, monkeypatch):
     pool = make_pool(n_estimators=4, warm_start=True).fit(records)
     assert_same(pool.set_params(n_estimators=10).fit(records), make_pool(None, 10).fit(records))
     assert len(fits) == 4 + 6 + 10
-    with pytest.raises(CheckpointError, match="differs in records"):
+    with pytest.raises(CheckpointError, match="differs in the number of records"):
         pool.fit(records[:100])
+    assert pool.n_records_ == 120  # a fit that is refused leaves the one before
     assert clone(pool).fit(records[:100]).n_records_ == 100
 
 
@@ -240,4 +253,4 @@ def test_the_manifest_tells_a_person_what_the_folder_is(records, tmp_path):
     assert manifest["estimator"] == "DecisionTreeClassifier(max_depth=3)"
     assert manifest["records"]["n"] == 120
     assert manifest["backend"] == "joblib"
-    assert set(manifest["versions"]) == {"numpy", "scikit-learn"}
+    assert set(manifest["versions"]) == {"numpy", "python", "scikit-learn", "scipy"}

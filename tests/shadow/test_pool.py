@@ -356,7 +356,7 @@ def test_transform_selects_the_columns_of_any_records_of_the_pool(records):
     np.testing.assert_array_equal(pool.transform(records[rows]), everything[rows])
     np.testing.assert_array_equal(pool.membership(records[rows]), pool.membership_.T[rows])
     np.testing.assert_array_equal(pool.transform(records[3]), everything[[3]])
-    again = Records(records.X.astype(float), records.y)
+    again = Records(records.X.copy(), records.y)
     np.testing.assert_array_equal(pool.transform(again), everything)
 
 

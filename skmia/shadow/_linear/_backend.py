@@ -64,7 +64,8 @@ class LinearBackend(Backend):
         solver = _find_family(job.estimator).make_solver(plan)
         workshop = Workshop(job, plan)
         # Always the same models together, so that a pool that was interrupted goes on with the
-        # numbers that it would have had.
+        # numbers that it would have had. One that grows has fewer in its last chunk at first: these
+        # come out again, with the numbers that they have among all.
         step = min(_LARGEST_CHUNK, max(2, _BYTES_OF_CHUNK // solver.memory() // 2 * 2))
         for begin in range(0, len(wanted), step):
             chunk = np.arange(begin, min(begin + step, len(wanted)))
@@ -75,7 +76,7 @@ class LinearBackend(Backend):
                     reason = describe(error)
                     yield from ((int(k), fit_alone(job, k, reason)) for k in chunk if wanted[k])
                     continue
-                done = np.flatnonzero(wanted[chunk] & solution.solved)
+                done = np.flatnonzero(solution.solved)
                 yield from workshop.finish(chunk, done, solution)
                 for row in np.flatnonzero(wanted[chunk] & ~solution.solved):
                     yield _fit_alone(job, int(chunk[row]), solution.expected[row])

@@ -1,0 +1,54 @@
+"""What the models of a pool said, gathered in the order in which they are done."""
+
+from typing import NamedTuple
+
+import numpy as np
+from tqdm import tqdm
+
+from ._worker import ShadowResult
+
+
+class Gathered(NamedTuple):
+    """What all models of a pool gave."""
+
+    signals: np.ndarray  # (n_temperatures, n_queries, n_estimators, n), float32
+    outputs: np.ndarray | None  # (n_estimators, n, n_classes), float32
+    models: list
+    steps: np.ndarray  # (n_estimators,)
+    warnings: list  # (category, message) of all
+    last: ShadowResult  # for what all models have in common
+
+
+def gather(results, n_estimators, n_records, verbose):
+    """Write what the workers return into place as it arrives.
+
+    Parameters
+    ----------
+    results : iterable of (int, ShadowResult)
+        In any order; where a model comes again, its last result counts.
+    n_estimators : int
+        Number of models.
+    n_records : int
+        Number of records.
+    verbose : int
+        Whether to show a bar.
+
+    Returns
+    -------
+    gathered : Gathered
+    """
+    signals = outputs = None
+    models, caught, steps = [None] * n_estimators, {}, np.zeros(n_estimators)
+    for k, result in tqdm(results, total=n_estimators, desc="shadow models", disable=not verbose):
+        if signals is None:
+            n_temperatures, n_queries, _ = result.raw.shape
+            shape = (n_temperatures, n_queries, n_estimators, n_records)
+            signals = np.empty(shape, dtype=np.float32)
+        signals[:, :, k] = result.raw
+        if result.outputs is not None:
+            if outputs is None:
+                outputs = np.empty((n_estimators, *result.outputs.shape), np.float32)
+            outputs[k] = result.outputs
+        models[k], steps[k], caught[k] = result.model, result.step, result.warnings
+    warnings = [one for k in sorted(caught) for one in caught[k]]
+    return Gathered(signals, outputs, models, steps, warnings, result)

@@ -1,0 +1,119 @@
+"""What the compiled code of a function consists of, wherever it stands in a file."""
+
+import dis
+from hashlib import sha256
+from inspect import CO_NEWLOCALS, CO_OPTIMIZED
+from types import CodeType
+
+_READS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
+_ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD"}
+
+
+def digest_text(*parts):
+    """A digest of texts, short enough to be read by people."""
+    whole = sha256()
+    for part in parts:
+        whole.update(f"{len(part)}:{part}".encode("utf-8", "surrogatepass"))
+    return f"#{whole.hexdigest()[:32]}"
+
+
+def digest_code(code):
+    """Digest of what a code object does.
+
+    Names of files, numbers of lines and docstrings play no part: code that is moved or described
+    anew does the same.
+
+    Parameters
+    ----------
+    code : code object
+
+    Returns
+    -------
+    digest : str
+    """
+    constants = list(code.co_consts)
+    if _has_docstring(code):
+        constants[0] = None
+    return digest_text(
+        code.co_code.hex(),
+        *(_describe_constant(one) for one in constants),
+        repr((code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)),
+        repr((code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)),
+        code.co_exceptiontable.hex(),
+    )
+
+
+def _has_docstring(code):
+    """Whether the first constant is a text of a function that no instruction reads."""
+    is_function = code.co_flags & CO_OPTIMIZED and code.co_flags & CO_NEWLOCALS
+    if not is_function or not code.co_consts or not isinstance(code.co_consts[0], str):
+        return False
+    return all(one.opcode not in dis.hasconst or one.arg != 0 for one in _instructions(code))
+
+
+def _describe_constant(value):
+    if isinstance(value, CodeType):
+        return f"code {digest_code(value)}"
+    if isinstance(value, tuple):
+        return f"tuple {[_describe_constant(one) for one in value]}"
+    if isinstance(value, frozenset):
+        return f"set {sorted(_describe_constant(one) for one in value)}"
+    if isinstance(value, int):
+        return f"{type(value).__name__} {int(value):x}"
+    return f"{type(value).__name__} {value!r}"
+
+
+def _instructions(code):
+    return list(dis.get_instructions(code))
+
+
+def nested_codes(code):
+    """A code object and all that are defined in it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from nested_codes(constant)
+
+
+def find_reads(code):
+    """Global names that some code reads, each with the attributes that are read off it.
+
+    Yields
+    ------
+    name, attributes : str, tuple of str
+        ``("np", ("linalg", "norm"))`` for ``np.linalg.norm``.
+    """
+    for one in nested_codes(code):
+        instructions = _instructions(one)
+        for i, instruction in enumerate(instructions):
+            if instruction.opname in _READS:
+                yield instruction.argval, tuple(_chain(instructions[i + 1 :]))
+
+
+def _chain(instructions):
+    for instruction in instructions:
+        if instruction.opname not in _ATTRIBUTES:
+            return
+        yield instruction.argval
+
+
+def find_imports(code):
+    """Modules that some code imports when it runs.
+
+    Yields
+    ------
+    name, level, attributes : str, int, tuple of str
+        As of ``from ..name import attributes``; without attributes for ``import name``.
+    """
+    for one in nested_codes(code):
+        instructions = _instructions(one)
+        for i, instruction in enumerate(instructions):
+            if instruction.opname == "IMPORT_NAME":
+                level = instructions[i - 2].argval
+                wanted = []
+                for later in instructions[i + 1 :]:
+                    if later.opname == "IMPORT_FROM":
+                        wanted.append(later.argval)
+                    elif not later.opname.startswith("STORE"):
+                        break
+                yield instruction.argval, level if isinstance(level, int) else 0, tuple(wanted)

@@ -1,0 +1,134 @@
+"""Files that are there as a whole or not at all, and that nobody else can read."""
+
+import hashlib
+import os
+import socket
+import uuid
+from contextlib import suppress
+from pathlib import Path
+
+PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
+_SUFFIX = ".tmp"
+
+
+def make_private_folder(folder):
+    """Make a folder that only the user can look into; one that is there stays as it is."""
+    Path(folder).mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+
+
+def write_atomically(path, write, once=False):
+    """Write beside the path and rename, so that a half-written file never has its name.
+
+    Parameters
+    ----------
+    path : Path
+        Only the user can read the file.
+    write : callable
+        Takes a binary file.
+    once : bool, default=False
+        Whether a file that another process has put there in the meantime stays.
+    """
+    for last in (False, True):
+        temporary = path.with_name(f"{path.name}.{_host()}-{os.getpid()}-{uuid.uuid4().hex}.tmp")
+        try:
+            _create(temporary, write)
+            if once:
+                _link(temporary, path)
+            else:
+                os.replace(temporary, path)
+            return
+        except FileNotFoundError:
+            # Another process took this one for dead, and its work for done.
+            if path.exists():
+                return
+            if last:
+                raise
+        finally:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+
+
+def _create(path, write):
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(path, flags, PRIVATE_FILE), "wb") as file:
+        write(file)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _link(temporary, path):
+    """Give a file a name that it gets only if nothing has it yet."""
+    try:
+        os.link(temporary, path)
+    except (FileExistsError, FileNotFoundError):
+        if not path.exists():
+            raise
+    except OSError:
+        # Some file systems have no links. A reader may find the file half-written for a moment.
+        content = temporary.read_bytes()
+        with suppress(FileExistsError):
+            _create(path, lambda file: file.write(content))
+
+
+def _host():
+    return "".join(one if one.isalnum() else "_" for one in socket.gethostname())
+
+
+def remove_leftovers(folder, all_done=False):
+    """Remove half-written files of processes that have ended.
+
+    Times of files do not count, as the clocks of machines differ. A file that is there under its
+    final name shows that nobody needs a half-written one. A process that is taken for dead by
+    mistake writes its file again.
+
+    Parameters
+    ----------
+    folder : Path
+        Where :func:`write_atomically` has written.
+    all_done : bool, default=False
+        Whether nothing is left to be written, so that half-written files of other machines, too,
+        are of no use.
+    """
+    for path in folder.glob(f"*{_SUFFIX}"):
+        final, _, process = path.name.removesuffix(_SUFFIX).rpartition(".")
+        host, _, rest = process.partition("-")
+        number = rest.partition("-")[0]
+        if not final or not number.isdigit():
+            continue  # a file of somebody else
+        mine = host == _host()
+        at_work = mine and _is_running(int(number))
+        if not at_work and (mine or all_done or (folder / final).exists()):
+            with suppress(OSError):
+                path.unlink()
+
+
+def _is_running(number):
+    if number == os.getpid():
+        return True
+    if os.name != "posix":
+        return False  # a file that is open cannot be removed there
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def digest_file(file):
+    """SHA-256 of an open binary file, which is read to its end, in hexadecimal digits."""
+    return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def set_aside(path):
+    """Rename a damaged file, so that it is neither read again nor lost.
+
+    Returns
+    -------
+    name : str
+        The new name, in the same folder.
+    """
+    aside = path.with_name(f"{path.name}.damaged")
+    os.replace(path, aside)
+    return aside.name
