@@ -22,7 +22,7 @@ def describe_worst_case(worst):
     ]
     if len(worst.null_):
         chance = f"{worst.bias_:.3f} on average over {len(worst.null_)} shuffles"
-        p = format_pvalue(worst.pvalue_, 1 / (1 + len(worst.null_)))
+        p = format_pvalue(worst.pvalue_, 1 / (1 + len(worst.null_)), digits=3)
         rows.insert(1, ("without leakage", f"{chance}, {p}"))
     if worst.threshold_advantage_ is not None:
         estimate, low, high = worst.threshold_advantage_
