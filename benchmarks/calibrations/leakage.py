@@ -55,7 +55,7 @@ def draw_rows(rng, n_rows, n_features, law):
             ("scalar product", "product", "correlated", 60, 300),
         )
     },
-    n_trials=2000,
+    n_trials=1000,
 )
 def mean_attack_rate(rng, n_trials, attack, law, n_features, n_reference, n_samples=100):
     flagged = 0
@@ -87,7 +87,7 @@ def mean_attack_rate(rng, n_trials, attack, law, n_features, n_reference, n_samp
         )
         for which in ("its own rows", "other rows")
     },
-    n_trials=1000,
+    n_trials=400,
 )
 def single_record_advantage(rng, n_trials, law, n_rows, n_features, private):
     """One record of each data set, so that trials are independent."""
@@ -120,7 +120,7 @@ def single_record_advantage(rng, n_trials, law, n_rows, n_features, private):
             ("Laplace", 3.0, 500),
         )
     },
-    n_trials=300,
+    n_trials=200,
 )
 def bayesian_lower_end(rng, n_trials, law, epsilon, n):
     bits, below = np.repeat([1, 0], n), 0
