@@ -56,6 +56,11 @@ def find_pool(shadows, records):
     return pool
 
 
+def treats_models_as_victims(attack):
+    """Whether an attack can be repeated with its shadow models as victims, one after the other."""
+    return hasattr(attack, "_score_pseudo_victims")
+
+
 class PoolAttack(BaseAttack):
     """Base of the attacks that compare the victim's evidence with that of shadow models.
 

@@ -16,6 +16,7 @@ from .._parts import offer_of, settings_of_pool
 from .._records import Records
 from ..attacks import LiRA
 from ..attacks._moments import find_both_moments
+from ..attacks._pool_attack import treats_models_as_victims
 from ..metrics import best_advantage_score, tpr_at_fpr_score
 from ..shadow import ShadowPool
 from ..shadow._seeding import isolated_randomness, seed_estimator
@@ -299,7 +300,7 @@ def _check(candidates, records, n_estimators, n_targets):
 
 def _find_settings(candidates, attack):
     """What the pools must keep for the attack, which must be able to read every candidate."""
-    if not hasattr(attack, "_score_pseudo_victims"):
+    if not treats_models_as_victims(attack):
         raise TypeError(
             "attack must be one that compares records with shadow models; got "
             f"{type(attack).__name__}."

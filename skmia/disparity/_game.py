@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
-from ..attacks._pool_attack import PoolAttack, find_pool
+from ..attacks._pool_attack import find_pool, treats_models_as_victims
 from ._guesses import GroupGuesses, find_people
 
 
@@ -31,7 +31,7 @@ def play(test, records, groups):
         If there is no attack, or neither an estimator nor an attack on a pool.
     """
     people = find_people(records, groups)
-    if test.estimator is None and isinstance(test.attack, PoolAttack):
+    if test.estimator is None and treats_models_as_victims(test.attack):
         pool = find_pool(test.attack.shadows, records)
         attack = clone(test.attack).set_params(shadows=FrozenEstimator(pool))
         guesses, membership = play_pool(attack.fit(records), records, test.n_rounds)

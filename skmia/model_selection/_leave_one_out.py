@@ -5,7 +5,7 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
-from ..attacks._pool_attack import find_pool
+from ..attacks._pool_attack import find_pool, treats_models_as_victims
 from ..metrics._checks import RATE_TOLERANCE
 from ..metrics._membership import check_resolution
 from ..utils._validation import check_records
@@ -188,7 +188,7 @@ def power_curve(attack, records, *, n_estimators=None, n_targets=16, max_fprs=(0
 
 def _prepare(attack, records):
     check_records(records)
-    if not hasattr(attack, "_score_pseudo_victims"):
+    if not treats_models_as_victims(attack):
         raise TypeError(
             f"attack must be one that compares records with shadow models; got "
             f"{type(attack).__name__}."

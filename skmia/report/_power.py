@@ -3,6 +3,7 @@
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
+from ..attacks._pool_attack import treats_models_as_victims
 from ..model_selection import power_curve
 
 # Models that take the victim's place, for each number of shadow models.
@@ -11,9 +12,7 @@ _N_TARGETS = 8
 
 def choose_attack(fitted, scores_by_rank):
     """The attack that ranks best among those that shadow models can repeat, or None."""
-    repeated = [
-        name for name in scores_by_rank if hasattr(fitted.get(name), "_score_pseudo_victims")
-    ]
+    repeated = [name for name in scores_by_rank if treats_models_as_victims(fitted.get(name))]
     return repeated[0] if repeated else None
 
 
