@@ -37,7 +37,7 @@ class ShrunkCovariance(NamedTuple):
 
 
 class CovarianceMixin:
-    """Shows ``_covariance``; a large matrix is made only for who looks at it."""
+    """Shows ``_covariance``; a large matrix is made on access only."""
 
     @property
     def covariance_(self):

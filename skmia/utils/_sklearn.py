@@ -61,7 +61,7 @@ def validate_parameter_constraints(constraints, params, caller_name):
         others = [one for one in allowed if not _is_numeric(one)]
         if len(others) == len(allowed):
             continue
-        # Python takes True for the number 1, which nobody means who writes True.
+        # Python takes True for the number 1, which is not what a user means by it.
         if not any(_param_validation.make_constraint(one).is_satisfied_by(value) for one in others):
             raise InvalidParameterError(
                 f"The {name!r} parameter of {caller_name} must not be a boolean. Got {value!r} "
