@@ -133,11 +133,23 @@ def _describe_low_rate(findings, null, row):
     """Few members stand out, which an AUC hardly notices."""
     best = _find_best(findings)
     return (
-        f"At a low false positive rate {row['attack']} identifies {format_rate(*row[_INTERVAL])} "
-        f"of the members, with {100 * row['fpr']:.3g}% of the non-members flagged "
+        f"At a low false positive rate {row['attack']} identifies {_describe_tpr(null, row)} "
         f"({_format_corrected(findings, null['pvalue_adjusted'])}). On average no attack is "
         f"significantly better than chance: the highest AUC is {format_auc(*best[_INTERVAL])}, by "
         f"{best['attack']}."
+    )
+
+
+def _describe_tpr(null, row):
+    """A rate with its interval, or without where people with many records make it too wide."""
+    if row["status"] == OK:
+        return (
+            f"{format_rate(*row[_INTERVAL])} of the members, with {100 * row['fpr']:.3g}% of the "
+            "non-members flagged"
+        )
+    return (
+        f"{100 * null['estimate']:.3g}% of the members at a false positive rate of at most "
+        f"{100 * null['max_fpr']:g}%, which too few independent non-members resolve for an interval"
     )
 
 
@@ -154,16 +166,14 @@ def _describe_group(findings, leaks):
         what = (
             f"{row['attack']} ranks a random member above a random non-member with probability "
             f"{row['estimate']:.3f} ({level} interval of this number alone: [{row['low']:.3f}, "
-            f"{row['high']:.3f}]; chance is 0.5"
+            f"{row['high']:.3f}]; chance is 0.5; "
         )
     else:
-        what = (
-            f"{row['attack']} identifies {format_rate(*row[_INTERVAL])} of the members, with "
-            f"{100 * row['fpr']:.3g}% of the non-members flagged"
-            f" ({level} interval of this number alone"
-        )
+        what = f"{row['attack']} identifies {_describe_tpr(null, row)} ("
+        if row["status"] == OK:
+            what += f"{level} interval of this number alone; "
     return (
-        f"In {first} ({row['n_members']:,} members, {row['n_nonmembers']:,} non-members) {what}; "
+        f"In {first} ({row['n_members']:,} members, {row['n_nonmembers']:,} non-members) {what}"
         f"{_format_corrected(findings, null['pvalue_adjusted'])}).{also} Over all records no "
         f"result is significant: the highest AUC is {format_auc(*best[_INTERVAL])}, by "
         f"{best['attack']}."
