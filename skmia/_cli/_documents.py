@@ -76,6 +76,8 @@ def run_report(arguments):
         What to print.
     """
     out = arguments.out or arguments.result.with_suffix(".html")
+    if out.resolve() == arguments.result.resolve():
+        raise CommandError(f"--out: the page would be written over its source {out}")
     document = read_document(arguments.result)
     page = render(document, arguments.title)
     try:

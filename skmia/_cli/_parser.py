@@ -246,8 +246,8 @@ def _add_output(group):
         action="extend",
         default=[],
         metavar="NAME=LIMIT",
-        help="end with code 1 if an attack exceeds a limit: auc=0.6, advantage=0.1 or, for one of "
-        "the rates of --fpr, tpr@0.01=0.05; over all records and in every group in which leakage "
-        "was found. auc.high=0.6 compares the upper end of the interval (.low the lower one), "
-        "group:race=Black:auc=0.6 one group",
+        help="end with code 1 if an attack exceeds a limit, and with code 4 if nothing can be "
+        "said: auc=0.6, advantage=0.1 or, for one of the rates of --fpr, tpr@0.01=0.05; over all "
+        "records and in every group in which leakage was found. auc.high=0.6 compares the upper "
+        "end of the interval (.low the lower one), group:race=Black:auc=0.6 one group",
     )

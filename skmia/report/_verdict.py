@@ -205,7 +205,7 @@ def _count_intervals(findings):
     expected = len(aucs) * (1 - findings.level) / 2
     return (
         f" Of {len(aucs)} pointwise intervals of the AUC, over all records and by group, {above} "
-        f"lie above 0.5, where about {expected:.1f} would by chance."
+        f"{'lies' if above == 1 else 'lie'} above 0.5, where about {expected:.1f} would by chance."
     )
 
 

@@ -160,3 +160,11 @@ def test_bytes_that_are_not_text(tmp_path, capsys):
     path.write_bytes(b"\xff\xfe{}")
     assert main(["report", str(path)]) == 2
     assert "is not valid JSON" in capsys.readouterr().err
+
+
+def test_a_page_is_not_written_over_its_source(document, tmp_path, capsys):
+    path = tmp_path / "audit.html"
+    path.write_text(json.dumps(document))
+    assert main(["report", str(path)]) == 2
+    assert "written over its source" in capsys.readouterr().err
+    assert json.loads(path.read_text()) == document

@@ -110,7 +110,7 @@ def test_intervals_above_chance_are_counted():
         ["a", "race", "y", 0.50, 0.45, 0.55],
     )
     assert "Of 3 pointwise intervals of the AUC" in judge(frame, NULL)[1]
-    assert "1 lie above 0.5, where about 0.1 would" in judge(frame, NULL)[1]
+    assert "1 lies above 0.5, where about 0.1 would" in judge(frame, NULL)[1]
 
 
 def test_members_that_rank_below_are_a_reversal_and_not_turned():

@@ -142,3 +142,18 @@ def test_members_of_another_year_are_told_apart_by_their_dates(kind):
     frame = pd.DataFrame({"day": day if kind == "time" else day.dt.strftime("%Y-%m-%d")})
     baseline = blind_baseline(Records(frame, rng.integers(0, 2, 600)), membership, random_state=0)
     assert baseline.low > 0.95
+
+
+def test_rows_of_people_count_as_people():
+    # Ten equal rows of a person say no more than one.
+    records, membership = make_records(120)
+    rows = np.repeat(np.arange(120), 10)
+    people = Records(records.X[rows], records.y[rows], group_by=rows)
+    many = blind_baseline(people, membership[rows], random_state=0)
+    one = blind_baseline(Records(records.X, records.y), membership, random_state=0)
+    assert 0.6 < (many.high - many.low) / (one.high - one.low) < 1.6
+    # Equal records that are on one side with all their copies are taken to have come together.
+    copies = blind_baseline(
+        Records(records.X[rows], records.y[rows]), membership[rows], random_state=0
+    )
+    assert copies == pytest.approx(many)

@@ -295,3 +295,20 @@ def test_bad_input_is_named():
             find_duplicates(records, MEMBERSHIP, max_queries=number)
     with pytest.raises(ValueError, match="confidence_level"):
         find_duplicates(records, MEMBERSHIP, confidence_level=95)
+
+
+def test_rows_of_people_count_as_people():
+    rng = np.random.default_rng(0)
+    people = np.repeat(np.arange(40), 5)
+    members = rng.normal(size=(200, 6))
+    copied = (np.arange(40) < 8)[people]
+    others = np.where(copied[:, None], members + 1e-3, rng.normal(size=(200, 6)))
+    X, membership = np.vstack([members, others]), np.repeat([1, 0], 200)
+    rows = find_duplicates(Records(X), membership)
+    ids = np.concatenate([people, 40 + people])
+    by_person = find_duplicates(Records(X, group_by=ids), membership)
+    assert rows.n_near == by_person.n_near == 40
+    assert rows.share_near.estimate == by_person.share_near.estimate == 0.2
+    # 8 of 40 people, which is known less well than 40 of 200 records.
+    np.testing.assert_allclose(by_person.share_near[1:], clopper_pearson(8, 40), atol=0.005)
+    np.testing.assert_allclose(rows.share_near[1:], clopper_pearson(40, 200))

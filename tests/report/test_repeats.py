@@ -11,6 +11,7 @@ from skmia import Records, ShadowPool
 from skmia.attacks import CalibratedAttack, LiRA, ThresholdAttack
 from skmia.metrics import auc_interval
 from skmia.report import audit
+from skmia.report._difficulty import measure_difficulty
 from skmia.report._rounds import Rounds, compare_groups
 
 
@@ -194,3 +195,14 @@ def test_no_leak_is_found_more_often_than_it_may_be():
         settings = {"shadows": 4, "fprs": (0.1,), "random_state": seed}
         found += audit(victim, records, membership, **settings).evidence == "leak"
     assert found / n_audits <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / n_audits)
+
+
+def test_difficulty_counts_people(problem):
+    victim, records, membership = problem
+    rows = np.repeat(np.arange(100), 10)
+    many = Records(records.X[rows], records.y[rows], group_by=rows)
+    alone = Records(records.X[:100], records.y[:100])
+    pools = [ShadowPool(victim, 8, random_state=0).fit(one) for one in (many, alone)]
+    by_person = measure_difficulty(pools[0], many, (membership == 1)[rows])
+    once = measure_difficulty(pools[1], alone, membership[:100] == 1)
+    assert 0.7 < (by_person.high - by_person.low) / (once.high - once.low) < 1.4
