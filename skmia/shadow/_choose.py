@@ -67,8 +67,8 @@ def _warn_of_near_misses(job, batched):
         reason = backend.nearly(job)
         if reason:
             warnings.warn(
-                f"The shadow models are trained one by one, which can take tens of times as long: "
-                f"{reason} Pass batched=False if this is intended.",
+                f"Models are trained one by one, which can take tens of times as long: {reason} "
+                "ShadowPool(batched=False) does so without this warning.",
                 JointTrainingWarning,
                 stacklevel=4,
             )
