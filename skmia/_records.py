@@ -52,12 +52,13 @@ def _as_array(values):
 
 def _check_one_type(y):
     """Refuse labels of which some are text and others are not."""
-    if y.dtype != object:
+    kinds = {type(label).__name__ for label in y.tolist()} if y.dtype == object else ()
+    if len(kinds) < 2:
         return
     try:
         np.unique(y)
     except TypeError:
-        kinds = ", ".join(sorted({type(label).__name__ for label in y.tolist()}))
+        kinds = ", ".join(sorted(kinds))
         raise ValueError(
             f"y must hold labels of one type, such as all text or all numbers; got {kinds}. "
             "Convert them, for example with astype(str)."
