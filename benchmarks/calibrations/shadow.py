@@ -19,7 +19,7 @@ from ._registry import promise
     nominal=1e-4,
     side="at most",
     designs={
-        f"{n_classes} classes, {n_records} records, accuracy {accuracy}": {
+        f"{n_classes} classes, {n_records} records, accuracy {accuracy:.2g}": {
             "n_classes": n_classes,
             "n_records": n_records,
             "accuracy": accuracy,
