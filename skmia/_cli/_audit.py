@@ -35,7 +35,7 @@ _DIGITS_DEFAULTS = {"shadows": 32, "fpr": [0.1, 0.02]}
 
 _MOST_NAMES = 8
 
-_RESERVED_FIELDS = frozenset({"X", "y", "fields", "group_by", "outputs"})
+_RESERVED_FIELDS = frozenset({"overall", "X", "y", "fields", "group_by", "outputs"})
 
 
 class Problem(NamedTuple):

@@ -41,6 +41,10 @@ def find_subsets(records, group, *, classes=False):
     fields = [group] if isinstance(group, str) else [] if group is None else group
     if not isinstance(fields, list | tuple) or not all(isinstance(one, str) for one in fields):
         raise TypeError(f"group must name a field of the records, or several; got {group!r}.")
+    if OVERALL in fields:
+        raise ValueError(
+            f"group must not name a field {OVERALL!r}, as the report calls all records."
+        )
     for field in dict.fromkeys(fields):
         subsets += _split(field, _find_names(records, field))
     if classes and CLASS not in fields:

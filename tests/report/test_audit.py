@@ -337,6 +337,7 @@ def test_no_shadow_models_are_trained_for_attacks_that_need_none(problem, monkey
     "settings, error, message",
     [
         ({"group": "race"}, ValueError, "got 'race', they have group"),
+        ({"group": "overall"}, ValueError, "must not name a field 'overall'"),
         ({"attacks": {}}, ValueError, "at least one attack"),
         ({"attacks": LiRA()}, TypeError, "map names to unfitted attacks; got LiRA"),
         ({"attacks": "all"}, TypeError, "\"default\" or map names to unfitted attacks; got 'all'"),

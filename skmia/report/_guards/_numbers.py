@@ -31,6 +31,14 @@ class Measured(NamedTuple):
         return cls(*map(np.concatenate, zip(*several)))
 
 
+class Tails(NamedTuple):
+    """Tail probabilities of one number by labelling, small where it is far out."""
+
+    upper: np.ndarray
+    lower: np.ndarray
+    least: float  # the upper tail that a number of 1 would have in the first labelling
+
+
 class Ruler:
     """AUCs and TPRs of several parts.
 
@@ -88,7 +96,7 @@ class Ruler:
                 found.append(top.find_tprs(labels, n_members[:, place]))
                 by.append(np.repeat(0.5 / np.maximum(inside, 1), found[-1].shape[1], axis=1))
             numbers.append(np.where(undefined, np.nan, np.hstack(found)))
-            steps.append(np.hstack(by))
+            steps.append(np.hstack(by).astype(np.float32))
         return Measured(np.hstack(numbers), np.hstack(steps))
 
 
@@ -104,7 +112,7 @@ def _stack(values, columns, n_columns):
     return sparse.coo_array(entries, shape=(len(columns), n_columns)).tocsr()
 
 
-def find_tails(measured):
+def find_tails(numbers, steps):
     """How far out a number lies among those of all labellings, on one scale for all numbers.
 
     A share among few records moves in large steps and is bounded, a rate near 0 is skewed; in
@@ -115,23 +123,23 @@ def find_tails(measured):
 
     Parameters
     ----------
-    measured : Measured
-        The truth among the labellings.
+    numbers : ndarray of shape (n_labellings,)
+        The truth first; NaN without members or non-members.
+    steps : ndarray of shape (n_labellings,)
+        Half of what a number moves by.
 
     Returns
     -------
-    upper, lower : ndarray of shape (n_labellings, n_numbers)
-        Small where the number is far above, or below, what is usual.
-    least : ndarray of shape (n_numbers,)
-        The upper tail that a number of 1 would have in the first labelling.
+    tails : Tails
     """
-    numbers, steps = measured
-    mean, variance = np.nanmean(numbers, axis=0), np.nanvar(numbers, axis=0)
-    spread = np.maximum(variance, np.finfo(float).tiny)
-    weight = np.clip(mean * (1 - mean) / spread - 1, 1e-6, 1e12)
+    mean, variance = np.nanmean(numbers), np.nanvar(numbers)
+    if variance == 0:
+        ones = np.ones(len(numbers))
+        return Tails(ones, ones, 1.0)
+    weight = np.clip(mean * (1 - mean) / variance - 1, 1e-6, 1e12)
     above, below = weight * mean, weight * (1 - mean)
     upper = betainc(below, above, np.clip(1 - numbers + steps, 0, 1))
     lower = betainc(above, below, np.clip(numbers + steps, 0, 1))
-    least = np.where(variance == 0, 1.0, betainc(below, above, np.clip(steps[0], 0, 1)))
-    same = np.isnan(numbers) | (variance == 0)
-    return np.where(same, 1.0, upper), np.where(same, 1.0, lower), least
+    least = float(betainc(below, above, min(float(steps[0]), 1.0)))
+    undefined = np.isnan(numbers)
+    return Tails(np.where(undefined, 1.0, upper), np.where(undefined, 1.0, lower), least)

@@ -242,26 +242,39 @@ def _compare(measured, parts):
     ]
     names = dict(zip(("attack", "scope", "group", "metric", "max_fpr"), zip(*names)))
     is_auc = np.array(names["metric"]) == "auc"
-    upper, lower, least = find_tails(measured)
-    best, worst = upper.min(axis=1), lower[:, is_auc].min(axis=1)
-    numbers = np.where(
-        np.isnan(measured.numbers), np.nanmean(measured.numbers, axis=0), measured.numbers
-    )
-    null = numbers[1:]
-    low, high = np.quantile(null, [0.025, 0.975], axis=0)
-    columns = {
-        "estimate": numbers[0],
-        "null_mean": null.mean(axis=0),
-        "null_sd": null.std(axis=0, ddof=min(1, len(null) - 1)),
-        "null_low": low,
-        "null_high": high,
-        "pvalue": (numbers >= numbers[0]).mean(axis=0),
-        "pvalue_adjusted": (best[:, None] <= upper[0]).mean(axis=0),
-        "pvalue_least": (best[:, None] <= least).mean(axis=0),
-        "pvalue_below": np.where(is_auc, (worst[:, None] <= lower[0]).mean(axis=0), np.nan),
-    }
-    frame = pd.DataFrame(names | columns)
+    best, worst = np.ones((2, len(measured.numbers)))
+    rows, firsts = [], []
+    for place, column in enumerate(measured.numbers.T):
+        tails = find_tails(column, measured.steps[:, place])
+        np.minimum(best, tails.upper, out=best)
+        if is_auc[place]:
+            np.minimum(worst, tails.lower, out=worst)
+        firsts.append((tails.upper[0], tails.least, tails.lower[0]))
+        rows.append(_describe_null(np.where(np.isnan(column), np.nanmean(column), column)))
+    adjusted, least, below = np.transpose(firsts)
+    frame = pd.DataFrame(names).join(pd.DataFrame(rows))
+    frame["pvalue_adjusted"] = _count_reached(best, adjusted)
+    frame["pvalue_least"] = _count_reached(best, least)
+    frame["pvalue_below"] = np.where(is_auc, _count_reached(worst, below), np.nan)
     # In each part of the records the AUCs of all attacks, then their TPRs.
     places = {name: place for place, name in enumerate(dict.fromkeys(part[1:3] for part in parts))}
     part = [places[name] for name in zip(names["scope"], names["group"])]
     return frame.iloc[np.lexsort([~is_auc, part])].reset_index(drop=True)
+
+
+def _count_reached(extremes, tails):
+    """The share of labellings whose most extreme number is as far out as each of these."""
+    return np.searchsorted(np.sort(extremes), tails, side="right") / len(extremes)
+
+
+def _describe_null(numbers):
+    null = numbers[1:]
+    low, high = np.quantile(null, [0.025, 0.975])
+    return {
+        "estimate": numbers[0],
+        "null_mean": null.mean(),
+        "null_sd": null.std(ddof=min(1, len(null) - 1)),
+        "null_low": low,
+        "null_high": high,
+        "pvalue": (numbers >= numbers[0]).mean(),
+    }
