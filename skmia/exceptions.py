@@ -4,7 +4,7 @@ __all__ = ["CheckpointError", "JointTrainingWarning", "PrivacyWarning", "Resolut
 
 
 class CheckpointError(ValueError):
-    """A checkpoint belongs to other work than the one at hand, or cannot be read."""
+    """A checkpoint belongs to other work than the one at hand, or cannot be read or written."""
 
 
 class JointTrainingWarning(RuntimeWarning):

@@ -113,7 +113,15 @@ class FolderCheckpoint:
 
     def close(self):
         """Remove what processes have left behind, when all models are there."""
-        remove_leftovers(self.folder, all_done=True)
+        with self._explained("written"):
+            remove_leftovers(self.folder, all_done=True)
+            for path in self.folder.glob("shadow-*.begun"):
+                if path.with_suffix(".npz").exists():
+                    path.unlink(missing_ok=True)
+            states = self.states()
+            for group in states.groups():
+                if all(self._path(k).exists() for k in group):
+                    states.drop(group)
 
     @contextmanager
     def _explained(self, done):

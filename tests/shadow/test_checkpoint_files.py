@@ -273,7 +273,9 @@ def test_nothing_is_left_beside_finished_models(records, tmp_path):
         (tmp_path / name).write_bytes(b"half")
     os.utime(tmp_path / left[0], (2e9, 2e9))  # by a clock that is years ahead
     (tmp_path / "notes.tmp").write_text("mine")
+    (tmp_path / "shadow-00000.begun").touch()  # killed right after the model was written
     make_pool(tmp_path, 4).fit(records)
+    assert not list(tmp_path.glob("*.begun"))
     assert sorted(path.name for path in tmp_path.glob("*.tmp")) == ["notes.tmp"]
 
 
