@@ -20,7 +20,7 @@ from ._evidence import count_permutations
 from ._groups import find_people
 from ._guards import permutation_test
 from ._guards._baseline import as_matrix
-from ._measure import FEWEST
+from ._measure import FEWEST, widen
 from ._plan import Request, choose_attacks, default_attacks
 from ._run import run_attacks
 from ._victim import draw_members, train_victim
@@ -233,18 +233,22 @@ def _attack(attacks, request, records, membership, level, seed):
     if not attacks:
         raise ValueError("The control needs an attack without a victim of its own; got none.")
     queried = records.with_fields(outputs=request.outputs)
-    scores = run_attacks(attacks, request, records, queried, membership, Clock()).scores
+    run = run_attacks(attacks, request, records, queried, membership, Clock())
     people = find_people(records, membership)
     null = permutation_test(
         membership,
-        scores,
+        run.scores,
+        judged=run.tested,
         n_permutations=count_permutations(level),
         group_by=people,
         random_state=seed,
     )
     settings = {"groups": people, "confidence_level": level}
-    aucs = [auc_interval(membership, one, **settings) for one in scores.values()]
-    frame = pd.DataFrame(aucs, columns=["auc", "low", "high"])
-    frame.insert(0, "attack", list(scores))
+    rows = []
+    for name, scores in run.scores.items():
+        row = {"metric": "auc", **auc_interval(membership, scores, **settings)._asdict()}
+        rows.append(row if name in run.fitted else widen(row))
+    frame = pd.DataFrame(rows)[["estimate", "low", "high"]].rename(columns={"estimate": "auc"})
+    frame.insert(0, "attack", list(run.scores))
     frame["pvalue_adjusted"] = null.frame["pvalue_adjusted"].to_numpy()
     return frame, null

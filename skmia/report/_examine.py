@@ -1,7 +1,6 @@
 """Examining an audit: guards, controls, and repetitions with shadow models as victims."""
 
 from .._parts import has_own_victim
-from ..attacks._cross_fit import find_folds
 from ..metrics._membership import check_resolution
 from ..victims import CallableVictim
 from ..victims._query import unwrap
@@ -95,27 +94,11 @@ def _permute(case, run, seed):
         run.scores,
         max_fprs=[rate for rate in case.fprs if check_resolution(n_nonmembers, rate, "ignore")],
         subsets=case.subsets,
-        judged=_find_tested(case, run),
+        judged=run.tested,
         n_permutations=count_permutations(case.level),
         group_by=find_people(case.records, case.membership),
         random_state=seed,
     )
-
-
-def _find_tested(case, run):
-    """By attack the records whose scores do not depend on how membership was assigned to them.
-
-    Attacks that learn from known members are cross-fitted: the scores of one fold depend on the
-    membership of the others, and all of them together vary by more than permutations do. Those of
-    a single fold come from one attack that knows none of its records.
-    """
-    tested, folds = dict(run.judged), None
-    for name in run.scores:
-        if name not in run.fitted:
-            if folds is None:
-                folds = find_folds(case.records, case.membership, case.request.attack_seed)
-            tested[name] = tested[name] & (folds == 0)
-    return tested
 
 
 def _repeat(case, run, seed):

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._parts import connect, needs_of
-from ..attacks._cross_fit import cross_fit, judge, learns
+from ..attacks._cross_fit import cross_fit, find_folds, judge, learns
 from ..attacks._own_pools import fit_own_pools
 from ._plan import make_plan, make_pool
 
@@ -30,6 +30,7 @@ class Run(NamedTuple):
     scores: dict
     guesses: dict
     judged: dict  # of each attack, a mask of the records that it can judge
+    tested: dict  # of each attack, a mask of those by which it is tested for chance
     pool: object
     notes: list
 
@@ -85,6 +86,7 @@ def run_attacks(attacks, request, records, queried, membership, clock):
         scores={name: found[name][1].scores for name in names},
         guesses={name: found[name][1].guesses for name in names},
         judged={name: found[name][1].judged for name in names},
+        tested={name: _find_tested(*found[name], queried, membership, request) for name in names},
         pool=pool,
         notes=notes + [note for name in names for note in _count_unjudged(name, found[name][1])],
     )
@@ -113,6 +115,18 @@ def _judge(attack, queried, membership, seed):
             f"{np.sum(~np.isfinite(judged.scores))} of {len(queried)} scores are not finite."
         )
     return fitted, judged
+
+
+def _find_tested(fitted, judged, queried, membership, request):
+    """Records whose scores do not depend on how membership was assigned to them.
+
+    Attacks that learn from known members are cross-fitted: the scores of one fold depend on the
+    membership of the others, and all of them together vary by more than permutations do. Those of
+    a single fold come from one attack that knows none of its records.
+    """
+    if fitted is not None:
+        return judged.judged
+    return judged.judged & (find_folds(queried, membership, request.attack_seed) == 0)
 
 
 def _describe(error):

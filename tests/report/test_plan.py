@@ -36,7 +36,7 @@ from skmia.attacks import (
 from skmia.base import BaseAttack
 from skmia.metrics import auc_interval
 from skmia.model_selection import DensityAttack
-from skmia.report import audit
+from skmia.report import _controls, audit, negative_control
 from skmia.report._measure import widen
 from skmia.signals import Signals
 
@@ -286,3 +286,19 @@ def test_stack_over_attacks_with_a_pool_of_their_own(problem, trained):
     result = audit(*problem, attacks={"stack": stack}, **SETTINGS)
     assert list(result.scores) == ["stack"]
     assert [one["n_estimators"] for one in trained].count(4) == 1
+
+
+def test_attacks_that_learn_are_tested_by_one_fold(problem, monkeypatch):
+    _, records, membership = problem
+    seen, test = [], _controls.permutation_test
+
+    def note(*args, **settings):
+        seen.append(settings["judged"])
+        return test(*args, **settings)
+
+    monkeypatch.setattr(_controls, "permutation_test", note)
+    pipeline = make_pipeline(Signals(signals=["loss"]), LogisticRegression())
+    attacks = {"learned": pipeline, "plain": ThresholdAttack()}
+    negative_control(TREE, records, membership, attacks=attacks, random_state=0)
+    counts = {name: mask.sum() for name, mask in seen[0].items()}
+    assert counts == {"learned": 80, "plain": 400}
