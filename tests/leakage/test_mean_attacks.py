@@ -238,7 +238,7 @@ def draw_independent(rng, n_rows, n_features):
         (MeanLikelihoodRatioAttack(), draw_correlated, 60),
         (MeanGLiRAttack(noise_scale=2.0), draw_correlated, 60),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", str(value)),  # an address would differ by process
 )
 def test_reference_rows_give_a_threshold_of_the_rate_that_was_asked_for(attack, draw, n_features):
     rng, n_trials, n_samples = np.random.default_rng(0), 400, 100
