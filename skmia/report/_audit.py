@@ -176,6 +176,7 @@ def audit(
         ],
         record_ids=np.asarray(records.fields.get("record_id", np.arange(len(records)))),
         people=records.fields.get("group_by"),
+        judged=run.judged,
     )
 
 

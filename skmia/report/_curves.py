@@ -12,7 +12,7 @@ MOST_POINTS = 120
 _MOST_EXPOSED = 20
 
 
-def find_curves(scores, membership, confidence_level, groups=None):
+def find_curves(scores, membership, confidence_level, groups=None, judged=None):
     """ROC curves, thinned out evenly on logarithmic axes, each with a pointwise band.
 
     Parameters
@@ -25,6 +25,8 @@ def find_curves(scores, membership, confidence_level, groups=None):
         Of the interval of the TPR at each FPR by itself.
     groups : array-like of shape (n,), default=None
         The person of each record; None where all records are independent.
+    judged : dict of str to ndarray of shape (n,), default=None
+        By attack the records that it can judge; None for all.
 
     Returns
     -------
@@ -32,13 +34,18 @@ def find_curves(scores, membership, confidence_level, groups=None):
         ``attack``, ``fpr``, ``tpr``, ``low``, ``high``.
     """
     tail = (1 - confidence_level) / 2
-    sides = split_people(check_people(groups, len(membership)), membership)
-    n_members, n_nonmembers = (side.n_rows for side in sides)
+    people = check_people(groups, len(membership))
     curves = []
     for attack, values in scores.items():
-        fpr, tpr, thresholds = membership_roc_curve(membership, values)
+        rows = _find_judged(judged, attack, membership)
+        if not len(rows):
+            continue
+        values, truth = values[rows], membership[rows]
+        sides = split_people(people[rows], truth)
+        n_members, n_nonmembers = (side.n_rows for side in sides)
+        fpr, tpr, thresholds = membership_roc_curve(truth, values)
         kept = _thin(fpr, n_nonmembers)
-        parts = values[membership], values[~membership]
+        parts = values[truth], values[~truth]
         sizes = [effective_sizes(*pair, thresholds[kept]) for pair in zip(parts, sides)]
         counts = count_points(fpr, tpr, n_members, n_nonmembers)
         low, high = tpr_limits(counts, fpr[kept], tail, sizes=sizes)
@@ -59,8 +66,14 @@ def _as_lists(**arrays):
     return {name: [round(float(value), 6) for value in array] for name, array in arrays.items()}
 
 
-def find_exposed(scores, membership, record_ids):
-    """Members with the highest scores of the first attack.
+def _find_judged(judged, attack, membership):
+    """Positions of the records that an attack can judge; none where they are of one side only."""
+    rows = np.arange(len(membership)) if judged is None else np.flatnonzero(judged[attack])
+    return rows if len(np.unique(membership[rows])) == 2 else rows[:0]
+
+
+def find_exposed(scores, membership, record_ids, judged=None):
+    """Members with the highest scores of the first attack, among the records that it can judge.
 
     Returns
     -------
@@ -71,9 +84,10 @@ def find_exposed(scores, membership, record_ids):
     if not scores:
         return []
     attack, values = next(iter(scores.items()))
-    members = np.flatnonzero(membership)
+    rows = _find_judged(judged, attack, membership)
+    members, others = rows[membership[rows]], rows[~membership[rows]]
     top = members[np.argsort(-values[members], kind="stable")[:_MOST_EXPOSED]]
-    others = np.sort(values[~membership])
+    others = np.sort(values[others])
     above = len(others) - np.searchsorted(others, values[top], side="left")
     return [
         {
@@ -87,8 +101,11 @@ def find_exposed(scores, membership, record_ids):
     ]
 
 
-def rank_attacks(scores, membership):
+def rank_attacks(scores, membership, judged=None):
     """The scores, those of the attack with the largest area under its curve first."""
-    return dict(
-        sorted(scores.items(), key=lambda one: roc_auc_score(membership, one[1]), reverse=True)
-    )
+
+    def measure(attack):
+        rows = _find_judged(judged, attack, membership)
+        return roc_auc_score(membership[rows], scores[attack][rows]) if len(rows) else -1.0
+
+    return {name: scores[name] for name in sorted(scores, key=measure, reverse=True)}

@@ -33,7 +33,7 @@ def as_document(report):
     """
     names = ("created", "versions", "victim", "victim_name", "task", "data", "performance")
     rest = ("settings", "seeds", "seconds", "notes", "evidence", "verdict", "power", "disparity")
-    ranked = rank_attacks(report.scores, report.membership)
+    ranked = rank_attacks(report.scores, report.membership, report.judged)
     level = report.settings["confidence_level"]
     null = report.permutation
     return _as_json(
@@ -54,8 +54,8 @@ def as_document(report):
             "results": [
                 dict(zip(COLUMNS, row)) for row in report.results[list(COLUMNS)].to_numpy(object)
             ],
-            "curves": find_curves(ranked, report.membership, level, report.people),
-            "exposed": find_exposed(ranked, report.membership, report.record_ids),
+            "curves": find_curves(ranked, report.membership, level, report.people, report.judged),
+            "exposed": find_exposed(ranked, report.membership, report.record_ids, report.judged),
         }
     )
 

@@ -103,7 +103,7 @@ def _permute(case, run, seed):
 
 def _repeat(case, run, seed):
     """Power and disparity by shadow models in the victim's place, or the reason why not."""
-    name = choose_attack(run.fitted, rank_attacks(run.scores, case.membership))
+    name = choose_attack(run.fitted, rank_attacks(run.scores, case.membership, run.judged))
     if name is None:
         return None, None, None, "No attack compares the victim with shadow models."
     attack = run.fitted[name]

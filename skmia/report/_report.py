@@ -90,6 +90,8 @@ class AuditReport:
         Names of the records: their field ``record_id``, or their positions.
     people : ndarray of shape (n,) or None
         The person of each record: their field ``group_by``.
+    judged : dict of str to ndarray of shape (n,) or None
+        By attack the records that it can judge; its numbers leave out the others.
     findings : Findings
         What evidence and verdict rest on.
     evidence : {"leak", "none", "shift", "reversed", "unknown"}
@@ -128,6 +130,7 @@ class AuditReport:
     notes: list
     record_ids: np.ndarray
     people: np.ndarray | None = None
+    judged: dict | None = None
 
     @property
     def findings(self):

@@ -128,7 +128,7 @@ _DOCUMENT = fields(
     power=maybe(_POWER),
     disparity=maybe(fields(attack=text, scopes=many(_SCOPE))),
     results=many(_RESULT, low=1),
-    curves=many(_CURVE, low=1),
+    curves=many(_CURVE),
     exposed=many(_EXPOSED),
 )
 
