@@ -11,8 +11,9 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 # A small group whose records happen to be exposed alike has no variance of its own: without some
-# weight of the common variance it would look like the most certain of all groups.
-_PRIOR_WEIGHT = 10
+# weight of the common variance it would look like the most certain of all groups. An interval needs
+# one to be defined for a group of a single person.
+_PRIOR_WEIGHT, _INTERVAL_WEIGHT = 10, 1
 
 # Permutations of a pair that reach its statistic, after which no more are drawn.
 _ENOUGH = 100
@@ -141,8 +142,8 @@ def compare_exposures(exposures, n_permutations, rng):
         pvalue,
         pair_pvalues,
         exposures.center + exposures.scale * unpacked[0] / unpacked[2],
-        exposures.scale * np.sqrt(_estimate_variance(unpacked, counts)),
-        counts - 1 + _PRIOR_WEIGHT,
+        exposures.scale * np.sqrt(_estimate_variance(unpacked, counts, _INTERVAL_WEIGHT)),
+        counts - 1 + _INTERVAL_WEIGHT,
         exposures.scale * np.sqrt(pair_variance),
         pair_df,
     )
@@ -158,8 +159,8 @@ def _compare_pair(exposures, pair, n_permutations, rng):
     )
     counts = np.bincount(two.codes)
     sums = _sum_groups(two.columns, two.codes, 2)
-    variance = _estimate_variance(_unpack(sums, counts), counts)
-    whole, df = variance.sum(), (variance**2 / (counts - 1 + _PRIOR_WEIGHT)).sum()
+    variance = _estimate_variance(_unpack(sums, counts), counts, _INTERVAL_WEIGHT)
+    whole, df = variance.sum(), (variance**2 / (counts - 1 + _INTERVAL_WEIGHT)).sum()
     pvalue = _permute(two, n_permutations, _ENOUGH, rng)[1]
     return pvalue, whole, whole**2 / df if df > 0 else np.inf
 
@@ -208,7 +209,8 @@ def compare_means(sums, counts):
         groups.
     """
     unpacked = _unpack(sums, counts)
-    total, size, variance = unpacked[0], unpacked[2], _estimate_variance(unpacked, counts)
+    total, size = unpacked[0], unpacked[2]
+    variance = _estimate_variance(unpacked, counts, _PRIOR_WEIGHT)
     whole = size.sum(axis=-1, keepdims=True)
     mean = total.sum(axis=-1, keepdims=True) / whole
     between = ((total - size * mean) ** 2 / size).sum(axis=-1)
@@ -230,13 +232,13 @@ def _unpack(sums, counts):
     return total, squares, size, total, size
 
 
-def _estimate_variance(unpacked, counts):
-    """Variance of the mean exposure of each group."""
+def _estimate_variance(unpacked, counts, weight):
+    """Variance of the mean exposure of each group; the common one counts as so many parts."""
     total, squares, size, products, size_squares = unpacked
     mean = total / size
     within = np.maximum(squares - 2 * mean * products + mean**2 * size_squares, 0)
     common = within.sum(axis=-1, keepdims=True) / max(counts.sum() - len(counts), 1)
-    each = (within + _PRIOR_WEIGHT * common) / (counts - 1 + _PRIOR_WEIGHT)
+    each = (within + weight * common) / (counts - 1 + weight)
     return each * counts / size**2
 
 
