@@ -114,7 +114,8 @@ def find_people(records, groups):
     """
     group_by = records.fields.get("group_by")
     copies = find_units(records.fingerprint)
-    both = np.unique(np.column_stack([copies, number_groups(groups, len(records))[1]]), axis=0)
+    codes = number_groups(groups, len(records), "groups")[1]
+    both = np.unique(np.column_stack([copies, codes]), axis=0)
     if len(both) == copies.max() + 1:
         return find_units(records.fingerprint, group_by)
     return np.arange(len(records)) if group_by is None else number_groups(group_by, len(records))[1]

@@ -6,14 +6,15 @@ import pytest
 from scipy import stats
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia import Records
-from skmia.attacks import ThresholdAttack
+from skmia import Records, ShadowPool
+from skmia.attacks import LiRA, ThresholdAttack
 from skmia.datasets import make_membership_problem
 from skmia.disparity import DisparityTest
 from skmia.disparity._repeated_measures import describe_groups, find_epsilon
-from skmia.model_selection import membership_game
+from skmia.model_selection import leave_one_model_out, membership_game
 
 
 def make_table(n_rounds=12, n_groups=4, seed=0):
@@ -365,6 +366,33 @@ def test_rare_groups_lose_rounds(population):
 def test_what_the_game_lacks_is_named(population, parameters, message):
     with pytest.raises(ValueError, match=message):
         make_test().set_params(**parameters).fit(population)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_records_without_a_group_are_refused(population, missing):
+    race = population["race"].astype(object)
+    race[3:5] = missing
+    without = population.with_fields(race=race)
+    pool = FrozenEstimator(ShadowPool(DecisionTreeClassifier(), 4, random_state=0).fit(population))
+    for changes in ({}, {"estimator": None, "attack": LiRA(shadows=pool)}):
+        with pytest.raises(ValueError, match="groups has no value for 2 of 1000 records, first at"):
+            make_test().set_params(**changes).fit(without)
+
+
+def test_models_of_a_pool_are_treated_as_the_victim(population):
+    pool = ShadowPool(DecisionTreeClassifier(), 8, random_state=0).fit(population)
+    attack = LiRA(shadows=FrozenEstimator(pool))
+    test = DisparityTest(attack=attack, group="race", random_state=0).fit(population)
+    assert test.game_ is None and test.n_rounds_ == 4
+    power = leave_one_model_out(attack, population, models=range(0, 8, 2), group="race")
+    expected = power["advantage"].unstack("group")
+    np.testing.assert_allclose(test.vulnerabilities_, expected[["high", "low"]])
+    assert 0 < test.pvalue_ <= 1
+    fewer = DisparityTest(attack=attack, group="race", n_rounds=3, random_state=0).fit(population)
+    np.testing.assert_allclose(fewer.vulnerabilities_, test.vulnerabilities_[:3])
+    pool = ShadowPool(DecisionTreeClassifier(), 5, paired=False, random_state=0).fit(population)
+    alone = test.set_params(attack=LiRA(shadows=FrozenEstimator(pool)))
+    assert alone.fit(population).n_rounds_ == 5
 
 
 def test_predict_names_the_missing_field(population):
