@@ -22,10 +22,11 @@ from ._rates import rate_threshold, warn_unlike
 # order or are memory-mapped take memory.
 _BLOCK = 1 << 20
 
-# Fewest and most shadow models that take the victim's place when a threshold is set, and the scores
-# above which there are fewer of them.
+# Fewest and most shadow models that are treated as the victim when a threshold is set, and the
+# scores above which there are fewer of them: a low rate takes many, the middle of the scores few.
 _N_PSEUDO_VICTIMS = 4, 16
-_N_PSEUDO_SCORES = 4_000_000
+_N_SCORES_FOR_RATE = 4_000_000
+_N_SCORES = 200_000
 
 # Models of a pool in which one can take the victim's place.
 _FEWEST_MODELS = 4
@@ -176,7 +177,7 @@ class PoolAttack(BaseAttack):
 
     def _natural_offset(self, records):
         if self.target_fpr is not None:
-            scores, inside = self._score_pseudo(records)
+            scores, inside = self._score_pseudo(records, _N_SCORES_FOR_RATE)
             warn_unlike(self.pool_, self.victim, records, self.target_fpr)
             return rate_threshold(scores[~inside], self.target_fpr)
         offset = self._default_offset()
@@ -185,7 +186,7 @@ class PoolAttack(BaseAttack):
     def _find_offset(self, records):
         """Threshold of the highest balanced accuracy on shadow models, where they show any."""
         try:
-            scores, inside = self._score_pseudo(records)
+            scores, inside = self._score_pseudo(records, _N_SCORES)
         except TooFewModelsError:
             return self._no_evidence
         if inside.all() or not inside.any():
@@ -196,13 +197,13 @@ class PoolAttack(BaseAttack):
         """Threshold without labels and without a wanted rate; None leaves it to the pool."""
         return None
 
-    def _score_pseudo(self, records):
+    def _score_pseudo(self, records, n_scores):
         """Scores of records with some shadow models in the victim's place, and whether each was in.
 
         Those that can be judged, model after model.
         """
         n_models = len(self.pool_.membership_)
-        n_wanted = np.clip(_N_PSEUDO_SCORES // len(records), *_N_PSEUDO_VICTIMS)
+        n_wanted = np.clip(n_scores // len(records), *_N_PSEUDO_VICTIMS)
         models = np.unique(np.linspace(0, n_models - 1, min(n_models, n_wanted)).astype(int))
         rounds = [
             (scores[judged], inside[judged])

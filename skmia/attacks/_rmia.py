@@ -194,8 +194,8 @@ class RMIA(PoolAttack):
     def _score_samples(self, records):
         return self._calibrate(self._log_ratios(records))
 
-    def _score_pseudo(self, records):
-        ratios, inside = super()._score_pseudo(records)
+    def _score_pseudo(self, records, n_scores):
+        ratios, inside = super()._score_pseudo(records, n_scores)
         return self._calibrate(ratios), inside
 
     def _calibrate(self, ratios):
