@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ._groups import OVERALL, find_people
-from ._measure import OK
 
 
 class SmallGroup(NamedTuple):
@@ -39,7 +38,7 @@ def find_small_groups(case, results, null, rounds):
     side = (1 - case.level) / 2
     seen = null[null["pvalue_least"] <= side]
     seen = set(zip(seen["scope"], seen["group"]))
-    shown = results[(results["status"] == OK) & (results["scope"] != OVERALL)]
+    shown = results[results["scope"] != OVERALL]
     shown = dict.fromkeys(zip(shown["scope"], shown["group"]))
     masks = {(scope, group): mask for scope, group, mask in case.subsets}
     small = [part for part in shown if part not in seen]

@@ -1,15 +1,11 @@
 """Groups in which nothing could be significant on one model, though shadow models leak there."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
 from skmia import Records
-from skmia.attacks._cross_fit import find_folds
 from skmia.report import audit
-from skmia.report._examine import _find_tested
 from skmia.report._rounds import Rounds
 from skmia.report._small_groups import _judge
 
@@ -42,6 +38,16 @@ def test_a_memorized_group_is_never_passed_over(n_outliers):
         assert report.evidence == "unknown"
         assert "In kind=outlier, the advantage of an attack on shadow models" in report.verdict
         assert "its 6 records are too few" in report.verdict
+
+
+def test_a_memorized_group_of_one_side_is_not_passed_over():
+    victim, records, membership = make_outliers(6)
+    membership[:6] = 0
+    members = np.flatnonzero(membership)
+    victim.fit(records.X[members], records.y[members])
+    report = audit(victim, records, membership, group="kind", shadows=16, random_state=0)
+    assert set(report.to_frame().query("group == 'outlier'")["status"]) == {"too few records"}
+    assert report.evidence == "unknown" and "In kind=outlier" in report.verdict
 
 
 def test_a_small_group_without_a_leak_is_stated():
@@ -80,20 +86,3 @@ def test_right_guesses_are_counted_by_person():
     assert advantage == 1
     assert by_record == pytest.approx(np.exp(-8))  # 16 guesses
     assert _judge(rounds, everyone, [0, 0, 1, 1])[1] == pytest.approx(np.exp(-4))  # 8 guesses
-
-
-def test_attacks_that_learn_are_tested_on_records_that_they_did_not_learn():
-    rng = np.random.default_rng(0)
-    records = Records(rng.normal(size=(100, 2)), rng.integers(0, 2, 100))
-    membership = rng.permutation(100) % 2 == 1
-    everyone = np.ones(100, dtype=bool)
-    run = SimpleNamespace(
-        scores={"learned": None, "fixed": None},
-        fitted={"fixed": None},
-        judged={"learned": everyone, "fixed": everyone},
-    )
-    request = SimpleNamespace(attack_seed=3)
-    case = SimpleNamespace(records=records, membership=membership, request=request)
-    tested = _find_tested(case, run)
-    assert tested["fixed"].all()
-    np.testing.assert_array_equal(tested["learned"], find_folds(records, membership, 3) == 0)
