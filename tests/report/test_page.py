@@ -176,3 +176,17 @@ def test_a_rate_of_a_thousandth_is_refused_with_under_200_records():
     text, _ = read(report.to_html())
     assert "No TPR is given at 0.1%" in text
     assert set(report.permutation.frame["max_fpr"].dropna()) == {0.2}
+
+
+def test_a_page_of_few_records_and_equal_numbers_is_made(leaky):
+    document = json.loads(leaky.to_json())
+    document["performance"] |= {"metric": "r2", "nonmembers": None, "gap": None}
+    for row in document["power"]["numbers"]:
+        row |= {"auc": 0.5, "sd": 0.0}
+    own = next(row for row in document["results"] if row["attack"] == document["power"]["attack"])
+    own["estimate"] = 0.5
+    document["power"]["numbers"].append(dict(document["power"]["numbers"][-1], n_shadows=64))
+    for test in document["disparity"]["scopes"]:
+        test["statistic"] = None  # infinite
+    text, _ = read(render(document))
+    assert "nan on non-members" in text
