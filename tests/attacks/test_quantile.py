@@ -172,6 +172,7 @@ def test_victims_with_little_to_say(audit, signal):
     assert np.isfinite(attack.fit(records).score_samples(records)).all()
 
 
+@pytest.mark.filterwarnings("ignore:100% of the labels are predicted if the columns")
 def test_constant_evidence_flags_nobody():
     records = draw_world(200, 0)[0]
     answers = Outputs(np.zeros((200, 2)), [0, 1], "logits")

@@ -6,6 +6,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records
+from skmia._needs import ANY, BOTH, Needs
 from skmia.attacks._supervised import SupervisedAttack
 from skmia.utils.estimator_checks import check_attack, make_attack_problem
 from skmia.victims._query import check_victim
@@ -19,6 +20,9 @@ class TreeAttack(SupervisedAttack):
         self.cross_fit = cross_fit
         self.cv = cv
         self.random_state = random_state
+
+    def _needs(self):
+        return Needs(ANY, access=frozenset({"queries"}), known=BOTH)
 
     def _collect(self, records):
         check_victim(self.victim)

@@ -193,7 +193,7 @@ def test_unpaired_pool_grows_as_a_paired_one_does():
 def test_an_unpaired_pool_is_another_pool_to_a_checkpoint(tmp_path):
     records = distinct_records(20)
     fit_pool(records, checkpoint=tmp_path)
-    with pytest.raises(CheckpointError, match="differs in sampling"):
+    with pytest.raises(CheckpointError, match="differs in paired"):
         fit_pool(records, paired=False, checkpoint=tmp_path)
 
 

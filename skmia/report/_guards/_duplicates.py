@@ -173,7 +173,7 @@ def _find_share(near, people, level):
     """The share of near copies, with the interval of as many independent records as they are."""
     if not len(near):
         return Interval(np.nan, 0.0, 1.0)
-    share = near.mean()
+    share = float(near.mean())
     _, numbers = number_groups(people, len(people))
     size = People(numbers).effective_size(near.astype(float), share * (1 - share))
     return Interval(share, *map(float, beta_limits(share * size, size, (1 - level) / 2)))
