@@ -52,7 +52,7 @@ def find_peak(function):
     ids=str,
 )
 def test_a_file_is_not_taken_into_memory(mapped, monkeypatch, attack, order):
-    # What is read at once, and what a threshold rests on, is bounded; here in the measure of the file.
+    # What is read at once and what a threshold rests on are bounded; here relative to the file.
     monkeypatch.setattr("skmia.attacks._pool_attack._BLOCK", 1 << 17)
     monkeypatch.setattr("skmia.attacks._pool_attack._N_PSEUDO_VICTIMS", (1, 1))
     records, in_memory, on_disk = mapped
