@@ -130,7 +130,7 @@ def victim_like_the_models_is_unlike(rng, n_trials, layout, n_models):
         for layout in LAYOUTS
         for n_models in (8, 16)
     },
-    n_trials=100,
+    n_trials=300,
 )
 def power_without_a_leak_is_chance(rng, n_trials, attack, layout, n_models):
     attack, areas = ATTACKS[attack], []
