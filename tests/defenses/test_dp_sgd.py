@@ -174,7 +174,7 @@ def test_an_empty_step_is_shown_and_is_noise():
     seen = []
     net = make_net(module__widths=(6, 2000, 2), batch_size=1, max_epochs=1, lr=0.0)
     model = DPSGDClassifier(
-        net, noise_multiplier=2.0, on_step=lambda *step: seen.append(step[1]), random_state=0
+        net, noise_multiplier=2.0, on_step=lambda *step: seen.append(step[1]), noise_seed=1
     )
     model.set_params(net__callbacks=[("watch", Watch())]).fit(X[:12], Y[:12])
     n_batches = len(dict(model.estimator_.callbacks_)["watch"].batches)
