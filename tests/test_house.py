@@ -1,0 +1,143 @@
+"""The wall: packages import from rows above them, and keep out of each other's private rooms.
+
+Exceptions of today are in ``house_exceptions.txt``, one a line. The list may only shrink: an entry
+that no import needs any more fails the test as well. ``python tests/test_house.py`` writes it.
+"""
+
+import ast
+from functools import lru_cache
+from pathlib import Path
+
+import skmia
+
+ROOT = Path(skmia.__file__).parent
+EXCEPTIONS = Path(__file__).with_name("house_exceptions.txt")
+
+# From the ground up: a package may import from those before it.
+ROWS = (
+    "exceptions",
+    "utils",
+    "_outputs",
+    "_records",
+    "_needs",
+    "metrics",
+    "victims",
+    "datasets",
+    "signals",
+    "shadow",
+    "_parts",
+    "base",
+    "attacks",
+    "leakage",
+    "model_selection",
+    "disparity",
+    "auditing",
+    "defenses",
+    "synthetic",
+    "report",
+    "_cli",
+    "cli",
+)
+# Whose private modules and members every other package may use.
+GROUND = {"utils", "_outputs", "_records", "_needs", "_parts"}
+
+
+@lru_cache(maxsize=1)
+def read_modules():
+    """The syntax tree of each module of the package, by its name."""
+    modules = {}
+    for path in sorted(ROOT.rglob("*.py")):
+        name = ".".join(["skmia", *path.relative_to(ROOT).with_suffix("").parts])
+        modules[name.removesuffix(".__init__")] = ast.parse(path.read_text()), path
+    return modules
+
+
+def find_package(module):
+    """The room of a module: ``shadow`` of ``skmia.shadow._pool``."""
+    return (module.split(".") + [""])[1]
+
+
+def iter_imports(name, tree, path):
+    """Modules that a module imports from skmia, in functions too, and the names taken of each."""
+    inside = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            base = inside[: len(inside) - node.level + 1] if node.level else []
+            target = ".".join([*base, *([node.module] if node.module else [])])
+            for alias in node.names if target.split(".")[0] == "skmia" else ():
+                whole = f"{target}.{alias.name}"
+                yield (whole, None) if whole in read_modules() else (target, alias.name)
+        elif isinstance(node, ast.Import):
+            yield from ((one.name, None) for one in node.names if one.name.startswith("skmia"))
+
+
+def find_faults_of_imports():
+    """Imports that run up, or into a private module or name of another package."""
+    for name, (tree, path) in read_modules().items():
+        own = find_package(name)
+        for target, taken in iter_imports(name, tree, path):
+            other = find_package(target)
+            if other == own or not own or not other:
+                continue
+            if ROWS.index(other) > ROWS.index(own):
+                yield f"up: {name} -> {target}"
+            within = target.split(".")[2:]
+            private = [part for part in (*within, taken or "") if part.startswith("_")]
+            if private and other not in GROUND:
+                yield f"private module: {name} -> {target}"
+
+
+def find_defined(tree):
+    """Names with an underscore that a module defines: functions, classes, attributes, fields."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+
+
+# What a NamedTuple documents, and names with an underscore so that no field is in the way.
+OF_TUPLES = {"_asdict", "_fields", "_make", "_replace"}
+
+
+def is_private(name):
+    special = name.startswith("__") and name.endswith("__")
+    return name.startswith("_") and not special and name not in OF_TUPLES
+
+
+def find_faults_of_members():
+    """Private members, of objects other than self, that no module of the package defines."""
+    defined = {}
+    for name, (tree, _) in read_modules().items():
+        defined.setdefault(find_package(name), set()).update(find_defined(tree))
+    known = set().union(*(defined[one] for one in GROUND if one in defined))
+    for name, (tree, _) in read_modules().items():
+        own = defined[find_package(name)] | known
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Attribute) or not is_private(node.attr):
+                continue
+            its_own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+            by_super = isinstance(node.value, ast.Call) and ast.unparse(node.value) == "super()"
+            if not (its_own or by_super or node.attr in own):
+                yield f"private member: {name} .{node.attr}"
+
+
+def find_faults():
+    return sorted({*find_faults_of_imports(), *find_faults_of_members()})
+
+
+def test_every_package_has_its_row():
+    packages = {find_package(name) for name in read_modules()} - {""}
+    assert packages == set(ROWS)
+
+
+def test_the_wall_holds_but_for_exceptions_that_are_listed():
+    found, listed = find_faults(), EXCEPTIONS.read_text().splitlines()
+    assert not sorted(set(found) - set(listed)), "an import or a member that the house forbids"
+    assert not sorted(set(listed) - set(found)), "take these out of the list of exceptions"
+
+
+if __name__ == "__main__":
+    EXCEPTIONS.write_text("".join(f"{one}\n" for one in find_faults()))
