@@ -16,6 +16,7 @@ from ..exceptions import PrivacyWarning
 from ..shadow._seeding import refuse_trained_module
 from ..shadow._together import accepting_read_only
 from ..signals import get_signal
+from ..utils._caches import clone_to_train
 from ..utils._sklearn import HasMethods, Interval, StrOptions
 from ._canaries import CANARIES, Canaries, exposed_canaries
 
@@ -77,7 +78,7 @@ class EpsilonAuditBase(BaseEstimator, ABC):
         if self.estimator is None:
             return LogisticRegression(max_iter=1000)
         refuse_trained_module(self.estimator)
-        return clone(self.estimator)
+        return clone_to_train(self.estimator)
 
     def _settle_delta(self, estimator, X, y):
         """The delta of the bound, and the estimator set to it, so that bound and claim are at one.

@@ -5,7 +5,6 @@ from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
@@ -13,6 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state, check_X_y
 from sklearn.utils.multiclass import check_classification_targets
+
+from ..utils._caches import clone_to_train
 
 
 class Canaries(NamedTuple):
@@ -166,7 +167,7 @@ def exposed_canaries(X, y, n_canaries=1, *, estimator=None, cv=5, random_state=N
     if estimator is None:
         estimator = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     codes = np.unique(y, return_inverse=True)[1]
-    proba = cross_val_predict(clone(estimator), X, y, cv=cv, method="predict_proba")
+    proba = cross_val_predict(clone_to_train(estimator), X, y, cv=cv, method="predict_proba")
     held_out = proba[np.arange(len(X)), codes]
     rows = np.argsort(held_out, kind="stable")[:n_canaries]
     return Canaries(X[rows], y[rows], rows)

@@ -21,6 +21,7 @@ from ..shadow._sampling import MOST_MODELS, find_strata, find_units
 from ..shadow._seeding import isolated_randomness, refuse_trained_module, seed_estimator
 from ..shadow._together import find_joint_backend, make_model_job, train_models
 from ..shadow._worker import warn_once
+from ..utils._caches import clone_to_train
 from ..utils._containers import take_rows
 from ..utils._hashing import hash_records
 from ..utils._sklearn import N_JOBS, HasMethods, Interval, InvalidParameterError
@@ -117,7 +118,7 @@ def _train_and_ask(estimator, data, left_out, seeds, targets, n_jobs, verbose):
             models, caught = train_models(job, backend)
             answers = [_ask(model, data, out) for model, out in zip(models, left_out, strict=True)]
             return zip(answers, caught, strict=True)
-    estimator = clone(estimator)
+    estimator = clone_to_train(estimator)
     limit = None
     if n_jobs is not None or effective_n_jobs(n_jobs) > 1:
         # As many processors as asked for: workers must not start workers or threads.

@@ -20,6 +20,7 @@ from ..attacks._pool_attack import treats_models_as_victims
 from ..metrics import best_advantage_score, tpr_at_fpr_score
 from ..shadow import ShadowPool
 from ..shadow._seeding import isolated_randomness, seed_estimator
+from ..utils._caches import clone_to_train
 from ..utils._validation import check_records
 
 _N_BINS = 15  # of the calibration error
@@ -358,7 +359,7 @@ def _attack_labels(candidate, design, seed, n_jobs):
 
 
 def _train(candidate, records, seeds):
-    model = clone(candidate)
+    model = clone_to_train(candidate)
     seed_estimator(model, seeds)
     with isolated_randomness(seeds):
         return model.fit(records.X, records.y)

@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from tqdm import tqdm
 
 from ..shadow._backends import use_one_job
+from ..utils._caches import caches_removed, clone_to_train
 from ..utils._containers import take_rows
 from ..utils._randomness import preserved_randomness
 from ..utils._sklearn import N_JOBS, HasMethods, Interval, validate_parameter_constraints
@@ -116,10 +117,11 @@ def retraining_oracle(
     check_records(records)
     membership = check_membership(membership, len(records))
     victim = unwrap(victim)
-    estimator = clone(victim if estimator is None else unwrap(estimator))
+    estimator = clone_to_train(victim if estimator is None else unwrap(estimator))
     entropy = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4).tolist()
     pairs = draw_pairs(membership, n_rounds, np.random.SeedSequence(entropy))
-    expected = _fingerprint(victim, parameters)
+    with caches_removed(victim):  # where its steps were kept is not part of what was learned
+        expected = _fingerprint(victim, parameters)
     if effective_n_jobs(n_jobs) > 1:
         estimator = use_one_job(estimator)
     bar = tqdm(pairs, desc="pairs", disable=not verbose)

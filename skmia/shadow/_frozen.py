@@ -12,6 +12,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from ..utils._caches import clone_to_train, remove_caches
 from ..victims._query import unwrap
 
 # These fit each part once, on all that they are given: without its wrapper a part is fitted as it
@@ -80,7 +81,7 @@ def thaw(estimator):
     """Clone an estimator so that its ``fit`` also fits the parts that were frozen.
 
     Parts in a FrozenEstimator, at any depth, and those that an estimator with ``prefit`` takes,
-    are fitted on the records that the estimator around them is given.
+    are fitted on the records that the estimator around them is given. The clone keeps no caches.
 
     Parameters
     ----------
@@ -100,7 +101,7 @@ def thaw(estimator):
         If a fitted part is held in such a way that it cannot be fitted again.
     """
     names = []
-    thawed = _thaw(estimator, "", names)
+    thawed = remove_caches(_thaw(estimator, "", names))
     shared = find_shared_parts(thawed)
     if shared:
         name, part = shared[0]
@@ -135,7 +136,7 @@ def make_recipe(estimator, refit_frozen):
         recipe, names = thaw(estimator)
         kept = name_frozen_modules(recipe)
     else:
-        recipe, names = clone(estimator), []
+        recipe, names = clone_to_train(estimator), []
         kept = name_shared_parts(recipe) + name_frozen_modules(recipe)
     notes = []
     if names:

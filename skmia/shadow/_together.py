@@ -7,6 +7,7 @@ from itertools import accumulate
 import numpy as np
 from sklearn.base import clone
 
+from ..utils._caches import clone_to_train
 from ..utils._validation import check_records
 from ..victims._query import unwrap
 from ._backends import PoolJob
@@ -64,7 +65,8 @@ def make_model_job(estimator, records, membership, seeds):
     job : PoolJob
     """
     data = PoolData([records.X], records.y)
-    return PoolJob(estimator, data, membership, seeds, _KEEP_MODELS, None)
+    model = clone_to_train(estimator)
+    return PoolJob(model, data, membership, seeds, _KEEP_MODELS, None)
 
 
 def train_models(job, backend=None):

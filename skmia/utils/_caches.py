@@ -1,0 +1,112 @@
+"""Estimators without the caches of their steps.
+
+The clones of a victim that are trained here differ in their training records, so that a cache of
+fitted steps would never be read again: it would only fill a folder with records and, where the
+folder is somebody else's, run the pickles that are in it.
+"""
+
+from contextlib import contextmanager
+from os import PathLike
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+
+
+def clone_to_train(estimator):
+    """Clone an estimator that is about to be trained, possibly many times, without its caches.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Of any kind; it is not changed.
+
+    Returns
+    -------
+    model : estimator
+        Every ``memory`` in it is None, at any depth, also among the candidates of a search.
+    """
+    return remove_caches(clone(estimator))
+
+
+def remove_caches(estimator):
+    """Set every ``memory`` of an estimator to None.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Changed in place, with its parts and what is fitted of them; a part in a FrozenEstimator is
+        left as it is, because it is not trained.
+
+    Returns
+    -------
+    estimator : estimator
+        The same.
+    """
+    for part in _walk(estimator):
+        if isinstance(part, dict):
+            part.update({name: [None] for name in _find_candidates(part)})
+        elif _has_cache(part):
+            part.set_params(memory=None)
+    return estimator
+
+
+@contextmanager
+def caches_removed(estimator):
+    """Remove the caches of an estimator for a while; a copy of a fitted one can have another hash.
+
+    Parameters
+    ----------
+    estimator : estimator
+        As for :func:`remove_caches`; afterwards it is what it was.
+    """
+    parts = list(_walk(estimator))
+    grids = [(part, dict(part)) for part in parts if isinstance(part, dict)]
+    cached = [(one, one.memory) for one in parts if not isinstance(one, dict) and _has_cache(one)]
+    try:
+        yield remove_caches(estimator)
+    finally:
+        for part, memory in cached:
+            part.set_params(memory=memory)
+        for part, content in grids:
+            part.update({name: content[name] for name in _find_candidates(content)})
+
+
+def _walk(root):
+    """Every estimator and dictionary within an estimator, each once."""
+    seen, waiting = set(), [root]
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen or isinstance(one, FrozenEstimator | type):
+            continue
+        seen.add(id(one))
+        if isinstance(one, list | tuple):
+            waiting += one
+        elif isinstance(one, np.ndarray):
+            waiting += one.ravel().tolist() if one.dtype == object else []
+        elif isinstance(one, dict):
+            yield one
+            waiting += one.values()
+        elif hasattr(one, "get_params"):
+            yield one
+            waiting += vars(one).values()
+
+
+def _has_cache(estimator):
+    return _is_cache(estimator.get_params(deep=False).get("memory"))
+
+
+def _is_cache(value):
+    """Whether scikit-learn takes a value for a cache; other things may be called memory, too."""
+    return isinstance(value, str | PathLike) or hasattr(value, "cache")
+
+
+def _find_candidates(grid):
+    """Names under which a search, which sets parameters itself, would try caches."""
+    return [
+        name
+        for name, values in grid.items()
+        if isinstance(name, str)
+        and name.split("__")[-1] == "memory"
+        and any(map(_is_cache, values if isinstance(values, list | tuple | np.ndarray) else []))
+    ]
