@@ -12,6 +12,7 @@ from joblib.parallel import get_active_backend
 from sklearn.base import clone
 from threadpoolctl import ThreadpoolController
 
+from ._seeding import PROCESS_LOCK
 from ._worker import PoolData, PoolSettings, fit_shadow
 
 
@@ -105,9 +106,9 @@ def fit_on_one_thread(*arguments):
 
 
 def run_on_one_thread(function, *arguments):
-    """Call a function with BLAS and OpenMP on a single thread."""
+    """Call a function with BLAS and OpenMP on a single thread; threads of Python take turns."""
     # Looking for the libraries takes longer than a small tree; new ones come with new modules.
-    with _thread_pools(len(sys.modules)).limit(limits=1):
+    with PROCESS_LOCK, _thread_pools(len(sys.modules)).limit(limits=1):
         return function(*arguments)
 
 

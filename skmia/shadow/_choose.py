@@ -11,6 +11,7 @@ from ._linear import LinearBackend
 from ._notes import count_failures
 from ._perceptron import PerceptronBackend
 from ._ray import RayBackend
+from ._seeding import PROCESS_LOCK
 
 _logger = logging.getLogger("skmia")
 
@@ -43,7 +44,8 @@ def choose_backend(job, batched):
     """
     reasons = []
     for backend in _batched_backends() if batched else []:
-        refusal = backend.why_not(job)
+        with PROCESS_LOCK:  # it may train models and trace nets
+            refusal = backend.why_not(job)
         if refusal is None:
             return _chosen(backend, "it trains many of these models at once")
         reasons.append(f"{backend.name}: {refusal}")

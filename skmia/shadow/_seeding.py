@@ -8,8 +8,9 @@ import numpy as np
 
 from ..utils._randomness import preserved_randomness, seed_everything
 
-# Global generators, and the filters of warnings, are the process's: threads take turns.
-_LOCK = RLock()
+# Global generators, the filters of warnings, the number of threads of numerical libraries and what
+# torch replaces while it traces a module are the process's: threads take turns.
+PROCESS_LOCK = RLock()
 
 
 def seed_estimator(estimator, seeds):
@@ -65,6 +66,6 @@ def isolated_randomness(seeds):
     """
     # A child made by hand: spawn() would count up and give the next caller another seed.
     child = np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, 0))
-    with _LOCK, preserved_randomness():
+    with PROCESS_LOCK, preserved_randomness():
         seed_everything(int(child.generate_state(1)[0]))
         yield

@@ -8,12 +8,14 @@ and what belongs to them is laid out as they are.
 
 from functools import partial
 from itertools import pairwise
+from threading import get_ident
 from typing import NamedTuple
 
 import torch
 from torch import fx, nn
 from torch.nn import functional as F
 
+from .._seeding import PROCESS_LOCK
 from ._dropout import is_active
 from ._engine import Engine
 from ._onehot import SummedLayer
@@ -88,10 +90,27 @@ def _is_flatten(node, modules):
     return node.target is torch.flatten and node.args[1:] == (1,) and not node.kwargs
 
 
+class _Tracer(fx.Tracer):
+    """A tracer of one module that leaves modules of other threads alone.
+
+    While torch traces a module, it replaces the call of all modules of the process.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self._thread = get_ident()
+
+    def call_module(self, module, forward, args, kwargs):
+        if get_ident() != self._thread:
+            return forward(*args, **kwargs)
+        return super().call_module(module, forward, args, kwargs)
+
+
 def _linked_nodes(module):
     """Nodes of the module's graph, where each reads the one before and nothing else; or None."""
     try:
-        nodes = list(fx.symbolic_trace(module).graph.nodes)
+        with PROCESS_LOCK:
+            nodes = list(_Tracer().trace(module).nodes)
     except Exception:  # control flow that depends on the data, and much else
         return None
     if [node.op for node in (nodes[0], nodes[-1])] != ["placeholder", "output"]:
