@@ -107,7 +107,9 @@ class EpsilonAudit(EpsilonAuditBase):
     Nets of skorch and scikit-learn are trained many at once where that gives the same weights.
 
     A bound far below an epsilon that was proven does not show that the proof is loose: another
-    canary, attack or number of trials may find more.
+    canary, attack or number of trials may find more. What the proven epsilon itself leaves out,
+    such as choices that depend on the data, no audit of the training sees:
+    :doc:`The limits of a guarantee </user_guide/privacy_limits>`.
 
     References
     ----------

@@ -93,6 +93,9 @@ default="random_label"
     With an algorithm whose losses differ from record to record more than by membership, such as a
     logistic regression, the loss alone finds little.
 
+    What a proven epsilon leaves out, such as choices that depend on the data, no audit of the
+    training sees: :doc:`The limits of a guarantee </user_guide/privacy_limits>`.
+
     References
     ----------
     Steinke, T., Nasr, M. and Jagielski, M. (2023). Privacy auditing with one (1) training run.

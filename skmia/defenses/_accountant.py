@@ -15,6 +15,9 @@ _ORDERS += [64, 80, 96, 128, 160, 192, 256, 320, 384, 512, 640, 768, 1000]
 # Noise beyond this is not looked for, and the search ends after so many trials.
 _MOST_NOISE, _MOST_TRIALS = 1e6, 60
 
+# Squares of noise beyond this, and of one over it, come near the ends of double precision.
+_MOST_COUNTED = 1e100
+
 
 def spent_epsilon(history, delta, name):
     """Epsilon of a number of steps.
@@ -30,12 +33,13 @@ def spent_epsilon(history, delta, name):
     Returns
     -------
     epsilon : float
-        At least 0; infinite with a step without noise.
+        At least 0; infinite with a step without noise, or with next to none.
     """
-    steps = [step for step in history if step[2]]
+    # More noise than can be computed with costs no more than a little less of it.
+    steps = [(min(noise, _MOST_COUNTED), rate, n) for noise, rate, n in history if n]
     if not steps:
         return 0.0
-    if any(noise == 0 for noise, _, _ in steps):
+    if any(noise < 1 / _MOST_COUNTED for noise, _, _ in steps):
         return math.inf
     epsilon = _ask("rdp", steps, delta, alphas=_ORDERS)
     if name == "prv" and epsilon > 0:
@@ -45,7 +49,7 @@ def spent_epsilon(history, delta, name):
 
 def _error_at(epsilon):
     """Numerical error that costs little of an epsilon, and little time."""
-    return min(0.01, max(1e-4, epsilon / 100))
+    return max(1e-4, min(0.01, epsilon / 100), epsilon / 1000)
 
 
 def _ask_prv(steps, delta, error):

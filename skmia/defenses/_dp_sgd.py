@@ -15,6 +15,7 @@ from ..utils._optional import import_optional
 from ..utils._sklearn import HasMethods, Interval, StrOptions, validate_params_of
 from ._accountant import find_noise_multiplier, spent_epsilon
 from ._mechanisms import DELTA, FINITE_POSITIVE
+from ._private_input import check_label_types, validate_rows
 from ._private_randomness import PrivateRandomness
 from ._private_training import PrivateParts, check_trainable, plan, train_privately
 from ._probe import check_rows_apart
@@ -109,7 +110,8 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
     number of steps and the noise, which follow from it; all weights of all steps may be seen. It
     holds for one fit: searches over settings, other choices that depend on the data and earlier
     training of the module cost more. An error about the data, and the fact that a fit succeeded,
-    are not covered. The guide's page on the limits of a guarantee lists them all.
+    are not covered. :doc:`The limits of a guarantee </user_guide/privacy_limits>`
+    lists what else is not.
 
     At the order a, of Rényi, a step of the sampling rate q and the noise multiplier s costs
     ``log(sum_k binom(a, k) (1 - q)**(a - k) q**k exp(k (k - 1) / (2 s**2))) / (a - 1)``. T steps
@@ -225,7 +227,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         validate_params_of(self)
         self._check_settings()
         import_optional("opacus", "dp")
-        X, y = validate_data(self, X, y, allow_nd=True)
+        X, y = validate_rows(self, X, y, allow_nd=True)
         y = column_or_1d(y)
         check_classification_targets(y)
         classes = self._find_classes(y)
@@ -253,6 +255,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
             classes = np.unique(column_or_1d(self.classes))
             if len(classes) < 2:
                 raise ValueError(f"classes must hold two labels or more; got {classes.tolist()}.")
+            check_label_types(y, classes)
             return classes
         warnings.warn(
             "classes were read off y, which epsilon_ does not cover: give all labels as classes.",

@@ -56,8 +56,9 @@ class LaplaceMechanism(NoiseMechanism):
     The lowest digits of noise in floating-point arithmetic reveal the exact value. Values are
     therefore rounded to a grid of a power of two, which depends on the parameters alone, and noise
     of the discrete Laplace law is added in integers, with random words of the operating system. In
-    this arithmetic epsilon holds exactly, with a delta of 0. The guide's page on the limits of a
-    guarantee has what remains, such as the time that a call takes.
+    this arithmetic epsilon holds exactly, with a delta of 0.
+    :doc:`The limits of a guarantee </user_guide/privacy_limits>` has what
+    remains, such as the time that a call takes.
 
     References
     ----------

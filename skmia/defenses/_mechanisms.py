@@ -6,11 +6,12 @@ from numbers import Real
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..utils._sklearn import Interval, validate_params_of
 from ._exact_noise import seeded_words, system_words
 from ._grid import add_on_grid
+from ._private_input import validate_rows
 
 FINITE_POSITIVE = Interval(Real, 0, np.inf, closed="neither")
 DELTA = Interval(Real, 0, 1, closed="neither")
@@ -42,7 +43,7 @@ class NoiseMechanism(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC)
             Fitted estimator. It holds nothing of the values.
         """
         validate_params_of(self)
-        X = validate_data(self, X, dtype=np.float64)
+        X = validate_rows(self, X, dtype=np.float64)
         self._calibrate(X.shape[1])
         # Without a seed each call asks the operating system, so that two copies of a fitted
         # mechanism never add the same noise.
@@ -66,7 +67,7 @@ class NoiseMechanism(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC)
             Noisy values. Each call is a separate release and costs its epsilon again.
         """
         check_is_fitted(self)
-        X = self._limit(validate_data(self, X, dtype=np.float64, reset=False))
+        X = self._limit(validate_rows(self, X, dtype=np.float64, reset=False))
         words = system_words if self._rng is None else seeded_words(self._rng)
         noisy = self._steps > 0
         released = X.copy()

@@ -66,8 +66,9 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
 
     What a row is, and why two calls never add the same noise, is said in
     :class:`LaplaceMechanism`. Each column has a public grid of its own, on which exact discrete
-    noise is added in integers, as in :class:`GaussianMechanism`. The guide's page on the limits of
-    a guarantee has what is not covered.
+    noise is added in integers, as in :class:`GaussianMechanism`.
+    :doc:`The limits of a guarantee </user_guide/privacy_limits>` has what is
+    not covered.
 
     References
     ----------

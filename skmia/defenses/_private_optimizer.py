@@ -28,7 +28,9 @@ class PrivateOptimizer(DPOptimizer):
         super().__init__(optimizer, **settings)
         self._randomness = randomness
         scale = self.noise_multiplier * self.max_grad_norm
-        self._grid = float(find_grids(scale)) if scale else None
+        self._grid = None
+        if self.noise_multiplier:  # a product that ends at 0 is refused like one that nearly does
+            self._grid = float(find_grids(scale or np.nextafter(0, 1)))
         n_parameters = sum(parameter.numel() for parameter in self.params)
         rounding = 0.0 if self._grid is None else self._grid * np.sqrt(n_parameters)
         self._scale = self.noise_multiplier * (self.max_grad_norm + rounding)

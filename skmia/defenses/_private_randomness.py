@@ -11,6 +11,9 @@ from ._exact_noise import seeded_words, system_words
 # Steps of the grid of noise to its standard deviation, as a power of two.
 _GRID_BITS = 20
 
+# Noise outside these leaves no room for its grid, for sums, or for squares, in double precision.
+_SMALLEST, _LARGEST = 1e-150, 1e150
+
 
 class PrivateRandomness:
     """Random numbers that nobody can repeat, unless a seed is given.
@@ -49,8 +52,19 @@ def find_grids(scales):
 
     Contributions and noise that are rounded to it add without error, so that the lowest digits of a
     noisy sum tell nothing of the exact one. Where the scale is 0 the grid is 1.
+
+    Raises
+    ------
+    ValueError
+        If a scale is so small or so large that its grid leaves double precision.
     """
     scales = np.asarray(scales, dtype=np.float64)
+    bad = scales[(scales != 0) & ~((scales >= _SMALLEST) & (scales <= _LARGEST))]
+    if bad.size:
+        raise ValueError(
+            f"The standard deviation of the noise must be between {_SMALLEST:.3g} and "
+            f"{_LARGEST:.3g}; got {bad[0]:.3g}."
+        )
     grids = np.ldexp(1.0, np.frexp(scales)[1] - _GRID_BITS)
     return np.where(scales > 0, grids, 1.0)
 

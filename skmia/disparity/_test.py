@@ -136,7 +136,7 @@ class DisparityTest(BaseEstimator):
     GroupGuesses : Guesses of a game that has been played already.
     DisparityDisplay : Draws the vulnerabilities.
     skmia.leakage.WorstCaseVulnerability : Estimates the best attack on each group of one victim.
-    skmia.leakage.dp_advantage_bound : Differential privacy bounds every difference, too.
+    skmia.leakage.dp_advantage_bound : Twice that bounds the difference of an attack's advantages.
 
     Notes
     -----

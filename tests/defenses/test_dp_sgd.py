@@ -270,8 +270,8 @@ def test_published_costs():
 
 @pytest.mark.parametrize(
     "noise, rate, n_steps",
-    [(8, 0.1, 10), (30, 0.1, 10), (100, 0.1, 100), (50, 1, 1), (200, 1, 1)]
-    + [(1, 0.01, 1000), (0.7, 0.05, 100)],
+    [(8, 0.1, 10), (30, 0.1, 10), (100, 0.1, 100), (300, 0.1, 100), (50, 1, 1), (200, 1, 1)]
+    + [(1, 0.01, 1000), (0.7, 0.05, 100), (1.17, 0.99, 3025)],
 )
 def test_prv_is_never_looser_than_rdp(noise, rate, n_steps):
     steps = [(noise, rate, n_steps)]
@@ -282,10 +282,28 @@ def test_prv_is_never_looser_than_rdp(noise, rate, n_steps):
         assert exact <= prv < exact + 1e-3
 
 
-def test_epsilon_is_not_negative():
+@pytest.mark.parametrize(
+    "noise, rate, n_steps, delta",
+    [(50.0, 0.25, 12, 0.3), (300.0, 1.0, 1, 0.05), (27.7, 0.16, 427, 0.072)],
+)
+def test_epsilon_is_not_negative(noise, rate, n_steps, delta):
     # Where delta is large enough to cover what the steps show.
-    steps = [(50.0, 0.25, 12)]
-    assert spent_epsilon(steps, 0.3, "rdp") == spent_epsilon(steps, 0.3, "prv") == 0
+    rdp, prv = (spent_epsilon([(noise, rate, n_steps)], delta, name) for name in ("rdp", "prv"))
+    assert 0 <= prv <= rdp < 0.002
+
+
+@pytest.mark.parametrize("name", ["rdp", "prv"])
+def test_noise_at_the_ends_of_double_precision_has_a_cost(name):
+    tiny, huge = (spent_epsilon([(noise, 0.1, 10)], 1e-5, name) for noise in (1e-300, 1e300))
+    assert tiny == np.inf
+    assert 0 <= huge < 0.005
+
+
+@pytest.mark.parametrize("target", [0.005, 0.02])
+def test_prv_reaches_a_small_target_with_no_more_noise(target):
+    rdp, prv = (find_noise_multiplier(target, 1e-5, 0.1, 20, name) for name in ("rdp", "prv"))
+    assert prv <= rdp
+    assert spent_epsilon([(prv, 0.1, 20)], 1e-5, "prv") <= target
 
 
 @pytest.mark.parametrize("accountant, target", [("rdp", 1.0), ("prv", 1.0)])
@@ -422,6 +440,10 @@ class Rebuild(skorch.callbacks.Callback):
         (make_net(), {"max_grad_norm": np.inf}, "finite max_grad_norm; got inf"),
         (make_net(), {"noise_multiplier": -1.0}, "'noise_multiplier' parameter"),
         (make_net(), {"target_delta": 1.0}, "'target_delta' parameter"),
+        (make_net(), {"noise_multiplier": 1e-300}, "deviation of the noise must be .* got 1e-300"),
+        (make_net(), {"noise_multiplier": 1e300}, "deviation of the noise must be .* got 1e+"),
+        (make_net(), {"max_grad_norm": 5e-324}, "deviation of the noise must be"),
+        (make_net(), {"noise_multiplier": 0.1, "max_grad_norm": 5e-324}, "deviation of the noise"),
         (
             make_net(),
             {"noise_multiplier": None, "target_epsilon": 1e-9, "target_delta": 1e-9},

@@ -1,5 +1,6 @@
 """What would make the claim of private training false, and is refused, repaired or said."""
 
+import pkgutil
 import warnings
 
 import numpy as np
@@ -372,3 +373,19 @@ def test_a_delta_that_promises_nothing_is_warned_of():
     with pytest.warns(PrivacyWarning, match="releasing a row at random would satisfy it"):
         model.fit(X, Y)
     assert model.epsilon_ >= 0
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "skmia.defenses.LaplaceMechanism",
+        "skmia.defenses.GaussianMechanism",
+        "skmia.defenses.NonSphericalGaussianMechanism",
+        "skmia.defenses.DPSGDClassifier",
+        "skmia.synthetic.DPWassersteinGAN",
+        "skmia.auditing.EpsilonAudit",
+        "skmia.auditing.OneRunAudit",
+    ],
+)
+def test_each_class_leads_to_the_page_of_limits(name):
+    assert "</user_guide/privacy_limits>" in pkgutil.resolve_name(name).__doc__

@@ -250,6 +250,13 @@ def test_it_can_be_attacked():
         ({"upper": [1, -1, 1], "privacy": None}, "got 0.0 and -1.0 in column 1"),
         ({"critic_layers": (), "privacy": None}, r"critic_layers must be widths .* got \(\)"),
         ({"generator_layers": (3.5,), "privacy": None}, "integers above 0"),
+        ({"noise_multiplier": 1e-300}, "deviation of the noise must be"),
+        ({"noise_multiplier": 1e160}, "deviation of the noise must be"),
+        ({"noise_multiplier": 1, "max_weight": 1e-170}, "deviation of the noise must be"),
+        (
+            {"noise_multiplier": 0.1, "privacy": "clipping", "max_grad_norm": 5e-324},
+            "deviation of the noise must be",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused(settings, message):
@@ -296,9 +303,18 @@ def test_seeded_noise_is_no_privacy():
 
 
 @pytest.mark.parametrize("privacy", ["bounds", "clipping"])
-def test_a_step_shows_whole_steps_of_a_grid_alone(privacy):
-    training = Training(X, make_plan(privacy=privacy), PrivateRandomness(0))
+@pytest.mark.parametrize("noise", [1.5, 300.0, 1e6])
+def test_a_step_shows_whole_steps_of_a_grid_that_its_noise_covers(privacy, noise):
+    plan = make_plan(privacy=privacy, noise_multiplier=noise)
+    training = Training(X, plan, PrivateRandomness(0))
     scales = training._plan_noise()
-    released = training._release(training.rows[:7]).numpy()[scales > 0]
-    grids = 2.0 ** (np.frexp(scales[scales > 0])[1] - 20)
+    moves = scales > 0
+    released = training._release(training.rows[:7]).numpy()[moves]
+    # What a row moves, with a step of the grid more in each component, is a multiplier's share.
+    bare = Training(X, plan._replace(noise_multiplier=1e-9), PrivateRandomness(0))
+    bare.critic = training.critic
+    widths = 1e9 * bare._plan_noise()[moves]  # the noise of the multiplier 1
+    grids = np.exp2(np.floor(np.log2(noise * widths)) - 19)
     assert_array_equal(released / grids, np.rint(released / grids))
+    share = np.linalg.norm(np.full(moves.sum(), 1 / np.sqrt(moves.sum())) * widths / scales[moves])
+    assert share + np.linalg.norm(grids / scales[moves]) <= (1 + 1e-6) / noise

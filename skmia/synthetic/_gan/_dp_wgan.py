@@ -7,11 +7,12 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ...defenses._accountant import find_noise_multiplier, spent_epsilon
 from ...defenses._mechanisms import DELTA, FINITE_POSITIVE
 from ...defenses._non_spherical import _column_values
+from ...defenses._private_input import validate_rows
 from ...defenses._private_randomness import PrivateRandomness
 from ...shadow._seeding import isolated_randomness
 from ...utils._optional import import_optional
@@ -124,8 +125,9 @@ class DPWassersteinGAN(BaseEstimator):
     it the sampling rate and the noise, and so are the ranges; the rows of a step are a Poisson
     sample. The error on a row outside the ranges is about the data: cut rows to the ranges first
     where it could be seen. Searches over settings cost more. Sums and noise are rounded to a grid
-    and added without error; what remains of floating point is the normal numbers themselves. The
-    guide's page on the limits of a guarantee lists what is not covered.
+    and added without error; what remains of floating point is the normal numbers themselves.
+    :doc:`The limits of a guarantee </user_guide/privacy_limits>` has what is
+    not covered.
 
     A step releases two sums over the real rows of the sample: gradients of the critic's answers,
     and gradients of the penalty between these rows and made-up ones. With bounds w on the absolute
@@ -265,7 +267,7 @@ class DPWassersteinGAN(BaseEstimator):
         validate_params_of(self)
         self._check_settings()
         import_optional("torch", "torch")
-        X = validate_data(self, X, dtype=np.float64)
+        X = validate_rows(self, X, dtype=np.float64)
         rows = self._scale(X)
         seed = None
         if self.random_state is not None:

@@ -128,7 +128,7 @@ class Training:
         torch = import_optional("torch", "torch")
         if not self.plan.noise_multiplier:
             return total
-        grids = find_grids(scales)
+        grids = find_grids(scales / self._rounding_factor(len(scales)))
         noise = self.randomness.noise_in_steps(scales, grids)
         return torch.from_numpy((round_to(total.detach().numpy(), grids) + noise) * grids)
 
@@ -140,16 +140,26 @@ class Training:
         if plan.privacy == "clipping":
             n = sum(one.numel() for one in self.critic.parameters())
             bounds, scales = (plan.max_grad_norm, np.nan), np.full(n, float(plan.max_grad_norm))
+            moves = np.ones(n, dtype=bool)
         else:
             answer, penalty = self._bound()
             scales = share_noise(*(unit_scales(one, plan.noise) for one in (answer, penalty)))
+            n, moves = len(scales), answer + penalty > 0
             bounds = np.linalg.norm(answer), np.linalg.norm(penalty)
-        # Each component is rounded to a grid of 2^-19 of its noise at most, which the noise covers.
-        rounding = plan.noise_multiplier * np.sqrt(len(scales)) * 2.0**-19
-        scales = plan.noise_multiplier * (1 + rounding) * scales
+        with np.errstate(over="ignore"):
+            scales = plan.noise_multiplier * self._rounding_factor(n) * scales
+        if plan.noise_multiplier:  # noise that ends at 0 is refused like noise that nearly does
+            scales[moves & (scales == 0)] = np.nextafter(0, 1)
         lot = min(plan.batch_size, len(self.rows))
         self.history.append((*bounds, np.linalg.norm(scales) / lot))
         return scales
+
+    def _rounding_factor(self, n_components):
+        """By how much noise grows, as each component moves by one step more on its grid.
+
+        The grid is at most 2^-19 of the noise before it grows, or both would grow together.
+        """
+        return 1 + self.plan.noise_multiplier * np.sqrt(n_components) * 2.0**-19
 
     def _bound(self):
         """The most that a row changes each component of the two sums, from the weights alone."""
