@@ -4,7 +4,7 @@ from contextlib import nullcontext
 from numbers import Integral, Real
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, effective_n_jobs
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
@@ -14,6 +14,7 @@ from ..shadow._backends import use_one_job
 from ..shadow._together import find_joint_backend, make_model_job, train_models
 from ..shadow._worker import warn_once
 from ..utils._sklearn import N_JOBS, Interval, StrOptions, validate_params_of
+from ..utils._tasks import delayed
 from ._base import CANARY_CONSTRAINT, EpsilonAuditBase, join, read_claim, score_canaries
 from ._bayesian import bayesian_epsilon_interval
 from ._canaries import Canaries

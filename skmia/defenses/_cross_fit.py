@@ -7,7 +7,7 @@ from math import gcd
 from numbers import Integral
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, effective_n_jobs
 from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.utils import check_random_state
@@ -25,6 +25,7 @@ from ..utils._caches import clone_to_train
 from ..utils._containers import take_rows
 from ..utils._hashing import hash_records
 from ..utils._sklearn import N_JOBS, HasMethods, Interval, InvalidParameterError
+from ..utils._tasks import delayed
 from ..victims._query import query_victim
 from ._output._base import renormalised
 from ._soft_meta import SoftTargetDefense

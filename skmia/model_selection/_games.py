@@ -5,7 +5,7 @@ from numbers import Integral, Real
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, effective_n_jobs
 from joblib.parallel import get_active_backend
 from sklearn.base import clone
 from sklearn.utils import check_random_state
@@ -23,6 +23,7 @@ from ..shadow._together import find_joint_backend, make_pool_job
 from ..shadow._worker import warn_once
 from ..utils._groups import number_groups
 from ..utils._sklearn import N_JOBS, HasMethods, Interval, validate_parameter_constraints
+from ..utils._tasks import delayed
 from ..utils._validation import check_records
 from ..victims._query import unwrap
 from ._rounds import (

@@ -4,7 +4,7 @@ from numbers import Integral
 
 import joblib
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, effective_n_jobs
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from tqdm import tqdm
@@ -14,6 +14,7 @@ from ..utils._caches import caches_removed, clone_to_train
 from ..utils._containers import take_rows
 from ..utils._randomness import preserved_randomness
 from ..utils._sklearn import N_JOBS, HasMethods, Interval, validate_parameter_constraints
+from ..utils._tasks import delayed
 from ..utils._validation import check_membership, check_records
 from ..victims._query import check_victim, unwrap
 from ._leave_two_unlabeled import draw_pairs, pair_privacy

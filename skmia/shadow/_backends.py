@@ -7,11 +7,12 @@ from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, effective_n_jobs
 from joblib.parallel import get_active_backend
 from sklearn.base import clone
 from threadpoolctl import ThreadpoolController
 
+from ..utils._tasks import delayed
 from ._seeding import PROCESS_LOCK
 from ._worker import PoolData, PoolSettings, fit_shadow
 

@@ -4,10 +4,11 @@ import gc
 import sys
 
 import numpy as np
-from joblib import delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from sklearn.base import clone
 
 from ..exceptions import JointTrainingWarning
+from ..utils._tasks import delayed
 from ._backends import run_on_one_thread, run_tasks, use_one_job
 from ._worker import fit_shadow
 

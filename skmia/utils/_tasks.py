@@ -1,0 +1,70 @@
+"""Tasks for the processes of joblib, which end with the program that started them.
+
+A program that is killed cannot stop its workers: those of joblib would wait for its next task for
+as long as the machine runs, and with them the records that they share with it would stay in memory.
+"""
+
+import os
+import threading
+import time
+from multiprocessing import current_process
+
+import joblib
+
+_SECONDS_BETWEEN_LOOKS = 1.0
+_WATCH = "skmia-watch"
+
+
+class _Task:
+    """A function that has its process watch the program that it works for."""
+
+    def __init__(self, function):
+        self._function = function
+        self._program = os.getpid()
+
+    def __call__(self, *arguments, **settings):
+        end_with(self._program)
+        return self._function(*arguments, **settings)
+
+
+def delayed(function):
+    """As :func:`joblib.delayed`, for tasks whose process ends when this program does.
+
+    Parameters
+    ----------
+    function : callable
+        What a task calls.
+
+    Returns
+    -------
+    delayed : callable
+        Takes the arguments and returns a task.
+    """
+    return joblib.delayed(_Task(function))
+
+
+def end_with(program):
+    """End this process soon after the program that started it has ended, for whatever reason.
+
+    Nothing happens in the program itself, in its threads, and on workers of a cluster, which were
+    started by others. The signal that Linux sends when a parent ends would not do: it comes when
+    the *thread* ends that started the process, and workers are reused by other threads.
+
+    Parameters
+    ----------
+    program : int
+        Number of the process that the tasks come from.
+    """
+    if os.getpid() == program or any(one.name == _WATCH for one in threading.enumerate()):
+        return
+    if os.getppid() == program:
+        threading.Thread(target=_watch, args=(program,), name=_WATCH, daemon=True).start()
+    elif current_process().name.startswith("LokyProcess"):
+        os._exit(1)  # the program ended before its first task began
+
+
+def _watch(program):
+    # Where the parent has ended, another process takes its place; on Windows nothing shows it.
+    while os.getppid() == program:
+        time.sleep(_SECONDS_BETWEEN_LOOKS)
+    os._exit(1)
