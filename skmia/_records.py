@@ -19,6 +19,7 @@ from .utils._containers import (
     unpack,
 )
 from .utils._hashing import check_fingerprints, digest_records
+from .utils._visible import visible
 
 _RESERVED = frozenset({"X", "y", "fields"})
 
@@ -270,7 +271,7 @@ class Records:
         drop = [drop] if isinstance(drop, str) else list(drop)
         for column in [*([] if target is None else [target]), *drop, *fields.values()]:
             if column not in frame.columns:
-                known = ", ".join(map(str, frame.columns))
+                known = ", ".join(map(visible, frame.columns))
                 raise ValueError(f"There is no column {column!r}; the columns are {known}.")
         leaving = drop if target is None else [target, *drop]
         labels = None if target is None else frame[target]

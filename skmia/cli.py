@@ -3,13 +3,14 @@
 import os
 import sys
 
-from ._cli._errors import CommandError, GateClosed
+from ._cli._errors import CommandError, GateClosed, tell
 from ._cli._parser import make_parser
+from .utils._visible import visible, visible_lines
 
 _COMMANDS = ("audit", "compare", "report")
 
 # What the library raises where it refuses its input; all else is a fault of the program.
-_BAD_INPUT = (CommandError, ValueError, TypeError, OSError, ImportError)
+_BAD_INPUT = (ValueError, TypeError, OSError, ImportError)
 
 
 def main(argv=None):
@@ -37,10 +38,12 @@ def main(argv=None):
     except GateClosed as error:
         _print(error.text)
         return _fail(argv, str(error), error.code)
-    except _BAD_INPUT as error:
+    except CommandError as error:
         return _refuse(argv, error, str(error), 2)
+    except _BAD_INPUT as error:
+        return _refuse(argv, error, tell(error), 2)
     except Exception as error:
-        told = f"unexpected {type(error).__name__}: {error} (SKMIA_DEBUG=1 shows where)"
+        told = f"unexpected {type(error).__name__}: {tell(error)} (SKMIA_DEBUG=1 shows where)"
         return _refuse(argv, error, told, 3)
 
 
@@ -59,7 +62,7 @@ def _print(text):
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")  # names of groups in any script
     try:
-        print(text, flush=True)
+        print(visible_lines(text), flush=True)
     except BrokenPipeError:
         # The reader has seen enough. Python would complain once more when it flushes at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -73,7 +76,7 @@ def _refuse(argv, error, message, code):
 
 def _fail(argv, message, code):
     command = f"skmia {argv[0]}" if argv[:1] and argv[0] in _COMMANDS else "skmia"
-    print(f"{command}: {' '.join(message.split())}", file=sys.stderr)
+    print(f"{command}: {visible(message)}", file=sys.stderr)
     return code
 
 

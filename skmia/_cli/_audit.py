@@ -4,6 +4,7 @@ import re
 import sys
 import tempfile
 import warnings
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -14,15 +15,17 @@ from .._records import Records
 from ..datasets import load_digits
 from ..report import audit
 from ..report._groups import find_subsets
+from ..report._save import Saved, describe_failure, save_report
 from ..report._text import join_names
 from ..report._victim import draw_members
 from ..shadow._backends import PoolJob
 from ..shadow._choose import choose_backend
 from ..shadow._sampling import find_strata
 from ..shadow._worker import PoolData, PoolSettings
+from ..utils._visible import visible
 from ..victims._query import unwrap
 from ._errors import CommandError, GateClosed
-from ._gate import judge
+from ._gate import BROKEN, judge
 from ._limits import Limit
 from ._model import as_model_input, load_model, make_estimator, needs_numbered_labels
 from ._table import as_features, check_column, find_task, read_members, read_table, read_target
@@ -66,7 +69,8 @@ def run_audit(arguments):
     CommandError
         When the input cannot be worked with.
     GateClosed
-        If a limit of ``--fail-above`` is exceeded, or nothing can be said.
+        If a limit of ``--fail-above`` is exceeded, nothing can be said, or the page or the picture
+        could not be made.
     """
     _check_combination(arguments)
     if arguments.out is not None:
@@ -95,12 +99,34 @@ def run_audit(arguments):
         result.notes.extend(problem.notes + list(dict.fromkeys(caught)))
         result.settings["command"] = _as_settings(arguments)
         values = problem.table if arguments.show_values else None
-        saved = [] if arguments.out is None else result.save(arguments.out, values=values)
-    text = "\n".join([result.summary(), "", *(f"written: {path}" for path in saved)]).rstrip()
+        nothing = Saved([], {})
+        out = arguments.out
+        saved = nothing if out is None else save_report(result, out, values)
+    text = "\n".join([result.summary(), "", *_describe_files(saved)]).rstrip()
     code, reasons = judge(result, limits)
+    broken = _find_broken(saved)
+    if broken:
+        code, reasons = code or BROKEN, reasons + broken
     if code:
         raise GateClosed("; ".join(reasons), text, code)
     return text
+
+
+def _describe_files(saved):
+    """A line for each file, written or not."""
+    lines = [f"written: {visible(path)}" for path in saved.paths]
+    return lines + [
+        f"not written: {name} ({describe_failure(error)})" for name, error in saved.failures.items()
+    ]
+
+
+def _find_broken(saved):
+    """Sentences on files that should have been made; a package that is not there is no fault."""
+    return [
+        f"{name} could not be made: {describe_failure(error)}"
+        for name, error in saved.failures.items()
+        if not isinstance(error, ImportError)
+    ]
 
 
 def _check_combination(arguments):
@@ -170,13 +196,20 @@ def _as_settings(arguments):
         name: _as_setting(value)
         for name, value in vars(arguments).items()
         if name not in ("command", "debug")
-    }
+    } | {"members": _without_folder(arguments.members)}
 
 
 def _as_setting(value):
     if isinstance(value, list):
         return [item.text if isinstance(item, Limit) else item for item in value]
+    if isinstance(value, Path):
+        return value.name  # folders are nobody else's business
     return value if isinstance(value, int | float | None) else str(value)
+
+
+def _without_folder(members):
+    """The name of a column, or of a file without its folder."""
+    return Path(members).name if members is not None and Path(members).is_file() else members
 
 
 def _make_digits(arguments):

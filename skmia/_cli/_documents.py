@@ -6,13 +6,18 @@ import reprlib
 import pandas as pd
 
 from ..metrics import difference_interval
-from ..report._document import SCHEMA, SCHEMA_VERSION, write_atomically
+from ..report._document import SCHEMA, SCHEMA_VERSION
 from ..report._groups import OVERALL
 from ..report._html import render
 from ..report._measure import COLUMNS, OK
 from ..report._schema import check_document
 from ..report._text import column_name
+from ..utils._files import write_bytes
+from ..utils._visible import visible
 from ._errors import CommandError
+
+# A large audit has a tenth of it.
+_MOST_BYTES = 64 * 10**6
 
 _READ_SO = (
     "The intervals assume that the audits are independent, on records of which none is in both.",
@@ -49,7 +54,11 @@ def read_document(path):
 
 def _read_json(path):
     try:
-        return json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+        with open(path, "rb") as file:
+            content = file.read(_MOST_BYTES + 1)
+        if len(content) > _MOST_BYTES:
+            raise CommandError(f"{path} has more than {_MOST_BYTES // 10**6} MB, as no audit has")
+        return json.loads(content.decode("utf-8"), parse_constant=_refuse_constant)
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror or error}") from error
     except json.JSONDecodeError as error:
@@ -76,15 +85,25 @@ def run_report(arguments):
         What to print.
     """
     out = arguments.out or arguments.result.with_suffix(".html")
-    if out.resolve() == arguments.result.resolve():
+    if _is_same(out, arguments.result):
         raise CommandError(f"--out: the page would be written over its source {out}")
     document = read_document(arguments.result)
     page = render(document, arguments.title)
     try:
-        write_atomically(out, page.encode())
+        write_bytes(out, page.encode())
     except OSError as error:
         raise CommandError(f"--out: cannot write {out}: {error.strerror or error}") from error
-    return f"written: {out}"
+    return f"written: {visible(out)}"
+
+
+def _is_same(one, other):
+    """Whether two names are of one file, through links or in another spelling."""
+    if one.resolve() == other.resolve():
+        return True
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
 
 
 def run_compare(arguments):
@@ -110,7 +129,7 @@ def run_compare(arguments):
     if both.empty:
         raise CommandError("the two audits have no number in common that could be measured")
     lines = [
-        f"{name}: {path}\n   {document['verdict']}"
+        f"{name}: {visible(path)}\n   {document['verdict']}"
         for name, path, document in zip("ab", paths, documents)
     ]
     lines.append("")
@@ -121,7 +140,7 @@ def run_compare(arguments):
             row[["estimate_b", "low_b", "high_b"]], row[["estimate_a", "low_a", "high_a"]]
         )
         lines.append(
-            f"{attack[:23]:24s}{column_name(metric, max_fpr):16s}{row['estimate_a']:9.3f}"
+            f"{visible(attack)[:23]:24s}{column_name(metric, max_fpr):16s}{row['estimate_a']:9.3f}"
             f"{row['estimate_b']:9.3f}{gap:9.3f}  [{low:.3f}, {high:.3f}]"
         )
     lines += ["", *_READ_SO]

@@ -1,12 +1,17 @@
 """The error that the command line shows as one line."""
 
 
+def tell(error):
+    """The message of another package as one line; some have several, which are joined."""
+    return " ".join(str(error).split())
+
+
 class CommandError(Exception):
     """Input that the command cannot work with; the message says what was got and what is needed."""
 
 
 class GateClosed(Exception):
-    """An audit that came to its end, and after which nothing may be released.
+    """An audit that came to its end, and of which the exit code has something to say.
 
     Parameters
     ----------

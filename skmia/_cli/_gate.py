@@ -7,8 +7,9 @@ from ..report._groups import OVERALL
 from ..report._measure import OK
 from ..report._text import column_name, join_names
 from ..report._verdict import name_part
+from ..utils._visible import visible
 
-EXCEEDED, INCONCLUSIVE = 1, 4
+EXCEEDED, BROKEN, INCONCLUSIVE = 1, 3, 4
 
 
 def judge(report, limits):
@@ -65,13 +66,15 @@ def _compare(frame, limit, scope, group):
     there = (rows["status"] == OK) & np.isfinite(rows[limit.column].astype(float))
     missing = list(rows.loc[~there, "attack"])
     if rows.empty or missing:
-        by = f" by {join_names(missing)}" if len(rows) and there.any() else ""
-        return [], [f"{name} could not be measured{by}, so {limit.text} cannot be said to hold"]
+        by = f" by {join_names(map(visible, missing))}" if len(rows) and there.any() else ""
+        return [], [
+            f"{name} could not be measured{by}, so {visible(limit.text)} cannot be said to hold"
+        ]
     worst = rows.loc[rows[limit.column].astype(float).idxmax()]
     if worst[limit.column] <= limit.value:
         return [], []
     end = "" if limit.column == "estimate" else f", whose {limit.column} end is"
     return [
-        f"{name} of {worst['attack']} is {worst['estimate']:.3f} "
+        f"{name} of {visible(worst['attack'])} is {worst['estimate']:.3f} "
         f"[{worst['low']:.3f}, {worst['high']:.3f}]{end} above {limit.value:g}"
     ], []

@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from ..utils._optional import import_optional
-from ._errors import CommandError
+from ._errors import CommandError, tell
 
 _MODELS = {
     "random-forest": (RandomForestClassifier, RandomForestRegressor),
@@ -183,7 +183,7 @@ def _check(path, model):
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise CommandError(
             f"--model: {path.name} is refused: parts of a fitted model are missing in it "
-            f"({type(error).__name__}: {error})"
+            f"({type(error).__name__}: {tell(error)})"
         ) from error
     return model
 
@@ -193,7 +193,7 @@ def _read(path, load):
         return load(path)
     except Exception as error:  # a damaged file can fail in any way
         raise CommandError(
-            f"--model: {path.name} cannot be read: {type(error).__name__}: {error}"
+            f"--model: {path.name} cannot be read: {type(error).__name__}: {tell(error)}"
         ) from error
 
 

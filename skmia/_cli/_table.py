@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ._errors import CommandError
+from ..utils._visible import visible
+from ._errors import CommandError, tell
 
 _MOST_CLASSES = 20
 _MOST_SHOWN = 20
@@ -34,7 +35,7 @@ def read_table(path):
     except ImportError:
         raise CommandError("--data: reading parquet needs a package: pip install pyarrow") from None
     except (ValueError, OSError, EOFError) as error:
-        raise CommandError(f"--data: {path.name} cannot be read: {error}") from error
+        raise CommandError(f"--data: {path.name} cannot be read: {tell(error)}") from error
     frame.columns = [str(column) for column in frame.columns]
     if frame.empty:
         raise CommandError(f"--data: {path.name} has no rows")
@@ -85,7 +86,7 @@ def read_target(frame, name, task):
         )
     if column.nunique() < 2:
         raise CommandError(
-            f"--target: column {name!r} holds one value only, '{column.iloc[0]}'; "
+            f"--target: column {name!r} holds one value only, '{visible(column.iloc[0])}'; "
             "a model needs at least two"
         )
     if task == "regression":
@@ -100,9 +101,10 @@ def _as_classes(name, column):
         raise CommandError(f"--target: column {name!r} holds fractions, no classes")
     counts = column.value_counts()
     if counts.min() == 1:
+        only = visible(counts.idxmin())
         raise CommandError(
-            f"--target: column {name!r} has only one row of the class '{counts.idxmin()}', which "
-            "cannot be in both halves; merge it with another class"
+            f"--target: column {name!r} has only one row of the class '{only}', which cannot "
+            "be in both halves; merge it with another class"
         )
     if _is_text(column):
         return column.astype(str).to_numpy(dtype=object)
@@ -142,7 +144,7 @@ def _read_bits_file(path):
     try:
         table = pd.read_csv(path, header=None, dtype=str, skip_blank_lines=True)
     except (ValueError, OSError, EOFError) as error:
-        raise CommandError(f"--members: {path.name} cannot be read: {error}") from error
+        raise CommandError(f"--members: {path.name} cannot be read: {tell(error)}") from error
     if table.shape[1] != 1:
         raise CommandError(
             f"--members: {path.name} has {table.shape[1]} columns; a single one of 0/1 is needed"
@@ -188,8 +190,8 @@ def read_members(frame, source):
     if unknown.any():
         row = unknown.argmax()
         raise CommandError(
-            f"--members: {source} must hold 0/1 or true/false; got '{values.iloc[row]}' in row "
-            f"{row + 1}"
+            f"--members: {source} must hold 0/1 or true/false; got '{visible(values.iloc[row])}' "
+            f"in row {row + 1}"
         )
     membership = bits.to_numpy(dtype=bool)
     if membership.all() or not membership.any():

@@ -19,6 +19,8 @@ from uuid import uuid4
 
 from sklearn.datasets import get_data_home
 
+from ..utils._visible import visible
+
 _TIMEOUT = 60  # seconds without a byte, not seconds in all
 _FIRST_BYTES = {".zip": b"PK\x03\x04", ".gz": b"\x1f\x8b", ".tgz": b"\x1f\x8b"}
 _UNREADABLE = (
@@ -194,7 +196,9 @@ def _read_members(remote, path, parsers):
             f"{path} cannot be read ({error}); delete it to download it again."
         ) from error
     missing = ", ".join(name for name in parsers if name not in parsed)
-    raise OSError(f"{path} holds no {missing}; it holds {', '.join(seen) or 'nothing'}.")
+    raise OSError(
+        f"{path} holds no {missing}; it holds {', '.join(map(visible, seen)) or 'nothing'}."
+    )
 
 
 def _checked(remote, path, name, stream):

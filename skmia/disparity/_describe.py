@@ -3,6 +3,7 @@
 from textwrap import indent
 
 from ..utils._pvalues import format_pvalue
+from ..utils._visible import visible
 
 CORRECTIONS = {
     "bonferroni": "Bonferroni",
@@ -30,11 +31,14 @@ def describe_test(test):
     """Lines about a fitted DisparityTest."""
     permuted = test.n_permutations_ > 0
     dropped = f" ({test.n_dropped_} incomplete ones left out)" if test.n_dropped_ else ""
-    groups = test.group_vulnerability_
+    groups = test.group_vulnerability_.rename(index=visible)
     level = f"{100 * test.confidence_level:g}%"
     means = groups.to_string(index_names=False, formatters=_FORMATS)
     columns = [*_PAIRS, *(_BY_PERMUTATION if permuted else _BY_ROUNDS), "effect_size"]
-    pairs = test.pairwise_[columns].to_string(index=False, formatters=_FORMATS)
+    pairs = test.pairwise_[columns].assign(
+        **{name: test.pairwise_[name].map(visible) for name in ("group", "other")}
+    )
+    pairs = pairs.to_string(index=False, formatters=_FORMATS)
     over = "" if permuted else " over rounds"
     kind = "Pairs" if permuted else "Dependent t-tests over rounds"
     return "\n".join(

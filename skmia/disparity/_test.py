@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._records import Records
 from ..utils._sklearn import N_JOBS, HasMethods, Interval, StrOptions, validate_params_of
+from ..utils._visible import visible
 from ._describe import CORRECTIONS, describe_test
 from ._game import play
 from ._guesses import GroupGuesses, read_exposures, read_guesses, tabulate
@@ -323,7 +324,7 @@ class DisparityTest(BaseEstimator):
         means = self.group_vulnerability_["mean"]
         position = means.index.get_indexer(groups)
         if (position < 0).any():
-            known, foreign = ", ".join(map(str, means.index)), groups[position < 0][0]
+            known, foreign = ", ".join(map(visible, means.index)), groups[position < 0][0]
             raise ValueError(
                 f"Group {str(foreign)!r} did not occur in fit; its groups are {known}."
             )

@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 
+from ..utils._visible import visible
+
 
 def take_column(X, column, parameter):
     """Take one column out of a table or a matrix.
@@ -31,7 +33,7 @@ def take_column(X, column, parameter):
     X = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
     if isinstance(column, str):
         if column not in X.columns:
-            known = ", ".join(map(str, X.columns))
+            known = ", ".join(map(visible, X.columns))
             raise ValueError(f"{parameter}={column!r} is no column of X; its columns are {known}.")
         column = X.columns.get_loc(column)
     elif not -X.shape[1] <= column < X.shape[1]:

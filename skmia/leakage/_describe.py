@@ -3,6 +3,7 @@
 from textwrap import indent
 
 from ..utils._pvalues import format_pvalue
+from ..utils._visible import visible
 
 _NAMES = {
     "plugin": "observed frequencies",
@@ -36,7 +37,7 @@ def describe_worst_case(worst):
         *(f"  {name:<17}{text}" for name, text in rows),
     ]
     if worst.group_vulnerability_ is not None:
-        table = worst.group_vulnerability_
+        table = worst.group_vulnerability_.rename(index=visible)
         text = table.to_string(index_names=False, float_format="{:.3f}".format, na_rep="-")
         lines.append(indent(text, "  "))
     return "\n".join(lines)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..exceptions import ResolutionWarning
 from ..utils._matrix import validate_matrix
 from ..utils._sklearn import Interval, StrOptions, validate_params_of
+from ..utils._visible import visible
 
 _CORRECTIONS = {
     "bonferroni",
@@ -217,7 +218,7 @@ class RankingTest(BaseEstimator):
         n_different, n_pairs = self.pairwise_["significant"].sum(), len(self.pairwise_)
         lines = [
             f"Average ranks over {self.n_scenarios_} scenarios (1 = best)",
-            *(f"  {rank:6.2f}  {name}" for name, rank in ranks.items()),
+            *(f"  {rank:6.2f}  {visible(name)}" for name, rank in ranks.items()),
         ]
         if np.isfinite(self.statistic_):
             lines.append(

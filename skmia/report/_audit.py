@@ -167,17 +167,22 @@ def audit(
         seconds=clock.read(),
         versions=find_versions(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        notes=[
+        notes=_join_lines(
             *notes,
             *remarks,
             *run.notes,
             *_name_other_victims(run.attacks, victim),
             *getattr(run.pool, "notes_", []),
-        ],
+        ),
         record_ids=np.asarray(records.fields.get("record_id", np.arange(len(records)))),
         people=records.fields.get("group_by"),
         judged=run.judged,
     )
+
+
+def _join_lines(*notes):
+    """Notes of one line each; messages of other packages in them have several."""
+    return [" ".join(note.split()) for note in notes]
 
 
 def _draw_seeds(random_state):

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from ..metrics import resolvable_fpr
 from ..metrics._membership import check_resolution as is_resolved
 from ..utils._pvalues import format_pvalue
+from ..utils._visible import visible
 from ._groups import OVERALL
+from ._measure import OK
 from ._text import format_auc, format_rate, join_names
 
 # What is stated is a fact for the reader, and cannot fail.
@@ -112,10 +114,11 @@ def check_people(mixed, n_people):
     if not mixed:
         text = f"Each of {n_people:,} values of group_by is on one side with all its records."
         return Check("people", PASSED, text)
+    names = join_names(map(visible, mixed), _MOST_NAMES)
     text = (
-        f"{len(mixed):,} of {n_people:,} values of group_by have records on both sides: "
-        f"{join_names(mixed, _MOST_NAMES)}. Shadow models keep such records together, so attacks "
-        "on them are less reliable. Check membership and group_by."
+        f"{len(mixed):,} of {n_people:,} values of group_by have records on both sides: {names}. "
+        "Shadow models keep such records together, so attacks on them are less reliable. "
+        "Check membership and group_by."
     )
     return Check("people", WARNING, text)
 
@@ -180,7 +183,9 @@ def check_sign(null, level):
         return Check("score sign", PASSED, text)
     everywhere = turned[turned["scope"] == OVERALL]
     places = dict.fromkeys(
-        row.attack if row.scope == OVERALL else f"{row.attack} in {row.scope}={row.group}"
+        visible(row.attack)
+        if row.scope == OVERALL
+        else visible(f"{row.attack} in {row.scope}={row.group}")
         for row in (turned if everywhere.empty else everywhere).itertuples()
     )
     verb = "rank" if len(places) > 1 else "ranks"
@@ -200,11 +205,13 @@ def check_shadows(power, results, why_not):
     last = power["numbers"][-1]
     rows = results[(results["attack"] == power["attack"]) & (results["scope"] == OVERALL)]
     own = rows[rows["metric"] == "auc"].iloc[0]
-    numbers = (
-        f"{power['attack']} reaches AUC {last['auc']:.3f} (SD {last['sd']:.3f}) on "
-        f"{last['n_models']} shadow models treated as victims, and {own['estimate']:.3f} on this "
-        "model"
+    there = (
+        f"{visible(power['attack'])} reaches AUC {last['auc']:.3f} (SD {last['sd']:.3f}) on "
+        f"{last['n_models']} shadow models treated as victims"
     )
+    if own["status"] != OK:
+        return Check("shadow models", NOT_RUN, f"{there}. Too few records to compare this model.")
+    numbers = f"{there}, and {own['estimate']:.3f} on this model"
     if not _lies_apart(own, last):
         return Check("shadow models", PASSED, f"{numbers}.")
     if own["estimate"] > last["auc"]:
@@ -233,15 +240,16 @@ def check_small_groups(groups):
     """
     leaking = [one for one in groups if one.leaks]
     if not leaking:
-        names = join_names([f"{one.scope}={one.group}" for one in groups], _MOST_NAMES)
+        names = join_names([visible(f"{one.scope}={one.group}") for one in groups], _MOST_NAMES)
         text = f"Even a perfect attack would not be significant in {names}: too few records."
         return Check("small groups", STATED, text)
     first = max(leaking, key=lambda one: one.advantage)
     others = len(leaking) - 1
     also = f" The same holds for {others} more groups." if others else ""
+    place = visible(f"{first.scope}={first.group}")
     text = (
-        f"In {first.scope}={first.group}, the advantage of an attack on shadow models treated as "
-        f"victims is {100 * first.advantage:.3g}%, but its {first.n_records:,} records are too few "
+        f"In {place}, the advantage of an attack on shadow models treated as victims is "
+        f"{100 * first.advantage:.3g}%, but its {first.n_records:,} records are too few "
         f"for any attack on this model to be significant.{also}"
     )
     return Check("small groups", WARNING, text)

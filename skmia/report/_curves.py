@@ -9,7 +9,7 @@ from ..metrics._people import check_people, effective_sizes, split_people
 
 # Points of a curve that are kept; more cannot be seen.
 MOST_POINTS = 120
-_MOST_EXPOSED = 20
+MOST_EXPOSED = 20
 
 
 def find_curves(scores, membership, confidence_level, groups=None, judged=None):
@@ -86,7 +86,7 @@ def find_exposed(scores, membership, record_ids, judged=None):
     attack, values = next(iter(scores.items()))
     rows = _find_judged(judged, attack, membership)
     members, others = rows[membership[rows]], rows[~membership[rows]]
-    top = members[np.argsort(-values[members], kind="stable")[:_MOST_EXPOSED]]
+    top = members[np.argsort(-values[members], kind="stable")[:MOST_EXPOSED]]
     others = np.sort(values[others])
     above = len(others) - np.searchsorted(others, values[top], side="left")
     return [

@@ -1,9 +1,6 @@
-"""An audit as a JSON document, written whole or not at all."""
+"""An audit as a JSON document."""
 
-import os
-import tempfile
 from dataclasses import asdict
-from pathlib import Path
 
 import numpy as np
 
@@ -67,32 +64,14 @@ def _as_limits(interval):
 def _as_json(value):
     """Plain Python values; what is no finite number becomes null."""
     if isinstance(value, dict):
-        return {str(key): _as_json(item) for key, item in value.items()}
+        return {_as_json(str(key)): _as_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_as_json(item) for item in value]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not np.isfinite(value):
         return None
-    return value if value is None or isinstance(value, str | int | float) else str(value)
-
-
-def write_atomically(path, content):
-    """Write bytes so that a reader finds the old file or the whole new one, never a part."""
-    path = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.chmod(temporary, 0o666 & ~_current_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-    return path
-
-
-def _current_umask():
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    if value is None or isinstance(value, int | float):
+        return value
+    # Halves of characters, which no file can hold, are written out.
+    return str(value).encode("utf-8", "backslashreplace").decode("utf-8")

@@ -6,12 +6,28 @@ what it must be, and what was got.
 
 import reprlib
 
+from ..utils._visible import visible
+
 # Beyond it nothing is a number that an audit finds, and floats end.
 _LARGEST = 1e300
 
 
 def refuse(where, wanted, value):
     raise ValueError(f"{where or 'the document'} must be {wanted}; got {reprlib.repr(value)}")
+
+
+def check_size(document, most, deepest):
+    """Refuse a document of too many values, or with arrays inside of arrays without an end."""
+    waiting, n_values = [(document, 1)] if isinstance(document, dict | list) else [], 0
+    while waiting:
+        value, depth = waiting.pop()
+        n_values += len(value)
+        if n_values > most:
+            raise ValueError(f"it has more than {most:,} values")
+        if depth > deepest:
+            raise ValueError(f"its arrays and objects are nested more than {deepest} deep")
+        inner = value.values() if isinstance(value, dict) else value
+        waiting += [(item, depth + 1) for item in inner if isinstance(item, dict | list)]
 
 
 def number(low=-_LARGEST, high=_LARGEST):
@@ -83,13 +99,15 @@ def many(check_it, low=0, high=None):
     return check
 
 
-def mapping(check_it):
+def mapping(check_it, high=None):
     def check(value, where):
         if not isinstance(value, dict):
             refuse(where, "an object", value)
+        if high is not None and len(value) > high:
+            raise ValueError(f"{where} must have at most {high} fields; got {len(value)}")
         for key, item in value.items():
             text(key, f"a name in {where}")
-            check_it(item, f"{where}.{key}")
+            check_it(item, f"{where}.{visible(key)}")
 
     return check
 

@@ -1,23 +1,23 @@
 """What an audit found."""
 
 import html
-import io
 import json
+import warnings
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from ..metrics import Interval, MembershipRocDisplay
-from ..utils._optional import import_optional
-from ._document import as_document, write_atomically
+from ..utils._files import write_bytes
+from ..utils._visible import visible
+from ._document import as_document
 from ._evidence import Findings, find_evidence
 from ._groups import OVERALL
 from ._guards import Duplicates, PermutationResult
 from ._html import render
 from ._measure import OK
+from ._save import describe_failure, save_report
 from ._text import format_summary
 from ._verdict import find_verdict
 
@@ -195,7 +195,7 @@ class AuditReport:
         """
         text = json.dumps(as_document(self), indent=2, allow_nan=False) + "\n"
         if path is not None:
-            write_atomically(path, text.encode())
+            write_bytes(path, text.encode())
         return text
 
     def to_html(self, path=None, *, title="Membership-inference audit", values=None):
@@ -229,7 +229,7 @@ class AuditReport:
             )
         page = render(as_document(self), title, values)
         if path is not None:
-            write_atomically(path, page.encode())
+            write_bytes(path, page.encode())
         return page
 
     def summary(self):
@@ -273,8 +273,9 @@ class AuditReport:
     def save(self, directory, *, values=None):
         """Write ``audit.json``, ``roc.png`` and ``report.html``, each of them atomically.
 
-        The numbers are written first: where the figure or the page cannot be made, without
-        matplotlib or jinja2, a note in them says so.
+        The numbers are written first. If the figure or the page cannot be made, for example
+        without matplotlib or jinja2, a note in ``audit.json`` says why. Only the user can read the
+        files (mode 600), because they name the most exposed records; ``chmod`` shares them.
 
         Parameters
         ----------
@@ -287,30 +288,21 @@ class AuditReport:
         -------
         paths : list of Path
             The files that were written.
-        """
-        directory = Path(directory)
-        directory.mkdir(parents=True, exist_ok=True)
-        written = [directory / "audit.json"]
-        self.to_json(written[0])
-        page = partial(self.to_html, values=values)
-        for name, make in (("roc.png", self._draw_png), ("report.html", page)):
-            try:
-                made = make()
-                content = made.encode() if isinstance(made, str) else made
-                written.append(write_atomically(directory / name, content))
-            except Exception as error:  # whatever fails, the numbers stay and say so
-                self.notes.append(f"The file {name} could not be made: {error}")
-                self.to_json(written[0])
-        return written
 
-    def _draw_png(self):
-        # A figure of its own, without pyplot: no window, no backend and no state of the caller.
-        module = import_optional("matplotlib.figure", extra="plot")
-        figure = module.Figure(figsize=(7.5, 5.5), layout="constrained")
-        self.plot(figure.subplots())
-        content = io.BytesIO()
-        figure.savefig(content, format="png", dpi=150)
-        return content.getvalue()
+        Warns
+        -----
+        RuntimeWarning
+            If the figure or the page could not be made though its package is installed.
+        """
+        saved = save_report(self, directory, values)
+        for name, error in saved.failures.items():
+            if not isinstance(error, ImportError):
+                warnings.warn(
+                    f"The file {name} could not be made: {describe_failure(error)}.",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
+        return saved.paths
 
     def _repr_html_(self):
         """The page in a frame of its own, so that its style stays off the notebook's."""
@@ -319,10 +311,11 @@ class AuditReport:
         except ImportError:
             return f"<pre>{html.escape(self.summary())}</pre>"
         return (
-            f'<iframe srcdoc="{html.escape(page)}" title="Membership-inference audit" '
+            f'<iframe sandbox="allow-scripts" srcdoc="{html.escape(page)}" '
+            'title="Membership-inference audit" '
             'style="width: 100%; height: 40rem; border: 1px solid #888"></iframe>'
         )
 
     def __repr__(self):
-        attacks = ", ".join(self.scores)
+        attacks = ", ".join(map(visible, self.scores))
         return f"AuditReport({self.data['n_records']} records; attacks: {attacks})"

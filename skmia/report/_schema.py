@@ -2,16 +2,35 @@
 
 import pandas as pd
 
+from ..utils._visible import visible
 from ._checks import CHECKS, NOT_RUN, PASSED, STATED, WARNING, Check
-from ._curves import MOST_POINTS
+from ._curves import MOST_EXPOSED, MOST_POINTS
 from ._document import PERMUTATION_COLUMNS
 from ._evidence import LEAK, NONE, REVERSED, SHIFT, UNKNOWN, Findings, find_evidence
 from ._groups import OVERALL
-from ._kinds import count, either, fields, flag, many, mapping, maybe, number, text, word
+from ._kinds import (
+    check_size,
+    count,
+    either,
+    fields,
+    flag,
+    many,
+    mapping,
+    maybe,
+    number,
+    text,
+    word,
+)
 from ._measure import COLUMNS, NOT_RESOLVABLE, OK, TOO_FEW
 from ._verdict import find_verdict
 
 _KEY = ["attack", "scope", "group", "metric", "max_fpr"]
+
+# What an audit of six fields with a hundred groups each has; a page of more takes minutes.
+_MOST_VALUES, _DEEPEST = 500_000, 20
+
+# Numbers of shadow models double; checks, seeds and parts of the work have names in the code.
+_MOST_SIZES, _MOST_NAMED = 64, 200
 
 _RATE = number(0, 1)
 _SHARE = number(-1, 1)
@@ -53,7 +72,9 @@ _CHECK = fields(
 _POWER = fields(
     attack=text,
     numbers=many(
-        fields(n_shadows=count(1), auc=_RATE, sd=maybe(number(0)), n_models=count(1)), low=1
+        fields(n_shadows=count(1), auc=_RATE, sd=maybe(number(0)), n_models=count(1)),
+        1,
+        _MOST_SIZES,
     ),
 )
 
@@ -97,7 +118,7 @@ _EXPOSED = fields(
 
 _DOCUMENT = fields(
     created=text,
-    versions=mapping(text),
+    versions=mapping(text, _MOST_NAMED),
     victim=text,
     victim_name=text,
     task=word("classification", "regression"),
@@ -116,20 +137,20 @@ _DOCUMENT = fields(
         fprs=many(_RATE),
         confidence_level=number(1e-9, 1 - 1e-9),
     ),
-    seeds=mapping(maybe(count())),
-    seconds=mapping(number(0)),
+    seeds=mapping(maybe(count()), _MOST_NAMED),
+    seconds=mapping(number(0), _MOST_NAMED),
     notes=many(text),
     evidence=word(LEAK, NONE, SHIFT, REVERSED, UNKNOWN),
     verdict=text,
     permutation=fields(
         n_permutations=count(1), n_units=count(1), n_mixed=count(), numbers=many(_NULL, low=1)
     ),
-    checks=many(_CHECK),
+    checks=many(_CHECK, 0, _MOST_NAMED),
     power=maybe(_POWER),
     disparity=maybe(fields(attack=text, scopes=many(_SCOPE))),
     results=many(_RESULT, low=1),
     curves=many(_CURVE),
-    exposed=many(_EXPOSED),
+    exposed=many(_EXPOSED, 0, MOST_EXPOSED),
 )
 
 
@@ -151,6 +172,7 @@ def check_document(document):
     ValueError
         If a field is missing, is of another kind, or contradicts another one.
     """
+    check_size(document, _MOST_VALUES, _DEEPEST)
     _DOCUMENT(document, "")
     findings = _read_findings(document)
     _check_results(document, findings.results)
@@ -213,7 +235,9 @@ def _check_results(document, frame):
     rates = {*rates, *(("tpr", rate) for rate in document["settings"]["fprs"])}
     for names, rows in frame.fillna({"max_fpr": -1}).groupby(["attack", "scope", "group"]):
         if set(zip(rows["metric"], rows["max_fpr"])) != rates:
-            raise ValueError(f"results has other numbers of {', '.join(names)} than settings.fprs")
+            raise ValueError(
+                f"results has other numbers of {visible(', '.join(names))} than settings.fprs"
+            )
 
 
 def _check_null(findings):
@@ -256,6 +280,8 @@ def _check_names(document, findings):
 
 
 def _check_curves(document):
+    if len({curve["attack"] for curve in document["curves"]}) < len(document["curves"]):
+        raise ValueError("curves must have each attack once")
     for place, curve in enumerate(document["curves"]):
         lengths = {len(curve[name]) for name in ("fpr", "tpr", "low", "high")}
         if len(lengths) > 1 or curve["fpr"] != sorted(curve["fpr"]) or not curve["fpr"][-1]:

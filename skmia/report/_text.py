@@ -5,6 +5,7 @@ import textwrap
 import numpy as np
 
 from ..utils._pvalues import format_pvalue
+from ..utils._visible import visible
 from ._groups import CLASS, OVERALL
 from ._measure import FEWEST, NOT_RESOLVABLE, OK, TOO_FEW
 
@@ -76,7 +77,7 @@ def describe_disparity(disparity, place):
     groups = sorted(test["groups"], key=lambda group: group["mean"])
     rounds = f"Over {test['n_rounds']} shadow models treated as the victim"
     if test["disparity"] == 0:
-        return f"{rounds}, all groups of {test['scope']} have the same mean advantage."
+        return visible(f"{rounds}, all groups of {test['scope']} have the same mean advantage.")
     span = " to ".join(
         f"{format_rate(*(group[key] for key in ('mean', 'low', 'high')))} for {group['group']}"
         for group in (groups[0], groups[-1])
@@ -88,7 +89,7 @@ def describe_disparity(disparity, place):
         differ = sum(pair["reject"] for pair in test["pairs"])
         pairs = f"; of {len(test['pairs'])} pairs {differ} differ after Holm's correction"
     left = f" Too small to take part: {', '.join(test['left_out'])}." if test["left_out"] else ""
-    return (
+    return visible(
         f"{rounds}, the mean advantage of {disparity['attack']} {found} the groups of "
         f"{test['scope']}: from {span} ({p} by permutation of the groups)"
         f"{pairs}.{left}"
@@ -115,7 +116,7 @@ def _shorten(name, longest=_LONGEST_NAME):
 def _tabulate(part):
     """Attacks down, metrics across: a heading of each column and its cells."""
     names = list(dict.fromkeys(part["attack"]))
-    columns = {"attack": [_shorten(name) for name in names]}
+    columns = {"attack": [_shorten(visible(name)) for name in names]}
     for (metric, max_fpr), rows in part.groupby(["metric", "max_fpr"], sort=False, dropna=False):
         cells = {row["attack"]: format_cell(row) for _, row in rows.iterrows()}
         columns[column_name(metric, max_fpr)] = [cells[name] for name in names]
@@ -126,7 +127,7 @@ def _group_title(part):
     first = part.iloc[0]
     counts = f"{first['n_members']:,} members, {first['n_nonmembers']:,} non-members"
     name = "all records" if first["scope"] == OVERALL else f"{first['scope']} = {first['group']}"
-    return f"{_shorten(name, WIDTH - len(counts) - 3)} ({counts})"
+    return f"{_shorten(visible(name), WIDTH - len(counts) - 3)} ({counts})"
 
 
 def _layout(headings, widths):
@@ -237,5 +238,5 @@ def format_summary(result):
 def _wrap(paragraphs):
     lines = []
     for text in paragraphs:
-        lines += textwrap.wrap(" ".join(text.split()), WIDTH, subsequent_indent="  ")
+        lines += textwrap.wrap(visible(text), WIDTH, subsequent_indent="  ")
     return lines

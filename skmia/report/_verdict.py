@@ -1,6 +1,7 @@
 """What an audit found, in one or two sentences that say no more than its numbers do."""
 
 from ..utils._pvalues import format_pvalue
+from ..utils._visible import visible
 from ._evidence import (
     LEAK,
     NONE,
@@ -63,12 +64,12 @@ def find_verdict(findings, evidence):
         REVERSED: _describe_reversal,
         UNKNOWN: _describe_blindness,
     }[evidence]
-    return f"{HEADLINES[evidence]}. {describe(findings)}"
+    return visible(f"{HEADLINES[evidence]}. {describe(findings)}")
 
 
 def name_part(scope, group):
     """``race=Black``, as in the limits of the command line."""
-    return f"{scope}={group}"
+    return visible(f"{scope}={group}")
 
 
 def _find_aucs(findings):

@@ -21,6 +21,7 @@ from ..utils._files import (
     set_aside,
     write_atomically,
 )
+from ..utils._visible import visible
 from ._identity import digest_arrays
 from ._manifest import check_identified, check_same_pool, digest_manifest
 from ._states import TrainingStates
@@ -249,7 +250,7 @@ class FolderCheckpoint:
         except MemoryError:
             raise MemoryError(f"{path} needs more memory than there is; it was left.") from None
         except Exception as error:  # what damaged bytes raise can be anything
-            return self._set_aside(path, f"{type(error).__name__}: {error}")
+            return self._set_aside(path, f"{type(error).__name__}: {visible(error)}")
         if meta["digest"] != self._digest:
             raise CheckpointError(
                 f"{path} was written by another pool than {_MANIFEST} beside it says; use another "
@@ -272,8 +273,8 @@ class FolderCheckpoint:
                     return _as_result(arrays, meta, joblib.load(file))
                 except Exception as error:  # runs code of the model
                     raise CheckpointError(
-                        f"{beside} cannot be loaded ({type(error).__name__}: {error}). It was left "
-                        "as it is."
+                        f"{beside} cannot be loaded ({type(error).__name__}: {visible(error)}). It "
+                        "was left as it is."
                     ) from error
 
     def _set_aside(self, path, reason):

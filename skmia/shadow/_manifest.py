@@ -7,6 +7,7 @@ from sklearn.base import clone
 
 from ..exceptions import CheckpointError
 from ..utils._hashing import describe_types
+from ..utils._visible import visible
 from ._identity import UnidentifiedError, digest_table, identify
 
 _FORMAT = 2
@@ -123,8 +124,14 @@ def check_same_pool(known, manifest, where):
             label, there, here = _find_difference(name, there, here)
         if label == _CLASS:
             there, here = known.get("estimator"), manifest.get("estimator")
-        shown = "" if _is_digest(there) or _is_digest(here) else f": {there} there, {here} here"
-        raise CheckpointError(f"{where} belongs to another pool, which differs in {label}{shown}.")
+        shown = (
+            ""
+            if _is_digest(there) or _is_digest(here)
+            else visible(f": {there} there, {here} here")
+        )
+        raise CheckpointError(
+            f"{where} belongs to another pool, which differs in {visible(label)}{shown}."
+        )
 
 
 def _list_differences(known, manifest):

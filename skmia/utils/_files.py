@@ -48,6 +48,16 @@ def write_atomically(path, write, once=False):
                 temporary.unlink(missing_ok=True)
 
 
+def write_bytes(path, content):
+    """Write bytes so that a reader finds the old file or the whole new one, never a part.
+
+    Only the user can read the file.
+    """
+    path = Path(path)
+    write_atomically(path, lambda file: file.write(content))
+    return path
+
+
 def _create(path, write):
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     with os.fdopen(os.open(path, flags, PRIVATE_FILE), "wb") as file:

@@ -6,6 +6,7 @@ import pandas as pd
 from .._records import Records
 from ..victims._order import check_order
 from ..victims._query import check_victim, query_victim
+from ._visible import visible
 
 
 def check_records(records, *, labels=True):
@@ -55,7 +56,7 @@ def check_membership(membership, n_records):
     if membership.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
         raise ValueError(
             "membership must be 1 for members and 0 for non-members; got the values "
-            f"{', '.join(map(str, values[:5]))}{', ...' if len(values) > 5 else ''}."
+            f"{', '.join(map(visible, values[:5]))}{', ...' if len(values) > 5 else ''}."
         )
     if len(values) < 2:
         kind = "non-member" if values[0] == 1 else "member"

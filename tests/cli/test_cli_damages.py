@@ -162,9 +162,90 @@ def test_bytes_that_are_not_text(tmp_path, capsys):
     assert "is not valid JSON" in capsys.readouterr().err
 
 
-def test_a_page_is_not_written_over_its_source(document, tmp_path, capsys):
+@pytest.mark.parametrize("way", ["suffix", "out", "symbolic link", "hard link"])
+def test_a_page_is_not_written_over_its_source(document, way, tmp_path, capsys):
     path = tmp_path / "audit.html"
     path.write_text(json.dumps(document))
-    assert main(["report", str(path)]) == 2
+    other = tmp_path / "other.html"
+    arguments = [] if way == "suffix" else ["--out", str(path if way == "out" else other)]
+    if way == "symbolic link":
+        other.symlink_to(path)
+    elif way == "hard link":
+        other.hardlink_to(path)
+    assert main(["report", str(path), *arguments]) == 2
     assert "written over its source" in capsys.readouterr().err
     assert json.loads(path.read_text()) == document
+
+
+def repeat(name, n_times, *changed):
+    """A document in which the first entry of an array is there many times."""
+
+    def change(document):
+        rows = document[name]
+        extra = [dict(rows[0], **{key: f"{k}" for key in changed}) for k in range(n_times)]
+        return document | {name: rows + extra}
+
+    return change
+
+
+def nest(document):
+    inside = []
+    for _ in range(500):
+        inside = [inside]
+    return document | {"settings": document["settings"] | {"more": inside}}
+
+
+TOO_LARGE = {
+    "points": lambda document: (
+        document | {"curves": [dict(document["curves"][0], fpr=[k / 1e6 for k in range(1, 10**6)])]}
+    ),
+    "rows": repeat("results", 50_000, "group"),
+    "checks": repeat("checks", 1000, "name"),
+    "exposed records": repeat("exposed", 21),
+    "curves": repeat("curves", 1),
+    "notes": lambda document: document | {"notes": ["x"] * 10**6},
+    "seeds": lambda document: document | {"seeds": {f"{k}": k for k in range(1000)}},
+    "sizes": lambda document: (
+        document
+        | {
+            "power": document["power"]
+            | {
+                "numbers": [
+                    dict(document["power"]["numbers"][0], n_shadows=k) for k in range(1, 1000)
+                ]
+            }
+        }
+    ),
+    "nested arrays": nest,
+}
+
+
+@pytest.mark.parametrize("case", TOO_LARGE)
+def test_a_document_that_would_take_minutes_is_refused(document, case, tmp_path):
+    path = tmp_path / "audit.json"
+    path.write_text(json.dumps(TOO_LARGE[case](document)))
+    with pytest.raises(CommandError) as caught:
+        read_document(path)
+    assert "is damaged" in str(caught.value) and len(str(caught.value)) < 400
+
+
+def test_a_file_without_an_end_is_read_to_a_limit(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("skmia._cli._documents._MOST_BYTES", 10**6)
+    path = tmp_path / "audit.json"
+    path.write_bytes(b" " * (10**6 + 1))
+    assert main(["report", str(path)]) == 2
+    assert "has more than 1 MB, as no audit has" in capsys.readouterr().err
+
+
+def test_text_of_a_result_gives_no_orders(document, tmp_path, capsys):
+    attack = next(iter(document["settings"]["attacks"]))
+    forged = json.dumps("a\n\x1b[2J\u202eb")[1:-1]
+    path = tmp_path / "a\x1b[2J.json"
+    path.write_text(json.dumps(document).replace(json.dumps(attack)[1:-1], forged))
+    assert main(["compare", str(path), str(path)]) == 0
+    text = capsys.readouterr().out
+    assert "\x1b" not in text and "\u202e" not in text
+    assert r"a\n\x1b[2J\u202eb" in text and r"a\x1b[2J.json" in text
+    path.write_text(path.read_text().replace('"skmia.audit"', r'"\u001b"'))
+    assert main(["report", str(path)]) == 2
+    assert "\x1b" not in capsys.readouterr().err

@@ -175,3 +175,62 @@ def test_the_page_says_what_the_document_says(open_page, result):
     document = json.loads(result.to_json())
     assert " ".join(document["verdict"].split(". ", 1)) in text
     assert all(row["attack"] in text for row in document["results"])
+
+
+NAMES = ["\u202egnitic", "\u05d0\u05d1\u05d2", "a\n\x1b[2J<script>window.ran = true</script>"]
+
+
+@pytest.fixture(scope="module")
+def foreign():
+    """An audit of groups whose names want to be more than names."""
+    records, _ = make_membership_problem(600, random_state=0)
+    records = records.with_fields(city=np.tile(NAMES, 200))
+    return audit(DecisionTreeClassifier(random_state=0), records, group="city", random_state=0)
+
+
+@pytest.fixture
+def watched(browser):
+    """A page that notes what the browser complains of."""
+    page = browser.new_page()
+    page.complaints = []
+    page.on("console", lambda message: page.complaints.append(message.text))
+    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    yield page
+    page.close()
+
+
+def test_names_of_others_run_nothing_and_turn_nothing(watched, foreign, tmp_path):
+    path = tmp_path / "report.html"
+    foreign.to_html(path)
+    watched.goto(path.as_uri())
+    assert watched.evaluate("window.ran") is None
+    assert watched.evaluate("document.documentElement.className") == "js"  # our script ran
+    assert watched.complaints == []
+    panel = watched.get_by_role("tabpanel").first
+    text = panel.inner_text()
+    assert "\\u202egnitic" in text and "\u202e" not in text and "a\\n\\x1b[2J<script>" in text
+    isolated = panel.locator("bdi", has_text="\u05d0\u05d1\u05d2").first
+    assert isolated.evaluate("one => getComputedStyle(one).unicodeBidi") == "isolate"
+    folder = Path(__file__).parents[2] / "build" / "screenshots"
+    watched.screenshot(path=folder / "report_foreign.png", full_page=True)
+
+
+def test_a_script_that_got_onto_the_page_would_not_run(watched, foreign, tmp_path):
+    path = tmp_path / "report.html"
+    planted = "<script>window.ran = true</script><img src=x onerror='window.ran = true'>"
+    path.write_text(foreign.to_html().replace("<main>", f"<main>{planted}"), encoding="utf-8")
+    watched.goto(path.as_uri())
+    assert watched.evaluate("window.ran") is None
+    assert any("Content Security Policy" in text for text in watched.complaints)
+    assert watched.evaluate("document.documentElement.className") == "js"
+
+
+def test_the_page_works_in_the_sandbox_of_a_notebook(watched, foreign):
+    watched.set_content(foreign._repr_html_())
+    frame = watched.frame_locator("iframe")
+    tabs = frame.get_by_role("tab")
+    tabs.nth(1).click()
+    assert tabs.nth(1).get_attribute("aria-selected") == "true"
+    assert watched.complaints == []
+    inner = watched.frames[1]
+    assert inner.evaluate("window.origin") == "null"  # it reads nothing of the notebook

@@ -87,7 +87,7 @@ def test_it_needs_no_other_file(leaky):
     page = leaky.to_html()
     _, attributes = read(page)
     assert not {name for name, _ in attributes} & {"src", "href"}
-    assert "http" not in page and "url(" not in page and "@import" not in page
+    assert "://" not in page and "url(" not in page and "@import" not in page
 
 
 def test_text_of_the_user_stays_text(leaky):

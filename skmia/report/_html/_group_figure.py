@@ -1,5 +1,6 @@
 """The numbers of groups as dots with their intervals."""
 
+from ...utils._visible import visible
 from ._axes import Scale
 
 _WIDTH, _LEFT, _RIGHT = 640, 190, 16
@@ -37,7 +38,7 @@ def draw_groups(rows):
         "chance": scale(0.5),
         "dots": [
             {
-                "name": _shorten(row["group"]),
+                "name": _shorten(visible(row["group"])),
                 "y": _TOP + _ROW * (place + 0.5),
                 "x": scale(row["estimate"]),
                 "low": scale(row["low"]),

@@ -12,6 +12,7 @@ from .._measure import COLUMNS, NOT_RESOLVABLE, OK
 from .._text import column_name, describe_disparity, describe_performance, format_cell
 from .._verdict import HEADLINES
 from ._advice import advise
+from ._foreign import make_filters, make_finalizer, make_policy
 from ._group_figure import draw_groups
 from ._power_figure import draw_power
 from ._roc_figure import draw_roc
@@ -41,19 +42,29 @@ def render(document, title="Membership-inference audit", values=None):
         If jinja2 is not installed.
     """
     jinja2 = import_optional("jinja2", extra="report")
+    markup = jinja2.utils.markupsafe.Markup
     environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=make_finalizer(markup),
     )
-    folder = files(__package__)
-    template = environment.from_string((folder / "page.html.j2").read_text(encoding="utf-8"))
-    return template.render(
+    environment.filters |= make_filters(markup)
+    style, script = (markup(_read(name)) for name in ("page.css", "page.js"))
+    return environment.from_string(_read("page.html.j2")).render(
         title=title,
         audit=document,
-        style=jinja2.utils.markupsafe.Markup((folder / "page.css").read_text(encoding="utf-8")),
-        script=jinja2.utils.markupsafe.Markup((folder / "page.js").read_text(encoding="utf-8")),
+        style=style,
+        script=script,
+        policy=make_policy(style, script),
         values=_find_values(document["exposed"], values),
         **_describe(document),
     )
+
+
+def _read(name):
+    return (files(__package__) / name).read_text(encoding="utf-8")
 
 
 def _find_values(exposed, values):
@@ -66,6 +77,7 @@ def _find_values(exposed, values):
 
 def _describe(document):
     frame = pd.DataFrame(document["results"], columns=list(COLUMNS))
+    frame = frame.astype(dict.fromkeys(COLUMNS[4:11], float))  # where all of them are None, too
     overall = frame[frame["scope"] == OVERALL]
     curves, power = document["curves"], document["power"]
     headline = HEADLINES[document["evidence"]]
@@ -107,7 +119,7 @@ def _describe_prior(overall, curves):
 
 def _find_auc(overall, attack):
     rows = overall[(overall["attack"] == attack) & (overall["metric"] == "auc")]
-    return float(rows["estimate"].iloc[0])
+    return float(rows["estimate"].iloc[0])  # NaN where there were too few records
 
 
 def _describe_groups(document, frame):

@@ -16,7 +16,7 @@ def draw_power(power, auc):
     power : list of dict
         ``n_shadows``, ``auc``, ``sd``, in order.
     auc : float
-        That of the victim.
+        That of the victim; NaN where it could not be measured.
 
     Returns
     -------
@@ -29,7 +29,8 @@ def draw_power(power, auc):
     lows = [row["auc"] - sd for row, sd in zip(power, spread)]
     highs = [row["auc"] + sd for row, sd in zip(power, spread)]
     highs = [min(high, 1.0) for high in highs]
-    y = Scale(min(auc, *lows), max(auc, *highs), _HEIGHT - _BOTTOM, _TOP)
+    own = [] if math.isnan(auc) else [auc]
+    y = Scale(min(own + lows), max(own + highs), _HEIGHT - _BOTTOM, _TOP)
     sizes = [math.log2(row["n_shadows"]) for row in power]
     span = max(sizes) - min(sizes)
     xs = [_LEFT + 12 + (_WIDTH - _LEFT - _RIGHT - 24) * (s - min(sizes)) / span for s in sizes]
@@ -42,7 +43,7 @@ def draw_power(power, auc):
         "bottom": _HEIGHT - _BOTTOM,
         "x_ticks": [(row["n_shadows"], x) for row, x in zip(power, xs)],
         "y_ticks": y.ticks(),
-        "victim": y(auc),
+        "victim": y(auc) if own else None,
         "line": _join(xs, [y(row["auc"]) for row in power]),
         "band": _join(xs + xs[::-1], [y(high) for high in highs] + [y(low) for low in lows[::-1]]),
     }
