@@ -20,6 +20,7 @@ from skmia.auditing import (
     EpsilonAudit,
     OneRunAudit,
     epsilon_lower_bound,
+    gaussian_epsilon_lower_bound,
     one_run_epsilon_lower_bound,
     one_run_gaussian_epsilon_lower_bound,
     trace_scores,
@@ -353,6 +354,24 @@ class Ignorant(ClassifierMixin, BaseEstimator):
 
     def predict(self, X):
         return np.full(len(X), self.classes_[0])
+
+
+@pytest.mark.parametrize(
+    "bound",
+    [
+        gaussian_epsilon_lower_bound,
+        one_run_epsilon_lower_bound,
+        one_run_gaussian_epsilon_lower_bound,
+    ],
+)
+def test_other_bounds_say_what_they_could_have_found(bound):
+    coins = np.repeat([1, 0], 100)
+    rng = np.random.default_rng(0)
+    nothing = bound(coins, rng.normal(size=200), delta=1e-5)
+    everything = bound(coins, coins + 1e-3 * rng.normal(size=200), delta=1e-5)
+    assert nothing.epsilon < nothing.largest < np.inf
+    assert everything.epsilon == pytest.approx(nothing.largest, rel=0.01)
+    assert f"At most {nothing.largest:.3g} could have been found" in nothing.summary()
 
 
 def test_the_default_audit_prints_its_cap():

@@ -71,6 +71,20 @@ def test_a_row_changes_the_sum_by_no_more_than_the_limit(value):
     assert np.linalg.norm(with_row - without) <= 1 + 1e-6
 
 
+def test_many_rows_are_added_up_in_double_precision():
+    def at_zero(n_features, n_classes):
+        layer = nn.Linear(n_features, n_classes, bias=False)
+        nn.init.zeros_(layer.weight)
+        return layer
+
+    n = 100_000
+    total = released_sum(
+        net(at_zero, criterion__reduction="sum"), np.full((n, 1), 1e3), np.r_[1, np.zeros(n - 1)]
+    )
+    # Each row but one is at the limit, in the same direction; single precision was 21 off.
+    np.testing.assert_allclose(total, np.array([-1, 1]) * (n - 2) / np.sqrt(2), rtol=1e-7)
+
+
 # Labels
 
 
@@ -302,9 +316,10 @@ def test_steps_do_not_consume_torch_s_numbers():
 
 
 def test_the_same_random_state_on_two_tables_does_not_cancel_the_noise():
+    other = np.vstack([X[:-1], X[-1:] + 1])
     fits = [
-        DPSGDClassifier(net(perceptron), random_state=0, **PRIVATE).fit(X[rows], Y[rows])
-        for rows in (slice(None), slice(1, None))
+        DPSGDClassifier(net(perceptron), random_state=0, **PRIVATE).fit(table, Y)
+        for table in (X, other)
     ]
     first, second = (fit.estimator_.module_[0].weight.detach().numpy() for fit in fits)
     # Two steps of noise lie between them, each of 8.4 / 30 and the learning rate 0.01.

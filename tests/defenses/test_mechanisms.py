@@ -60,6 +60,18 @@ def test_exact_noise_is_enough_and_no_less_would_be(epsilon, delta):
     assert delta_of(epsilon, sigma / 2) > delta
 
 
+def test_exact_noise_is_enough_in_60_digits():
+    mpmath = pytest.importorskip("mpmath")
+    rng = np.random.default_rng(0)
+    with mpmath.workdps(60):
+        for _ in range(100):
+            epsilon, delta = 10 ** rng.uniform(-9, 3), 10 ** rng.uniform(-30, -0.01)
+            shift = 1 / mpmath.mpf(gaussian_sigma(epsilon, delta))
+            first, second = shift / 2 - epsilon / shift, -shift / 2 - epsilon / shift
+            spent = mpmath.ncdf(first) - mpmath.exp(epsilon) * mpmath.ncdf(second)
+            assert (1 - 1e-2) * delta <= spent <= delta
+
+
 @pytest.mark.parametrize("epsilon", [0.01, 0.1, 0.5, 0.99])
 @pytest.mark.parametrize("delta", [1e-9, 1e-5, 1e-2])
 def test_classic_noise_is_more_than_enough(epsilon, delta):

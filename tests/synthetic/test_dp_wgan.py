@@ -143,6 +143,17 @@ def test_clipping_is_row_by_row():
     assert_allclose(found.numpy(), expected, atol=1e-12)
 
 
+def test_a_row_with_a_gradient_that_is_not_finite_contributes_nothing():
+    training = Training(X, make_plan(), PrivateRandomness(0))
+    rows = training.rows[:4].clone()
+    parts = training.critic, rows, rows.flip(1), rows / 2, 2.0, 0.7
+    expected = clipped_gradient(parts[0], *(part[:3] for part in parts[1:4]), *parts[4:])
+    for value in (np.nan, np.inf, 1e308):
+        rows[3] = value
+        total = clipped_gradient(parts[0], rows, *parts[2:])
+        assert torch.linalg.vector_norm(total - expected) <= 0.7 * (value == 1e308)
+
+
 def test_a_critic_without_slope_has_finite_gradients():
     training = Training(X, make_plan(penalty=1.0), PrivateRandomness(0))
     with torch.no_grad():
