@@ -15,7 +15,6 @@ from .._records import Records
 from ..datasets import load_digits
 from ..report import audit
 from ..report._groups import find_subsets
-from ..report._save import Saved, describe_failure, save_report
 from ..report._text import join_names
 from ..report._victim import draw_members
 from ..shadow._backends import PoolJob
@@ -99,12 +98,9 @@ def run_audit(arguments):
         result.notes.extend(problem.notes + list(dict.fromkeys(caught)))
         result.settings["command"] = _as_settings(arguments)
         values = problem.table if arguments.show_values else None
-        nothing = Saved([], {})
-        out = arguments.out
-        saved = nothing if out is None else save_report(result, out, values)
-    text = "\n".join([result.summary(), "", *_describe_files(saved)]).rstrip()
+    lines, broken = ([], []) if arguments.out is None else _save(result, arguments.out, values)
+    text = "\n".join([result.summary(), "", *lines]).rstrip()
     code, reasons = judge(result, limits)
-    broken = _find_broken(saved)
     if broken:
         code, reasons = code or BROKEN, reasons + broken
     if code:
@@ -112,21 +108,19 @@ def run_audit(arguments):
     return text
 
 
-def _describe_files(saved):
-    """A line for each file, written or not."""
-    lines = [f"written: {visible(path)}" for path in saved.paths]
-    return lines + [
-        f"not written: {name} ({describe_failure(error)})" for name, error in saved.failures.items()
-    ]
+def _save(result, directory, values):
+    """A line for each file that was written or not, and sentences on those that are a fault.
 
-
-def _find_broken(saved):
-    """Sentences on files that should have been made; a package that is not there is no fault."""
-    return [
-        f"{name} could not be made: {describe_failure(error)}"
-        for name, error in saved.failures.items()
-        if not isinstance(error, ImportError)
-    ]
+    Without a package a file is not made either, which is no fault and brings no warning.
+    """
+    n_notes = len(result.notes)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        paths = result.save(directory, values=values)
+    missing = result.notes[n_notes:]
+    told = {str(warning.message) for warning in caught}
+    lines = [f"written: {visible(path)}" for path in paths]
+    return lines + missing, [note.rstrip(".") for note in missing if note in told]
 
 
 def _check_combination(arguments):

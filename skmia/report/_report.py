@@ -297,11 +297,7 @@ class AuditReport:
         saved = save_report(self, directory, values)
         for name, error in saved.failures.items():
             if not isinstance(error, ImportError):
-                warnings.warn(
-                    f"The file {name} could not be made: {describe_failure(error)}.",
-                    RuntimeWarning,
-                    stacklevel=2,
-                )
+                warnings.warn(describe_failure(name, error), RuntimeWarning, stacklevel=2)
         return saved.paths
 
     def _repr_html_(self):

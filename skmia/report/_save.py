@@ -50,19 +50,21 @@ def save_report(report, directory, values=None):
             saved.paths.append(directory / name)
         except Exception as error:  # whatever fails, the numbers stay and say so
             saved.failures[name] = error
-            report.notes.append(f"The file {name} could not be made: {describe_failure(error)}.")
+            report.notes.append(describe_failure(name, error))
     if saved.failures:
         with suppress(OSError):  # the numbers are there, without the note
             report.to_json(saved.paths[0])
     return saved
 
 
-def describe_failure(error):
-    """Why a file could not be made, without the folder that it was to be written into."""
+def describe_failure(name, error):
+    """A sentence on a file that could not be made, without the folder that it was to be in."""
     if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    text = visible(" ".join(str(error).split())).rstrip(".")
-    return text if isinstance(error, ImportError) else f"{type(error).__name__}: {text}"
+        why = error.strerror
+    else:
+        why = visible(" ".join(str(error).split())).rstrip(".")
+        why = why if isinstance(error, ImportError) else f"{type(error).__name__}: {why}"
+    return f"The file {name} could not be made: {why}."
 
 
 def _draw(report, path):

@@ -89,8 +89,8 @@ def test_what_could_not_be_made_is_said_and_in_the_exit_code(
     code, text, error = run(*options, "--out", tmp_path)
     why = "ZeroDivisionError: float division by zero"
     assert code in (3, 4) and error.count("\n") == 1
-    assert f"{name} could not be made: {why}" in error
-    assert f"not written: {name} ({why})" in text
+    assert f"The file {name} could not be made: {why}" in error
+    assert f"\nThe file {name} could not be made: {why}." in text
     notes = json.loads((tmp_path / "audit.json").read_text())["notes"]
     assert notes[-1] == f"The file {name} could not be made: {why}."
     assert not (tmp_path / name).exists()
@@ -107,7 +107,7 @@ def test_a_package_that_is_not_there_is_said_and_no_fault(run, options, tmp_path
     monkeypatch.setitem(sys.modules, "jinja2", None)
     code, text, _ = run(*options, "--out", tmp_path)
     assert code == expected
-    assert re.search(r"not written: report.html \(.*skmia\[report\]", text)
+    assert re.search(r"\nThe file report.html could not be made: .*skmia\[report\]", text)
 
 
 def test_names_of_a_table_are_seen_in_what_is_printed(run, table, tmp_path, capsys):
