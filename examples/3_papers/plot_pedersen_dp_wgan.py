@@ -198,15 +198,17 @@ for name, values in ends.items():
 # %%
 # With three generators a setting:
 #
-# * *It works at an epsilon of 12.* Utility (.85 and .86) and the share with gains (.08 and .07) are
-#   about those without noise (.85 and .08), although there is 22 to 27 times the noise of clipping.
-# * *Utility hides a collapse.* At an epsilon of 2.4 it still is .82 and .84, but the share with
-#   gains is anything from .00 to .26, and an attacker tells nearly all synthetic people from real
-#   ones. At .6 no generator with bounds gives out anybody with gains.
+# * *It works at an epsilon of 12.* Utility (.86 and .81) and the share with gains (.07 and .06) are
+#   about those without noise (.84 and .08), although there is 22 to 27 times the noise of clipping.
+# * *Tables collapse below.* At an epsilon of 2.4 the share with gains is anything from .00 to .26
+#   and utility from .53 to .81, and an attacker tells nearly all synthetic people from real ones.
+#   At .6 all people of one table have gains, and none of others.
 # * *Clipping keeps resemblance better* at each of these epsilons; in utility single generators
 #   differ too much to say, as they do from seed to seed.
 # * *The norm matters.* Frobenius norms make the bound of the penalty about a hundred times as large
 #   as spectral ones.
 # * *Nobody is copied*, with or without noise: the privacy loss is 0 within its error throughout.
-#   Synthetic people miss the distribution for that (resemblance loss .37 without noise), as a small
+#   Synthetic people miss the distribution for that (resemblance loss .40 without noise), as a small
 #   net with smooth answers does not find that years come in whole numbers.
+#
+# Coins and noise come from the operating system, so that another run gives other tables.
