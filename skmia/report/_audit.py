@@ -1,5 +1,6 @@
 """Several attacks on one victim, from one pool of shadow models."""
 
+import re
 from datetime import UTC, datetime
 from numbers import Integral
 
@@ -22,6 +23,9 @@ from ._plan import Request, choose_attacks
 from ._report import AuditReport
 from ._run import Case, run_attacks
 from ._victim import prepare_victim, query_prepared
+
+# In quotes; ends in the name that is kept.
+_FULL_PATH = re.compile(r"""(['"])(?:/|[A-Za-z]:[/\\])[^'"]*?([^'"/\\]+)[/\\]*\1""")
 
 
 def audit(
@@ -247,4 +251,5 @@ def _name(model):
 
 
 def _show(estimator):
-    return " ".join(repr(estimator).split())
+    """On one line, with the name alone of a file or folder, such as that of a cache."""
+    return _FULL_PATH.sub(r"\1\2\1", " ".join(repr(estimator).split()))

@@ -43,6 +43,18 @@ def test_only_the_user_can_read_them_and_the_umask_is_left_alone(
     assert read_modes(out) == dict.fromkeys([*names, "again.html"], 0o600)
 
 
+def test_a_planted_link_is_replaced_and_what_it_names_stays(run, options, tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text("mine")
+    out = tmp_path / "out"
+    out.mkdir()
+    for name in ("audit.json", "roc.png", "report.html"):
+        (out / name).symlink_to(secret)
+    assert run(*options, "--out", out)[0] in (0, 4)
+    assert secret.read_text() == "mine"
+    assert not any(path.is_symlink() for path in out.iterdir())
+
+
 def test_they_name_no_folder(run, table, tmp_path):
     folder = tmp_path / "Secret Project"
     folder.mkdir()

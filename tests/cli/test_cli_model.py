@@ -87,6 +87,19 @@ def test_skops_model_with_code_of_its_own_is_refused(refuse, table, numeric_data
     assert "sklearn.tree" not in line
 
 
+def test_a_cache_that_a_model_names_is_neither_read_nor_written(run, table, numeric_data, tmp_path):
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    X, y = numeric(table)
+    members = table["trained"] == 1
+    model = make_pipeline(StandardScaler(), DecisionTreeClassifier()).fit(X[members], y[members])
+    cache = tmp_path / "cache"
+    path = save_skops(model.set_params(memory=str(cache)), tmp_path / "model.skops")
+    assert run(*model_options(path, numeric_data))[0] in (0, 4)
+    assert not cache.exists()
+
+
 def test_skops_is_named_where_it_is_missing(refuse, numeric_data, tmp_path, monkeypatch):
     path = tmp_path / "model.skops"
     path.write_bytes(b"")

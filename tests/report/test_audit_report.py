@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from skmia.attacks import ThresholdAttack
 from skmia.metrics import auc_interval
@@ -90,6 +93,16 @@ def test_every_key_of_the_json_is_documented(result):
     keys += [*document["checks"][0], *document["power"], *document["power"]["numbers"][0]]
     keys += [*document["disparity"], *document["disparity"]["scopes"][0]]
     assert [key for key in keys if f"`{key}`" not in text] == []
+
+
+def test_folders_of_parameters_are_nobody_elses_business(problem, tmp_path):
+    _, records, membership = problem
+    model = make_pipeline(StandardScaler(), LogisticRegression())
+    model = model.fit(records.X[membership == 1], records.y[membership == 1])
+    model.set_params(memory=str(tmp_path / "cache"))
+    result = audit(model, records, membership, attacks={"t": ThresholdAttack()})
+    assert str(tmp_path) not in result.to_json()
+    assert "memory='cache'" in result.victim
 
 
 def test_saved_files(result, tmp_path):

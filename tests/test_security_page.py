@@ -1,0 +1,167 @@
+"""Each promise of the guide's page on security, and the tests that keep it."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "doc" / "user_guide" / "security.md"
+
+# By the number on the page: files below tests/ and names of tests in them.
+PROOFS = {
+    "T1": [
+        ("utils/test_visible.py", "test_every_text_is_one_line_that_can_be_written"),
+        ("report/test_foreign_text.py", "test_the_summary_has_no_line_that_a_table_wrote"),
+        ("report/test_foreign_text.py", "test_other_summaries"),
+        ("report/test_foreign_text.py", "test_messages"),
+        ("cli/test_cli_files.py", "test_names_of_a_table_are_seen_in_what_is_printed"),
+        ("cli/test_cli_files.py", "test_messages_show_names_as_they_are"),
+    ],
+    "T2": [
+        ("report/test_page.py", "test_text_of_the_user_stays_text"),
+        ("report/test_foreign_text.py", "test_the_page_isolates_them"),
+        ("report/test_browser.py", "test_names_of_others_run_nothing_and_turn_nothing"),
+    ],
+    "T3": [
+        ("report/test_foreign_text.py", "test_an_audit_with_such_names_is_written_and_read_again"),
+    ],
+    "T4": [
+        ("cli/test_cli_input.py", "test_file_that_is_no_table"),
+        ("cli/test_cli_input.py", "test_table_that_cannot_be_used"),
+        ("cli/test_cli_input.py", "test_members_file_that_cannot_be_used"),
+    ],
+    "T5": [
+        ("test_records_fingerprint.py", "test_sums_cannot_be_forged"),
+        ("test_records_fingerprint.py", "test_records_made_to_have_one_fingerprint_are_refused"),
+    ],
+    "T6": [
+        ("cli/test_cli.py", "test_values_are_on_the_page_only_when_asked_for"),
+        (
+            "report/test_page.py",
+            "test_values_of_exposed_records_are_shown_only_when_they_are_given",
+        ),
+    ],
+    "M1": [("cli/test_cli_model.py", "test_pickle_without_trust_is_not_opened")],
+    "M2": [
+        ("cli/test_cli_model.py", "test_skops_model_with_code_of_its_own_is_refused"),
+        ("cli/test_cli_model.py", "test_unsafe_version_of_skops_is_refused"),
+    ],
+    "M3": [
+        ("cli/test_foreign.py", "test_caches_are_taken_away"),
+        ("cli/test_cli_model.py", "test_a_cache_that_a_model_names_is_neither_read_nor_written"),
+    ],
+    "M4": [("cli/test_foreign.py", "test_vectorizers_that_open_files_are_refused")],
+    "M5": [
+        ("cli/test_foreign.py", "test_forged_nodes_are_refused"),
+        ("cli/test_foreign.py", "test_a_tree_that_reads_more_columns_than_its_forest_is_refused"),
+        ("cli/test_foreign.py", "test_forged_nodes_of_boosting_are_refused"),
+        ("cli/test_foreign.py", "test_forged_support_vectors_are_refused"),
+        ("cli/test_foreign.py", "test_forged_sparse_indices_are_refused"),
+        ("cli/test_foreign.py", "test_forged_neighbors_are_refused"),
+    ],
+    "M6": [("cli/test_foreign.py", "test_an_ensemble_that_asks_for_ten_million_trees_is_refused")],
+    "M7": [("cli/test_cli_model.py", "test_model_file_that_cannot_be_used")],
+    "C1": [("shadow/test_checkpoint_files.py", "test_no_pickle_is_read_unless_models_are_stored")],
+    "C2": [
+        ("shadow/test_checkpoint_files.py", "test_a_model_that_was_exchanged_is_not_run"),
+        (
+            "shadow/test_checkpoint_files.py",
+            "test_a_model_that_does_not_belong_to_its_signals_is_trained_again",
+        ),
+    ],
+    "C3": [("shadow/test_checkpoint_files.py", "test_an_edited_file_is_set_aside")],
+    "C4": [
+        ("shadow/test_checkpoint_files.py", "test_an_edited_file_is_set_aside"),
+        (
+            "shadow/test_checkpoint_files.py",
+            "test_a_moment_in_which_files_cannot_be_read_costs_no_model",
+        ),
+        ("shadow/test_checkpoint_files.py", "test_want_of_memory_is_no_damage"),
+    ],
+    "C5": [
+        ("shadow/test_checkpoint.py", "test_folder_of_another_pool_is_refused"),
+        ("shadow/test_checkpoint.py", "test_folder_of_other_records_is_refused"),
+        ("shadow/test_identity.py", "test_what_was_edited_is_named"),
+    ],
+    "C6": [("shadow/test_checkpoint_files.py", "test_folder_and_files_are_the_users_own")],
+    "R1": [
+        ("cli/test_cli_damages.py", "test_every_field"),
+        ("cli/test_cli_damages.py", "test_what_is_not_json"),
+        ("cli/test_cli_damages.py", "test_contradictions_end_in_one_sentence"),
+    ],
+    "R2": [
+        ("cli/test_cli_damages.py", "test_a_forged_verdict_is_not_shown"),
+        ("cli/test_cli_damages.py", "test_contradictions_end_in_one_sentence"),
+    ],
+    "R3": [
+        ("cli/test_cli_damages.py", "test_a_document_that_would_take_minutes_is_refused"),
+        ("cli/test_cli_damages.py", "test_a_file_without_an_end_is_read_to_a_limit"),
+    ],
+    "R4": [("cli/test_cli_damages.py", "test_text_of_a_result_gives_no_orders")],
+    "R5": [
+        ("report/test_page.py", "test_it_needs_no_other_file"),
+        ("report/test_foreign_text.py", "test_the_page_lets_nothing_in_but_its_own_script"),
+        ("report/test_browser.py", "test_it_asks_for_nothing"),
+        ("report/test_browser.py", "test_a_script_that_got_onto_the_page_would_not_run"),
+    ],
+    "R6": [
+        ("report/test_foreign_text.py", "test_the_frame_in_a_notebook_is_a_sandbox"),
+        ("report/test_browser.py", "test_the_page_works_in_the_sandbox_of_a_notebook"),
+    ],
+    "R7": [("cli/test_cli_damages.py", "test_a_page_is_not_written_over_its_source")],
+    "W1": [
+        (
+            "cli/test_cli_files.py",
+            "test_only_the_user_can_read_them_and_the_umask_is_left_alone",
+        )
+    ],
+    "W2": [
+        ("cli/test_cli_files.py", "test_they_name_no_folder"),
+        ("cli/test_cli_files.py", "test_a_model_is_named_without_its_folder"),
+        ("report/test_audit_report.py", "test_folders_of_parameters_are_nobody_elses_business"),
+    ],
+    "W3": [
+        ("report/test_audit_report.py", "test_interrupted_write_leaves_the_old_file"),
+        ("cli/test_cli_files.py", "test_a_planted_link_is_replaced_and_what_it_names_stays"),
+    ],
+    "W4": [("cli/test_cli_files.py", "test_what_could_not_be_made_is_said_and_in_the_exit_code")],
+    "D1": [
+        ("datasets/test_datasets_fetch.py", "test_a_download_with_another_checksum_is_not_kept"),
+        (
+            "datasets/test_datasets_fetch.py",
+            "test_a_second_download_is_held_to_the_record_of_the_first",
+        ),
+    ],
+    "D2": [
+        ("datasets/test_datasets_fetch.py", "test_members_are_never_written_to_disk"),
+        ("datasets/test_datasets_fetch.py", "test_links_in_an_archive_are_not_followed"),
+    ],
+}
+
+
+def read_promises():
+    """Numbers of the promises on the page, in order."""
+    return re.findall(r"^\| ([A-Z]\d+) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_every_promise_has_a_number_of_its_own_and_a_test():
+    numbers = read_promises()
+    assert numbers == list(PROOFS) and all(PROOFS.values())
+
+
+@pytest.mark.parametrize("number", PROOFS)
+def test_the_tests_of_a_promise_exist(number):
+    for file, name in PROOFS[number]:
+        tree = ast.parse((ROOT / "tests" / file).read_text(encoding="utf-8"))
+        names = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+        assert name in names, f"{file}::{name}"
+
+
+def test_tables_of_promises_hold_promises_alone():
+    text = PAGE.read_text(encoding="utf-8")
+    for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        rows = table.splitlines()
+        if rows[0].startswith("| no. |"):
+            assert all(re.match(r"\| [A-Z]\d+ \| .+\. \|$", row) for row in rows[2:])
