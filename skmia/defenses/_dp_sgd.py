@@ -68,11 +68,12 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         ndarrays of shape (n_parameters,) in the order of the module. An auditor may see all that:
         ``epsilon_`` covers it. Give a function: ``clone`` copies an object and what it collects.
     noise_seed : int, default=None
-        Seed of the coins and the noise, for tests: ``epsilon_`` is infinite with one. If None, they
-        come from the operating system, apart from all other random numbers.
+        Seed of the coins, the noise and what the net draws in training, for tests: ``epsilon_`` is
+        infinite with one. If None, they come from the operating system.
     random_state : int, RandomState instance or None, default=None
-        Controls the initial weights and what the net itself draws, such as dropout. It does not
-        touch the noise. Pass an int for reproducible weights.
+        Controls the initial weights. With noise it does not touch what the net draws in training,
+        such as dropout, by which a missing row would show in all others. Pass an int for
+        reproducible initial weights.
 
     Attributes
     ----------

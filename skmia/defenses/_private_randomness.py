@@ -1,11 +1,18 @@
 """Coins and noise of private training, apart from the random numbers of everything else.
 
-Weights, dropout and the code of modules draw from torch's generator, whose state a short search or
-the outputs themselves give away. What a guarantee rests on comes from the operating system.
+Initial weights come from torch's generator, whose state a short search or the outputs themselves
+give away. What a guarantee rests on comes from the operating system. That includes what modules
+draw for rows, such as dropout: where one row is missing, all others get other numbers of a stream,
+and a known stream would show more than one row.
 """
+
+import random
+from contextlib import contextmanager
 
 import numpy as np
 
+from ..utils._optional import import_optional
+from ..utils._randomness import preserved_randomness
 from ._exact_noise import seeded_words, system_words
 
 # Steps of the grid of noise to its standard deviation, as a power of two.
@@ -41,6 +48,19 @@ class PrivateRandomness:
         radius = np.sqrt(-2 * np.log1p(-self.uniforms(half)))
         angle = 2 * np.pi * self.uniforms(half)
         return np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])[:n]
+
+    @contextmanager
+    def for_modules(self):
+        """Fresh states of the global generators, which are put back as they were."""
+        torch = import_optional("torch", "torch")
+        seeds = [int(word) >> 32 for word in self._words(3)]
+        with preserved_randomness():
+            random.seed(seeds[0])
+            np.random.seed(seeds[1])  # noqa: NPY002
+            torch.default_generator.manual_seed(seeds[2])
+            if torch.cuda.is_available() and torch.cuda.is_initialized():
+                torch.cuda.manual_seed_all(seeds[2])
+            yield
 
     def noise_in_steps(self, scales, grids):
         """Normal noise rounded to whole steps of grids, dtype float64; 0 where the scale is."""

@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import NamedTuple
 
@@ -204,8 +204,10 @@ def _private_parts(net, codes, privacy, parts, on_step):
         net.iterator_train = partial(
             _PoissonLots, optimizer=private, privacy=privacy, parts=parts, codes=codes
         )
+    step = partial(type(net).train_step_single, net)
     if parts.grad_sample_mode == "rows":
-        net.train_step_single = partial(_step_row_by_row, net, type(net).train_step_single)
+        step = partial(_step_row_by_row, net, step)
+    net.train_step_single = partial(_step_apart, step, _draws(privacy, parts))
     try:
         yield count
     finally:
@@ -217,13 +219,23 @@ def _private_parts(net, codes, privacy, parts, on_step):
             parameter.__dict__.pop("grad_sample", None)
         if parts.grad_sample_mode == "hooks":
             module.to_standard_module()
-        else:
-            del net.train_step_single
+        del net.train_step_single
         net.module_, net.optimizer_ = plain, optimizer
         net.iterator_train = iterator
         for layer, known in attributes:
             for name in set(vars(layer)) - known:
                 delattr(layer, name)
+
+
+def _draws(privacy, parts):
+    """Where modules and data sets get random numbers from, as a maker of contexts."""
+    return parts.randomness.for_modules if privacy.noise_multiplier else nullcontext
+
+
+def _step_apart(step, draws, batch, **fit_params):
+    """A step whose random numbers are private, and how many they are does not show."""
+    with draws():
+        return step(batch, **fit_params)
 
 
 def _step_row_by_row(net, step, batch, **fit_params):
@@ -235,7 +247,7 @@ def _step_row_by_row(net, step, batch, **fit_params):
     for k in range(len(labels)):
         for parameter in parameters:
             parameter.grad = None
-        result = step(net, (rows[k : k + 1], labels[k : k + 1]), **fit_params)
+        result = step((rows[k : k + 1], labels[k : k + 1]), **fit_params)
         losses.append(result)
         for parameter, kept in zip(parameters, gradients, strict=True):
             kept.append(torch.zeros_like(parameter) if parameter.grad is None else parameter.grad)
@@ -257,6 +269,7 @@ class _PoissonLots:
         self.optimizer = optimizer
         self.privacy = privacy
         self.randomness = parts.randomness
+        self.draws = _draws(privacy, parts)
         self.contributes = codes >= 0
         self.collate = collate_fn or torch.utils.data.default_collate
 
@@ -266,7 +279,9 @@ class _PoissonLots:
             coins = self.randomness.coins(len(self.dataset), self.privacy.sample_rate)
             rows = np.flatnonzero(coins & self.contributes).tolist()
             if rows:
-                yield self.collate([self.dataset[row] for row in rows])
+                with self.draws():
+                    lot = self.collate([self.dataset[row] for row in rows])
+                yield lot
             else:
                 self._step_without_rows()
 

@@ -315,6 +315,26 @@ def test_steps_do_not_consume_torch_s_numbers():
     assert all(torch.equal(state, states[0]) for state in states)
 
 
+@pytest.mark.parametrize("mode", ["hooks", "rows"])
+def test_dropout_is_not_drawn_from_a_stream_that_can_be_known(mode):
+    # One row less, and all others would get other numbers of the stream.
+    sums, states = [], []
+
+    def look(step, gradient, parameters):
+        sums.append(gradient)
+        states.append(torch.random.get_rng_state())
+
+    def dropout(f, c):
+        return nn.Sequential(nn.Dropout(0.5), nn.Linear(f, c, bias=False))
+
+    make = net(dropout, criterion__reduction="sum", max_epochs=2)
+    settings = {**PRIVATE, "noise_multiplier": 1e-4, "grad_sample_mode": mode}
+    for _ in range(2):
+        DPSGDClassifier(make, **settings, on_step=look, random_state=0).fit(X, Y)
+    assert np.linalg.norm(sums[0] - sums[2]) > 1  # the noise has a norm of 0.001
+    assert all(torch.equal(state, states[0]) for state in states)
+
+
 def test_the_same_random_state_on_two_tables_does_not_cancel_the_noise():
     other = np.vstack([X[:-1], X[-1:] + 1])
     fits = [

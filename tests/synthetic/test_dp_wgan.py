@@ -306,6 +306,22 @@ def test_torch_s_seed_does_not_make_the_noise(monkeypatch):
     assert not torch.equal(first, second)
 
 
+@pytest.mark.parametrize("privacy", ["bounds", "clipping"])
+def test_the_number_of_real_rows_does_not_show_in_a_stream_that_can_be_known(privacy):
+    states, sums = [], []
+    for n_rows in (7, 6, 7):
+        torch.manual_seed(0)
+        training = Training(
+            X, make_plan(privacy=privacy, noise_multiplier=1e-9), PrivateRandomness()
+        )
+        sums.append(training._release(training.rows[:n_rows]).numpy())
+        states.append(torch.random.get_rng_state())
+    assert all(torch.equal(state, states[0]) for state in states)
+    if privacy == "clipping":  # the weights are the same, and the made-up rows are not
+        scale = np.linalg.norm(training._plan_noise())
+        assert np.linalg.norm(sums[0] - sums[2]) > 10 * scale
+
+
 def test_seeded_noise_is_no_privacy():
     gan = DPWassersteinGAN(noise_multiplier=1.0, noise_seed=0, **QUICK).fit(X)
     again = DPWassersteinGAN(noise_multiplier=1.0, noise_seed=0, **QUICK).fit(X)

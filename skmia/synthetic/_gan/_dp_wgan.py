@@ -73,12 +73,12 @@ class DPWassersteinGAN(BaseEstimator):
         Rényi differential privacy, or the smaller of that and privacy loss random variables, which
         are usually tighter and slower.
     noise_seed : int, default=None
-        Seed of the coins and the noise, for tests: ``epsilon_`` is infinite with one. If None, they
-        come from the operating system, apart from all other random numbers.
+        Seed of the coins, the noise and the synthetic rows that go with real ones, for tests:
+        ``epsilon_`` is infinite with one. If None, they come from the operating system.
     random_state : int, RandomState instance or None, default=None
-        Controls the initial weights and the synthetic rows of the training, and with
-        ``privacy=None`` the sampling of real rows. It does not touch the noise. Pass an int for
-        reproducible weights.
+        Controls the initial weights and synthetic rows that go without real ones, and with
+        ``privacy=None`` all else. It does not touch the noise. Pass an int for reproducible
+        initial weights.
 
     Attributes
     ----------

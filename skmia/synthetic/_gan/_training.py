@@ -1,5 +1,6 @@
 """Training a generator against a critic of which every step is covered by noise."""
 
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -49,7 +50,8 @@ class Training:
     plan : Plan
         The settings.
     randomness : PrivateRandomness
-        Source of the coins and of the noise; all else comes from torch's generator.
+        Source of the coins, of the noise and of the made-up rows that go with real ones; all else
+        comes from torch's generator.
     """
 
     def __init__(self, rows, plan, randomness):
@@ -111,9 +113,11 @@ class Training:
         torch = import_optional("torch", "torch")
         plan = self.plan
         scales = self._plan_noise()
-        # Each real row gets a made-up one, between which and itself the penalty is taken.
-        made = self._draw(len(real))
-        mixed = torch.lerp(made, real, torch.rand(len(real), 1).double())
+        # Each real row gets a made-up one, between which and itself the penalty is taken. They are
+        # drawn apart, as the rest of a known stream would show how many there were.
+        with self.randomness.for_modules() if scales is not None else nullcontext():
+            made = self._draw(len(real))
+            mixed = torch.lerp(made, real, torch.rand(len(real), 1).double())
         if plan.privacy == "clipping":
             total = clipped_gradient(
                 self.critic, real, made, mixed, plan.penalty, plan.max_grad_norm
