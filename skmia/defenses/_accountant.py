@@ -1,4 +1,9 @@
-"""What noisy gradient steps on Poisson samples cost, as opacus accounts for it."""
+"""What noisy gradient steps on Poisson samples cost, as opacus accounts for it.
+
+Neighbors differ by one row that is replaced with one that contributes nothing: with a row more or
+less, the rate, the number of steps and the noise would be others, too, and two mechanisms that
+differ in these are not the pair that is accounted for.
+"""
 
 import math
 import warnings
