@@ -185,9 +185,9 @@ def test_values_are_on_the_page_only_when_asked_for(run, refuse, data, tmp_path)
     page = tmp_path / "report.html"
     options = ["--data", data, "--target", "income", "--shadows", "4", "--out", tmp_path]
     run(*options)
-    assert ">trained</button>" not in page.read_text()
+    assert ">trained</bdi></button>" not in page.read_text()
     run(*options, "--show-values")
-    assert ">trained</button>" in page.read_text()
+    assert ">trained</bdi></button>" in page.read_text()
     assert "--show-values goes with --data" in refuse("--show-values")
 
 
