@@ -25,13 +25,13 @@ from threadpoolctl import threadpool_limits
 
 from skmia._cli._model import make_estimator
 from skmia._cli._table import as_features, read_table, read_target
-from skmia.shadow._backends import PoolJob
 from skmia.shadow._batched._prepare import prepare
 from skmia.shadow._batched._train import Training as NetTraining
+from skmia.shadow._job import Data, Job
+from skmia.shadow._keep import PoolKeeper
 from skmia.shadow._perceptron._memory import count_together
 from skmia.shadow._perceptron._prepare import fit_to_first_epoch
 from skmia.shadow._perceptron._train import Training as PerceptronTraining
-from skmia.shadow._worker import PoolData, PoolSettings
 
 _RUN = """
 import contextlib, io, json, os, sys
@@ -82,8 +82,8 @@ def make_job(X, y, n_models):
     for one in membership:
         one[rng.permutation(len(y))[: len(y) // 2]] = True
     seeds = np.random.SeedSequence(0).spawn(n_models)
-    settings = PoolSettings((1.0,), "auto", "signals")
-    return PoolJob(estimator, PoolData([X], y), membership, seeds, settings, 1)
+    keep = PoolKeeper((1.0,), "auto", "signals")
+    return Job(estimator, Data([X], y), membership, seeds, keep, 1)
 
 
 def time_epoch(run_to, n_models=1):

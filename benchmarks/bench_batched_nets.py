@@ -18,9 +18,11 @@ import numpy as np
 import torch
 from _nets import make_net
 
-from skmia.shadow._backends import JoblibBackend, PoolJob
-from skmia.shadow._batched import BatchedTorchBackend
-from skmia.shadow._worker import PoolData, PoolSettings
+from skmia.shadow._batched import TorchNetsWay
+from skmia.shadow._job import Data, Job
+from skmia.shadow._keep import PoolKeeper
+from skmia.shadow._one_by_one import OneByOneWay
+from skmia.shadow._where import JoblibWorkers
 
 SHAPES = {
     # name: records, features, hidden units, classes, epochs to time, epochs of the whole fit
@@ -41,25 +43,25 @@ def make_job(shape, n_models, n_epochs, n_jobs=1, device="cpu"):
     net = make_net(n_features, n_hidden, n_classes, max_epochs=n_epochs)
     net.set_params(iterator_train__shuffle=True, device=device)
     seeds = np.random.SeedSequence(0).spawn(n_models)
-    settings = PoolSettings((1.0, 2.0), "auto", "signals")
-    return PoolJob(net, PoolData([X], y), membership, seeds, settings, n_jobs)
+    keep = PoolKeeper((1.0, 2.0), "auto", "signals")
+    return Job(net, Data([X], y), membership, seeds, keep, n_jobs)
 
 
-def time_run(backend, job, n_models, clock):
+def time_run(way, job, n_models, clock):
     start = clock()
-    for _ in backend.run(job, range(n_models)):
+    for _ in way.run(job, range(n_models), JoblibWorkers()):
         pass
     if torch.cuda.is_available():
         torch.cuda.synchronize()
     return clock() - start
 
 
-def time_parts(backend, jobs, n_timed, n_epochs, clock):
+def time_parts(way, jobs, n_timed, n_epochs, clock):
     """Seconds of one epoch, and of all else, for ``n_timed`` of the models."""
     short, long = jobs
-    time_run(backend, short, n_timed, clock)  # imports and caches
-    once = min(time_run(backend, short, n_timed, clock) for _ in range(2))
-    epoch = (time_run(backend, long, n_timed, clock) - once) / n_epochs
+    time_run(way, short, n_timed, clock)  # imports and caches
+    once = min(time_run(way, short, n_timed, clock) for _ in range(2))
+    epoch = (time_run(way, long, n_timed, clock) - once) / n_epochs
     return epoch, once - epoch
 
 
@@ -87,21 +89,21 @@ def compare(name, shape, n_epochs, n_whole, options):
     n_models, n_jobs = options.models, options.jobs
     jobs = [make_job(shape, n_models, n, n_jobs) for n in (1, 1 + n_epochs)]
     n_timed = 2 * n_jobs
-    epoch, once = time_parts(JoblibBackend(), jobs, n_timed, n_epochs, clock)
+    epoch, once = time_parts(OneByOneWay(), jobs, n_timed, n_epochs, clock)
     alone = n_models / n_timed * np.array([epoch, epoch * n_whole + once])
     products = time_products(shape) * n_models / n_jobs
     print(
         f"{name}: one after another {alone[0]:.2f} s an epoch of {n_models} models; products of "
         f"matrices {products:.2f} s, so that {alone[0] / products:.1f}x is the peak"
     )
-    for path, backend in (
-        ("perceptrons", BatchedTorchBackend()),
-        ("any module", BatchedTorchBackend(generic=True)),
+    for path, way in (
+        ("perceptrons", TorchNetsWay()),
+        ("any module", TorchNetsWay(generic=True)),
     ):
         start = clock()
-        backend.why_not(jobs[0])
+        way.why_not(jobs[0])
         check = clock() - start
-        epoch, once = time_parts(backend, jobs, n_models, n_epochs, clock)
+        epoch, once = time_parts(way, jobs, n_models, n_epochs, clock)
         whole = check + once + n_whole * epoch
         print(
             f"    path for {path}: {epoch:.2f} s, {alone[0] / epoch:.1f}x, {products / epoch:.0%} "
@@ -118,15 +120,15 @@ def compare_on_gpu(device, n_models, n_alone=4):
     *shape, _, n_epochs = SHAPES["600-128-100"]
     job = make_job(shape, n_models, n_epochs, device=device)
     short = make_job(shape, 2, 1, device=device)
-    backend = BatchedTorchBackend()
-    for one in (backend, JoblibBackend()):
+    way = TorchNetsWay()
+    for one in (way, OneByOneWay()):
         time_run(one, short, 2, perf_counter)  # imports, kernels
-    refusal = backend.why_not(job)
+    refusal = way.why_not(job)
     if refusal:
         print(f"the nets are trained one by one: {refusal}")
         return
-    together = time_run(backend, job, n_models, perf_counter)
-    alone = time_run(JoblibBackend(), job, n_alone, perf_counter) * n_models / n_alone
+    together = time_run(way, job, n_models, perf_counter)
+    alone = time_run(OneByOneWay(), job, n_alone, perf_counter) * n_models / n_alone
     print(
         f"{torch.cuda.get_device_name(device)}: {n_models} nets 600-128-100, {n_epochs} epochs: "
         f"together {together:.1f} s, one after another {alone:.1f} s ({n_alone} of them timed), "

@@ -19,9 +19,11 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skmia.shadow._backends import JoblibBackend, PoolJob
-from skmia.shadow._linear import LinearBackend
-from skmia.shadow._worker import PoolData, PoolSettings
+from skmia.shadow._job import Data, Job
+from skmia.shadow._keep import PoolKeeper
+from skmia.shadow._linear import LinearWay
+from skmia.shadow._one_by_one import OneByOneWay
+from skmia.shadow._where import JoblibWorkers
 
 TIGHT = {"tol": 1e-10, "max_iter": 10_000, "solver": "newton-cg"}
 
@@ -72,22 +74,22 @@ def make_job(X, y, estimator, n_models):
         inside[k, rng.permutation(len(y))[: len(y) // 2]] = True
         inside[k + 1] = ~inside[k]
     seeds = np.random.SeedSequence(0).spawn(n_models)
-    settings = PoolSettings((1.0, 2.0), "auto", "signals")
-    return PoolJob(estimator, PoolData([X], y), inside, seeds, settings, None)
+    keep = PoolKeeper((1.0, 2.0), "auto", "signals")
+    return Job(estimator, Data([X], y), inside, seeds, keep)
 
 
-def measure(backend, job, models):
+def measure(way, job, models):
     """Results, and seconds of the clock and of all processors for each model."""
     start, busy = perf_counter(), process_time()
-    results = dict(backend.run(job, models))
+    results = dict(way.run(job, models, JoblibWorkers()))
     return results, (perf_counter() - start) / len(models), (process_time() - busy) / len(models)
 
 
 def find_error(results, optimum):
     errors = []
     for k, best in optimum.items():
-        values, target = results[k].raw[0, 0], best.raw[0, 0]
-        if best.kind == "proba":
+        values, target = results[k].arrays["raw"][0, 0], best.arrays["raw"][0, 0]
+        if best.facts["kind"] == "proba":
             values, target = np.clip(values, -20, 20), np.clip(target, -20, 20)
         errors.append(np.abs(values - target).max())
     return max(errors)
@@ -116,9 +118,9 @@ def main():
             continue
         job = make_job(X, y, estimator, options.models)
         some = range(options.alone)
-        together, seconds, busy = measure(LinearBackend(), job, range(options.models))
-        alone, seconds_alone, busy_alone = measure(JoblibBackend(), job, some)
-        optimum = measure(JoblibBackend(), job._replace(estimator=tighten(estimator)), some)[0]
+        together, seconds, busy = measure(LinearWay(), job, range(options.models))
+        alone, seconds_alone, busy_alone = measure(OneByOneWay(), job, some)
+        optimum = measure(OneByOneWay(), job._replace(estimator=tighten(estimator)), some)[0]
         left = sum(bool(result.warnings) for result in together.values())
         note = f"  {left} left to scikit-learn" if left else ""
         print(

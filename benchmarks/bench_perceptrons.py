@@ -24,12 +24,14 @@ from threadpoolctl import threadpool_limits
 
 from skmia._cli._model import make_estimator
 from skmia._cli._table import as_features, read_table, read_target
-from skmia.shadow._backends import JoblibBackend, PoolJob
-from skmia.shadow._perceptron import PerceptronBackend
+from skmia.shadow._job import Data, Job
+from skmia.shadow._keep import PoolKeeper
+from skmia.shadow._one_by_one import OneByOneWay
+from skmia.shadow._perceptron import PerceptronWay
 from skmia.shadow._perceptron._memory import count_together
 from skmia.shadow._perceptron._prepare import fit_to_first_epoch
 from skmia.shadow._perceptron._train import Training
-from skmia.shadow._worker import PoolData, PoolSettings
+from skmia.shadow._where import JoblibWorkers
 
 # Records, features, hidden units, records in a batch, epochs.
 CASES = [
@@ -106,25 +108,28 @@ def run_table(options):
     for one in inside:
         one[rng.permutation(len(y))[: len(y) // 2]] = True
     seeds = np.random.SeedSequence(0).spawn(n_models)
-    settings = PoolSettings((1.0,), "auto", "models")
-    job = PoolJob(estimator, PoolData([X], y), inside, seeds, settings, 2)
+    keep = PoolKeeper((1.0,), "auto", "models")
+    job = Job(estimator, Data([X], y), inside, seeds, keep, 2)
     seconds, results = {}, {}
     short = clone(estimator).set_params(**{f"{estimator.steps[-1][0]}__max_iter": 1})
-    for backend in (PerceptronBackend(), JoblibBackend()):
-        dict(backend.run(job._replace(estimator=short), range(2)))  # workers start and import
+    where = JoblibWorkers()
+    for way in (PerceptronWay(), OneByOneWay()):
+        dict(way.run(job._replace(estimator=short), range(2), where))  # workers start and import
         start = perf_counter()
-        results[backend.name] = dict(backend.run(job, range(n_models)))
-        seconds[backend.name] = perf_counter() - start
-        epochs = [one.model[-1].n_iter_ for _, one in sorted(results[backend.name].items())]
-        print(f"{backend.name:12s}{seconds[backend.name]:8.1f} s  epochs {epochs}", flush=True)
+        results[way.name] = dict(way.run(job, range(n_models), where))
+        seconds[way.name] = perf_counter() - start
+        epochs = [one.model[-1].n_iter_ for _, one in sorted(results[way.name].items())]
+        print(f"{way.name:12s}{seconds[way.name]:8.1f} s  epochs {epochs}", flush=True)
     error = max(
         np.abs(a - b).max()
-        for k, one in results["joblib"].items()
+        for k, one in results["one_by_one"].items()
         for a, b in zip(
             one.model[-1].coefs_, results["perceptron"][k].model[-1].coefs_, strict=True
         )
     )
-    print(f"ratio {seconds['joblib'] / seconds['perceptron']:.2f}, weights differ by {error:.1e}")
+    print(
+        f"ratio {seconds['one_by_one'] / seconds['perceptron']:.2f}, weights differ by {error:.1e}"
+    )
 
 
 def main():

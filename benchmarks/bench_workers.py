@@ -34,7 +34,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool
 from skmia.shadow._checkpoint import FolderCheckpoint
-from skmia.shadow._dask import DaskBackend
+from skmia.shadow._dask import DaskWorkers
 
 LARGE = (50_000, 120)  # 48 MB
 
@@ -79,7 +79,7 @@ def use_jobs(n_workers):
 def use_dask(n_workers, by_joblib=False):
     from distributed import Client, LocalCluster
 
-    unwanted = patch.object(DaskBackend, "why_not", lambda self, job: "by way of joblib")
+    unwanted = patch.object(DaskWorkers, "are_active", lambda self: False)  # by way of joblib
     with (
         LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster),
@@ -149,9 +149,9 @@ def fit_in_folder(folder, n_models):
     """One of several processes; prints how many of the models it has trained."""
     save, trained = FolderCheckpoint.save, []
 
-    def counting_save(self, k, result, inside):
+    def counting_save(self, k, kept, subset):
         trained.append(k)
-        save(self, k, result, inside)
+        save(self, k, kept, subset)
 
     with patch.object(FolderCheckpoint, "save", counting_save):
         make_pool(n_models, checkpoint=folder, n_jobs=1).fit(make_records(*LARGE))

@@ -17,10 +17,9 @@ from ..report import audit
 from ..report._groups import find_subsets
 from ..report._text import join_names
 from ..report._victim import draw_members
-from ..shadow._backends import PoolJob
-from ..shadow._choose import choose_backend
+from ..shadow._job import Data, Job, keep_model
+from ..shadow._plan import plan_training
 from ..shadow._sampling import find_strata
-from ..shadow._worker import PoolData, PoolSettings
 from ..utils._visible import visible
 from ..victims._query import unwrap
 from ._errors import CommandError, GateClosed
@@ -288,12 +287,11 @@ def _train_victim(arguments, frame, features, fields, membership):
 def _train_net(estimator, records, membership, arguments):
     """A net, which has no random_state, trained as its shadow models are: batched, or not."""
     seeds = np.random.SeedSequence(arguments.seed).spawn(2)
-    settings, data = PoolSettings((1.0,), "auto", "models"), PoolData([records.X], records.y)
-    # What a backend can do is tried on two models.
-    job = PoolJob(estimator, data, np.array([membership, membership]), seeds, settings, n_jobs=1)
-    backend, _ = choose_backend(job, False if arguments.no_batching else "auto")
-    ((_, result),) = backend.run(job, [0])
-    return result.model
+    subsets, data = np.array([membership, membership]), Data([records.X], records.y)
+    job = Job(estimator, data, subsets, seeds, keep_model, n_jobs=1)
+    plan = plan_training(job, False if arguments.no_batching else "auto")  # tried on two models
+    ((_, kept),) = plan.run(job._replace(subsets=subsets[:1], seeds=seeds[:1]))
+    return kept.model
 
 
 def _load_victim(arguments, frame, features, fields, membership):

@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._records import Records
 from ..exceptions import PrivacyWarning
 from ..shadow._seeding import refuse_trained_module
-from ..shadow._together import accepting_read_only
 from ..signals import get_signal
 from ..utils._caches import clone_to_train
+from ..utils._containers import accepting_read_only
 from ..utils._sklearn import HasMethods, Interval, StrOptions
 from ._canaries import CANARIES, Canaries, exposed_canaries
 

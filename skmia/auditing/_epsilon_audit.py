@@ -1,20 +1,17 @@
 """The audit of many trainings, with a canary and without it."""
 
-from contextlib import nullcontext
+from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
-from joblib import Parallel, effective_n_jobs
 from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from .._records import Records
-from ..shadow._backends import use_one_job
-from ..shadow._together import find_joint_backend, make_model_job, train_models
-from ..shadow._worker import warn_once
+from ..shadow._job import Data, Job, Kept
+from ..shadow._notes import warn_once
+from ..shadow._plan import plan_training
 from ..utils._sklearn import N_JOBS, Interval, StrOptions, validate_params_of
-from ..utils._tasks import delayed
 from ._base import CANARY_CONSTRAINT, EpsilonAuditBase, join, read_claim, score_canaries
 from ._bayesian import bayesian_epsilon_interval
 from ._canaries import Canaries
@@ -26,8 +23,6 @@ _METHODS = {
     "clopper_pearson": epsilon_lower_bound,
     "gaussian": gaussian_epsilon_lower_bound,
 }
-# Trainings of one task: few where each is long, many where a stack of nets is trained at once.
-_BLOCK, _STACK = 8, 64
 
 
 class EpsilonAudit(EpsilonAuditBase):
@@ -257,41 +252,25 @@ class EpsilonAudit(EpsilonAuditBase):
 
     def _play(self, estimator, records, sides, seeds):
         """Scores of the canary in all trainings, and what the models claim as their epsilon."""
-        membership = sides[self.membership_.astype(int)]
-        attack = self._make_attack()
-        if effective_n_jobs(self.n_jobs) > 1:
-            estimator = use_one_job(estimator)
-        children = seeds.spawn(len(membership))
-        backend = find_joint_backend(
-            make_model_job(estimator, records, membership[:2], children[:2])
-        )
-        size = _BLOCK if backend is None else _STACK
-        blocks = [slice(k, k + size) for k in range(0, len(membership), size)]
+        subsets = sides[self.membership_.astype(int)]
         canary = Records(self.canary_.X, self.canary_.y)
-        bar = tqdm(blocks, desc="trainings", disable=not self.verbose)
-        results = Parallel(n_jobs=self.n_jobs)(
-            delayed(_train_and_score)(
-                estimator,
-                attack,
-                records,
-                membership[one],
-                children[one],
-                backend,
-                canary,
-                self.n_jobs is not None,
-            )
-            for one in bar
-        )
-        warn_once([one for _, _, caught in results for one in caught], len(membership), "models")
-        claims = [one for _, some, _ in results for one in some]
-        return np.concatenate([scores for scores, _, _ in results]), claims
+        keep, children = _CanaryKeeper(self._make_attack(), canary), seeds.spawn(len(subsets))
+        job = Job(estimator, Data([records.X], records.y), subsets, children, keep, self.n_jobs)
+        results = plan_training(job, exact=True).run(job)
+        kept = dict(tqdm(results, total=job.n_models, desc="trainings", disable=not self.verbose))
+        kept = [kept[k] for k in range(job.n_models)]
+        warn_once([said for one in kept for said in one.warnings], job.n_models, "models")
+        scores = np.concatenate([one.arrays["score"] for one in kept])
+        return scores, [one.facts["claim"] for one in kept]
 
 
-def _train_and_score(estimator, attack, records, inside, seeds, backend, canary, one_thread):
-    """Scores of the canary in some trainings, and the claims and warnings of the trainings."""
-    # Threads of several workers, or of other programs, would wait for each other.
-    with threadpool_limits(1) if one_thread else nullcontext():
-        models, caught = train_models(make_model_job(estimator, records, inside, seeds), backend)
-        scores = [score_canaries(attack, model, canary)[0] for model in models]
-        claims = [read_claim(model) for model in models]
-    return np.array(scores), claims, [one for some in caught for one in some]
+@dataclass(frozen=True)
+class _CanaryKeeper:
+    """Keeps the score of the canary and the epsilon that the model claims."""
+
+    attack: object
+    canary: Records
+
+    def __call__(self, trained):
+        scores = score_canaries(self.attack, trained.model, self.canary)[:1]
+        return Kept({"claim": read_claim(trained.model)}, {"score": scores})

@@ -1,31 +1,25 @@
 """Answers to training rows from models that were not trained on them."""
 
-import warnings
 from abc import abstractmethod
-from contextlib import nullcontext
+from dataclasses import dataclass
 from math import gcd
 from numbers import Integral
 
 import numpy as np
-from joblib import Parallel, effective_n_jobs
 from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_memory
-from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from .._records import Records
-from ..shadow._backends import use_one_job
+from ..shadow._job import Data, Job, Kept
+from ..shadow._notes import warn_once
+from ..shadow._plan import plan_training
 from ..shadow._sampling import MOST_MODELS, find_strata, find_units
 from ..shadow._seeding import isolated_randomness, refuse_trained_module, seed_estimator
-from ..shadow._together import find_joint_backend, make_model_job, train_models
-from ..shadow._worker import warn_once
-from ..utils._caches import clone_to_train
 from ..utils._containers import take_rows
 from ..utils._hashing import hash_records
 from ..utils._sklearn import N_JOBS, HasMethods, Interval, InvalidParameterError
-from ..utils._tasks import delayed
 from ..victims._query import query_victim
 from ._output._base import renormalised
 from ._soft_meta import SoftTargetDefense
@@ -100,58 +94,42 @@ def ask_left_out(estimator, data, left_out, seeds, *, targets=None, n_jobs=None,
     """
     needed = np.flatnonzero(left_out.any(axis=1))
     left_out, seeds = left_out[needed], [seeds[k] for k in needed]
-    answers, caught = zip(
-        *_train_and_ask(estimator, data, left_out, seeds, targets, n_jobs, verbose), strict=True
-    )
+    job = Job(estimator, Data([data.X], data.y), ~left_out, seeds, _keep_answers, n_jobs)
+    if targets is not None or data.sample_weight is not None:
+        job = job._replace(fit=_Fit(data, targets))
+    plan = plan_training(job, exact=True)
+    if not plan.together:
+        job = job._replace(fit=_Fit(data, targets))  # its errors are those of the estimator
+    results = tqdm(plan.run(job), total=job.n_models, desc="sub-models", disable=not verbose)
+    kept = [one for _, one in sorted(results, key=lambda pair: pair[0])]
+    answers = [one.facts["answers"] for one in kept]
     classes = np.unique(np.concatenate([data.y, *(one.classes for one in answers)]))
     proba = np.empty((left_out[:, 0].sum(), len(data.y), len(classes)))
     place = np.cumsum(left_out, axis=0) - 1
     for out, at, outputs in zip(left_out, place, answers, strict=True):
         proba[at[out], out] = _as_proba(outputs.aligned_to(classes))
-    return proba, classes, [one for some in caught for one in some]
+    return proba, classes, [one for some in kept for one in some.warnings]
 
 
-def _train_and_ask(estimator, data, left_out, seeds, targets, n_jobs, verbose):
-    if targets is None and data.sample_weight is None:
-        job = make_model_job(estimator, Records(data.X, data.y), ~left_out, seeds)
-        backend = find_joint_backend(job)
-        if backend is not None:
-            models, caught = train_models(job, backend)
-            answers = [_ask(model, data, out) for model, out in zip(models, left_out, strict=True)]
-            return zip(answers, caught, strict=True)
-    estimator = clone_to_train(estimator)
-    limit = None
-    if n_jobs is not None or effective_n_jobs(n_jobs) > 1:
-        # As many processors as asked for: workers must not start workers or threads.
-        estimator, limit = use_one_job(estimator), 1
-    models = tqdm(range(len(left_out)), desc="sub-models", disable=not verbose)
-    return Parallel(n_jobs=n_jobs)(
-        delayed(_fit_and_ask)(estimator, data, targets, left_out[k], seeds[k], limit)
-        for k in models
-    )
+def _keep_answers(trained):
+    """Keep the answers to the rows that a model was not trained on."""
+    rows = take_rows(trained.data.tables[0], np.flatnonzero(~trained.subset))
+    return Kept({"answers": query_victim(trained.model, rows)}, {})
 
 
-def _fit_and_ask(estimator, data, targets, out, seeds, limit):
-    """Answers of a new model to the rows that it is not trained on, and its warnings."""
-    model, rows = clone(estimator), np.flatnonzero(~out)
-    seed_estimator(model, seeds)
-    part = data.take(rows)
-    with (
-        nullcontext() if limit is None else threadpool_limits(limit),
-        isolated_randomness(seeds),
-        warnings.catch_warnings(record=True) as caught,
-    ):
-        warnings.simplefilter("default")
-        if targets is None:
+@dataclass(frozen=True)
+class _Fit:
+    """Fits a model to labels or targets, with the weights of the rows."""
+
+    data: object
+    targets: tuple | None
+
+    def __call__(self, model, rows):
+        part = self.data.take(rows)
+        if self.targets is None:
             part.fit_labels(model)
         else:
-            part.fit(model, targets[0][rows], targets[1])
-        answers = _ask(model, data, out)
-    return answers, [(one.category, str(one.message)) for one in caught]
-
-
-def _ask(model, data, out):
-    return query_victim(model, take_rows(data.X, np.flatnonzero(out)))
+            part.fit(model, self.targets[0][rows], self.targets[1])
 
 
 def _as_proba(outputs):

@@ -5,35 +5,25 @@ from numbers import Integral, Real
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, effective_n_jobs
-from joblib.parallel import get_active_backend
+from joblib import effective_n_jobs
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from .._parts import find_obstacle, offer_of, set_victim, takes_victim
 from .._records import Records
-from ..shadow._backends import use_one_job
 from ..shadow._frozen import name_shared_parts
-from ..shadow._notes import warn_of_weights
+from ..shadow._job import Data, Job
+from ..shadow._notes import warn_of_weights, warn_once
+from ..shadow._plan import plan_training
 from ..shadow._sampling import find_units
 from ..shadow._seeding import refuse_trained_module
-from ..shadow._together import find_joint_backend, make_pool_job
-from ..shadow._worker import warn_once
+from ..shadow._where import use_one_job
 from ..utils._groups import number_groups
 from ..utils._sklearn import N_JOBS, HasMethods, Interval, validate_parameter_constraints
-from ..utils._tasks import delayed
 from ..utils._validation import check_records
 from ..victims._query import unwrap
-from ._rounds import (
-    Game,
-    draw_rounds,
-    find_joint_pools,
-    make_victim_job,
-    play_rounds,
-    ready_attack,
-)
+from ._rounds import Game, Player, draw_rounds
 
 _SIZE = [Interval(Real, 0, 1, closed="neither"), Interval(Integral, 1, None, closed="left")]
 _CONSTRAINTS = {
@@ -50,11 +40,6 @@ _CONSTRAINTS = {
     "return_estimator": ["boolean"],
     "return_guesses": ["boolean"],
 }
-
-# Blocks of rounds, each played by one worker, whose models are trained together: their number is a
-# multiple of 8, so that the workers have equal shares, and knows nothing of n_jobs, so that
-# rounding is the same for each.
-_BLOCKS, _LARGEST_BLOCK = 8, 16
 
 _NUMBERS = (
     "vulnerability",
@@ -117,8 +102,9 @@ def membership_game(
         Records of each set, as a fraction of all or a number.
     n_jobs : int, default=None
         Workers among which the rounds are divided, through joblib, with a single thread each; None
-        is one worker with all threads. The numbers are the same for every value. Nets of
-        scikit-learn and skorch are trained many at a time in each worker.
+        is one worker with all threads. The numbers are the same for every value, but for the
+        last bits of torch nets other than perceptrons. Nets of scikit-learn and skorch are trained
+        many at a time in each worker.
     verbose : int, default=0
         1 shows a progress bar.
     random_state : int, RandomState instance or None, default=None
@@ -217,7 +203,6 @@ def membership_game(
     warn_of_weights(estimator, records, "victims", stacklevel=3)
     kept = {"keep_models": return_estimator, "keep_guesses": return_guesses}
     game = Game(estimator, attack, records, group, len(names), **kept)
-    game = _with_backends(game, rounds[:2])
     outcomes = _play_all(game, rounds, n_jobs, verbose)
     return _assemble(outcomes, None if groups is None else names)
 
@@ -297,47 +282,16 @@ def _check_players(estimator, attack, parallel):
     return (use_one_job(estimator), use_one_job(attack)) if parallel else (estimator, attack)
 
 
-def _with_backends(game, rounds):
-    """Find out what can be trained together."""
-    victims = find_joint_backend(make_victim_job(game.estimator, game.records, rounds))
-    attacks = [ready_attack(game.attack, one.attack_seeds) for one in rounds]
-    pools, parts = find_joint_pools(attacks), [one.reference for one in rounds]
-    backends = [
-        find_joint_backend(make_pool_job(found, game.records, parts)) for found in pools.values()
-    ]
-    # An attack has one pool; should one of another kind have several, they are left to it.
-    return game._replace(
-        victim_backend=victims, pool_backend=backends[0] if len(backends) == 1 else None
-    )
-
-
 def _play_all(game, rounds, n_jobs, verbose):
-    together = game.victim_backend is not None or game.pool_backend is not None
-    n_blocks = len(rounds)
-    if together:
-        n_blocks = min(n_blocks, _BLOCKS * -(-len(rounds) // (_BLOCKS * _LARGEST_BLOCK)))
-    blocks = [[rounds[i] for i in part] for part in np.array_split(range(len(rounds)), n_blocks)]
-    # Not every backend of joblib hands out results before all are there.
-    generator = get_active_backend()[0].supports_return_generator
-    results = Parallel(n_jobs=n_jobs, return_as="generator" if generator else "list")(
-        delayed(_play_block)(game, block, n_jobs is not None) for block in blocks
-    )
-    outcomes = []
-    with tqdm(total=len(rounds), desc="rounds", disable=not verbose) as progress:
-        for part in results:
-            outcomes += part
-            progress.update(len(part))
-    caught = [one for outcome in outcomes for one in outcome["warnings"]]
-    warn_once(caught, len(rounds), "victims")
-    return outcomes
-
-
-def _play_block(game, block, one_thread):
-    if not one_thread:
-        return play_rounds(game, block)
-    # Threads of several workers, or of other programs, would wait for each other.
-    with threadpool_limits(1):
-        return play_rounds(game, block)
+    """Outcomes of all rounds, in their order."""
+    data, subsets = Data([game.records.X], game.records.y), rounds.sides == 1
+    keep = Player(game, rounds)
+    job = Job(game.estimator, data, subsets, rounds.victim_seeds, keep, n_jobs)
+    results = plan_training(job, exact=True).run(job)
+    played = dict(tqdm(results, total=job.n_models, desc="rounds", disable=not verbose))
+    caught = [one for k in sorted(played) for one in played[k].warnings]
+    warn_once(caught, job.n_models, "victims")
+    return [played[k].facts for k in sorted(played)]
 
 
 def _assemble(outcomes, names):

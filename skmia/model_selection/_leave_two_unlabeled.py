@@ -15,8 +15,8 @@ from .._parts import needs_of
 from ..attacks._cross_fit import score
 from ..metrics._auc import mean_variance, placements
 from ..metrics._checks import check_bits, check_finite_vector, check_membership_scores
-from ..shadow._backends import use_one_job
 from ..shadow._seeding import isolated_randomness, seed_estimator
+from ..shadow._where import use_one_job
 from ..utils._sklearn import N_JOBS, HasMethods, Interval, validate_parameter_constraints
 from ..utils._tasks import delayed
 from ..utils._validation import check_membership, check_records

@@ -1,20 +1,18 @@
 """The attacker who trains the model again with each of two candidates."""
 
+from dataclasses import dataclass
 from numbers import Integral
 
 import joblib
 import numpy as np
-from joblib import Parallel, effective_n_jobs
-from sklearn.base import clone
+from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 from tqdm import tqdm
 
-from ..shadow._backends import use_one_job
-from ..utils._caches import caches_removed, clone_to_train
-from ..utils._containers import take_rows
-from ..utils._randomness import preserved_randomness
+from ..shadow._job import Data, Job, Kept
+from ..shadow._plan import plan_training
+from ..utils._caches import caches_removed
 from ..utils._sklearn import N_JOBS, HasMethods, Interval, validate_parameter_constraints
-from ..utils._tasks import delayed
 from ..utils._validation import check_membership, check_records
 from ..victims._query import check_victim, unwrap
 from ._leave_two_unlabeled import draw_pairs, pair_privacy
@@ -118,42 +116,44 @@ def retraining_oracle(
     check_records(records)
     membership = check_membership(membership, len(records))
     victim = unwrap(victim)
-    estimator = clone_to_train(victim if estimator is None else unwrap(estimator))
+    estimator = victim if estimator is None else unwrap(estimator)
     entropy = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4).tolist()
     pairs = draw_pairs(membership, n_rounds, np.random.SeedSequence(entropy))
+    keep = _PrintKeeper(parameters)
     with caches_removed(victim):  # where its steps were kept is not part of what was learned
-        expected = _fingerprint(victim, parameters)
-    if effective_n_jobs(n_jobs) > 1:
-        estimator = use_one_job(estimator)
-    bar = tqdm(pairs, desc="pairs", disable=not verbose)
+        expected = keep.take(victim)
     # With the member at its place the training set is that of the victim in every round.
-    with_member = _train(estimator, records, membership, parameters) == expected
-    with_other = Parallel(n_jobs=n_jobs)(
-        delayed(_train_swapped)(estimator, records, membership, pair, parameters) for pair in bar
-    )
-    matches = np.array(with_other) == expected
+    inside = np.tile(membership.astype(bool), (1 + n_rounds, 1))
+    for row, pair in zip(inside[1:], pairs, strict=True):
+        row[pair] = [False, True]
+    data = Data([records.X], records.y)
+    # The estimator keeps its own seeds; in one process it keeps its threads, too, on which the
+    # rounding of a model can depend.
+    job = Job(estimator, data, inside, None, keep, n_jobs if effective_n_jobs(n_jobs) > 1 else None)
+    plan = plan_training(job, exact=True)
+    ((_, first),) = plan.run(job._replace(subsets=inside[:1], n_jobs=None))
+    results = plan.run(job._replace(subsets=inside[1:]))
+    played = dict(tqdm(results, total=n_rounds, desc="pairs", disable=not verbose))
+    prints = np.array([played[k].facts["print"] for k in sorted(played)])
+    with_member, matches = first.facts["print"] == expected, prints == expected
     wins = np.where(matches == with_member, 0.5, np.where(with_member, 1.0, 0.0))
     return pair_privacy(wins.mean(), n_rounds)
 
 
-def _train_swapped(estimator, records, membership, pair, parameters):
-    inside = membership.copy()
-    inside[pair] = [False, True]
-    return _train(estimator, records, inside, parameters)
+@dataclass(frozen=True)
+class _PrintKeeper:
+    """Keeps a hash of all that a model consists of."""
 
+    parameters: object
 
-def _train(estimator, records, inside, parameters):
-    rows = np.flatnonzero(inside)
-    with preserved_randomness():
-        model = clone(estimator).fit(take_rows(records.X, rows), records.y[rows])
-    return _fingerprint(model, parameters)
+    def __call__(self, trained):
+        return Kept({"print": self.take(trained.model)}, {})
 
-
-def _fingerprint(model, parameters):
-    """Hash of all that a model consists of."""
-    if parameters is not None:
-        return joblib.hash(parameters(model))
-    module = getattr(model, "module_", None)  # a skorch net also keeps the time of each epoch
-    if hasattr(module, "state_dict"):
-        return joblib.hash({name: one.cpu().numpy() for name, one in module.state_dict().items()})
-    return joblib.hash((type(model).__qualname__, vars(model)))
+    def take(self, model):
+        if self.parameters is not None:
+            return joblib.hash(self.parameters(model))
+        module = getattr(model, "module_", None)  # a skorch net also keeps the time of each epoch
+        if hasattr(module, "state_dict"):
+            state = {name: one.cpu().numpy() for name, one in module.state_dict().items()}
+            return joblib.hash(state)
+        return joblib.hash((type(model).__qualname__, vars(model)))

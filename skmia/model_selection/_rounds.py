@@ -1,5 +1,6 @@
 """Rounds of the membership game: who is trained on what, and what the attack makes of it."""
 
+from dataclasses import dataclass
 from itertools import pairwise
 from time import perf_counter
 from typing import NamedTuple
@@ -8,38 +9,31 @@ import numpy as np
 from sklearn.base import clone, is_regressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import r2_score
-from sklearn.utils import gen_batches
 
 from .._needs import BOTH
 from .._parts import needs_of, set_victim
 from .._records import Records
 from ..attacks._cross_fit import cross_fit, give_population
-from ..attacks._own_pools import find_own_pools, fit_own_pools, set_pool
+from ..attacks._own_pools import fit_own_pools
 from ..base import find_judged
+from ..shadow._job import Kept
 from ..shadow._seeding import isolated_randomness, seed_estimator
-from ..shadow._together import (
-    accepting_read_only,
-    can_join,
-    fit_pools,
-    make_model_job,
-    make_pool_job,
-    train_models,
-)
+from ..utils._containers import accepting_read_only
 from ..utils._randomness import preserved_randomness
 
-# Shadow models trained together: with more of them training gains no more speed, and each has a
-# row of the table of who is trained on what.
-_LARGEST_JOB = 128
+_SIDES = ("train", "test", "reference")
 
 
-class Round(NamedTuple):
-    """The records of one round, as positions in ascending order, and its seeds."""
+class Rounds(NamedTuple):
+    """Who is on which side in each round, and the seeds of victims and attacks."""
 
-    train: np.ndarray
-    test: np.ndarray
-    reference: np.ndarray
-    victim_seeds: np.random.SeedSequence
-    attack_seeds: np.random.SeedSequence
+    sides: np.ndarray  # (n_rounds, n), int8: 1 + number of the side, 0 for none
+    victim_seeds: list
+    attack_seeds: list
+
+    def find(self, k, side):
+        """Positions of the records of one side of a round, ascending."""
+        return np.flatnonzero(self.sides[k] == 1 + _SIDES.index(side))
 
 
 class Game(NamedTuple):
@@ -50,8 +44,6 @@ class Game(NamedTuple):
     records: Records
     group: np.ndarray  # number of each record's group
     n_groups: int
-    victim_backend: object = None  # trains many victims at once, or None
-    pool_backend: object = None  # trains the models of many pools at once, or None
     keep_models: bool = False  # victims and attacks
     keep_guesses: bool = False  # about each record
 
@@ -72,19 +64,19 @@ def draw_rounds(n_records, units, sizes, seeds):
 
     Returns
     -------
-    rounds : list of Round
+    rounds : Rounds
 
     Raises
     ------
     ValueError
         When a side would be left without records.
     """
-    rounds = []
-    for one in seeds:
-        for_sides, *others = one.spawn(3)
-        sides = _draw_sides(n_records, units, sizes, np.random.default_rng(for_sides))
-        rounds.append(Round(*sides, *others))
-    return rounds
+    sides, spawned = np.zeros((len(seeds), n_records), np.int8), [one.spawn(3) for one in seeds]
+    for row, (for_sides, _, _) in zip(sides, spawned, strict=True):
+        drawn = _draw_sides(n_records, units, sizes, np.random.default_rng(for_sides))
+        for number, side in enumerate(drawn, 1):
+            row[side] = number
+    return Rounds(sides, [one[1] for one in spawned], [one[2] for one in spawned])
 
 
 def _draw_sides(n_records, units, sizes, rng):
@@ -98,7 +90,7 @@ def _draw_sides(n_records, units, sizes, rng):
     for size in sizes:  # a side ends where a unit ends, at the last such place within its size
         stops.append(ends[np.searchsorted(ends, stops[-1] + size, side="right") - 1])
     sides = [np.sort(order[a:b]) for a, b in pairwise(stops)]
-    for name, side in zip(("train", "test", "reference"), sides, strict=True):
+    for name, side in zip(_SIDES, sides, strict=True):
         if not len(side):
             raise ValueError(
                 f"{name}_size leaves no record on that side; there are {n_records} records"
@@ -114,73 +106,41 @@ def ready_attack(attack, seeds):
     return attack
 
 
-def make_victim_job(estimator, records, rounds):
-    """The job of training the victims of some rounds."""
-    inside = np.zeros((len(rounds), len(records)), dtype=bool)
-    for row, one in zip(inside, rounds, strict=True):
-        row[one.train] = True
-    return make_model_job(estimator, records, inside, [one.victim_seeds for one in rounds])
-
-
-def find_joint_pools(attacks):
-    """Unfitted pools in the attacks that may be fitted together, by the place where they are."""
-    own = [find_own_pools(attack) for attack in attacks]
-    return {place: [one[place] for one in own] for place, pool in own[0].items() if can_join(pool)}
-
-
-def _fit_joint_pools(game, attacks, parts):
-    for place, pools in find_joint_pools(attacks).items():
-        for some in gen_batches(len(pools), max(1, _LARGEST_JOB // pools[0].n_estimators)):
-            job = make_pool_job(pools[some], game.records, parts[some])
-            fit_pools(pools[some], game.records, parts[some], job, game.pool_backend)
-        for attack, pool in zip(attacks, pools, strict=True):
-            set_pool(attack, place, pool)
-
-
-def play_rounds(game, rounds):
-    """Outcomes of some rounds.
+@dataclass(frozen=True)
+class Player:
+    """Plays the round of each victim as soon as it is trained.
 
     Parameters
     ----------
     game : Game
         The game.
-    rounds : list of Round
-        The rounds.
-
-    Returns
-    -------
-    outcomes : list of dict
-        Of the numbers of each round; ``"warnings"`` holds what training the victim said.
+    rounds : Rounds
+        All rounds, a victim each.
     """
-    start = perf_counter()
-    job = make_victim_job(game.estimator, game.records, rounds)
-    victims, caught = train_models(job, game.victim_backend)
-    fit_time, start = (perf_counter() - start) / len(rounds), perf_counter()
-    attacks = [ready_attack(game.attack, one.attack_seeds) for one in rounds]
-    if game.pool_backend is not None:
-        _fit_joint_pools(game, attacks, [one.reference for one in rounds])
-    pool_time = (perf_counter() - start) / len(rounds)
-    outcomes = []
-    for one, victim, attack, said in zip(rounds, victims, attacks, caught, strict=True):
-        outcome = _play(game, one, FrozenEstimator(victim), attack)
-        outcome["fit_time"] = fit_time
-        outcome["attack_time"] += pool_time
-        outcome["warnings"] = said
-        if game.keep_models:
+
+    game: Game
+    rounds: Rounds
+
+    def __call__(self, trained):
+        """The outcome of a round: its numbers by name."""
+        k, victim = trained.number, trained.model
+        attack = ready_attack(self.game.attack, self.rounds.attack_seeds[k])
+        outcome = _play(self.game, self.rounds, k, FrozenEstimator(victim), attack)
+        outcome["fit_time"] = trained.seconds
+        if self.game.keep_models:
             outcome.update(estimator=victim, attack=attack)
-        outcomes.append(outcome)
-    return outcomes
+        return Kept(outcome, {})
 
 
-def _play(game, one, victim, attack):
+def _play(game, rounds, k, victim, attack):
     """One round with its fitted victim."""
-    rows = np.concatenate([one.train, one.test])
-    asked = game.records[rows]
-    start = perf_counter()
-    inside = np.arange(len(asked)) < len(one.train)
-    with isolated_randomness(one.attack_seeds):
+    train, test, reference = (rounds.find(k, side) for side in _SIDES)
+    rows = np.concatenate([train, test])
+    asked, inside = game.records[rows], np.arange(len(rows)) < len(train)
+    start, seeds = perf_counter(), rounds.attack_seeds[k]
+    with isolated_randomness(seeds):
         set_victim(attack, victim)
-        guesses, judged = _judge(attack, game.records[one.reference], asked, inside, one)
+        guesses, judged = _judge(attack, game.records[reference], asked, inside, seeds)
     attack_time = perf_counter() - start
     group = game.group[rows]
     outcome = {"attack_time": attack_time, "n_unjudged": np.count_nonzero(~judged)}
@@ -191,7 +151,7 @@ def _play(game, one, victim, attack):
     return {**outcome, **_scores(game, group, inside, _predict(victim, asked.X), asked.y)}
 
 
-def _judge(attack, reference, asked, inside, one):
+def _judge(attack, reference, asked, inside, seeds):
     """Guesses of the attack about the records of both sides, and which it can judge."""
     needs = needs_of(attack)
     if needs is None or needs.known != BOTH:
@@ -199,7 +159,7 @@ def _judge(attack, reference, asked, inside, one):
         guesses = np.asarray(attack.fit(reference).predict(asked)) == 1
         return guesses, find_judged(attack, asked)
     fit_own_pools(attack, reference)
-    judged = cross_fit(attack, asked, inside, int(one.attack_seeds.generate_state(1)[0]))
+    judged = cross_fit(attack, asked, inside, int(seeds.generate_state(1)[0]))
     return judged.guesses, judged.judged
 
 

@@ -23,9 +23,9 @@ from ..utils._files import (
 )
 from ..utils._visible import visible
 from ._identity import digest_arrays
+from ._job import Kept
 from ._manifest import check_identified, check_same_pool, digest_manifest
 from ._states import TrainingStates
-from ._worker import ShadowResult
 
 _MANIFEST = "manifest.json"
 # Where a file system has no links, the manifest is half-written for a moment.
@@ -36,26 +36,26 @@ class MemoryCheckpoint:
     """Finished shadow models kept in memory, for a pool that may grow."""
 
     def __init__(self):
-        self._manifest, self._results = None, {}
+        self._manifest, self._models = None, {}
 
     def read_entropy(self):
         """Entropy of the pool, or None before its first fit."""
         return None if self._manifest is None else self._manifest["entropy"]
 
-    def open(self, manifest):
+    def open(self, manifest, keep):
         """Check that it is still the same pool."""
         if self._manifest is not None:
             check_identified(manifest)
             check_same_pool(self._manifest, manifest, "The fitted pool (warm_start=True)")
         self._manifest = manifest
 
-    def save(self, k, result, inside):
-        """Keep the result of a model."""
-        self._results[k] = result
+    def save(self, k, kept, subset):
+        """Hold on to what is kept of a model."""
+        self._models[k] = kept
 
-    def load(self, k, inside):
-        """Result of a model, or None."""
-        return self._results.get(k)
+    def load(self, k, subset):
+        """What is kept of a model, or None."""
+        return self._models.get(k)
 
     def unfinished(self, models):
         """Those of some models that are still to be trained: all, as nobody else is at work."""
@@ -89,8 +89,15 @@ class FolderCheckpoint:
         manifest = self._read_manifest()
         return None if manifest is None else manifest.get("entropy")
 
-    def open(self, manifest):
+    def open(self, manifest, keep):
         """Take possession of a new folder, or check that it belongs to this very pool.
+
+        Parameters
+        ----------
+        manifest : dict
+            As of :func:`describe_job`.
+        keep : callable
+            That of the job.
 
         Raises
         ------
@@ -98,7 +105,7 @@ class FolderCheckpoint:
             Names what differs, or what cannot be identified.
         """
         check_identified(manifest)
-        self._digest, self._store = digest_manifest(manifest), manifest["store"]
+        self._digest, self._keep = digest_manifest(manifest), keep
         with self._explained("used"):
             make_private_folder(self.folder)
             remove_leftovers(self.folder)
@@ -173,23 +180,17 @@ class FolderCheckpoint:
     def _path(self, k):
         return self.folder / f"shadow-{k:05d}.npz"
 
-    def save(self, k, result, inside):
-        """Keep what a finished shadow model gave."""
-        arrays = {"raw": result.raw, "inside": np.packbits(inside)}
-        if result.classes is not None:
-            classes = np.asarray(result.classes)
-            arrays["classes"] = classes.astype(str) if classes.dtype == object else classes
-        if result.outputs is not None:
-            arrays["outputs"] = result.outputs
+    def save(self, k, kept, subset):
+        """Write what is kept of a finished model."""
+        arrays = {"subset": np.packbits(subset)}
+        for name, values in kept.arrays.items():
+            arrays[name] = values.astype(str) if values.dtype == object else values
         meta = {
             "digest": self._digest,
             "arrays": digest_arrays(arrays),
-            "model": None if result.model is None else self._save_model(k, result.model),
-            "evidence": result.evidence,
-            "step": float(result.step),
-            "dtype": np.dtype(result.dtype).str,
-            "kind": result.kind,
-            "warnings": [[category.__name__, message] for category, message in result.warnings],
+            "model": None if kept.model is None else self._save_model(k, kept.model),
+            "facts": kept.facts,
+            "warnings": [[category.__name__, message] for category, message in kept.warnings],
         }
         arrays["meta"] = np.array(json.dumps(meta))
         # Last: a score row without its model would count as finished.
@@ -229,7 +230,7 @@ class FolderCheckpoint:
         """Where the states of models that are trained together are kept."""
         return TrainingStates(self.folder, self._digest, self._write)
 
-    def load(self, k, inside):
+    def load(self, k, subset):
         """What a finished shadow model gave; None where there is none, or a damaged one.
 
         Files that are proved to be damaged are set aside, and the model is trained again.
@@ -246,7 +247,7 @@ class FolderCheckpoint:
         try:
             arrays, meta = _parse(content)
             if meta["digest"] == self._digest:
-                _check_arrays(arrays, meta, inside, self._store)
+                self._check_arrays(arrays, meta, subset)
         except MemoryError:
             raise MemoryError(f"{path} needs more memory than there is; it was left.") from None
         except Exception as error:  # what damaged bytes raise can be anything
@@ -256,9 +257,16 @@ class FolderCheckpoint:
                 f"{path} was written by another pool than {_MANIFEST} beside it says; use another "
                 "folder."
             )
-        if self._store != "models":
-            return _as_result(arrays, meta, None)
+        if not self._keep.keeps_models:
+            return _as_kept(arrays, meta, None)
         return self._load_with_model(path, arrays, meta)
+
+    def _check_arrays(self, arrays, meta, subset):
+        if digest_arrays(arrays) != meta["arrays"]:
+            raise ValueError("its arrays are not those that were written")
+        if not np.array_equal(arrays.pop("subset"), np.packbits(subset)):
+            raise ValueError("the model was trained on other records")
+        self._keep.check(arrays, len(subset))
 
     def _load_with_model(self, path, arrays, meta):
         beside = path.with_suffix(".joblib")
@@ -270,7 +278,7 @@ class FolderCheckpoint:
                     return self._set_aside(path, f"{beside.name} is not the model it goes with")
                 file.seek(0)
                 try:
-                    return _as_result(arrays, meta, joblib.load(file))
+                    return _as_kept(arrays, meta, joblib.load(file))
                 except Exception as error:  # runs code of the model
                     raise CheckpointError(
                         f"{beside} cannot be loaded ({type(error).__name__}: {visible(error)}). It "
@@ -301,29 +309,9 @@ def _parse(content):
     return arrays, json.loads(str(arrays.pop("meta")))
 
 
-def _check_arrays(arrays, meta, inside, store):
-    if digest_arrays(arrays) != meta["arrays"]:
-        raise ValueError("its arrays are not those that were written")
-    if not np.array_equal(arrays["inside"], np.packbits(inside)):
-        raise ValueError("the model was trained on other records")
-    if arrays["raw"].ndim != 3 or arrays["raw"].shape[2] != len(inside):
-        raise ValueError(f"its signals have the shape {arrays['raw'].shape}")
-    if ("outputs" in arrays) != (store == "outputs"):
-        raise ValueError("it holds outputs where none were asked for, or lacks them")
-
-
-def _as_result(arrays, meta, model):
-    return ShadowResult(
-        evidence=meta["evidence"],
-        raw=arrays["raw"],
-        step=meta["step"],
-        dtype=np.dtype(meta["dtype"]),
-        kind=meta["kind"],
-        classes=arrays.get("classes"),
-        outputs=arrays.get("outputs"),
-        model=model,
-        warnings=[(_warning_category(name), message) for name, message in meta["warnings"]],
-    )
+def _as_kept(arrays, meta, model):
+    said = tuple((_warning_category(name), message) for name, message in meta["warnings"])
+    return Kept(meta["facts"], arrays, model, said)
 
 
 def _warning_category(name):
@@ -335,38 +323,38 @@ def _warning_category(name):
     return UserWarning
 
 
-def run_or_resume(backend, job, checkpoint):
-    """Results of all models of a job, those that a checkpoint holds without training them again.
+def run_or_resume(plan, job, checkpoint):
+    """Train the models of a job, but for those that a checkpoint holds.
 
     Parameters
     ----------
-    backend : Backend
-        Trains what is missing.
-    job : PoolJob
-        The pool.
+    plan : Plan
+        How and where.
+    job : Job
+        The job.
     checkpoint : FolderCheckpoint, MemoryCheckpoint or None
         Opened.
 
     Yields
     ------
-    k, result : int, ShadowResult
-        Each model, in any order; where one comes again, its last result counts.
+    k, kept : int, Kept
+        Each model, in any order; where one comes again, the last counts.
     """
-    missing = list(range(len(job.membership)))
+    missing = list(range(job.n_models))
     if checkpoint is None:
-        yield from backend.run(job, missing)
+        yield from plan.way.run(job, missing, plan.where)
         return
     job = job._replace(states=checkpoint.states())
     while missing:
         for k in missing.copy():
-            result = checkpoint.load(k, job.membership[k])
-            if result is not None:
+            kept = checkpoint.load(k, job.subsets[k])
+            if kept is not None:
                 missing.remove(k)
-                yield k, result
+                yield k, kept
         models = checkpoint.unfinished(missing.copy())
-        for k, result in backend.run(job, models if backend.lazy else list(models)):
-            checkpoint.save(k, result, job.membership[k])
+        for k, kept in plan.way.run(job, models, plan.where):
+            checkpoint.save(k, kept, job.subsets[k])
             if k in missing:
                 missing.remove(k)
-            yield k, result
+            yield k, kept
     checkpoint.close()

@@ -1,12 +1,11 @@
-"""Shadow models on the workers of a dask cluster."""
+"""The workers of a dask cluster."""
 
 import warnings
 
 from joblib import effective_n_jobs
 from joblib.parallel import get_active_backend
-from sklearn.base import clone
 
-from ._backends import Backend, JoblibBackend, fit_on_one_thread, use_one_job
+from ._where import Workers, split_job, train_rest
 
 
 def _active_backend():
@@ -15,46 +14,39 @@ def _active_backend():
     return backend if hasattr(backend, "client") else None
 
 
-class DaskBackend(Backend):
-    """One task a model, sent straight to a dask cluster.
+class DaskWorkers(Workers):
+    """Tasks that are sent straight to a dask cluster.
 
     It is taken inside ``joblib.parallel_config("dask")``. The records go to each worker once,
     instead of with every batch of tasks, and a model whose worker died is trained by another one.
     """
 
     name = "dask"
-    numbers = JoblibBackend.name
 
-    def why_not(self, job):
-        if _active_backend() is None:
-            return 'joblib has not been told to use dask: with joblib.parallel_config("dask").'
-        return None
+    def are_active(self):
+        return _active_backend() is not None
 
-    def run(self, job, models):
+    def run(self, train, job, parts):
         from distributed import as_completed
 
         backend = _active_backend()
         client = backend.client
         effective_n_jobs()  # joblib says so where there are no workers, and how to wait for them
         _warn_of_threads(client)
-        shared = _send(client, (use_one_job(clone(job.estimator)), job.data))
-        numbers = {
-            client.submit(
-                _fit, shared, job.membership[k], job.seeds[k], job.settings, pure=False
-            ): k
-            for k in models
+        shared, take_rest = split_job(job)
+        shared = _send(client, shared)
+        # What is done is not held on to, so that the cluster may forget it.
+        left = {
+            client.submit(train_rest, train, shared, take_rest(part), pure=False) for part in parts
         }
         try:
             # A pool that is fitted on a worker lends its place to the models that it waits for.
             with backend.retrieval_context():
-                for future, result in as_completed(list(numbers), with_results=True):
-                    yield numbers.pop(future), result
+                for future, result in as_completed(list(left), with_results=True):
+                    left.discard(future)
+                    yield result
         finally:
-            client.cancel(list(numbers))
-
-
-def _fit(shared, *arguments):
-    return fit_on_one_thread(*shared, *arguments)
+            client.cancel(list(left))
 
 
 def _as_it_is(shared):

@@ -20,8 +20,8 @@ def check_first_answers(job):
 
     Parameters
     ----------
-    job : PoolJob
-        The pool; estimators other than skorch nets, and Pipelines that end in other models, pass.
+    job : Job
+        The job; estimators other than skorch nets, and Pipelines that end in other models, pass.
 
     Raises
     ------
@@ -32,8 +32,8 @@ def check_first_answers(job):
     # A net with answers of its own making may be in need of its training.
     if net is None or not type(net).predict_proba.__module__.startswith("skorch."):
         return
-    members = np.flatnonzero(job.membership[0])
-    rows, y = take_rows(job.data.queries[0], members), job.data.y[members]
+    members = np.flatnonzero(job.subsets[0])
+    rows, y = take_rows(job.data.tables[0], members), job.data.y[members]
     with isolated_randomness(job.seeds[0]), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from tqdm import tqdm
 
-from ._worker import ShadowResult
+from ._job import Kept
 
 
 class Gathered(NamedTuple):
@@ -16,7 +16,7 @@ class Gathered(NamedTuple):
     models: list
     steps: np.ndarray  # (n_estimators,)
     warnings: list  # (category, message) of all
-    last: ShadowResult  # for what all models have in common
+    last: Kept  # for what all models have in common
 
 
 def gather(results, n_estimators, n_records, verbose):
@@ -24,8 +24,8 @@ def gather(results, n_estimators, n_records, verbose):
 
     Parameters
     ----------
-    results : iterable of (int, ShadowResult)
-        In any order; where a model comes again, its last result counts.
+    results : iterable of (int, Kept)
+        In any order; where a model comes again, the last counts.
     n_estimators : int
         Number of models.
     n_records : int
@@ -39,16 +39,17 @@ def gather(results, n_estimators, n_records, verbose):
     """
     signals = outputs = None
     models, caught, steps = [None] * n_estimators, {}, np.zeros(n_estimators)
-    for k, result in tqdm(results, total=n_estimators, desc="shadow models", disable=not verbose):
+    for k, kept in tqdm(results, total=n_estimators, desc="shadow models", disable=not verbose):
+        raw, answers = kept.arrays["raw"], kept.arrays.get("outputs")
         if signals is None:
-            n_temperatures, n_queries, _ = result.raw.shape
+            n_temperatures, n_queries, _ = raw.shape
             shape = (n_temperatures, n_queries, n_estimators, n_records)
             signals = np.empty(shape, dtype=np.float32)
-        signals[:, :, k] = result.raw
-        if result.outputs is not None:
+        signals[:, :, k] = raw
+        if answers is not None:
             if outputs is None:
-                outputs = np.empty((n_estimators, *result.outputs.shape), np.float32)
-            outputs[k] = result.outputs
-        models[k], steps[k], caught[k] = result.model, result.step, result.warnings
-    warnings = [one for k in sorted(caught) for one in caught[k]]
-    return Gathered(signals, outputs, models, steps, warnings, result)
+                outputs = np.empty((n_estimators, *answers.shape), np.float32)
+            outputs[k] = answers
+        models[k], steps[k], caught[k] = kept.model, kept.facts["step"], kept.warnings
+    said = [one for k in sorted(caught) for one in caught[k]]
+    return Gathered(signals, outputs, models, steps, said, kept)

@@ -8,8 +8,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..utils._hashing import describe_types
 from ..utils._validation import check_finite, check_records, query
+from ..victims._query import query_aligned
 from ._evidence import evidence_named
-from ._worker import ask_model
 
 
 def augmented(records, augment):
@@ -323,14 +323,14 @@ class PoolLookup:
                 'need store="outputs" or store="models".'
             )
         return np.array(
-            [ask_model(model, records.X, self.classes_).values for model in self.estimators_]
+            [query_aligned(model, records.X, self.classes_).values for model in self.estimators_]
         )
 
     def _ask_models(self, records, t):
         queries = augmented(records, self.augment)
         answers = [
             [
-                self._smooth_row(ask_model(model, one.X, self._labels(one)), one.y, t, step)
+                self._smooth_row(query_aligned(model, one.X, self._labels(one)), one.y, t, step)
                 for model, step in zip(self.estimators_, self._model_steps, strict=True)
             ]
             for one in queries

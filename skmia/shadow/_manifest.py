@@ -10,13 +10,14 @@ from ..utils._hashing import describe_types
 from ..utils._visible import visible
 from ._identity import UnidentifiedError, digest_table, identify
 
-_FORMAT = 2
+_FORMAT = 3
 
 _LABELS = {
     "format": "the format of the checkpoint",
     "skmia": "the version of skmia",
     "entropy": "random_state",
     "group_by": "the field group_by",
+    "way": "the way in which models are trained",
     "augmented": "the records that augment makes, which must be the same in each call",
 }
 # Entries of entries, by the entry that holds them.
@@ -36,21 +37,21 @@ _CLASS = "the class of the estimator"
 _FOR_PEOPLE = {"estimator"}
 
 
-def describe_job(job, records, entropy, design, backend):
+def describe_job(job, records, entropy, design, numbers):
     """All that the models of a pool depend on.
 
     Parameters
     ----------
-    job : PoolJob
-        The pool.
+    job : Job
+        The job, whose ``keep`` adds what it depends on itself.
     records : Records of n records
         The records.
     entropy : list of int
         From which all seeds come.
     design : dict
         Parameters of the sampling.
-    backend : str
-        Name of the backend.
+    numbers : str
+        As of :class:`Plan`.
 
     Returns
     -------
@@ -65,7 +66,7 @@ def describe_job(job, records, entropy, design, backend):
         known = {"versions": identity.versions, "parts": identity.parts}
     except UnidentifiedError as error:
         known = {"unidentified": str(error)}
-    settings, groups = job.settings, records.fields.get("group_by")
+    groups = records.fields.get("group_by")
     return {
         "format": _FORMAT,
         "skmia": __version__,
@@ -74,17 +75,15 @@ def describe_job(job, records, entropy, design, backend):
         "records": {
             "n": len(records),
             "types": describe_types(records.X, records.y),
-            "features": digest_table(job.data.queries[0]),
+            "features": digest_table(job.data.tables[0]),
             "labels": digest_table(records.y),
         },
-        "augmented": [digest_table(X) for X in job.data.queries[1:]],
+        "augmented": [digest_table(X) for X in job.data.tables[1:]],
         "group_by": None if groups is None else digest_table(groups),
         "sampling": design,
         "entropy": [int(part) for part in entropy],
-        "temperatures": [float(one) for one in settings.temperatures],
-        "resolution": settings.resolution,
-        "store": settings.store,
-        "backend": backend,
+        **job.keep.describe(),
+        "way": numbers,
     }
 
 

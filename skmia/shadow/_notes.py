@@ -8,6 +8,12 @@ from ..exceptions import JointTrainingWarning
 _WEIGHTS = "sample_weight"
 
 
+def warn_once(caught, n_models, what="shadow models"):
+    """Pass on each distinct warning of the workers once, with the number of models it came from."""
+    for (category, message), count in Counter(caught).items():
+        warnings.warn(f"{count} of {n_models} {what}: {message}", category, stacklevel=4)
+
+
 def count_failures(caught):
     """Why models could not be trained together, and their number.
 

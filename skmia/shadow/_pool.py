@@ -11,21 +11,21 @@ from sklearn.utils.validation import check_is_fitted
 from ..utils._sklearn import N_JOBS, HasMethods, Interval, StrOptions, validate_params_of
 from ..utils._validation import check_records
 from ..victims._query import unwrap
-from ._backends import PoolJob
-from ._checkpoint import FolderCheckpoint, MemoryCheckpoint, run_or_resume
-from ._choose import choose_backend, describe_training
+from ._checkpoint import FolderCheckpoint, MemoryCheckpoint
 from ._design import drawn_design, find_design
 from ._evidence import ScaledLogit
 from ._first_answers import check_first_answers
 from ._frozen import make_recipe
 from ._gather import gather
+from ._job import Data, Job
+from ._keep import PoolKeeper, check_temperatures
 from ._lookup import PoolLookup, augmented
 from ._manifest import describe_job
-from ._notes import note_failures, warn_of_weights
+from ._notes import note_failures, warn_of_weights, warn_once
+from ._plan import describe_training, plan_training
 from ._sampling import MOST_MODELS, check_room, draw_pairs, find_strata, join_copies
 from ._scores import check_scores
 from ._seeding import refuse_trained_module
-from ._worker import PoolData, PoolSettings, check_temperatures, warn_once
 
 
 class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
@@ -72,7 +72,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         (``"auto"``: a tenth of the median over records that a model was not trained on).
     batched : "auto" or bool, default="auto"
         Whether to train many models in one program where that is faster: linear models and torch
-        nets of kinds that the backends know. ``True`` raises where it is not possible and says why.
+        nets of kinds that the package knows. ``True`` raises where it is not possible and says why.
     refit_frozen : bool, default=True
         Whether parts of the estimator that are fitted and frozen (``FrozenEstimator``, ``prefit``)
         are fitted again on the training records of each shadow model, before the estimator around
@@ -226,12 +226,15 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         self : ShadowPool
         """
         checkpoint, entropy = self._start(records)
-        job = self._make_job(records, entropy)
+        job, notes = self._make_job(records, entropy)
         check_first_answers(job)
-        backend, reason = choose_backend(job, self.batched)
+        plan = plan_training(job, self.batched)
         if checkpoint is not None:
-            checkpoint.open(describe_job(job, records, entropy, self._design(), backend.numbers))
-        self._collect(run_or_resume(backend, job, checkpoint), records, job, (backend.name, reason))
+            manifest = describe_job(job, records, entropy, self._design(), plan.numbers)
+            checkpoint.open(manifest, job.keep)
+        self._forget()
+        got = gather(plan.run(job, checkpoint), self.n_estimators, len(records), self.verbose)
+        self._set(got, records, job, plan, notes)
         return self
 
     @classmethod
@@ -286,18 +289,18 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         return checkpoint, self._draw_entropy(checkpoint)
 
     def _make_job(self, records, entropy):
-        """Draw the training sets; all that a backend has to know."""
+        """Draw the training sets; the job, and notes on how its models differ from the victim."""
         seeds = np.random.SeedSequence(entropy).spawn(1 + self.n_estimators)
         estimator, notes = make_recipe(unwrap(self.estimator), self.refit_frozen)
-        return PoolJob(
+        job = Job(
             estimator=estimator,
-            data=PoolData([one.X for one in augmented(records, self.augment)], records.y),
-            membership=self._draw_membership(records, seeds[0]),
+            data=Data([one.X for one in augmented(records, self.augment)], records.y),
+            subsets=self._draw_membership(records, seeds[0]),
             seeds=seeds[1:],
-            settings=PoolSettings(tuple(self.temperatures), self.resolution, self.store),
+            keep=PoolKeeper(tuple(self.temperatures), self.resolution, self.store),
             n_jobs=self.n_jobs,
-            notes=(*notes, *warn_of_weights(estimator, records)),
         )
+        return job, (*notes, *warn_of_weights(estimator, records))
 
     def _design(self):
         """Parameters of the sampling, for a checkpoint."""
@@ -341,25 +344,20 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         draws = draw_pairs(records, strata, n_samples, seeds.spawn(n_draws))
         return np.concatenate(draws) if self.paired else np.array([first for first, _ in draws])
 
-    def _collect(self, results, records, job, chosen):
-        """Gather what the workers return; ``chosen`` is way and reason.
-
-        The pool is not fitted until all is there, so that a fit that is interrupted leaves nothing
-        of two fits.
-        """
-        self._forget()
-        got = gather(results, self.n_estimators, len(records), self.verbose)
+    def _set(self, got, records, job, plan, notes):
+        """Be fitted, now that all is there: a fit that is interrupted leaves nothing of two."""
         warn_once(got.warnings, self.n_estimators)
-        self.membership_, self.signals_, self.outputs_ = job.membership, got.signals, got.outputs
+        self.membership_, self.signals_, self.outputs_ = job.subsets, got.signals, got.outputs
         self.backend_, self.backend_reason_ = describe_training(
-            *chosen, got.warnings, self.n_estimators
+            plan, got.warnings, self.n_estimators
         )
-        self.notes_ = [*job.notes, *note_failures(got.warnings, self.n_estimators)]
-        self.signal_, self.output_kind_ = got.last.evidence, got.last.kind
-        self.classes_ = got.last.classes
+        self.notes_ = [*notes, *note_failures(got.warnings, self.n_estimators)]
+        facts, classes = got.last.facts, got.last.arrays.get("classes")
+        self.signal_, self.output_kind_, self.classes_ = facts["evidence"], facts["kind"], classes
         self.estimators_ = got.models if self.store == "models" else None
         try:
-            self._set_lookup(records, tuple(self.temperatures), got.last.dtype, got.steps)
+            dtype = np.dtype(facts["dtype"])
+            self._set_lookup(records, tuple(self.temperatures), dtype, got.steps)
         except BaseException:
             self._forget()
             raise

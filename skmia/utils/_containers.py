@@ -1,6 +1,8 @@
 """The few questions that the kinds of X answer differently."""
 
 import sys
+import warnings
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +18,14 @@ def is_tensor(X):
     # A tensor exists only where torch has been imported already: nothing is imported to ask.
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(X, torch.Tensor)
+
+
+@contextmanager
+def accepting_read_only():
+    """Let torch read arrays of records and memory maps, which are read-only and stay so."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The given NumPy array is not writ")
+        yield
 
 
 def to_numpy(tensor):

@@ -1,7 +1,5 @@
 """Asking a fitted model for the most informative answers that it gives."""
 
-import warnings
-
 import numpy as np
 from sklearn.base import is_regressor
 from sklearn.exceptions import NotFittedError
@@ -12,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._outputs import Outputs
 from ..utils._advice import with_advice
+from ..utils._containers import accepting_read_only
 from ..utils._randomness import preserved_randomness
 from ._skorch import gives_logits, is_skorch, query_logits, query_proba
 
@@ -134,9 +133,7 @@ def query_victim(victim, X):
     transform, model = _split_pipeline(victim)
     parts = []
     # Even asking can draw: a data loader of torch takes a seed for each pass.
-    with preserved_randomness(), warnings.catch_warnings():
-        # Records and memory maps are read-only; torch only reads them.
-        warnings.filterwarnings("ignore", message="The given NumPy array is not writ")
+    with preserved_randomness(), accepting_read_only():
         n_rows = X.shape[0]
         for rows in gen_batches(n_rows, _CHUNK) if n_rows > _CHUNK else [slice(None)]:
             part = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
@@ -146,3 +143,11 @@ def query_victim(victim, X):
     if len(outputs) != n_rows:
         raise ValueError(f"The victim answered {len(outputs)} times to {n_rows} records.")
     return outputs
+
+
+def query_aligned(model, X, y):
+    """Answers of a model, with a column for every class that it knows or that occurs in ``y``."""
+    outputs = query_victim(model, X)
+    if outputs.kind == "value":
+        return outputs
+    return outputs.aligned_to(np.union1d(outputs.classes, y))

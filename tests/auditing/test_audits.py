@@ -5,6 +5,7 @@ import pickle
 import joblib
 import numpy as np
 import pytest
+import training
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_digits, load_iris
@@ -25,7 +26,6 @@ from skmia.auditing import (
     one_run_gaussian_epsilon_lower_bound,
     trace_scores,
 )
-from skmia.auditing import _epsilon_audit as epsilon_audit_module
 from skmia.exceptions import PrivacyWarning
 
 X, y = load_iris(return_X_y=True)
@@ -153,7 +153,7 @@ def test_nets_trained_together_score_as_nets_trained_alone(monkeypatch):
     audit = EpsilonAudit(net, "random_label", n_trials=5, random_state=0)
     with pytest.warns(UserWarning, match="models"):
         together = audit.fit(X, y).scores_
-    monkeypatch.setattr(epsilon_audit_module, "find_joint_backend", lambda job: None)
+    training.train_one_by_one(monkeypatch)
     with pytest.warns(UserWarning, match="models"):
         alone = clone(audit).fit(X, y).scores_
     np.testing.assert_allclose(together, alone, rtol=1e-4)

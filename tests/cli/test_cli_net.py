@@ -49,9 +49,9 @@ def test_batched_and_one_by_one_are_the_same_audit(run, data, tmp_path, net):
 
 
 def test_batching_can_be_switched_off(run, data, tmp_path, net, monkeypatch):
-    from skmia.shadow._batched import BatchedTorchBackend
+    from skmia.shadow._batched import TorchNetsWay
 
-    monkeypatch.setattr(BatchedTorchBackend, "run", lambda *_: pytest.fail("batched"))
+    monkeypatch.setattr(TorchNetsWay, "run", lambda *_: pytest.fail("batched"))
     code, *_ = run("--data", data, "--target", "income", *NET, "--no-batching")
     assert code == 0
 

@@ -6,6 +6,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+import training
 from joblib._parallel_backends import ThreadingBackend
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.dummy import DummyClassifier
@@ -16,7 +17,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from skmia import Records, ShadowPool
 from skmia.datasets import make_membership_problem
 from skmia.shadow._checkpoint import FolderCheckpoint
-from skmia.shadow._worker import PoolData, PoolSettings, fit_shadow
+from skmia.shadow._keep import PoolKeeper
+from skmia.shadow._one_by_one import train_alone
 
 
 @pytest.fixture(scope="module")
@@ -117,15 +119,16 @@ def colleagues(tmp_path):
     """Two processes' views of one folder."""
     pair = [FolderCheckpoint(tmp_path / "pool") for _ in range(2)]
     for one in pair:
-        one.open({"pool": "the same", "store": "signals"})
+        one.open({"pool": "the same"}, PoolKeeper((1.0,), "auto", "signals"))
     return pair
 
 
 def finish(checkpoint, k, records):
     inside = np.arange(len(records)) < 60
-    data, settings = PoolData([records.X], records.y), PoolSettings((1.0,), "auto", "signals")
-    seeds = np.random.SeedSequence(k)
-    checkpoint.save(k, fit_shadow(DecisionTreeClassifier(), data, inside, seeds, settings), inside)
+    job = training.make_job(
+        DecisionTreeClassifier(), [records.X], records.y, inside[None], seed=k, store="signals"
+    )
+    checkpoint.save(k, train_alone(job, 0), inside)
 
 
 def test_processes_on_one_folder_share_the_work(colleagues, records):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
+import training
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import PCA
@@ -24,13 +25,14 @@ from skorch.dataset import Dataset, ValidSplit  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.utils.data import DataLoader  # noqa: E402
 
-from skmia.shadow._backends import JoblibBackend, PoolJob  # noqa: E402
-from skmia.shadow._batched import BatchedTorchBackend  # noqa: E402
+from skmia.shadow._batched import TorchNetsWay  # noqa: E402
 from skmia.shadow._batched._memory import memory_for  # noqa: E402
 from skmia.shadow._batched._plan import find_net  # noqa: E402
 from skmia.shadow._batched._prepare import prepare, shared_table  # noqa: E402
 from skmia.shadow._batched._train import Training  # noqa: E402
-from skmia.shadow._worker import PoolData, PoolSettings  # noqa: E402
+from skmia.shadow._job import Data  # noqa: E402
+from skmia.shadow._one_by_one import OneByOneWay  # noqa: E402
+from skmia.shadow._where import JoblibWorkers  # noqa: E402
 
 DOUBLE = torch.float64
 ADAM = {"optimizer": torch.optim.Adam, "lr": 0.01}
@@ -208,10 +210,8 @@ def make_job(estimator, X=None, y=None, **settings):
     for k in range(0, how.n_models, 2):
         membership[k, rng.permutation(how.n)[: how.n // 2]] = True
         membership[k + 1] = ~membership[k]
-    seeds = np.random.SeedSequence(7).spawn(how.n_models)
-    pool = PoolSettings((1.0, 2.0), "auto", how.store)
     further = X.flip(0) if isinstance(X, torch.Tensor) else X[::-1]
-    return PoolJob(estimator, PoolData([X, further], y), membership, seeds, pool, None)
+    return training.make_job(estimator, [X, further], y, membership, seed=7, store=how.store)
 
 
 def classifier(module=MLP, kind=None, **settings):
@@ -225,9 +225,8 @@ def classifier(module=MLP, kind=None, **settings):
     return (kind or skorch.NeuralNetClassifier)(module, **{**defaults, **settings})
 
 
-def train(backend, job, models=None):
-    models = range(len(job.seeds)) if models is None else models
-    return [result for _, result in sorted(backend.run(job, models), key=lambda pair: pair[0])]
+def train(way, job, models=None):
+    return list(training.run(way, job, models).values())
 
 
 def weights(model):
@@ -236,9 +235,9 @@ def weights(model):
 
 
 def assert_equal_to_one_by_one(job, generic=False, memory=2**29):
-    backend = BatchedTorchBackend(memory, generic)
+    backend = TorchNetsWay(memory, generic)
     assert backend.why_not(job) is None
-    ours, theirs = train(backend, job), train(JoblibBackend(), job)
+    ours, theirs = train(backend, job), train(OneByOneWay(), job)
     for one, other in zip(ours, theirs, strict=True):
         assert (one.evidence, one.kind, one.dtype) == (other.evidence, other.kind, other.dtype)
         np.testing.assert_array_equal(one.classes, other.classes)
@@ -366,7 +365,7 @@ def test_steps_of_a_pipeline_are_fitted_for_each_model(generic):
 
 def test_model_that_differs_in_shape_is_trained_alone():
     job = make_job(make_pipeline(Dropper(), classifier(Lazy)))
-    ours, theirs = train(BatchedTorchBackend(), job), train(JoblibBackend(), job)
+    ours, theirs = train(TorchNetsWay(), job), train(OneByOneWay(), job)
     assert len({one.model[0].n_ for one in ours}) == 2
     for one, other in zip(ours, theirs, strict=True):
         np.testing.assert_allclose(one.raw, other.raw, rtol=1e-5, atol=1e-6)
@@ -374,17 +373,17 @@ def test_model_that_differs_in_shape_is_trained_alone():
 
 def test_chunks_of_models_and_single_models_are_the_same():
     job = make_job(classifier(module__drop=0.3, iterator_train__shuffle=True, **ADAM), n_models=6)
-    whole = train(BatchedTorchBackend(), job)
-    small = train(BatchedTorchBackend(memory=1), job)
-    single = train(BatchedTorchBackend(), job, [4])
+    whole = train(TorchNetsWay(), job)
+    small = train(TorchNetsWay(memory=1), job)
+    single = train(TorchNetsWay(), job, [4])
     for one, other in zip([*whole, whole[4]], [*small, *single], strict=True):
         np.testing.assert_allclose(one.raw, other.raw, rtol=1e-6)
 
 
 def test_trained_net_is_an_ordinary_one():
     job = make_job(classifier(BatchNormNet, **ADAM))
-    model = train(BatchedTorchBackend(), job)[0].model
-    X, y = job.data.queries[0], job.data.y
+    model = train(TorchNetsWay(), job)[0].model
+    X, y = job.data.tables[0], job.data.y
     assert model.predict_proba(X).shape == (77, 3)
     assert 0 <= model.score(X, y) <= 1
     model.partial_fit(X, y)
@@ -393,9 +392,9 @@ def test_trained_net_is_an_ordinary_one():
 def test_global_generators_stay_as_they_were():
     job = make_job(classifier(module__drop=0.3, train_split=ValidSplit(0.3), **ADAM))
     states = [np.random.get_state()[1].copy(), torch.get_rng_state(), random.getstate()]  # noqa: NPY002
-    backend = BatchedTorchBackend()
+    backend = TorchNetsWay()
     backend.why_not(job)
-    for _ in backend.run(job, [0, 1]):
+    for _ in backend.run(job, [0, 1], JoblibWorkers()):
         assert torch.equal(torch.get_rng_state(), states[1])
     np.testing.assert_array_equal(np.random.get_state()[1], states[0])  # noqa: NPY002
     assert random.getstate() == states[2]
@@ -407,18 +406,18 @@ def test_single_precision_learns_as_well():
     y = (X[:, 0] + X[:, 1] > 0).astype(int)
     net = classifier(module__dtype=torch.float32, max_epochs=30, iterator_train__shuffle=True)
     job = make_job(net.set_params(**ADAM), X, y, n=400, store="signals")
-    ours, theirs = train(BatchedTorchBackend(), job), train(JoblibBackend(), job)
+    ours, theirs = train(TorchNetsWay(), job), train(OneByOneWay(), job)
     sides = [np.mean([one.raw[0, 0] > 0 for one in results]) for results in (ours, theirs)]
     assert sides[0] == pytest.approx(sides[1], abs=0.01)
     areas = [
-        [roc_auc_score(job.membership[k], one.raw[0, 0]) for k, one in enumerate(results)]
+        [roc_auc_score(job.subsets[k], one.raw[0, 0]) for k, one in enumerate(results)]
         for results in (ours, theirs)
     ]
     np.testing.assert_allclose(areas[0], areas[1], atol=0.02)
 
 
 def refusal(net, X=None, **settings):
-    reason = BatchedTorchBackend().why_not(make_job(net, X, **settings))
+    reason = TorchNetsWay().why_not(make_job(net, X, **settings))
     assert reason is None or (reason.endswith(".") and "\n" not in reason)
     return reason
 
@@ -505,8 +504,8 @@ def test_silent_difference_is_found_by_training_two_models():
 def test_on_a_gpu(module, steps):
     net = classifier(module, device="cuda", iterator_train__shuffle=True, **ADAM)
     job = make_job(make_pipeline(*steps, net) if steps else net)._replace(n_jobs=2)
-    assert BatchedTorchBackend().why_not(job) is None
-    ours, theirs = train(BatchedTorchBackend(), job), train(JoblibBackend(), job)
+    assert TorchNetsWay().why_not(job) is None
+    ours, theirs = train(TorchNetsWay(), job), train(OneByOneWay(), job)
     for one, other in zip(ours, theirs, strict=True):
         assert isinstance(one.raw, np.ndarray)
         np.testing.assert_allclose(one.raw, other.raw, rtol=1e-5, atol=1e-6)
@@ -525,8 +524,8 @@ def test_a_state_taken_on_a_gpu_is_put_back_there():
     first, second = (Training([prepare(job, k, table) for k in range(4)], table) for _ in range(2))
     first.run(2)
     second.import_state(first.export_state())
-    for training in (first, second):
-        training.run(3)
+    for one in (first, second):
+        one.run(3)
     for one, other in zip(first.nets, second.nets, strict=True):
         for ours, theirs in zip(one.module_.parameters(), other.module_.parameters(), strict=True):
             torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
@@ -536,10 +535,10 @@ def test_refusing_imports_no_torch():
     program = """
 import sys
 from sklearn.linear_model import LogisticRegression
-from skmia.shadow._backends import PoolJob
-from skmia.shadow._batched import BatchedTorchBackend
-job = PoolJob(LogisticRegression(), None, None, None, None, None)
-assert "LogisticRegression" in BatchedTorchBackend().why_not(job)
+from skmia.shadow._batched import TorchNetsWay
+from skmia.shadow._job import Job
+job = Job(LogisticRegression(), None, None, None, None)
+assert "LogisticRegression" in TorchNetsWay().why_not(job)
 assert "torch" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", program], check=True)
@@ -548,7 +547,7 @@ assert "torch" not in sys.modules
 def test_what_fails_together_and_alone_is_told_by_the_model_that_failed():
     job = make_job(classifier(max_epochs=1))
     y = job.data.y.copy()
-    y[np.flatnonzero(job.membership[0])[-1]] = 3  # a label without an output, beyond the check
-    job = job._replace(data=PoolData(job.data.queries, y))
+    y[np.flatnonzero(job.subsets[0])[-1]] = 3  # a label without an output, beyond the check
+    job = job._replace(data=Data(job.data.tables, y))
     with pytest.raises(RuntimeError, match="A shadow model .* could not be trained"):
-        train(BatchedTorchBackend(), job)
+        train(TorchNetsWay(), job)

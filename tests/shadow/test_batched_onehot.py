@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+import training
 from sklearn.compose import make_column_transformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -16,12 +17,10 @@ skorch = pytest.importorskip("skorch")
 
 from torch import nn  # noqa: E402
 
-from skmia.shadow._backends import JoblibBackend, PoolJob  # noqa: E402
-from skmia.shadow._batched import BatchedTorchBackend, _check, _optimizers  # noqa: E402
+from skmia.shadow._batched import TorchNetsWay, _check, _optimizers  # noqa: E402
 from skmia.shadow._batched._onehot import Columns, join_rows, without_zeros  # noqa: E402
 from skmia.shadow._batched._prepare import prepare, shared_table  # noqa: E402
 from skmia.shadow._batched._train import Training  # noqa: E402
-from skmia.shadow._worker import PoolData, PoolSettings  # noqa: E402
 
 # With it MKL takes one kernel for all products, wherever in memory their factors are.
 ONE_KERNEL = ("MKL_CBWR", "COMPATIBLE")
@@ -73,14 +72,11 @@ def make_job(estimator, X, n_models=4):
     for k in range(0, n_models, 2):
         membership[k, rng.permutation(len(X))[: len(X) // 2 + 1]] = True
         membership[k + 1] = ~membership[k]
-    seeds = np.random.SeedSequence(7).spawn(n_models)
-    y = rng.integers(3, size=len(X))
-    settings = PoolSettings((1.0,), "auto", "models")
-    return PoolJob(estimator, PoolData([X], y), membership, seeds, settings, None)
+    return training.make_job(estimator, [X], rng.integers(3, size=len(X)), membership, seed=7)
 
 
-def train(backend, job):
-    return [result.model for _, result in sorted(backend.run(job, range(len(job.seeds))))]
+def models_of(results):
+    return [result.model for result in results.values()]
 
 
 def find_weights(model):
@@ -96,10 +92,9 @@ def makes_sums(job):
 
 
 def assert_equal_to_one_by_one(job, atol=1e-9):
-    assert BatchedTorchBackend().why_not(job) is None
-    for one, other in zip(
-        train(BatchedTorchBackend(), job), train(JoblibBackend(), job), strict=True
-    ):
+    assert TorchNetsWay().why_not(job) is None
+    together, alone = training.run(TorchNetsWay(), job), training.run_alone(job)
+    for one, other in zip(models_of(together), models_of(alone), strict=True):
         for weight, expected in zip(find_weights(one), find_weights(other), strict=True):
             np.testing.assert_allclose(weight, expected, rtol=0, atol=atol)
 
@@ -248,7 +243,7 @@ def test_adam_in_several_passes(optimizer, amsgrad, monkeypatch):
 
 def test_large_nets_are_trained_one_by_one(monkeypatch):
     monkeypatch.setattr(_check, "_MOST_WEIGHTS", 300)
-    reason = BatchedTorchBackend().why_not(make_job(make_net(), make_table()))
+    reason = TorchNetsWay().why_not(make_job(make_net(), make_table()))
     assert reason == "Nets of 377 weights are no faster for many models at once on a CPU."
 
 

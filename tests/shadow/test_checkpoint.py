@@ -252,5 +252,5 @@ def test_the_manifest_tells_a_person_what_the_folder_is(records, tmp_path):
     manifest = json.loads((tmp_path / "pool" / "manifest.json").read_text())
     assert manifest["estimator"] == "DecisionTreeClassifier(max_depth=3)"
     assert manifest["records"]["n"] == 120
-    assert manifest["backend"] == "joblib"
+    assert manifest["way"] == "one_by_one"
     assert set(manifest["versions"]) == {"numpy", "python", "scikit-learn", "scipy"}

@@ -12,7 +12,7 @@ from skmia.exceptions import JointTrainingWarning
 from skmia.report import audit
 from skmia.shadow._groups import is_out_of_memory
 from skmia.shadow._linear._logistic import LogisticFamily
-from skmia.shadow._perceptron import _backend as perceptron
+from skmia.shadow._perceptron import _way as perceptron
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4)).astype(np.float32)

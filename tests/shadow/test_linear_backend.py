@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+import training
 from scipy import sparse
 from sklearn import __version__ as sklearn_version
 from sklearn.datasets import make_classification
@@ -23,9 +24,7 @@ from sklearn.utils.fixes import parse_version
 from sklearn.utils.validation import check_is_fitted
 
 from skmia import Records, ShadowPool
-from skmia.shadow._backends import JoblibBackend, PoolJob
-from skmia.shadow._linear import LinearBackend
-from skmia.shadow._worker import PoolData, PoolSettings
+from skmia.shadow._linear import LinearWay
 from skmia.victims._query import query_victim
 
 TIGHT = {"tol": 1e-11, "max_iter": 2000, "solver": "newton-cg"}
@@ -46,16 +45,11 @@ def draw_halves(n, n_models, seed=0):
 
 def make_job(estimator, X, y, n_models=6, inside=None, store="signals", more=()):
     inside = draw_halves(len(y), n_models) if inside is None else inside
-    seeds = np.random.SeedSequence(0).spawn(len(inside))
-    settings = PoolSettings((1.0, 2.0), "auto", store)
-    return PoolJob(estimator, PoolData([X, *more], np.asarray(y)), inside, seeds, settings, None)
+    return training.make_job(estimator, [X, *more], np.asarray(y), inside, store=store)
 
 
-def run(job, backend=None, models=None):
-    backend = LinearBackend() if backend is None else backend
-    models = range(len(job.membership)) if models is None else models
-    results = dict(backend.run(job, models))
-    return {k: results[k] for k in models}
+def run(job, models=None):
+    return training.run(LinearWay(), job, models)
 
 
 def assert_same(results, expected, atol=PROMISED):
@@ -99,11 +93,11 @@ def test_logistic_regressions_are_at_the_optimum(name, n_classes):
         settings["class_weight"] = {0: 1.0, 1: 3.0}
     X, y = make_data(n_classes)
     job = make_job(LogisticRegression(**settings), X, y)
-    assert LinearBackend().why_not(job) is None
+    assert LinearWay().why_not(job) is None
     tight = job._replace(estimator=LogisticRegression(**{**settings, **TIGHT}))
     results = run(job)
     assert not any(result.warnings for result in results.values())
-    assert_same(results, run(tight, JoblibBackend()))
+    assert_same(results, training.run_alone(tight))
 
 
 def test_records_that_can_be_separated_are_no_exception():
@@ -112,7 +106,7 @@ def test_records_that_can_be_separated_are_no_exception():
     tight = job._replace(estimator=LogisticRegression(C=1e3, **TIGHT))
     results = run(job)
     assert not any(result.warnings for result in results.values())
-    assert_same(results, run(tight, JoblibBackend()))
+    assert_same(results, training.run_alone(tight))
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -120,7 +114,7 @@ def test_features_may_outnumber_the_records(n_classes):
     X, y = make_classification(90, 200, n_informative=20, n_classes=n_classes, random_state=0)
     job = make_job(LogisticRegression(), X, y)
     tight = job._replace(estimator=LogisticRegression(**TIGHT))
-    assert_same(run(job), run(tight, JoblibBackend()))
+    assert_same(run(job), training.run_alone(tight))
 
 
 @pytest.mark.parametrize(
@@ -131,9 +125,9 @@ def test_a_scaling_fitted_on_each_half_is_taken_into_the_penalty(scaler, n_class
     X, y = make_data(n_classes)
     X[:, 0] = X[:, 1] > 9  # rare enough to be constant in a half or nearly so
     job = make_job(make_pipeline(scaler, LogisticRegression()), X, y)
-    assert LinearBackend().why_not(job) is None
+    assert LinearWay().why_not(job) is None
     tight = job._replace(estimator=make_pipeline(scaler, LogisticRegression(**TIGHT)))
-    assert_same(run(job), run(tight, JoblibBackend()))
+    assert_same(run(job), training.run_alone(tight))
 
 
 def test_a_feature_that_only_one_record_has():
@@ -142,7 +136,7 @@ def test_a_feature_that_only_one_record_has():
     X[5, 0] = 1
     job = make_job(make_pipeline(StandardScaler(), LogisticRegression()), X, y)
     tight = job._replace(estimator=make_pipeline(StandardScaler(), LogisticRegression(**TIGHT)))
-    assert_same(run(job), run(tight, JoblibBackend()))
+    assert_same(run(job), training.run_alone(tight))
 
 
 def with_rare_class(n_rare, n_classes):
@@ -156,9 +150,9 @@ def test_a_half_without_a_class_is_fitted_without_it(n_classes):
     X, y = with_rare_class(1, n_classes)
     job = make_job(LogisticRegression(), X, y, store="outputs")
     tight = job._replace(estimator=LogisticRegression(**TIGHT))
-    results, expected = run(job), run(tight, JoblibBackend())
+    results, expected = run(job), training.run_alone(tight)
     for k, result in results.items():
-        absent = not job.membership[k, -1]
+        absent = not job.subsets[k, -1]
         assert (result.outputs[:, -1] == 0).all() == absent
         # A model of two classes is left to the estimator itself, with the tolerance that it has.
         atol = 0.02 if absent and n_classes == 2 else PROMISED
@@ -177,7 +171,7 @@ def test_without_a_penalty_separated_records_are_left_to_the_estimator():
     X, y = make_classification(80, 20, n_informative=10, class_sep=3, random_state=0)
     estimator = LogisticRegression(**NO_PENALTY)
     job = make_job(estimator, X, y)
-    results, expected = run(job), run(job, JoblibBackend())
+    results, expected = run(job), training.run_alone(job)
     for k, result in results.items():
         assert result.warnings[-1][0] is ConvergenceWarning
         assert "on its own" in result.warnings[-1][1]
@@ -193,9 +187,9 @@ def test_ridge_regressions_have_the_closed_form(alpha, fit_intercept, shape):
     y = X @ rng.normal(size=shape[1]) + rng.normal(size=len(X)) + 100
     estimator = Ridge(alpha=alpha, fit_intercept=fit_intercept)
     job = make_job(estimator, X, y, store="models")
-    assert LinearBackend().why_not(job) is None
+    assert LinearWay().why_not(job) is None
     for k, result in run(job).items():
-        part, target = X[job.membership[k]], y[job.membership[k]]
+        part, target = X[job.subsets[k]], y[job.subsets[k]]
         mean, offset = (part.mean(axis=0), target.mean()) if fit_intercept else (0, 0)
         part = part - mean
         # Augmented least squares: squares nothing, unlike the normal equations.
@@ -222,15 +216,15 @@ def test_regressions_agree_with_scikit_learn(estimator):
     X, _ = make_data(2)
     y = X @ np.arange(X.shape[1]) + np.random.default_rng(0).normal(size=len(X))
     job = make_job(estimator, X, y)
-    assert LinearBackend().why_not(job) is None
-    assert_same(run(job), run(job, JoblibBackend()), atol=1e-4)
+    assert LinearWay().why_not(job) is None
+    assert_same(run(job), training.run_alone(job), atol=1e-4)
 
 
 def test_least_squares_without_a_single_solution_is_left_to_the_estimator():
     X, _ = make_data(2)
     X[:, 0] = X[:, 1]
     job = make_job(LinearRegression(), X, X[:, 2] + np.random.default_rng(0).normal(size=len(X)))
-    results, expected = run(job), run(job, JoblibBackend())
+    results, expected = run(job), training.run_alone(job)
     for k, result in results.items():
         assert "on its own" in result.warnings[-1][1]
         assert np.array_equal(result.raw, expected[k].raw)
@@ -241,7 +235,7 @@ def test_regression_on_halves_that_do_not_complement_each_other():
     y = X[:, 0] + np.random.default_rng(0).normal(size=len(X))
     inside = np.random.default_rng(1).random((5, len(X))) < 0.4
     job = make_job(Ridge(), X, y, inside=inside)
-    assert_same(run(job), run(job, JoblibBackend()), atol=1e-4)
+    assert_same(run(job), training.run_alone(job), atol=1e-4)
 
 
 MODELS = {
@@ -262,7 +256,7 @@ def test_stored_models_are_fitted_estimators_that_give_the_stored_answers(name, 
     if as_frame:
         X = pd.DataFrame(X, columns=[f"feature{j}" for j in range(X.shape[1])])
     job = make_job(estimator, X, y, store="models")
-    expected = run(job, JoblibBackend(), [0, 1])
+    expected = training.run_alone(job, [0, 1])
     for k, result in run(job, models=[0, 1]).items():
         check_is_fitted(result.model)
         other = expected[k].model
@@ -293,7 +287,7 @@ def test_stored_models_have_the_seeds_and_the_settings_of_the_pool():
     X, y = make_data(2)
     estimator = LogisticRegression(random_state=3, max_iter=150)
     job = make_job(estimator, X, y, store="models")
-    results, expected = run(job, models=[0, 2]), run(job, JoblibBackend(), [0, 2])
+    results, expected = run(job, models=[0, 2]), training.run_alone(job, [0, 2])
     for k, result in results.items():
         assert result.model.get_params() == expected[k].model.get_params()
 
@@ -303,7 +297,7 @@ def test_the_type_of_the_answers_is_that_of_scikit_learn(dtype):
     X, y = make_data(3)
     X = (10 * X).astype(dtype)
     job = make_job(LogisticRegression(), X, y)
-    expected = run(job, JoblibBackend())
+    expected = training.run_alone(job)
     for k, result in run(job).items():
         assert result.dtype == expected[k].dtype
 
@@ -313,7 +307,7 @@ def test_the_order_of_the_records_does_not_matter(estimator):
     X, y = make_data(3)
     job = make_job(estimator, X, y + 0.5 if isinstance(estimator, Ridge) else y)
     order = np.random.default_rng(1).permutation(len(X))
-    other = make_job(estimator, X[order], job.data.y[order], inside=job.membership[:, order])
+    other = make_job(estimator, X[order], job.data.y[order], inside=job.subsets[:, order])
     results, permuted = run(job), run(other)
     for k, result in results.items():
         np.testing.assert_allclose(permuted[k].raw, result.raw[..., order], rtol=0, atol=PROMISED)
@@ -333,10 +327,10 @@ def test_names_of_classes_do_not_matter():
 def test_some_models_of_a_pool_are_the_same_as_in_the_whole_pool(estimator):
     X, y = make_data(2)
     job = make_job(estimator, X, y + 0.5 if isinstance(estimator, Ridge) else y, n_models=70)
-    results, some = run(job), dict(LinearBackend().run(job, [66]))
+    results, some = run(job), dict(LinearWay().run(job, [66], None))
     assert sorted(some) == [64, 65, 66, 67, 68, 69]  # those that are solved together
     for k, result in some.items():
-        np.testing.assert_array_equal(result.raw, results[k].raw)
+        np.testing.assert_array_equal(result.arrays["raw"], results[k].raw)
     assert run(job, models=[]) == {}
 
 
@@ -356,7 +350,7 @@ def test_augmentations_are_answered_too():
     X, y = make_data(3)
     job = make_job(LogisticRegression(), X, y, more=[X + 0.1, X - 0.1], store="outputs")
     tight = job._replace(estimator=LogisticRegression(**TIGHT))
-    results, expected = run(job), run(tight, JoblibBackend())
+    results, expected = run(job), training.run_alone(tight)
     assert results[0].raw.shape == (2, 3, len(y))
     assert_same(results, expected)
     for k, result in results.items():
@@ -365,9 +359,9 @@ def test_augmentations_are_answered_too():
 
 def test_models_come_as_soon_as_they_are_there():
     X, y = make_data(2)
-    results = LinearBackend().run(make_job(LogisticRegression(), X, y), range(6))
-    k, result = next(results)
-    assert k == 0 and result.raw.shape == (2, 1, len(y))
+    results = LinearWay().run(make_job(LogisticRegression(), X, y), range(6), None)
+    k, kept = next(results)
+    assert k == 0 and kept.arrays["raw"].shape == (2, 1, len(y))
 
 
 def test_no_global_randomness_is_used_and_nothing_is_changed():
@@ -438,7 +432,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("estimator", "X", "reason"), REFUSED)
 def test_what_cannot_be_solved_is_refused_with_the_reason(estimator, X, reason):
-    found = LinearBackend().why_not(make_job(estimator, X, Y_DATA))
+    found = LinearWay().why_not(make_job(estimator, X, Y_DATA))
     if reason is None:
         assert found is None
     else:
@@ -450,18 +444,16 @@ def test_what_cannot_be_solved_is_refused_with_the_reason(estimator, X, reason):
 def test_too_many_features_and_records_are_refused():
     X = np.broadcast_to(0.0, (2**14, 2**14))
     job = make_job(Ridge(), X, np.arange(2**14) % 2, n_models=2)
-    assert "X has more than 128 million entries" in LinearBackend().why_not(job)
+    assert "X has more than 128 million entries" in LinearWay().why_not(job)
     X = np.broadcast_to(0.0, (4000, 4000))
     job = make_job(LogisticRegression(), X, np.arange(4000) % 2, n_models=2)
-    assert "too many to keep their curvature" in LinearBackend().why_not(job)
+    assert "too many to keep their curvature" in LinearWay().why_not(job)
 
 
 def test_targets_that_fit_the_model():
     y = np.random.default_rng(0).normal(size=len(X_DATA))
-    assert "Y holds no classes" in LinearBackend().why_not(
-        make_job(LogisticRegression(), X_DATA, y)
-    )
+    assert "Y holds no classes" in LinearWay().why_not(make_job(LogisticRegression(), X_DATA, y))
     one = make_job(LogisticRegression(), X_DATA, np.zeros(len(X_DATA), dtype=int))
-    assert "single class" in LinearBackend().why_not(one)
+    assert "single class" in LinearWay().why_not(one)
     y[3] = np.inf
-    assert "finite numbers" in LinearBackend().why_not(make_job(Ridge(), X_DATA, y))
+    assert "finite numbers" in LinearWay().why_not(make_job(Ridge(), X_DATA, y))

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+import training
 from scipy import sparse
 from sklearn.base import is_regressor
 from sklearn.compose import make_column_transformer
@@ -16,11 +17,9 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from skmia.shadow._backends import JoblibBackend, PoolJob
-from skmia.shadow._perceptron import PerceptronBackend, _backend, _memory
+from skmia.shadow._perceptron import PerceptronWay, _memory, _way
 from skmia.shadow._perceptron._memory import count_together
 from skmia.shadow._perceptron._prepare import fit_to_first_epoch
-from skmia.shadow._worker import PoolData, PoolSettings
 from skmia.victims._query import query_victim
 
 ALMOST = 1e-9
@@ -41,19 +40,17 @@ def make_data(n_classes=2, n=160):
 
 def make_job(estimator, X, y, inside=None, store="models", n_jobs=None, more=()):
     inside = draw_uneven(len(y), 5) if inside is None else inside
-    seeds = np.random.SeedSequence(3).spawn(len(inside))
-    settings = PoolSettings((1.0, 2.0), "auto", store)
-    return PoolJob(estimator, PoolData([X, *more], np.asarray(y)), inside, seeds, settings, n_jobs)
+    tables, y = [X, *more], np.asarray(y)
+    return training.make_job(estimator, tables, y, inside, seed=3, store=store, n_jobs=n_jobs)
 
 
-def run(backend, job, models=None):
-    models = range(len(job.membership)) if models is None else models
-    return dict(backend.run(job, models))
+def run(job, models=None):
+    return training.run(PerceptronWay(), job, models)
 
 
 def run_both(job):
-    assert PerceptronBackend().why_not(job) is None
-    return run(PerceptronBackend(), job), run(JoblibBackend(), job)
+    assert PerceptronWay().why_not(job) is None
+    return run(job), training.run_alone(job)
 
 
 def find_network(model):
@@ -89,7 +86,7 @@ def assert_same(job):
             expected.step,
         )
         assert result.warnings == expected.warnings
-        assert_same_answers(result.model, expected.model, job.data.queries[0])
+        assert_same_answers(result.model, expected.model, job.data.tables[0])
     return together
 
 
@@ -147,7 +144,7 @@ def test_the_limit_of_epochs_is_reported_as_a_warning():
     X, y = make_data()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        results = run(PerceptronBackend(), make_job(MLPClassifier(3, max_iter=2), X, y))
+        results = run(make_job(MLPClassifier(3, max_iter=2), X, y))
     for result in results.values():
         ((category, message),) = result.warnings
         assert category is ConvergenceWarning
@@ -218,8 +215,8 @@ def test_only_what_is_asked_for_is_kept(store):
 def test_workers_give_the_same_models_as_one_process():
     X, y = make_data()
     job = make_job(MLPClassifier(5, max_iter=5), X, y)
-    one = run(PerceptronBackend(), job)
-    two = run(PerceptronBackend(), job._replace(n_jobs=2))
+    one = run(job)
+    two = run(job._replace(n_jobs=2))
     assert sorted(one) == sorted(two)
     assert all(np.array_equal(one[k].raw, two[k].raw) for k in one)
 
@@ -227,19 +224,19 @@ def test_workers_give_the_same_models_as_one_process():
 def test_a_part_of_the_models_is_the_part_of_all():
     X, y = make_data()
     job = make_job(MLPClassifier(5, max_iter=5), X, y)
-    everything, some = run(PerceptronBackend(), job), run(PerceptronBackend(), job, [4, 1])
+    everything, some = run(job), run(job, [4, 1])
     assert sorted(some) == [1, 4]
     assert all(np.array_equal(everything[k].raw, some[k].raw) for k in some)
-    assert run(PerceptronBackend(), job, []) == {}
+    assert run(job, []) == {}
 
 
 @pytest.mark.parametrize("together", [1, 2])
 def test_models_do_not_depend_on_how_many_are_trained_together(together, monkeypatch):
     X, y = make_data()
     job = make_job(MLPClassifier(5, max_iter=5), X, y)
-    expected = run(PerceptronBackend(), job)
-    monkeypatch.setattr(_backend, "count_together", lambda network, n_jobs: together)
-    results = run(PerceptronBackend(), job)
+    expected = run(job)
+    monkeypatch.setattr(_way, "count_together", lambda network, n_jobs: together)
+    results = run(job)
     assert all(np.array_equal(results[k].raw, expected[k].raw) for k in expected)
 
 
@@ -265,7 +262,7 @@ def test_global_generators_are_left_alone():
     X, y = make_data()
     np.random.seed(5)  # noqa: NPY002
     before = np.random.get_state()[1].copy()  # noqa: NPY002
-    run(PerceptronBackend(), make_job(MLPClassifier(3, max_iter=2), X, y))
+    run(make_job(MLPClassifier(3, max_iter=2), X, y))
     assert np.array_equal(before, np.random.get_state()[1])  # noqa: NPY002
 
 
@@ -273,15 +270,15 @@ def test_a_model_that_diverges_fails_as_it_does_alone():
     X, _ = make_data()
     model = MLPRegressor(activation="identity", solver="sgd", learning_rate_init=1e3, max_iter=50)
     job = make_job(model, X, X[:, 0])
-    for backend in (PerceptronBackend(), JoblibBackend()):
+    for train in (run, training.run_alone):
         with pytest.raises(RuntimeError, match="could not be trained.*non-finite"):
-            run(backend, job)
+            train(job)
 
 
 def test_settings_that_scikit_learn_refuses_are_refused_in_its_words():
     X, y = make_data()
     with pytest.raises(RuntimeError, match="could not be trained.*'alpha' parameter"):
-        run(PerceptronBackend(), make_job(MLPClassifier(5, alpha=-1), X, y))
+        run(make_job(MLPClassifier(5, alpha=-1), X, y))
 
 
 class OwnClassifier(MLPClassifier):
@@ -304,7 +301,7 @@ class OwnClassifier(MLPClassifier):
 )
 def test_what_cannot_be_done_is_refused_with_a_reason(model, reason):
     X, y = make_data()
-    refusal = PerceptronBackend().why_not(make_job(model, X, y))
+    refusal = PerceptronWay().why_not(make_job(model, X, y))
     assert reason.lower() in refusal.lower()
     assert refusal.endswith(".")
 
@@ -313,7 +310,7 @@ def test_a_newer_loss_is_refused():
     X, y = make_data()
     model = MLPRegressor()
     model.loss = "poisson"  # older versions of scikit-learn have no such parameter
-    assert "poisson" in PerceptronBackend().why_not(make_job(model, X, y))
+    assert "poisson" in PerceptronWay().why_not(make_job(model, X, y))
 
 
 @pytest.mark.parametrize(
@@ -327,10 +324,10 @@ def test_a_newer_loss_is_refused():
 )
 def test_records_that_cannot_be_stacked_are_refused(change, reason):
     X, y = make_data()
-    assert reason in PerceptronBackend().why_not(make_job(MLPClassifier(), change(X), y))
+    assert reason in PerceptronWay().why_not(make_job(MLPClassifier(), change(X), y))
 
 
 def test_several_targets_are_refused():
     X, y = make_data()
     job = make_job(MLPClassifier(), X, np.column_stack([y, y]))
-    assert "several targets" in PerceptronBackend().why_not(job)
+    assert "several targets" in PerceptronWay().why_not(job)

@@ -12,8 +12,8 @@ from sklearn.neural_network import MLPClassifier
 from skmia import Records, ShadowPool
 from skmia.datasets import make_membership_problem
 from skmia.shadow import _states
-from skmia.shadow._backends import PoolJob
 from skmia.shadow._groups import split_models
+from skmia.shadow._job import Job
 from skmia.shadow._states import StateKeeper, TrainingStates
 
 try:
@@ -209,9 +209,8 @@ def _write(path, write):
 
 
 def make_job(n_models, states=None, n_jobs=1):
-    return PoolJob(
-        None, None, np.zeros((n_models, 3), bool), [None] * n_models, None, n_jobs, states
-    )
+    subsets = np.zeros((n_models, 3), dtype=bool)
+    return Job(None, None, subsets, [None] * n_models, None, n_jobs, states=states)
 
 
 def test_interrupted_groups_come_first_and_as_they_were(tmp_path):

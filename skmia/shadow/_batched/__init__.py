@@ -13,6 +13,6 @@ a GPU, other random draws in the forward pass, and whatever differs from the ord
 first steps of two models.
 """
 
-from ._backend import BatchedTorchBackend
+from ._way import TorchNetsWay
 
-__all__ = ["BatchedTorchBackend"]
+__all__ = ["TorchNetsWay"]

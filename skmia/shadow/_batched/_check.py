@@ -104,10 +104,10 @@ def _train_ordinary(job, k, dtype):
     """The module of one model after the first batches of the first epochs of skorch's own loop."""
     model = clone(job.estimator)
     seed_estimator(model, job.seeds[k])
-    members = np.flatnonzero(job.membership[k])
+    members = np.flatnonzero(job.subsets[k])
     with isolated_randomness(job.seeds[k]), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        X, y = take_rows(job.data.queries[0], members), job.data.y[members]
+        X, y = take_rows(job.data.tables[0], members), job.data.y[members]
         net, X = fit_transformers(model, X, y)
         net.initialize()
         if dtype is not None:

@@ -1,14 +1,13 @@
 """All that happens to a shadow net before its first batch, as the ordinary path does it."""
 
 import warnings
-from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from sklearn.base import clone
 
-from ...utils._containers import is_tensor, take_rows
+from ...utils._containers import accepting_read_only, is_tensor, take_rows
 from .._seeding import isolated_randomness, seed_estimator
 from ._onehot import Columns, OneHotRows, without_zeros
 from ._order import BatchOrder
@@ -77,17 +76,9 @@ class Prepared(NamedTuple):
         return shapes, tuple((tuple(one.shape[1:]), one.dtype) for one in self.table.tensors)
 
 
-@contextmanager
-def _accepting_read_only():
-    # Records and memory maps are read-only; torch only reads them.
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The given NumPy array is not writ")
-        yield
-
-
 def as_table_rows(rows, dtype, device):
     """Rows as one tensor, without a copy where none is needed."""
-    with _accepting_read_only():
+    with accepting_read_only():
         if not is_tensor(rows):
             rows = np.ascontiguousarray(rows)  # torch takes no view that runs backwards
         return torch.as_tensor(rows).to(device=device, dtype=dtype)
@@ -104,7 +95,7 @@ def make_table(net, X, y):
     reason = why_not_rows(X)
     if reason:
         raise CannotBatchError(reason)
-    with _accepting_read_only():
+    with accepting_read_only():
         loader = net.get_iterator(net.get_dataset(take_rows(X, slice(2)), y[:2]), training=False)
         Xb, yb = loader.collate_fn([loader.dataset[i] for i in range(min(2, len(y)))])
     for name, batch, rows in (("X", Xb, X), ("y", yb, y)):
@@ -141,8 +132,8 @@ def prepare(job, k, shared):
 
     Parameters
     ----------
-    job : PoolJob
-        The pool.
+    job : Job
+        The job.
     k : int
         Number of the model.
     shared : Table or None
@@ -159,11 +150,11 @@ def prepare(job, k, shared):
     """
     model = clone(job.estimator)
     seed_estimator(model, job.seeds[k])
-    members = np.flatnonzero(job.membership[k])
+    members = np.flatnonzero(job.subsets[k])
     with isolated_randomness(job.seeds[k]), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         y = job.data.y[members]
-        net, X = fit_transformers(model, take_rows(job.data.queries[0], members), y)
+        net, X = fit_transformers(model, take_rows(job.data.tables[0], members), y)
         net.initialize()
         net.check_data(X, y)
         positions, has_valid = _split(net, X, y)
@@ -183,6 +174,6 @@ def shared_table(job):
     net = find_net(job.estimator)
     if net is not job.estimator and len(job.estimator.steps) > 1:
         return None
-    X = job.data.queries[0]
+    X = job.data.tables[0]
     net = clone(net)
     return make_table(net, X, job.data.y)

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from .._backends import use_one_job
 from .._seeding import isolated_randomness, seed_estimator
+from .._where import use_one_job
 from ._packages import PYTHON
 from ._values import UnidentifiedError, Walker
 

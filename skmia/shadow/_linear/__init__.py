@@ -1,5 +1,5 @@
-"""Shadow models that are linear, solved together."""
+"""Linear models solved together."""
 
-from ._backend import LinearBackend
+from ._way import LinearWay
 
-__all__ = ["LinearBackend"]
+__all__ = ["LinearWay"]

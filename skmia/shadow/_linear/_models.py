@@ -2,6 +2,7 @@
 
 import warnings
 from copy import deepcopy
+from functools import partial
 
 import numpy as np
 from scipy.special import expit
@@ -10,8 +11,8 @@ from sklearn.utils.extmath import softmax
 
 from ..._outputs import Outputs
 from ...utils._containers import take_rows
-from .._seeding import isolated_randomness, seed_estimator
-from .._worker import summarise_model
+from .._job import Trained, keep
+from .._seeding import seed_estimator
 from ._plan import affine_map, as_matrix, split_estimator
 
 _BYTES_OF_ANSWERS = 2**27
@@ -22,8 +23,8 @@ class Workshop:
 
     Parameters
     ----------
-    job : PoolJob
-        The pool.
+    job : Job
+        The job.
     plan : Plan
         The same, as solvers read it.
     """
@@ -33,7 +34,7 @@ class Workshop:
         self._classes = None if is_regressor(plan.model) else np.unique(plan.y)
         self._pattern, self.warnings = self._fit_pattern()
         self._dtype = split_estimator(self._pattern)[1].coef_.dtype
-        self._queries = [as_matrix(X) for X in job.data.queries]
+        self._queries = [as_matrix(X) for X in job.data.tables]
 
     def _fit_pattern(self):
         """An estimator fitted on next to nothing.
@@ -48,17 +49,17 @@ class Workshop:
             model.set_params(max_iter=1)
         _, rows = np.unique(self._plan.y, return_index=True)
         rows = rows[:2] if self._classes is None else rows
-        with isolated_randomness(self._job.seeds[0]), warnings.catch_warnings(record=True) as got:
+        with self._job.randomness(0), warnings.catch_warnings(record=True) as got:
             warnings.simplefilter("always")
-            pattern.fit(take_rows(self._job.data.queries[0], rows), self._plan.y[rows])
+            pattern.fit(take_rows(self._job.data.tables[0], rows), self._plan.y[rows])
         if steps is not None:
             model.set_params(max_iter=steps)
         about_settings = (FutureWarning, DeprecationWarning)
         kept = [one for one in got if issubclass(one.category, about_settings)]
         return pattern, [(one.category, str(one.message)) for one in kept]
 
-    def finish(self, models, rows, solution):
-        """Answers of solved models to all records.
+    def finish(self, models, rows, solution, seconds):
+        """What is kept of solved models.
 
         Parameters
         ----------
@@ -67,10 +68,13 @@ class Workshop:
         rows : ndarray of int
             Which of them are wanted.
         solution : Solution
+            Of the models.
+        seconds : float
+            Each model's share of the time.
 
         Yields
         ------
-        k, result : int, ShadowResult
+        k, kept : int, Kept
         """
         n_vectors, d = solution.coef.shape[1:]
         n_rows = sum(len(X) for X in self._queries)
@@ -83,7 +87,12 @@ class Workshop:
             for j, row in enumerate(part):
                 own = slice(j * n_vectors, (j + 1) * n_vectors)
                 answers = [self._answer(one[:, own], solution.present[row]) for one in values]
-                yield int(models[row]), self._summarise(models[row], row, solution, answers)
+                k, make = int(models[row]), partial(self._make_model, models[row], row, solution)
+                said = self.warnings
+                trained = Trained(self._job, k, make, seconds, caught=said, answers=answers)
+                with self._job.randomness(k):
+                    kept = keep(self._job, trained)
+                yield k, kept
 
     def _answer(self, values, present):
         if self._classes is None:
@@ -93,11 +102,6 @@ class Workshop:
             return Outputs(np.column_stack([1 - proba, proba]), self._classes, "proba")
         proba = softmax(values[:, present])
         return Outputs(proba, self._classes[present], "proba").aligned_to(self._classes)
-
-    def _summarise(self, k, row, solution, answers):
-        settings = self._job.settings
-        model = self._make_model(k, row, solution) if settings.store == "models" else None
-        return summarise_model(answers, self._plan.y, settings, model, list(self.warnings))
 
     def _make_model(self, k, row, solution):
         estimator = deepcopy(self._pattern)

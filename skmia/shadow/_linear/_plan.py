@@ -93,13 +93,13 @@ class Plan:
 
     Parameters
     ----------
-    job : PoolJob
+    job : Job
         Of an estimator and records that passed ``why_not``.
     """
 
     def __init__(self, job):
         self.scaler, self.model = split_estimator(job.estimator)
-        self.membership, self._records = job.membership, job.data.queries[0]
+        self.membership, self._records = job.subsets, job.data.tables[0]
         self.X, self.y = as_matrix(self._records), job.data.y
 
     def spread(self, models):

@@ -1,5 +1,5 @@
-"""Shadow models that are scikit-learn's multi-layer perceptrons, trained together."""
+"""Multi-layer perceptrons of scikit-learn trained together."""
 
-from ._backend import PerceptronBackend
+from ._way import PerceptronWay
 
-__all__ = ["PerceptronBackend"]
+__all__ = ["PerceptronWay"]

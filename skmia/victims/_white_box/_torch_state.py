@@ -1,10 +1,10 @@
 """Reading a torch module without changing it."""
 
-import warnings
 from contextlib import ExitStack, contextmanager
 
 import torch
 
+from ...utils._containers import accepting_read_only
 from ...utils._randomness import preserved_randomness
 
 
@@ -55,9 +55,7 @@ def without_fused_attention():
 def to_device(inputs, module):
     """Inputs as a tensor; floating-point numbers in the precision of the module."""
     parameter = next((one for one in module.parameters() if one.is_floating_point()), None)
-    with warnings.catch_warnings():
-        # Records and memory maps are read-only; torch only reads them.
-        warnings.filterwarnings("ignore", message="The given NumPy array is not writ")
+    with accepting_read_only():
         x = torch.as_tensor(inputs)
     if parameter is None:
         return x

@@ -1,11 +1,13 @@
-"""Linear shadow models trained together."""
+"""The way that solves many linear models together."""
+
+from time import perf_counter
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .._backends import Backend
-from .._groups import describe, fit_alone
-from .._worker import fit_shadow
+from .._groups import describe
+from .._one_by_one import train_alone
+from .._way import Way
 from ._logistic import LogisticFamily
 from ._models import Workshop
 from ._plan import Plan, split_estimator, why_not_features, why_not_steps
@@ -20,7 +22,7 @@ _LEFT_OVER = (
 )
 
 
-class LinearBackend(Backend):
+class LinearWay(Way):
     """Logistic and ridge regressions of a pool solved together.
 
     The models share the records, and with them the products of large matrices, the curvature and a
@@ -41,6 +43,7 @@ class LinearBackend(Backend):
     """
 
     name = "linear"
+    exact = False
 
     def why_not(self, job):
         family = _find_family(job.estimator)
@@ -48,15 +51,15 @@ class LinearBackend(Backend):
             kinds = ", ".join(one.estimator.__name__ for one in _FAMILIES)
             name = type(split_estimator(job.estimator)[1]).__name__
             return f"{name} is none of {kinds}."
-        for X in job.data.queries:
+        for X in job.data.tables:
             reason = why_not_features(X)
             if reason:
                 return reason[0].upper() + reason[1:] + "."
         reason = why_not_steps(job.estimator) or family.why_not(Plan(job))
         return None if reason is None else reason[0].upper() + reason[1:] + "."
 
-    def run(self, job, models):
-        wanted = np.zeros(len(job.membership), dtype=bool)
+    def run(self, job, models, where):
+        wanted = np.zeros(job.n_models, dtype=bool)
         wanted[list(models)] = True
         if not wanted.any():
             return
@@ -70,14 +73,16 @@ class LinearBackend(Backend):
         for begin in range(0, len(wanted), step):
             chunk = np.arange(begin, min(begin + step, len(wanted)))
             if wanted[chunk].any():
+                start = perf_counter()
                 try:
                     solution = solver.solve(chunk)
                 except MemoryError as error:
                     reason = describe(error)
-                    yield from ((int(k), fit_alone(job, k, reason)) for k in chunk if wanted[k])
+                    yield from ((int(k), train_alone(job, k, reason)) for k in chunk if wanted[k])
                     continue
+                seconds = (perf_counter() - start) / len(chunk)
                 done = np.flatnonzero(solution.solved)
-                yield from workshop.finish(chunk, done, solution)
+                yield from workshop.finish(chunk, done, solution, seconds)
                 for row in np.flatnonzero(wanted[chunk] & ~solution.solved):
                     yield _fit_alone(job, int(chunk[row]), solution.expected[row])
 
@@ -88,7 +93,7 @@ def _find_family(estimator):
 
 
 def _fit_alone(job, k, expected):
-    result = fit_shadow(job.estimator, job.data, job.membership[k], job.seeds[k], job.settings)
+    kept = train_alone(job, k)
     if expected:
-        result.warnings.append((ConvergenceWarning, _LEFT_OVER))
-    return k, result
+        kept = kept._replace(warnings=(*kept.warnings, (ConvergenceWarning, _LEFT_OVER)))
+    return k, kept

@@ -1,15 +1,16 @@
-"""The backend of a shadow pool that trains many skorch nets in one program."""
+"""The way that trains many skorch nets in one program."""
 
 from functools import partial
 
 from joblib import effective_n_jobs
 
-from .._backends import Backend
 from .._groups import run_groups
+from .._way import Way
+from .._where import JoblibWorkers
 from ._plan import find_net, why_not_class, why_not_estimator, why_not_rows
 
 
-class BatchedTorchBackend(Backend):
+class TorchNetsWay(Way):
     """Many skorch nets at once: the same weights, batches and losses as one after the other.
 
     Every model starts from the weights, and sees the batches, that the ordinary path gives it; its
@@ -42,7 +43,7 @@ class BatchedTorchBackend(Backend):
     def why_not(self, job):
         reason = why_not_estimator(job.estimator)
         if reason is None and find_net(job.estimator) is job.estimator:
-            reason = why_not_rows(job.data.queries[0])
+            reason = why_not_rows(job.data.tables[0])
         if reason:
             return reason
         from ._check import why_not_trained
@@ -52,13 +53,14 @@ class BatchedTorchBackend(Backend):
     def nearly(self, job):
         return why_not_class(job.estimator)
 
-    def run(self, job, models):
+    def run(self, job, models, where):
         from ._group import train_group
 
         if str(find_net(job.estimator).device) != "cpu":
-            job = job._replace(n_jobs=1)  # one process keeps the whole device busy
+            # One process keeps the whole device busy.
+            job, where = job._replace(n_jobs=1), JoblibWorkers()
         train = partial(train_group, generic=self.generic)
-        yield from run_groups(job, models, self._count_together, train)
+        yield from run_groups(job, models, where, self._count_together, train)
 
     def _count_together(self, job):
         from ._memory import bytes_per_model, memory_for

@@ -1,6 +1,5 @@
-"""Perceptrons of scikit-learn trained together."""
+"""The way that trains many perceptrons of scikit-learn together."""
 
-import warnings
 from collections import defaultdict
 from itertools import pairwise
 from typing import NamedTuple
@@ -8,15 +7,14 @@ from typing import NamedTuple
 import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
-from ...utils._containers import is_frame, is_tensor, take_rows
-from .._backends import Backend
+from ...utils._containers import is_frame, is_tensor
 from .._groups import run_groups, train_or_halve
-from .._seeding import isolated_randomness, seed_estimator
+from .._job import Trained, keep, recorded_warnings
+from .._one_by_one import fit_model, make_model, train_alone
 from .._states import StateKeeper, run_from_kept
-from .._worker import _fit, ask_model, fit_shadow, summarise_model
+from .._way import Way
 from ._memory import count_together
 from ._prepare import Network, fit_to_first_epoch, last_step
 from ._train import Training, warn_of_end
@@ -26,7 +24,7 @@ from ._train import Training, warn_of_end
 _MOST_WEIGHTS = 2_000_000
 
 
-class PerceptronBackend(Backend):
+class PerceptronWay(Way):
     """MLPClassifier and MLPRegressor with a stochastic solver, many at a time.
 
     Each model draws, rounds and stops as scikit-learn has it, so that its weights are the ones that
@@ -47,8 +45,8 @@ class PerceptronBackend(Backend):
         reason = _why_not_settings(model) or _why_not_records(job) or _why_not_size(job, model)
         return None if reason is None else reason[0].upper() + reason[1:] + "."
 
-    def run(self, job, models):
-        yield from run_groups(job, models, _count_together, _train_group)
+    def run(self, job, models, where):
+        yield from run_groups(job, models, where, _count_together, _train_group)
 
 
 class _Prepared(NamedTuple):
@@ -78,7 +76,7 @@ def _why_not_records(job):
     if np.ndim(job.data.y) != 1:
         return "there are several targets"
     has_steps = last_step(job.estimator) is not job.estimator
-    for X in job.data.queries:
+    for X in job.data.tables:
         if sparse.issparse(X):
             return "X is sparse"
         if is_tensor(X):
@@ -98,7 +96,7 @@ def _why_not_size(job, model):
     if hidden.dtype.kind not in "iu":
         return None  # scikit-learn says in its own words what is wrong
     # How many features the steps of a Pipeline make is not known before they are fitted.
-    known = [job.data.queries[0].shape[1]] if last_step(job.estimator) is job.estimator else []
+    known = [job.data.tables[0].shape[1]] if last_step(job.estimator) is job.estimator else []
     n_weights = sum(a * b for a, b in pairwise([*known, *hidden.tolist()]))
     if n_weights > _MOST_WEIGHTS:
         return f"networks of {n_weights:,} weights leave nothing to share but the products"
@@ -111,44 +109,37 @@ def _count_together(job):
 
 
 def _prepare(job, i):
-    model, seeds, data = clone(job.estimator), job.seeds[i], job.data
-    seed_estimator(model, seeds)
-    members = np.flatnonzero(job.membership[i])
-    X, y = take_rows(data.queries[0], members), data.y[members]
-    with isolated_randomness(seeds), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("default")
-        network = fit_to_first_epoch(model, lambda: _fit(model, X, y, len(data.y)))
-    return _Prepared(model, network, [(one.category, str(one.message)) for one in caught])
+    model = make_model(job, i)
+    with job.randomness(i), recorded_warnings() as said:
+        network = fit_to_first_epoch(model, lambda: fit_model(job, i, model))
+    return _Prepared(model, network, said)
 
 
-def _train_group(job, group):
-    """Results of the models of a group, which are all of the job's."""
-    return train_or_halve(job, group, _train, _finish)
+def _train_group(job):
+    """What is kept of the models of a group, which are all of the job's."""
+    return train_or_halve(job, _train, _finish)
 
 
-def _train(job, group):
-    prepared = [_prepare(job, i) for i in range(len(group))]
+def _train(job):
+    prepared = [_prepare(job, i) for i in range(job.n_models)]
     stacks = defaultdict(list)
     for one in prepared:
         if one.network is not None:
             stacks[one.network.kind].append(one.network)
     trainings = [Training(networks) for networks in stacks.values()]
-    run_from_kept(trainings, StateKeeper(job.states, group))
+    run_from_kept(trainings, StateKeeper(job.states, job.numbers))
     return prepared
 
 
-def _finish(trained, job, i):
-    prepared, data, seeds = trained[i], job.data, job.seeds[i]
-    network, model = prepared.network, prepared.estimator
+def _finish(trained, job, i, seconds):
+    prepared = trained[i]
+    network, said = prepared.network, prepared.warnings
     if network is not None and not network.is_finite():
         # scikit-learn refuses such a model, in its own words.
-        return fit_shadow(job.estimator, data, job.membership[i], seeds, job.settings)
-    with isolated_randomness(seeds), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("default")
+        return train_alone(job, i)
+    with job.randomness(i):
         if network is not None:
-            warn_of_end(network)
-        answers = [ask_model(model, X, data.y) for X in data.queries]
-    caught = [(one.category, str(one.message)) for one in caught]
-    # What the steps of a Pipeline say in fitting and again in answering counts once.
-    caught = prepared.warnings + [one for one in caught if one not in prepared.warnings]
-    return summarise_model(answers, data.y, job.settings, model, caught)
+            with recorded_warnings() as of_end:
+                warn_of_end(network)
+            said = said + [one for one in of_end if one not in said]
+        return keep(job, Trained(job, i, prepared.estimator, seconds, caught=said))
