@@ -6,6 +6,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..metrics._checks import check_confidence_level, check_option
 from ..metrics._plot._common import COLORS, GREY, get_axes, thin_spines
+from ..utils._visible import visible
 from ._repeated_measures import describe_groups
 from ._table import check_table, drop_incomplete
 
@@ -224,7 +225,8 @@ class DisparityDisplay:
         return self.ax_.violinplot(values, **(style | kwargs | {"positions": places}))["bodies"]
 
     def _label_axes(self, frame):
-        names = [str(group) for group in frame.index]
+        # A dollar sign would begin a formula.
+        names = [visible(group).replace("$", r"\$") for group in frame.index]
         rotation = 30 if max(map(len, names)) > _LONGEST_LEVEL_NAME else 0
         self.ax_.set_xticks(
             range(len(names)),

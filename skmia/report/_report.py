@@ -186,7 +186,7 @@ class AuditReport:
         Parameters
         ----------
         path : str or path, default=None
-            File to write as well, atomically.
+            File to write as well, atomically; only you can read it.
 
         Returns
         -------
@@ -204,7 +204,7 @@ class AuditReport:
         Parameters
         ----------
         path : str or path, default=None
-            File to write as well, atomically.
+            File to write as well, atomically; only you can read it.
         title : str, default="Membership-inference audit"
             Of the page.
         values : DataFrame of n rows, default=None

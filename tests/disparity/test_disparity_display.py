@@ -49,7 +49,7 @@ def test_each_group_has_a_body_and_a_mean(table, kind):
         assert np.mean([corners.vertices[:, 0].min(), corners.vertices[:, 0].max()]) == (
             pytest.approx(place)
         )
-    display.figure_.canvas.draw()
+    display.figure_.canvas.draw()  # where a formula would be read
 
 
 def test_a_test_is_drawn_with_its_pvalue(table):
@@ -84,6 +84,14 @@ def test_long_names_are_turned(table):
     assert DisparityDisplay.from_table(table).ax_.get_xticklabels()[0].get_rotation() == 0
 
 
+def test_names_are_no_formulas(table):
+    names = [r"$\frac{", "a\n\x1b[2J", *table.columns[2:]]
+    display = DisparityDisplay.from_table(table.set_axis(names, axis=1))
+    display.figure_.canvas.draw()  # where a formula would be read
+    labels = [label.get_text() for label in display.ax_.get_xticklabels()]
+    assert set(labels) >= {r"\$\frac{", r"a\n\x1b[2J"}
+
+
 def test_settings_reach_matplotlib(table):
     display = DisparityDisplay.from_table(table, widths=0.2, patch_artist=False)
     corners = display.bodies_["young"].get_path().vertices[:, 0]
@@ -93,7 +101,7 @@ def test_settings_reach_matplotlib(table):
 @pytest.mark.parametrize("kind", ["box", "violin"])
 def test_constant_groups_are_drawn(kind):
     display = DisparityDisplay.from_table([[0.1, 0.2], [0.1, 0.2], [0.1, 0.2]], kind=kind)
-    display.figure_.canvas.draw()
+    display.figure_.canvas.draw()  # where a formula would be read
 
 
 def test_displays_draw_on_given_axes_and_again(table):
