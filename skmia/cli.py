@@ -29,12 +29,13 @@ def main(argv=None):
         said about leakage, 130 when interrupted; but for 0 one line on the standard error says why.
     """
     argv = sys.argv[1:] if argv is None else list(argv)
+    arguments = None
     try:
         arguments = make_parser().parse_args(argv)
         _print(_run(arguments))
         return 0
-    except KeyboardInterrupt:
-        return _fail(argv, "interrupted", 130)
+    except KeyboardInterrupt as error:
+        return _fail(argv, _describe_interruption(arguments, error), 130)
     except GateClosed as error:
         _print(error.text)
         return _fail(argv, str(error), error.code)
@@ -50,15 +51,30 @@ def main(argv=None):
 def _run(arguments):
     # --help and --version need none of these.
     if arguments.command == "audit":
-        from ._cli._audit import run_audit as run
-    elif arguments.command == "report":
+        from ._cli._audit import run_audit
+
+        return run_audit(arguments, _print)
+    if arguments.command == "report":
         from ._cli._documents import run_report as run
     else:
         from ._cli._documents import run_compare as run
     return run(arguments)
 
 
+def _describe_interruption(arguments, error):
+    kept = getattr(error, "__notes__", None)
+    if kept:
+        return f"interrupted; {' '.join(kept)}"
+    if getattr(arguments, "command", None) != "audit":
+        return "interrupted"
+    if arguments.checkpoint is None:
+        return "interrupted; no shadow model was kept (--checkpoint DIR keeps the finished ones)"
+    return f"interrupted; finished shadow models, if any, are kept in {arguments.checkpoint}"
+
+
 def _print(text):
+    if not text:
+        return
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")  # names of groups in any script
     try:

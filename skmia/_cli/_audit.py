@@ -4,6 +4,7 @@ import re
 import sys
 import tempfile
 import warnings
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from ..report._victim import draw_members
 from ..shadow._job import Data, Job, keep_model
 from ..shadow._plan import plan_training
 from ..shadow._sampling import find_strata
+from ..utils._files import make_private_folder
 from ..utils._visible import visible
 from ..victims._query import unwrap
 from ._errors import CommandError, GateClosed
@@ -50,17 +52,19 @@ class Problem(NamedTuple):
     table: object = None
 
 
-def run_audit(arguments):
+def run_audit(arguments, show):
     """Audit what the command line names and write what it asks for.
 
     Parameters
     ----------
     arguments : argparse.Namespace
+    show : callable
+        Prints the result, before any file is written.
 
     Returns
     -------
     text : str
-        What to print.
+        What to print after it.
 
     Raises
     ------
@@ -71,8 +75,7 @@ def run_audit(arguments):
         could not be made.
     """
     _check_combination(arguments)
-    if arguments.out is not None:
-        _check_writable(arguments.out)
+    _check_folders(arguments)
     is_toy = arguments.data is None
     defaults = _DIGITS_DEFAULTS if is_toy else _TABLE_DEFAULTS
     _check_limits(arguments.fail_above, arguments.fpr or defaults["fpr"])
@@ -90,6 +93,7 @@ def run_audit(arguments):
             controls=arguments.controls,
             fprs=arguments.fpr or defaults["fpr"],
             batched=False if arguments.no_batching else "auto",
+            checkpoint=arguments.checkpoint,
             n_jobs=arguments.jobs,
             random_state=arguments.seed,
             verbose=int(sys.stderr.isatty()),
@@ -97,8 +101,9 @@ def run_audit(arguments):
         result.notes.extend(problem.notes + list(dict.fromkeys(caught)))
         result.settings["command"] = _as_settings(arguments)
         values = problem.table if arguments.show_values else None
+    show(result.summary())
     lines, broken = ([], []) if arguments.out is None else _save(result, arguments.out, values)
-    text = "\n".join([result.summary(), "", *lines]).rstrip()
+    text = "\n".join(["", *lines]) if lines else ""
     code, reasons = judge(result, limits)
     if broken:
         code, reasons = code or BROKEN, reasons + broken
@@ -115,7 +120,8 @@ def _save(result, directory, values):
     n_notes = len(result.notes)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        paths = result.save(directory, values=values)
+        with _named("out", directory):
+            paths = result.save(directory, values=values)
     missing = result.notes[n_notes:]
     told = {str(warning.message) for warning in caught}
     lines = [f"written: {visible(path)}" for path in paths]
@@ -173,15 +179,28 @@ def _find_limits(limits, problem):
     return found
 
 
-def _check_writable(directory):
-    """Make the folder and a file in it now rather than fail after the work is done."""
+def _check_folders(arguments):
+    """Make the folders and a file in each now rather than fail after the work is done."""
+    for name in ("out", "checkpoint"):
+        folder = getattr(arguments, name)
+        if folder is None:
+            continue
+        with _named(name, folder):
+            if name == "checkpoint":
+                make_private_folder(folder)
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=folder):
+                pass
+
+
+@contextmanager
+def _named(name, folder):
+    """Name the option and its folder where the operating system refuses something."""
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=directory):
-            pass
+        yield
     except OSError as error:
         reason = error.strerror or error
-        raise CommandError(f"--out: cannot write into {directory}: {reason}") from error
+        raise CommandError(f"--{name}: cannot write into {folder}: {reason}") from error
 
 
 def _as_settings(arguments):

@@ -226,6 +226,13 @@ def _add_attack(group):
         "conclusions",
     )
     group.add_argument(
+        "--checkpoint",
+        type=Path,
+        metavar="DIR",
+        help="folder that keeps every finished shadow model: the same command, run again, goes on "
+        "from there",
+    )
+    group.add_argument(
         "--seed", type=_seed, default=0, metavar="N", help="of all that is random (default: 0)"
     )
 

@@ -41,6 +41,7 @@ def audit(
     confidence_level=0.95,
     controls=False,
     batched="auto",
+    checkpoint=None,
     n_jobs=None,
     random_state=None,
     verbose=0,
@@ -98,6 +99,10 @@ def audit(
         and of one more victim.
     batched : "auto" or bool, default="auto"
         Whether many shadow models are trained at once, as in :class:`~skmia.ShadowPool`.
+    checkpoint : str or Path, default=None
+        Folder that keeps every finished shadow model, as in :class:`~skmia.ShadowPool`: an audit
+        that was interrupted goes on from there when it is run again, with the same records, model
+        and ``random_state``. Pools of attacks' own and the controls are not kept.
     n_jobs : int, default=None
         Shadow models trained in parallel. The numbers are the same for every value.
     random_state : int, RandomState instance or None, default=None
@@ -143,6 +148,7 @@ def audit(
     fprs = check_rates(fprs, "fprs")
     level = check_confidence_level(confidence_level)
     count_permutations(level)  # refused before anything is trained
+    _check_checkpoint(checkpoint, shadows)
     seeds, clock = _draw_seeds(random_state), Clock()
     with clock("victim"):
         victim, membership, notes = prepare_victim(victim, records, membership, seeds["victim"])
@@ -151,7 +157,12 @@ def audit(
     subsets = find_subsets(records, group, classes=is_classification)
     pooling = (estimator, shadows, batched, n_jobs, verbose, seeds["shadows"], seeds["attacks"])
     case = Case(
-        records, membership, Request(victim, queried["outputs"], *pooling), subsets, fprs, level
+        records,
+        membership,
+        Request(victim, queried["outputs"], *pooling, checkpoint),
+        subsets,
+        fprs,
+        level,
     )
     attacks = choose_attacks(attacks, case.request)
     run = run_attacks(attacks, case.request, records, queried, membership, clock)
@@ -187,6 +198,14 @@ def audit(
 def _join_lines(*notes):
     """Notes of one line each; messages of other packages in them have several."""
     return [" ".join(note.split()) for note in notes]
+
+
+def _check_checkpoint(checkpoint, shadows):
+    if checkpoint is not None and not isinstance(shadows, Integral):
+        raise ValueError(
+            "checkpoint is the folder of shadow models that are trained here, and shadows is a "
+            "pool, which has a checkpoint of its own."
+        )
 
 
 def _draw_seeds(random_state):

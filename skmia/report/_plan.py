@@ -38,6 +38,7 @@ class Request(NamedTuple):
     verbose: int
     shadow_seed: int
     attack_seed: int
+    checkpoint: object = None
 
     @property
     def trains_pool(self):
@@ -212,5 +213,6 @@ def make_pool(request, keeps, records):
         n_jobs=request.n_jobs,
         random_state=request.shadow_seed,
         verbose=request.verbose,
+        checkpoint=request.checkpoint,
     )
     return pool.fit(records)

@@ -61,6 +61,10 @@ class MemoryCheckpoint:
         """Those of some models that are still to be trained: all, as nobody else is at work."""
         return models
 
+    def describe_kept(self, n_models):
+        """What an interrupted fit of a number of models leaves."""
+        return f"{len(self._results)} of {n_models} shadow models are kept in memory."
+
     def states(self):
         """Nothing keeps the state of a training in memory."""
         return None
@@ -226,6 +230,14 @@ class FolderCheckpoint:
                 return False
         return True
 
+    def describe_kept(self, n_models):
+        """What an interrupted fit of a number of models leaves."""
+        n_kept = sum(self._path(k).exists() for k in range(n_models))
+        return (
+            f"{n_kept} of {n_models} shadow models are kept in {self.folder}; doing the same again "
+            "goes on from there."
+        )
+
     def states(self):
         """Where the states of models that are trained together are kept."""
         return TrainingStates(self.folder, self._digest, self._write)
@@ -321,6 +333,24 @@ def _warning_category(name):
         if isinstance(category, type) and issubclass(category, Warning):
             return category
     return UserWarning
+
+
+@contextmanager
+def saying_what_is_kept(checkpoint, n_models):
+    """Add a note to an interruption from the keyboard.
+
+    Parameters
+    ----------
+    checkpoint : FolderCheckpoint, MemoryCheckpoint or None
+    n_models : int
+        Of the whole pool.
+    """
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        if checkpoint is not None:
+            error.add_note(checkpoint.describe_kept(n_models))
+        raise
 
 
 def run_or_resume(plan, job, checkpoint):

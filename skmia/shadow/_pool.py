@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..utils._sklearn import N_JOBS, HasMethods, Interval, StrOptions, validate_params_of
 from ..utils._validation import check_records
 from ..victims._query import unwrap
-from ._checkpoint import FolderCheckpoint, MemoryCheckpoint
+from ._checkpoint import FolderCheckpoint, MemoryCheckpoint, saying_what_is_kept
 from ._design import drawn_design, find_design
 from ._evidence import ScaledLogit
 from ._first_answers import check_first_answers
@@ -233,7 +233,9 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
             manifest = describe_job(job, records, entropy, self._design(), plan.numbers)
             checkpoint.open(manifest, job.keep)
         self._forget()
-        got = gather(plan.run(job, checkpoint), self.n_estimators, len(records), self.verbose)
+        with saying_what_is_kept(checkpoint, self.n_estimators):
+            results = plan.run(job, checkpoint)
+            got = gather(results, self.n_estimators, len(records), self.verbose)
         self._set(got, records, job, plan, notes)
         return self
 

@@ -5,6 +5,7 @@ as long as the machine runs, and with them the records that they share with it w
 """
 
 import os
+import signal
 import threading
 import time
 from multiprocessing import current_process
@@ -60,11 +61,16 @@ def end_with(program):
     if os.getppid() == program:
         threading.Thread(target=_watch, args=(program,), name=_WATCH, daemon=True).start()
     elif current_process().name.startswith("LokyProcess"):
-        os._exit(1)  # the program ended before its first task began
+        _end()  # the program ended before its first task began
 
 
 def _watch(program):
     # Where the parent has ended, another process takes its place; on Windows nothing shows it.
     while os.getppid() == program:
         time.sleep(_SECONDS_BETWEEN_LOOKS)
-    os._exit(1)
+    _end()
+
+
+def _end():
+    # Nobody is left to whom anything could be handed over; a thread cannot end a process otherwise.
+    os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))

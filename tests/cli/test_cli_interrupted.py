@@ -1,0 +1,136 @@
+"""A result that is there is printed, and what was trained is kept, whatever happens then."""
+
+import errno
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from skmia._cli import _model
+from skmia.report import AuditReport
+from skmia.shadow._checkpoint import FolderCheckpoint
+
+PATIENCE = 120.0  # seconds, after which a test that hangs fails
+OPTIONS = ["--target", "income", "--shadows", "8", "--jobs", "1"]
+
+
+@pytest.fixture
+def options(data, monkeypatch):
+    monkeypatch.setitem(_model._SETTINGS, "random-forest", {"n_estimators": 5})
+    return ["--data", data, *OPTIONS]
+
+
+def interrupt_after(n_models, monkeypatch):
+    save, saved = FolderCheckpoint.save, []
+
+    def save_or_stop(self, k, *arguments):
+        if len(saved) == n_models:
+            raise KeyboardInterrupt
+        saved.append(k)
+        save(self, k, *arguments)
+
+    monkeypatch.setattr(FolderCheckpoint, "save", save_or_stop)
+
+
+def test_the_result_is_printed_before_files_are_written(run, options, tmp_path, monkeypatch):
+    def fill_disk(*arguments, **settings):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    expected = run(*options)[1]
+    monkeypatch.setattr(AuditReport, "save", fill_disk)
+    monkeypatch.setattr(AuditReport, "to_json", fill_disk)
+    code, text, err = run(*options, "--out", tmp_path / "out")
+    assert (code, text) == (2, expected)
+    assert err == f"skmia audit: --out: cannot write into {tmp_path / 'out'}: " + (
+        f"{os.strerror(errno.ENOSPC)}\n"
+    )
+
+
+def test_a_note_that_cannot_be_added_is_no_failure(run, options, tmp_path, monkeypatch):
+    write, written = AuditReport.to_json, []
+
+    def write_once(self, path=None):
+        if written:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        written.append(path)
+        return write(self, path)
+
+    monkeypatch.setattr(AuditReport, "to_json", write_once)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    code, text, _ = run(*options, "--out", tmp_path)
+    assert code == 0
+    assert written == [tmp_path / "audit.json"]
+    assert f"written: {tmp_path / 'report.html'}" in text
+    assert 'pip install "skmia[plot]"' in text
+
+
+def test_an_interrupted_audit_says_what_is_kept_and_goes_on(run, options, tmp_path, monkeypatch):
+    folder = tmp_path / "kept"
+    expected = run(*options)
+    with monkeypatch.context() as patch:
+        interrupt_after(3, patch)
+        code, text, err = run(*options, "--checkpoint", folder)
+    assert (code, text) == (130, "")
+    assert err == (
+        f"skmia audit: interrupted; 3 of 8 shadow models are kept in {folder}; doing the same "
+        "again goes on from there.\n"
+    )
+    before = {path.name: path.stat().st_mtime_ns for path in folder.glob("shadow-*.npz")}
+    assert len(before) == 3
+    assert run(*options, "--checkpoint", folder) == expected
+    after = {path.name: path.stat().st_mtime_ns for path in folder.glob("shadow-*.npz")}
+    assert len(after) == 8
+    assert before.items() <= after.items()
+
+
+def test_without_a_checkpoint_it_says_how_to_keep_something(run, options, monkeypatch):
+    def stop(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("skmia.shadow._pool.gather", stop)
+    message = "interrupted; no shadow model was kept (--checkpoint DIR keeps the finished ones)"
+    assert run(*options) == (130, "", f"skmia audit: {message}\n")
+
+
+def test_a_folder_of_another_audit_is_refused(run, refuse, options, tmp_path):
+    assert run(*options, "--checkpoint", tmp_path / "kept")[0] == 0
+    message = refuse(*options, "--seed", "1", "--checkpoint", tmp_path / "kept")
+    assert f"The checkpoint folder {tmp_path / 'kept'}" in message
+
+
+def test_a_folder_that_cannot_be_made_is_found_first(refuse, options, tmp_path):
+    (tmp_path / "file").touch()
+    message = refuse(*options, "--checkpoint", tmp_path / "file")
+    assert message.startswith(f"--checkpoint: cannot write into {tmp_path / 'file'}: ")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
+def test_ctrl_c_ends_workers_and_keeps_models(tmp_path):
+    folder, environment = tmp_path / "kept", {**os.environ, "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "skmia.cli", "audit", "--shadows", "400", "--jobs", "2"]
+    program = subprocess.Popen(
+        [*command, "--checkpoint", str(folder)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        start_new_session=True,  # a group of processes, as a terminal makes of a command
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    try:
+        stop = time.monotonic() + PATIENCE
+        while not any(folder.glob("shadow-*.npz")):
+            assert program.poll() is None and time.monotonic() < stop
+            time.sleep(0.05)
+        os.killpg(program.pid, signal.SIGINT)
+        out, err = program.communicate(timeout=PATIENCE)
+    finally:
+        program.kill()
+    assert (program.returncode, out) == (130, "")
+    told = re.fullmatch(r"skmia audit: interrupted; (\d+) of 400 shadow models are kept .*\n", err)
+    assert int(told[1]) == len(list(folder.glob("shadow-*.npz"))) > 0
