@@ -47,6 +47,9 @@ def delayed(function):
 def end_with(program):
     """End this process soon after the program that started it has ended, for whatever reason.
 
+    Ctrl-C, which a terminal sends to all processes of a command, is left to the program: it stops
+    its workers itself, and each of them would print where it was.
+
     Nothing happens in the program itself, in its threads, and on workers of a cluster, which were
     started by others. The signal that Linux sends when a parent ends would not do: it comes when
     the *thread* ends that started the process, and workers are reused by other threads.
@@ -59,9 +62,20 @@ def end_with(program):
     if os.getpid() == program or any(one.name == _WATCH for one in threading.enumerate()):
         return
     if os.getppid() == program:
+        _leave_interrupts()
         threading.Thread(target=_watch, args=(program,), name=_WATCH, daemon=True).start()
     elif current_process().name.startswith("LokyProcess"):
         _end()  # the program ended before its first task began
+
+
+def _leave_interrupts():
+    is_main = threading.current_thread() is threading.main_thread()
+    if is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _do_nothing)  # processes started from here will not inherit it
+
+
+def _do_nothing(number, frame):
+    """Be interrupted."""
 
 
 def _watch(program):

@@ -133,4 +133,5 @@ def test_ctrl_c_ends_workers_and_keeps_models(tmp_path):
         program.kill()
     assert (program.returncode, out) == (130, "")
     told = re.fullmatch(r"skmia audit: interrupted; (\d+) of 400 shadow models are kept .*\n", err)
+    assert told, err
     assert int(told[1]) == len(list(folder.glob("shadow-*.npz"))) > 0

@@ -108,6 +108,20 @@ def test_each_worker_watches_once_and_the_program_itself_never():
         assert all("skmia-watch" not in names for _, names in found)
 
 
+def interrupt_itself():
+    os.kill(os.getpid(), signal.SIGINT)
+    return os.getpid()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
+def test_workers_leave_interrupts_to_the_program():
+    handler = signal.getsignal(signal.SIGINT)
+    workers = joblib.Parallel(n_jobs=2)(delayed(interrupt_itself)() for _ in range(4))
+    assert os.getpid() not in workers
+    joblib.Parallel(n_jobs=1)(delayed(os.getpid)() for _ in range(2))
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
 def test_workers_are_lent_to_others():
     first = joblib.Parallel(n_jobs=2)(delayed(find_threads)() for _ in range(6))
     second = joblib.Parallel(n_jobs=2)(joblib.delayed(find_threads)() for _ in range(6))
