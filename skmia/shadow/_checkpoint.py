@@ -63,7 +63,7 @@ class MemoryCheckpoint:
 
     def describe_kept(self, n_models):
         """What an interrupted fit of a number of models leaves."""
-        return f"{len(self._results)} of {n_models} shadow models are kept in memory."
+        return f"{len(self._models)} of {n_models} shadow models are kept in memory."
 
     def states(self):
         """Nothing keeps the state of a training in memory."""
