@@ -37,6 +37,9 @@ PROOFS = {
         ("test_records_fingerprint.py", "test_records_made_to_have_one_fingerprint_are_refused"),
     ],
     "T6": [
+        ("utils/test_matrix.py", "test_records_hide_nothing"),
+    ],
+    "T7": [
         ("cli/test_cli.py", "test_values_are_on_the_page_only_when_asked_for"),
         (
             "report/test_page.py",
@@ -50,6 +53,8 @@ PROOFS = {
     ],
     "M3": [
         ("cli/test_foreign.py", "test_caches_are_taken_away"),
+        ("utils/test_caches.py", "test_no_door_uses_the_cache_of_a_model"),
+        ("utils/test_caches.py", "test_no_cache_at_any_depth_is_used_by_shadow_models"),
         ("cli/test_cli_model.py", "test_a_cache_that_a_model_names_is_neither_read_nor_written"),
     ],
     "M4": [("cli/test_foreign.py", "test_vectorizers_that_open_files_are_refused")],
@@ -79,6 +84,7 @@ PROOFS = {
             "test_a_moment_in_which_files_cannot_be_read_costs_no_model",
         ),
         ("shadow/test_checkpoint_files.py", "test_want_of_memory_is_no_damage"),
+        ("shadow/test_checkpoint_files.py", "test_a_folder_in_the_place_of_a_file_is_named"),
     ],
     "C5": [
         ("shadow/test_checkpoint.py", "test_folder_of_another_pool_is_refused"),
@@ -127,6 +133,28 @@ PROOFS = {
         ("cli/test_cli_files.py", "test_a_planted_link_is_replaced_and_what_it_names_stays"),
     ],
     "W4": [("cli/test_cli_files.py", "test_what_could_not_be_made_is_said_and_in_the_exit_code")],
+    "I1": [
+        (
+            "cli/test_cli_interrupted.py",
+            "test_the_result_is_printed_before_files_are_written",
+        )
+    ],
+    "I2": [
+        (
+            "shadow/test_checkpoint.py",
+            "test_killed_twenty_times_it_ends_with_the_numbers_of_an_undisturbed_fit",
+        ),
+        (
+            "shadow/test_states.py",
+            "test_killed_inside_a_joint_training_it_goes_on_and_ends_with_the_same_bits",
+        ),
+        ("cli/test_cli_interrupted.py", "test_an_interrupted_audit_says_what_is_kept_and_goes_on"),
+        ("report/test_audit_checkpoint.py", "test_an_interrupted_audit_goes_on"),
+    ],
+    "I3": [
+        ("shadow/test_checkpoint_files.py", "test_a_full_disk_is_told_with_the_folder"),
+    ],
+    "I4": [("utils/test_tasks.py", "test_a_killed_fit_leaves_neither_processes_nor_records")],
     "D1": [
         ("datasets/test_datasets_fetch.py", "test_a_download_with_another_checksum_is_not_kept"),
         (
