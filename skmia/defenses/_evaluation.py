@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel
 from scipy.special import ndtr
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
@@ -21,7 +20,7 @@ from ..metrics import best_advantage_score, tpr_at_fpr_score
 from ..shadow import ShadowPool
 from ..shadow._seeding import isolated_randomness, seed_estimator
 from ..utils._caches import clone_to_train
-from ..utils._tasks import delayed
+from ..utils._tasks import Parallel, delayed
 from ..utils._validation import check_records
 
 _N_BINS = 15  # of the calibration error

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_array, check_random_state, gen_batches
@@ -15,7 +14,7 @@ from ..metrics import advantage_interval, auc_interval, clopper_pearson, members
 from ..metrics._checks import check_confidence_level
 from ..shadow._seeding import isolated_randomness, seed_estimator
 from ..utils._sklearn import N_JOBS, HasMethods, Interval, validate_parameter_constraints
-from ..utils._tasks import delayed
+from ..utils._tasks import Parallel, delayed
 
 _CONSTRAINTS = {
     "mechanism": [HasMethods(["fit", "sample"])],

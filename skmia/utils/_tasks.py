@@ -11,8 +11,10 @@ import time
 from multiprocessing import current_process
 
 import joblib
+from joblib.parallel import get_active_backend
 
 _SECONDS_BETWEEN_LOOKS = 1.0
+_MEETINGS = 3
 _WATCH = "skmia-watch"
 
 
@@ -42,6 +44,39 @@ def delayed(function):
         Takes the arguments and returns a task.
     """
     return joblib.delayed(_Task(function))
+
+
+class Parallel(joblib.Parallel):
+    """As :class:`joblib.Parallel`, for workers that watch this program from their start on.
+
+    Workers are met before they are given work. Of a program that is killed while they start, one
+    would wait for ever for the rest of its first task, and keep the records.
+    """
+
+    def __call__(self, tasks):
+        """Run the tasks.
+
+        Parameters
+        ----------
+        tasks : iterable of task
+            As of :func:`delayed`.
+
+        Returns
+        -------
+        results : list or generator
+        """
+        n_jobs = joblib.effective_n_jobs(self.n_jobs)
+        if n_jobs > 1 and "loky" in type(get_active_backend()[0]).__name__.lower():
+            _meet_workers(n_jobs)
+        return super().__call__(tasks)
+
+
+def _meet_workers(n_jobs):
+    # A worker that is ready first can take all of these, so that there are some more of them.
+    for _ in range(_MEETINGS):
+        meetings = (delayed(os.getpid)() for _ in range(2 * n_jobs))
+        if len(set(joblib.Parallel(n_jobs, batch_size=1)(meetings))) == n_jobs:
+            return
 
 
 def end_with(program):

@@ -7,6 +7,7 @@ import sys
 import textwrap
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import joblib
@@ -50,11 +51,11 @@ def is_alive(process):
 
 
 def find_children(process):
-    return [
-        int(child)
-        for one in Path(f"/proc/{process}/task").iterdir()
-        for child in (one / "children").read_text().split()
-    ]
+    children = []
+    for thread in Path(f"/proc/{process}/task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has just ended
+            children += map(int, (thread / "children").read_text().split())
+    return children
 
 
 def wait_until(condition):
@@ -64,9 +65,22 @@ def wait_until(condition):
         time.sleep(0.05)
 
 
+def are_starting(program, workers):
+    commands = [Path(f"/proc/{one}/cmdline").read_bytes() for one in find_children(program)]
+    return sum(b"LokyProcess" in command for command in commands) == 2
+
+
+def are_at_work(program, workers):
+    return len(list(workers.iterdir())) == 2
+
+
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks into /proc")
-@pytest.mark.parametrize("backend", ["loky", "multiprocessing"])
-def test_a_killed_fit_leaves_neither_processes_nor_records(backend, tmp_path):
+@pytest.mark.parametrize(
+    "backend, moment",
+    [("loky", are_starting), ("loky", are_at_work), ("multiprocessing", are_at_work)],
+    ids=["loky, starting", "loky", "multiprocessing"],
+)
+def test_a_killed_fit_leaves_neither_processes_nor_records(backend, moment, tmp_path):
     script, workers, shared = tmp_path / "script.py", tmp_path / "workers", tmp_path / "shared"
     script.write_text(textwrap.dedent(SCRIPT))
     workers.mkdir()
@@ -79,10 +93,11 @@ def test_a_killed_fit_leaves_neither_processes_nor_records(backend, tmp_path):
     )
     children = []
     try:
-        wait_until(lambda: len(list(workers.iterdir())) == 2)
+        wait_until(lambda: moment(program.pid, workers))
         children = find_children(program.pid)
-        assert {int(one.name) for one in workers.iterdir()} <= set(children)
-        assert any(shared.rglob("*.pkl"))  # the records
+        if moment is are_at_work:
+            assert {int(one.name) for one in workers.iterdir()} <= set(children)
+            assert any(shared.rglob("*.pkl"))  # the records
         program.send_signal(signal.SIGKILL)
         program.wait()
         wait_until(lambda: not any(map(is_alive, children)))
