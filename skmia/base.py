@@ -67,14 +67,14 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
         """
         return self._needs()
 
-    def fit(self, records, membership=None):
+    def fit(self, X, y=None):
         """Fit the attack.
 
         Parameters
         ----------
-        records : Records of n records
+        X : Records of n records
             Labelled records, members and non-members mixed.
-        membership : array-like of shape (n,), default=None
+        y : array-like of shape (n,), default=None
             1 for members, 0 for non-members. When given, ``offset_`` becomes the threshold of the
             highest balanced accuracy on these records. Otherwise it is the attack's own threshold,
             which needs no knowledge of the victim's members.
@@ -85,9 +85,10 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
             The fitted attack.
         """
         validate_params_of(self)
-        check_records(records)
-        if membership is not None:
-            membership = check_membership(membership, len(records))
+        records = check_records(X)
+        membership = None
+        if y is not None:
+            membership = check_membership(y, len(records))
         elif self.__sklearn_tags__().target_tags.required:
             raise ValueError(
                 f"{type(self).__name__} learns from known members and non-members; give their "
@@ -101,12 +102,12 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
             self.offset_ = float(self._learned_offset(records, membership))
         return self
 
-    def score_samples(self, records):
+    def score_samples(self, X):
         """Evidence that each record is a member.
 
         Parameters
         ----------
-        records : Records of n records
+        X : Records of n records
             Labelled records.
 
         Returns
@@ -115,15 +116,15 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
             Higher = more likely a member.
         """
         check_is_fitted(self)
-        check_records(records)
+        records = check_records(X)
         return check_finite(np.asarray(self._score_samples(records), dtype=np.float64))
 
-    def decision_function(self, records):
+    def decision_function(self, X):
         """Evidence above the threshold, ``score_samples(records) - offset_``.
 
         Parameters
         ----------
-        records : Records of n records
+        X : Records of n records
             Labelled records.
 
         Returns
@@ -131,14 +132,14 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
         decision : ndarray of shape (n,)
             Members have values of 0 and above.
         """
-        return self.score_samples(records) - self.offset_
+        return self.score_samples(X) - self.offset_
 
-    def predict(self, records):
+    def predict(self, X):
         """Guess the membership of each record.
 
         Parameters
         ----------
-        records : Records of n records
+        X : Records of n records
             Labelled records.
 
         Returns
@@ -146,17 +147,17 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
         membership : ndarray of shape (n,)
             1 = member, 0 = non-member.
         """
-        is_member = self.score_samples(records) >= self.offset_
+        is_member = self.score_samples(X) >= self.offset_
         return self.classes_[is_member.astype(int)]
 
-    def score(self, records, membership, sample_weight=None):
+    def score(self, X, y, sample_weight=None):
         """Membership advantage of the guesses, TPR - FPR.
 
         Parameters
         ----------
-        records : Records of n records
+        X : Records of n records
             Labelled records.
-        membership : array-like of shape (n,)
+        y : array-like of shape (n,)
             1 = member, 0 = non-member.
         sample_weight : array-like of shape (n,), default=None
             Weights of the records.
@@ -166,17 +167,17 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
         advantage : float
             In [-1, 1]; 0 = no better than a coin, 1 = every record right.
         """
-        guesses = self.predict(records)
-        return membership_advantage_score(membership, guesses, sample_weight=sample_weight)
+        guesses = self.predict(X)
+        return membership_advantage_score(y, guesses, sample_weight=sample_weight)
 
-    def can_judge(self, records):
+    def can_judge(self, X):
         """Which records the attack can say something about.
 
         A record that it cannot judge has a neutral score and should be left out of results.
 
         Parameters
         ----------
-        records : Records of n records
+        X : Records of n records
             Labelled records.
 
         Returns
@@ -186,7 +187,7 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
             record and the pool has none.
         """
         check_is_fitted(self)
-        check_records(records)
+        records = check_records(X)
         return np.asarray(self._can_judge(records), dtype=bool)
 
     def _can_judge(self, records):

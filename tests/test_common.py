@@ -393,6 +393,33 @@ def test_public_estimators_are_found():
     assert set(EXCLUDED) <= set(found)
 
 
+# Their fit takes other things than samples and targets.
+OF_THEIR_OWN = {"DisparityTest", "Exposure", "NGramModel", "PrivacyLoss"}
+
+
+@pytest.mark.parametrize("name", sorted(set(find_public_estimators()) - OF_THEIR_OWN))
+def test_samples_and_targets_are_called_as_in_scikit_learn(name):
+    # Tools that wrap estimators call their methods by keyword.
+    estimator = find_public_estimators()[name]
+    for method in (
+        "fit",
+        "fit_predict",
+        "predict",
+        "predict_proba",
+        "decision_function",
+        "score_samples",
+        "score",
+        "transform",
+    ):
+        function = inspect.getattr_static(estimator, method, None)
+        function = getattr(function, "fn", function)  # of scikit-learn's available_if
+        if not inspect.isfunction(function):
+            continue
+        names = list(inspect.signature(function).parameters)[1:]
+        assert names[0] == "X"
+        assert method not in ("fit", "score") or names[1:2] in ([], ["y"])
+
+
 def test_the_tags_say_who_takes_a_matrix():
     for estimator in find_estimators_of_matrices():
         assert estimator.__sklearn_tags__().input_tags.two_d_array

@@ -126,12 +126,12 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         self.baseline = baseline
         self.random_state = random_state
 
-    def fit(self, records, y=None):
+    def fit(self, X, y=None):
         """Find the candidates and fit the baseline.
 
         Parameters
         ----------
-        records : Records of n records
+        X : Records of n records
             Labelled records with their attribute. Take others than those under attack.
         y : ignored
 
@@ -140,7 +140,7 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         self : AttributeInferenceAttack
         """
         validate_params_of(self)
-        check_records(records)
+        records = check_records(X)
         check_victim(self.victim)
         if self.sensitive is None:
             raise ValueError("sensitive must name the column of the attribute; got None.")
@@ -162,12 +162,12 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         label = pd.factorize(records.y, sort=True)[0] if records.y.dtype.kind in "OU" else records.y
         return pd.DataFrame(np.column_stack([rest, label])).rename(columns=str)
 
-    def score_samples(self, records):
+    def score_samples(self, X):
         """How well each candidate suits the victim.
 
         Parameters
         ----------
-        records : Records of n records
+        X : Records of n records
             Labelled records; what they hold as their attribute is not read.
 
         Returns
@@ -176,15 +176,16 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
             Higher = a better candidate: a probability, or minus a loss or a squared norm.
         """
         check_is_fitted(self)
-        check_records(records)
+        records = check_records(X)
         completed = [self._attribute.complete(records.X, value) for value in self.classes_]
         if self.criterion == "gradient":
             white_box = open_white_box(self.victim)
             columns = [
-                -(white_box.gradient_norms(white_box.encode(X), records.y) ** 2) for X in completed
+                -(white_box.gradient_norms(white_box.encode(one), records.y) ** 2)
+                for one in completed
             ]
             return check_finite(np.column_stack(columns))
-        columns = [self._suit(query_victim(self.victim, X), records.y) for X in completed]
+        columns = [self._suit(query_victim(self.victim, one), records.y) for one in completed]
         scores = np.stack(columns, axis=1)
         if self.criterion == "accuracy":
             largest, of_label, is_right = np.moveaxis(scores, 2, 0)
@@ -209,12 +210,12 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
             return largest
         return np.column_stack([largest, np.exp(of_label), outputs.is_correct(y)])
 
-    def predict(self, records):
+    def predict(self, X):
         """Guess the attribute of each record.
 
         Parameters
         ----------
-        records : Records of n records
+        X : Records of n records
             Labelled records.
 
         Returns
@@ -222,15 +223,15 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         values : ndarray of shape (n,)
             Candidates.
         """
-        best = self.score_samples(records).argmax(axis=1)
+        best = self.score_samples(X).argmax(axis=1)
         return self.classes_[best]
 
-    def predict_proba(self, records):
+    def predict_proba(self, X):
         """Scores of the candidates, normalised; they are no calibrated probabilities.
 
         Parameters
         ----------
-        records : Records of n records
+        X : Records of n records
             Labelled records.
 
         Returns
@@ -239,17 +240,17 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
             Shares of the probabilities, or a softmax of minus the losses or squared norms. Rows
             sum to 1.
         """
-        scores = self.score_samples(records)
+        scores = self.score_samples(X)
         if self.criterion in ("loss", "gradient"):
             return softmax(scores, axis=1)
         return scores / scores.sum(axis=1, keepdims=True)
 
-    def score(self, records, y=None, sample_weight=None):
+    def score(self, X, y=None, sample_weight=None):
         """Share of right guesses.
 
         Parameters
         ----------
-        records : Records of n records
+        X : Records of n records
             Labelled records.
         y : array-like of shape (n,), default=None
             The attribute; None reads it from the records.
@@ -261,8 +262,8 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         accuracy : float
             Compare with that of the baseline, see :meth:`compare`.
         """
-        guesses = self.predict(records)
-        truth = self._attribute.read(records.X) if y is None else np.asarray(y)
+        guesses = self.predict(X)
+        truth = self._attribute.read(X.X) if y is None else np.asarray(y)
         return float(np.average(guesses == truth, weights=sample_weight))
 
     def compare(self, records, *, confidence_level=0.95):

@@ -45,12 +45,12 @@ class LearnedAttack(SupervisedAttack):
     def _make_classifier(self):
         """The classifier of the published attack."""
 
-    def predict_proba(self, records):
+    def predict_proba(self, X):
         """Probability of membership according to the classifier.
 
         Parameters
         ----------
-        records : Records of n records
+        X : Records of n records
             Labelled records.
 
         Returns
@@ -58,5 +58,5 @@ class LearnedAttack(SupervisedAttack):
         proba : ndarray of shape (n, 2)
             Of a non-member and of a member, at the share of members in ``fit``.
         """
-        member = self.score_samples(records)
+        member = self.score_samples(X)
         return np.column_stack([1 - member, member])

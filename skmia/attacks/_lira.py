@@ -301,12 +301,12 @@ class LiRA(PoolAttack):
         return logit(1 - self.prior) if self.online else None
 
     @available_if(_is_posterior)
-    def predict_proba(self, records):
+    def predict_proba(self, X):
         """Posterior probability of membership under the fitted distributions.
 
         Parameters
         ----------
-        records : Records of n records
+        X : Records of n records
             Labelled records.
 
         Returns
@@ -314,5 +314,5 @@ class LiRA(PoolAttack):
         proba : ndarray of shape (n, 2)
             Of a non-member and of a member.
         """
-        member = expit(self.score_samples(records) + logit(self.prior))
+        member = expit(self.score_samples(X) + logit(self.prior))
         return np.column_stack([1 - member, member])

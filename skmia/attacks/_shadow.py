@@ -253,12 +253,12 @@ class ShadowAttack(BaseAttack):
             scores[rows] = self.pooled_estimator_.predict_proba(X)[:, 1]
         return scores
 
-    def predict_proba(self, records):
+    def predict_proba(self, X):
         """Probability of membership according to the attack models.
 
         Parameters
         ----------
-        records : Records of n records
+        X : Records of n records
             Labelled records.
 
         Returns
@@ -266,7 +266,7 @@ class ShadowAttack(BaseAttack):
         proba : ndarray of shape (n, 2)
             Of a non-member and of a member, at a share of one half.
         """
-        member = self.score_samples(records)
+        member = self.score_samples(X)
         return np.column_stack([1 - member, member])
 
     def _natural_offset(self, records):

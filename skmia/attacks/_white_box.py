@@ -142,12 +142,12 @@ class WhiteBoxAttack(SupervisedAttack):
     def _judge(self, model, evidence):
         return model.log_odds(evidence)
 
-    def predict_proba(self, records):
+    def predict_proba(self, X):
         """Probability of membership according to the net.
 
         Parameters
         ----------
-        records : Records of n records
+        X : Records of n records
             Labelled records.
 
         Returns
@@ -155,5 +155,5 @@ class WhiteBoxAttack(SupervisedAttack):
         proba : ndarray of shape (n, 2)
             Of a non-member and of a member, at the share of members in ``fit``.
         """
-        member = expit(self.score_samples(records))
+        member = expit(self.score_samples(X))
         return np.column_stack([1 - member, member])

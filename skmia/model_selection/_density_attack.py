@@ -150,12 +150,12 @@ class DensityAttack(PoolAttack):
     def _default_offset(self):
         return 0.0
 
-    def predict_proba(self, records):
+    def predict_proba(self, X):
         """Posterior probability of membership, the share of the IN density in both.
 
         Parameters
         ----------
-        records : Records of n records
+        X : Records of n records
             Labelled records.
 
         Returns
@@ -163,5 +163,5 @@ class DensityAttack(PoolAttack):
         proba : ndarray of shape (n, 2)
             Of a non-member and of a member, at a prior of one half.
         """
-        member = expit(self.score_samples(records))
+        member = expit(self.score_samples(X))
         return np.column_stack([1 - member, member])

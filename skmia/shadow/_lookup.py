@@ -411,12 +411,12 @@ class PoolLookup:
         """
         return self._evidence().likelihood(evidence, self.scale_)
 
-    def transform(self, records):
+    def transform(self, X):
         """Evidence of each shadow model on each record, at the first temperature.
 
         Parameters
         ----------
-        records : Records of n records
+        X : Records of n records
             Records of the pool; others need ``store="models"``.
 
         Returns
@@ -430,7 +430,7 @@ class PoolLookup:
             When a record is not in the pool and the models were not kept.
         """
         check_is_fitted(self)
-        return self.evidence(records, self.temperatures_[0])[0].T.copy()
+        return self.evidence(X, self.temperatures_[0])[0].T.copy()
 
     def membership(self, records):
         """Which models were trained on each record.

@@ -211,20 +211,22 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, records, membership=None):
+    def fit(self, X, y=None):
         """Train the shadow models.
 
         Parameters
         ----------
-        records : Records of n records
+        X : Records of n records
             The population under audit, members and non-members of the victim mixed.
-        membership : ignored
+        y : ignored
             The victim's members play no part.
 
         Returns
         -------
         self : ShadowPool
         """
+        self._check_parameters()
+        records = check_records(X)
         checkpoint, entropy = self._start(records)
         job, notes = self._make_job(records, entropy)
         check_first_answers(job)
@@ -282,9 +284,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         return pool
 
     def _start(self, records):
-        """Check what is given; the checkpoint and the numbers that all seeds come from."""
-        self._check_parameters()
-        check_records(records)
+        """The checkpoint and the numbers that all seeds come from, once there is room."""
         check_room(self.n_estimators, len(records), len(self.temperatures))
         refuse_trained_module(unwrap(self.estimator))
         checkpoint = self._find_checkpoint()

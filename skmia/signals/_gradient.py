@@ -113,31 +113,31 @@ class GradientStatistics(TransformerMixin, BaseEstimator):
         signal = GradientNorm(self.wrt)
         return Needs(frozenset(signal.reads), access=frozenset(signal.access))
 
-    def fit(self, records, membership=None):
+    def fit(self, X, y=None):
         """Check that the victim has gradients.
 
         Parameters
         ----------
-        records : Records of n records
+        X : Records of n records
             Labelled records.
-        membership : ignored
+        y : ignored
 
         Returns
         -------
         self : GradientStatistics
         """
         validate_params_of(self)
-        check_records(records)
+        check_records(X)
         open_white_box(self.victim)
         self.n_statistics_ = len(WhiteBox.statistics)
         return self
 
-    def transform(self, records):
+    def transform(self, X):
         """Statistics of each record.
 
         Parameters
         ----------
-        records : Records of n records
+        X : Records of n records
             Labelled records.
 
         Returns
@@ -145,7 +145,7 @@ class GradientStatistics(TransformerMixin, BaseEstimator):
         statistics : ndarray of shape (n, 7)
         """
         check_is_fitted(self)
-        check_records(records)
+        records = check_records(X)
         white_box = open_white_box(self.victim)
         inputs = white_box.encode(records.X)
         return check_finite(white_box.gradient_statistics(inputs, records.y, self.wrt))

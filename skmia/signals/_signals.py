@@ -87,21 +87,21 @@ class Signals(TransformerMixin, BaseEstimator):
         """
         return needs_of_signals(self.signals)
 
-    def fit(self, records, membership=None):
+    def fit(self, X, y=None):
         """Check the victim and the signals.
 
         Parameters
         ----------
-        records : Records of n records
+        X : Records of n records
             Labelled records.
-        membership : ignored
+        y : ignored
 
         Returns
         -------
         self : Signals
         """
         validate_params_of(self)
-        check_records(records)
+        check_records(X)
         check_outputs_source(self.victim)
         if isinstance(self.signals, str | Signal) or len(self.signals) == 0:
             raise ValueError(
@@ -110,12 +110,12 @@ class Signals(TransformerMixin, BaseEstimator):
         self.signals_ = [get_signal(signal) for signal in self.signals]
         return self
 
-    def transform(self, records):
+    def transform(self, X):
         """Evidence of each record.
 
         Parameters
         ----------
-        records : Records of n records
+        X : Records of n records
             Labelled records.
 
         Returns
@@ -124,7 +124,7 @@ class Signals(TransformerMixin, BaseEstimator):
             Higher = more likely a member.
         """
         check_is_fitted(self)
-        check_records(records)
+        records = check_records(X)
         outputs, columns = None, []
         for signal in self.signals_:
             if isinstance(signal, AnswerSignal):

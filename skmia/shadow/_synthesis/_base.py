@@ -15,12 +15,12 @@ from ._codes import TableCodes
 class Synthesizer(BaseEstimator, ABC):
     """Base of synthesizers: learn from records in ``fit``, make others in ``sample``."""
 
-    def fit(self, records, y=None):
+    def fit(self, X, y=None):
         """Learn what the features can be.
 
         Parameters
         ----------
-        records : Records of n records
+        X : Records of n records
             Features in the form in which the victim takes them.
         y : Ignored
             Not used.
@@ -31,7 +31,7 @@ class Synthesizer(BaseEstimator, ABC):
             The fitted synthesizer.
         """
         validate_params_of(self)
-        check_records(records, labels=self._needs_labels())
+        records = check_records(X, labels=self._needs_labels())
         self._table = TableCodes(records.X)
         self.n_queries_ = 0
         self._fit(records)
