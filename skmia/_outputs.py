@@ -3,6 +3,7 @@
 import numpy as np
 
 from .utils._containers import read_only
+from .utils._numbers import show
 
 # Probabilities known only as floats are cut here before a single logarithm is taken of them.
 PROBABILITY_FLOOR = 1e-12
@@ -73,8 +74,8 @@ class Outputs:
     """
 
     def __init__(self, values, classes=None, kind="proba"):
-        if kind not in KINDS:
-            raise ValueError(f"kind must be one of {', '.join(KINDS)}; got {kind!r}.")
+        if not isinstance(kind, str) or kind not in KINDS:
+            raise ValueError(f"kind must be one of {', '.join(KINDS)}; got {show(kind)}.")
         values = np.asarray(values)
         classes = None if kind == "value" else self._check_classes(classes, kind)
         if kind in ("label", "value"):

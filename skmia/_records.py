@@ -19,8 +19,10 @@ from .utils._containers import (
     unpack,
 )
 from .utils._hashing import check_fingerprints, digest_records
+from .utils._numbers import show
 from .utils._visible import visible
 
+_MOST_NAMES = 30  # of columns, in a message
 _RESERVED = frozenset({"X", "y", "fields"})
 
 
@@ -113,6 +115,17 @@ def _check_order(fields, y):
         warn_of_order(fields["outputs"], y, stacklevel=4)
 
 
+def _check_column(frame, column):
+    try:
+        known = column in frame.columns
+    except TypeError:  # a list, an array, or text beside dates
+        known = False
+    if not known:
+        names = ", ".join(map(visible, frame.columns[:_MOST_NAMES]))
+        more = ", ..." if len(frame.columns) > _MOST_NAMES else ""
+        raise ValueError(f"There is no column {show(column)}; the columns are {names}{more}.")
+
+
 def _check_positions(key, n_records):
     outside = (key < -n_records) | (key >= n_records)
     if outside.any():
@@ -132,7 +145,10 @@ def _as_key(key, n_records):
         if not -n_records <= key < n_records:
             raise IndexError(f"Record {key} was asked for; there are {n_records} records.")
         return np.array([int(key)])
-    key = np.asarray(key)
+    try:
+        key = np.asarray(key)
+    except ValueError:  # lists of different lengths
+        key = np.asarray(key, dtype=object)
     if key.ndim == 1 and key.dtype == bool:
         if len(key) != n_records:
             raise IndexError(f"The mask has {len(key)} entries; there are {n_records} records.")
@@ -142,7 +158,7 @@ def _as_key(key, n_records):
         return key.astype(np.intp)
     raise IndexError(
         "Records are selected by an integer, a slice, an array of integers or a boolean mask; "
-        f"got {key!r}."
+        f"got {show(key)}."
     )
 
 
@@ -268,11 +284,9 @@ class Records:
         """
         if not isinstance(frame, pd.DataFrame):
             raise TypeError(f"from_frame takes a pandas DataFrame; got {type(frame).__name__}.")
-        drop = [drop] if isinstance(drop, str) else list(drop)
+        drop = list(drop) if np.iterable(drop) and not isinstance(drop, str | bytes) else [drop]
         for column in [*([] if target is None else [target]), *drop, *fields.values()]:
-            if column not in frame.columns:
-                known = ", ".join(map(visible, frame.columns))
-                raise ValueError(f"There is no column {column!r}; the columns are {known}.")
+            _check_column(frame, column)
         leaving = drop if target is None else [target, *drop]
         labels = None if target is None else frame[target]
         columns = {name: frame[column] for name, column in fields.items()}

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._records import Records
 from ..exceptions import PrivacyWarning
@@ -17,6 +17,8 @@ from ..shadow._seeding import refuse_trained_module
 from ..signals import get_signal
 from ..utils._caches import clone_to_train
 from ..utils._containers import accepting_read_only
+from ..utils._groups import sorted_values
+from ..utils._matrix import validate_matrix
 from ..utils._sklearn import HasMethods, Interval, StrOptions
 from ._canaries import CANARIES, Canaries, exposed_canaries
 
@@ -58,7 +60,7 @@ class EpsilonAuditBase(BaseEstimator, ABC):
         """
         check_is_fitted(self)
         if X is not None:
-            validate_data(self, X, reset=False)
+            validate_matrix(self, X, reset=False)
         return self.epsilon_
 
     def __sklearn_tags__(self):
@@ -67,9 +69,9 @@ class EpsilonAuditBase(BaseEstimator, ABC):
         return tags
 
     def _read(self, X, y):
-        X, y = validate_data(self, X, y, ensure_min_samples=2)
+        X, y = validate_matrix(self, X, y, ensure_min_samples=2)
+        self.classes_ = sorted_values(y, "y")
         check_classification_targets(y)
-        self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
             raise ValueError("y must hold two classes or more; got 1 class.")
         return X, y

@@ -6,13 +6,13 @@ from functools import lru_cache
 import numpy as np
 from scipy import special
 from scipy.optimize import brentq
-from sklearn.utils import check_random_state
 
 from ..metrics._checks import (
     check_confidence_level,
     check_finite_vector,
     check_membership_scores,
 )
+from ..utils._randomness import check_random_state
 from ._checks import MULTI_RUN, check_copies, check_delta
 from ._clopper_pearson import epsilon_of_rates, group_delta
 from ._result import EpsilonBound

@@ -1,7 +1,6 @@
 """Records that are put into training data to see whether they can be found again."""
 
 import warnings
-from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -10,10 +9,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import check_random_state, check_X_y
-from sklearn.utils.multiclass import check_classification_targets
 
 from ..utils._caches import clone_to_train
+from ..utils._matrix import check_matrix_and_labels
+from ..utils._numbers import check_number
+from ..utils._randomness import check_random_state
 
 
 class Canaries(NamedTuple):
@@ -36,15 +36,10 @@ class Canaries(NamedTuple):
 
 
 def _check(X, y, n_canaries, most, what):
-    X, y = check_X_y(X, y)
-    check_classification_targets(y)
+    X, y = check_matrix_and_labels(X, y)
     most = len(X) if most is None else most(X)
-    if isinstance(n_canaries, bool) or not isinstance(n_canaries, Integral):
-        raise ValueError(f"n_canaries must be an integer; got {n_canaries!r}.")
-    if not 1 <= n_canaries <= most:
-        raise ValueError(
-            f"n_canaries must be from 1 to {most}, the number of {what}; got {n_canaries}."
-        )
+    allowed = f"an integer from 1 to {most}, the number of {what}"
+    check_number(n_canaries, "n_canaries", allowed, 1, most, whole=True)
     return X, y
 
 

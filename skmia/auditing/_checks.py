@@ -3,6 +3,7 @@
 from numbers import Integral, Real
 
 from ..metrics._checks import check_bits, check_finite_vector
+from ..utils._numbers import SMALLEST, check_number
 
 MULTI_RUN = (
     "runs are independent of each other; those with the canary differ from those without in the "
@@ -48,3 +49,17 @@ def check_coins(y_true, y_score):
             f"{len(coins)} and {len(scores)}."
         )
     return coins, scores
+
+
+def noise_of_means(noise_multiplier, max_grad_norm, batch_size):
+    """Standard deviation that noise on the sum of clipped gradients stands for, a root of them.
+
+    Raises
+    ------
+    ValueError
+        If one of the three is no number of its range.
+    """
+    check_number(noise_multiplier, "noise_multiplier", "finite and 0 or more", 0)
+    check_number(max_grad_norm, "max_grad_norm", "finite and above 0", SMALLEST)
+    check_number(batch_size, "batch_size", "an integer of 1 or more", 1, whole=True)
+    return float(noise_multiplier) * float(max_grad_norm) / float(batch_size) ** 0.5

@@ -1,11 +1,11 @@
 """The bound for mechanisms that are like a Gaussian one."""
 
-import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtri
 
 from ..leakage._tradeoff import privacy_profile
 from ..metrics._checks import check_confidence_level, check_membership_scores
+from ..utils._numbers import check_number
 from ._checks import GAUSSIAN, MULTI_RUN, check_copies, check_delta, check_positive_delta
 from ._largest import with_largest
 from ._result import EpsilonBound
@@ -42,8 +42,7 @@ def gaussian_epsilon(mu, delta):
     >>> round(gaussian_epsilon(1.0, 1e-5), 4)
     4.3772
     """
-    if not 0 <= mu < np.inf:
-        raise ValueError(f"mu must be finite and 0 or more; got {mu!r}.")
+    mu = float(check_number(mu, "mu", "finite and 0 or more", 0))
     delta = check_delta(delta)
     if privacy_profile(0.0, mu) <= delta:
         return 0.0

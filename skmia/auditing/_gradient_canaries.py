@@ -3,9 +3,12 @@
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils import check_array, check_random_state
 
 from ..leakage import MahalanobisLeakage
+from ..utils._matrix import check_matrix
+from ..utils._numbers import check_number
+from ..utils._randomness import check_random_state
+from ._checks import noise_of_means
 
 _AGGREGATES = {"mean": np.mean, "max": np.max}
 
@@ -124,7 +127,7 @@ def select_gradient_canaries(
     >>> select_gradient_canaries(gradients, 1, noise_multiplier=1.0, batch_size=10)
     array([17])
     """
-    steps = check_array(gradients, allow_nd=True, ensure_2d=False, input_name="gradients")
+    steps = check_matrix(gradients, allow_nd=True, ensure_2d=False, input_name="gradients")
     if steps.ndim != 3:
         raise ValueError(
             f"gradients must have the shape (n_steps, n, n_parameters); got {steps.shape}."
@@ -132,9 +135,8 @@ def select_gradient_canaries(
     if aggregate not in _AGGREGATES:
         raise ValueError(f"aggregate must be 'mean' or 'max'; got {aggregate!r}.")
     n = steps.shape[1]
-    if not isinstance(n_canaries, Integral) or not 1 <= n_canaries <= n:
-        raise ValueError(f"n_canaries must be an integer from 1 to {n}; got {n_canaries!r}.")
-    noise = noise_multiplier * max_grad_norm / np.sqrt(batch_size)
+    check_number(n_canaries, "n_canaries", f"an integer from 1 to {n}", 1, n, whole=True)
+    noise = noise_of_means(noise_multiplier, max_grad_norm, batch_size)
     leakage = MahalanobisLeakage(covariance="diagonal", noise_scale=noise, n_samples=batch_size)
     moments = steps if reference is None else np.asarray(reference)
     scores = [leakage.fit(m).score_samples(g) for m, g in zip(moments, steps, strict=True)]

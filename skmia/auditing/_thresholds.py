@@ -4,10 +4,10 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from ..metrics import clopper_pearson
 from ..metrics._checks import check_finite_vector
+from ..utils._randomness import check_random_state
 
 N_SPLITS = 100
 

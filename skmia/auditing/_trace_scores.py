@@ -1,11 +1,11 @@
 """Finding gradients of canaries in the noisy steps of a private training."""
 
-from numbers import Integral
-
 import numpy as np
-from sklearn.utils import check_array
 
 from ..leakage._moments import estimate_moments, make_moments
+from ..utils._matrix import check_matrix
+from ..utils._numbers import SMALLEST, check_number
+from ._checks import noise_of_means
 
 _AGGREGATES = {"sum": np.sum, "max": np.max}
 
@@ -86,15 +86,12 @@ def trace_scores(
     >>> (scores > 0).astype(int)
     array([1, 0, 1, 1, 0, 0])
     """
-    released = check_array(noisy_gradients, input_name="noisy_gradients", dtype=np.float64)
+    released = check_matrix(noisy_gradients, input_name="noisy_gradients", dtype=np.float64)
     canaries = _as_steps(canaries, released, "canaries")
     if aggregate not in _AGGREGATES:
         raise ValueError(f"aggregate must be 'sum' or 'max'; got {aggregate!r}.")
-    if not isinstance(batch_size, Integral) or batch_size < 1:
-        raise ValueError(f"batch_size must be an integer of 1 or more; got {batch_size!r}.")
-    if not 0 < sample_rate <= 1:
-        raise ValueError(f"sample_rate must be above 0 and at most 1; got {sample_rate!r}.")
-    noise = noise_multiplier * max_grad_norm / np.sqrt(batch_size)
+    sample_rate = check_number(sample_rate, "sample_rate", "above 0 and at most 1", SMALLEST, 1)
+    noise = noise_of_means(noise_multiplier, max_grad_norm, batch_size)
     if reference is not None:
         reference = _as_steps(reference, released, "reference")
     elif not noise > 0:
@@ -117,7 +114,7 @@ def trace_scores(
 
 def _as_steps(gradients, released, name):
     """Gradients in each step."""
-    gradients = check_array(
+    gradients = check_matrix(
         gradients, allow_nd=True, ensure_2d=False, dtype=np.float64, input_name=name
     )
     n_steps, n_parameters = released.shape

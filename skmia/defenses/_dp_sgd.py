@@ -7,10 +7,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ..exceptions import PrivacyWarning
 from ..shadow._seeding import isolated_randomness
+from ..utils._matrix import validate_matrix
 from ..utils._optional import import_optional
 from ..utils._sklearn import HasMethods, Interval, StrOptions, validate_params_of
 from ._accountant import find_noise_multiplier, spent_epsilon
@@ -355,7 +356,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         proba : ndarray of shape (n_samples, n_classes)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, allow_nd=True, reset=False)
+        X = validate_matrix(self, X, allow_nd=True, reset=False)
         return self.estimator_.predict_proba(X.astype(self._dtype(), copy=False))
 
     def predict(self, X):

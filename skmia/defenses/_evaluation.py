@@ -9,7 +9,6 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
-from sklearn.utils import check_random_state
 
 from .._parts import offer_of, settings_of_pool
 from .._records import Records
@@ -20,6 +19,8 @@ from ..metrics import best_advantage_score, tpr_at_fpr_score
 from ..shadow import ShadowPool
 from ..shadow._seeding import isolated_randomness, seed_estimator
 from ..utils._caches import clone_to_train
+from ..utils._numbers import check_number
+from ..utils._randomness import check_random_state
 from ..utils._tasks import Parallel, delayed
 from ..utils._validation import check_records
 
@@ -232,11 +233,10 @@ def mislabel(records, n_canaries, *, random_state=None):
     """
     check_records(records)
     classes, label = np.unique(records.y, return_inverse=True)
-    if not 1 <= n_canaries <= len(records) or len(classes) < 2:
-        raise ValueError(
-            f"n_canaries must be from 1 to {len(records)} and the records need two classes; got "
-            f"{n_canaries} and {len(classes)}."
-        )
+    allowed = f"an integer from 1 to {len(records)}"
+    check_number(n_canaries, "n_canaries", allowed, 1, len(records), whole=True)
+    if len(classes) < 2:
+        raise ValueError("The records need two classes for wrong labels; got 1 class.")
     rng = check_random_state(random_state)
     canaries = np.zeros(len(records), dtype=bool)
     canaries[rng.choice(len(records), n_canaries, replace=False)] = True

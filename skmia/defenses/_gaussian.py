@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..leakage._tradeoff import privacy_profile
+from ..utils._numbers import check_number
 from ..utils._sklearn import StrOptions
 from ._exact_noise import LARGEST_SCALE, discrete_normal
 from ._grid import GRID_BITS, find_exponents
@@ -23,12 +24,14 @@ _MOST_ROUNDING = 2.0**-10
 
 
 def _check_budget(epsilon, delta, sensitivity):
-    if not _LEAST_EPSILON <= epsilon < np.inf:
-        raise ValueError(f"epsilon must be finite and at least {_LEAST_EPSILON:g}; got {epsilon}.")
-    if not 0 < delta < 1:
-        raise ValueError(f"delta must be above 0 and below 1; got {delta}.")
-    if not 0 < sensitivity < np.inf:
-        raise ValueError(f"sensitivity must be finite and above 0; got {sensitivity}.")
+    """The three numbers as floats."""
+    allowed = f"finite and at least {_LEAST_EPSILON:g}"
+    epsilon = check_number(epsilon, "epsilon", allowed, _LEAST_EPSILON)
+    below_1 = np.nextafter(1, 0)
+    delta = check_number(delta, "delta", "above 0 and below 1", np.nextafter(0, 1), below_1)
+    smallest = np.nextafter(0, 1)
+    sensitivity = check_number(sensitivity, "sensitivity", "finite and above 0", smallest)
+    return float(epsilon), float(delta), float(sensitivity)
 
 
 def _largest_shift(epsilon, delta):
@@ -98,7 +101,7 @@ def gaussian_sigma(epsilon, delta, sensitivity=1.0, method="exact"):
     >>> round(gaussian_sigma(0.5, 1e-5, method="classic"), 4)
     9.6896
     """
-    _check_budget(epsilon, delta, sensitivity)
+    epsilon, delta, sensitivity = _check_budget(epsilon, delta, sensitivity)
     if method == "exact":
         return float(sensitivity / _largest_shift(epsilon, delta))
     if method != "classic":

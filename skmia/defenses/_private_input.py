@@ -3,6 +3,8 @@
 import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
+from ..utils._matrix import check_container
+
 
 def validate_rows(estimator, *arrays, **settings):
     """Validate rows as ``validate_data`` does.
@@ -26,15 +28,21 @@ def validate_rows(estimator, *arrays, **settings):
         Where values are not numbers, among other reasons. That there is an error tells of the rows;
         its text does not quote them, as it ends in logs that others read.
     """
+    check_container(arrays[0], "X")
     try:
         found = validate_data(estimator, *arrays, **settings)
         X = found[0] if len(arrays) == 2 else found
         if X.dtype.kind not in "biuf":  # categories come through as objects
             X = check_array(X, dtype=np.float64, allow_nd=True)
         return (X, found[1]) if len(arrays) == 2 else X
+    except TypeError as error:  # numpy's message says the type of a value alone
+        raise TypeError(f"X must hold numbers: {error}") from None
     except ValueError as error:
-        if "convert" not in str(error).lower():  # numpy's message about a string quotes it
+        # Numpy's message about a string quotes it.
+        if "convert" not in str(error).lower() and "array element" not in str(error):
             raise
+    except OverflowError:
+        raise ValueError("X must hold numbers; some are too large for double precision.") from None
     raise ValueError("X must hold numbers; it has strings, which need an encoding first.")
 
 

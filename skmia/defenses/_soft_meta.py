@@ -9,7 +9,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from ..utils._advice import with_advice
 from ..utils._containers import as_rows, take_rows
+from ..utils._groups import sorted_values
 from ..utils._sklearn import validate_params_of
 from ._meta import DefendedClassifier
 from ._soft_targets import check_takes_targets, fit_on_targets
@@ -33,7 +35,8 @@ class Labelled(NamedTuple):
     def fit_labels(self, model):
         """Fit a model on the labels, in place."""
         if self.sample_weight is None:
-            return model.fit(self.X, self.y)
+            with with_advice(model, self.X):
+                return model.fit(self.X, self.y)
         classes = np.unique(self.y)
         return self.fit(model, one_hot(self.y, classes), classes)
 
@@ -44,6 +47,7 @@ def check_labelled(X, y, sample_weight):
         X = as_rows(X)
     y = column_or_1d(y, warn=True)
     assert_all_finite(y, input_name="y")
+    sorted_values(y, "y")
     check_classification_targets(y)
     check_consistent_length(X, y)
     if len(y) == 0:

@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from ..shadow._batched._plan import find_net
+from ..utils._advice import with_advice
 from ..utils._containers import as_rows, take_rows
 from ..utils._randomness import preserved_randomness
 from ..utils._sklearn import InvalidParameterError
@@ -73,7 +74,8 @@ def fit_on_targets(model, X, y, targets, classes, sample_weight=None):
             model.steps[:-1] = head.steps  # with a memory they are fitted copies
         fit_on_targets(model[-1], X, y, targets, classes, sample_weight)
         return model
-    _find_trainer(model).fit(model, X, y, targets, classes, sample_weight)
+    with with_advice(model, X):
+        _find_trainer(model).fit(model, X, y, targets, classes, sample_weight)
     return model
 
 

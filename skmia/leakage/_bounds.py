@@ -4,27 +4,13 @@ import numpy as np
 from scipy import special
 
 from ..metrics._checks import check_option
-
-_LARGEST = np.finfo(np.float64).max
-SMALLEST = np.finfo(np.float64).tiny
+from ..utils._numbers import SMALLEST, check_broadcast, check_numbers
 
 # A gap is a difference of means: it may exceed what is possible by rounding.
 _ROUNDING = 1e-9
 
 # Halvings after which an interval within [0, 1] is shorter than a float64 can tell.
 N_HALVINGS = 64
-
-
-def check_numbers(values, name, allowed, low=-_LARGEST, high=_LARGEST):
-    """Return numbers as a float64 array, or say which one is not within [low, high]."""
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be {allowed}; got {values!r}.") from None
-    bad = ~((array >= low) & (array <= high))
-    if bad.any():
-        raise ValueError(f"{name} must be {allowed}; got {array[bad].flat[0]}.")
-    return array
 
 
 def check_baseline(baseline, lowest=0.5):
@@ -104,6 +90,7 @@ def bounded_loss_success_bound(gap, max_loss=1.0, *, baseline=0.5, nonnegative=F
     gap = check_numbers(gap, "gap", "finite")
     max_loss = check_numbers(max_loss, "max_loss", "positive and finite", SMALLEST)
     baseline = check_baseline(baseline)
+    gap, max_loss, baseline = check_broadcast(gap=gap, max_loss=max_loss, baseline=baseline)
     variation = np.abs(gap) / max_loss * (1 if nonnegative else 0.5)
     return _success_from_variation(variation, baseline, "a loss within max_loss")
 
@@ -155,6 +142,8 @@ def _tailed_loss_success_bound(gap, scale, power, baseline, cutoff):
     gap, baseline = check_numbers(gap, "gap", "finite"), check_baseline(baseline)
     if cutoff is not None:
         cutoff = check_numbers(cutoff, "cutoff", "positive and finite", SMALLEST)
+    given = {"gap": gap, "proxy_variance": scale, "baseline": baseline}
+    check_broadcast(**given, **({} if cutoff is None else {"cutoff": cutoff}))
     variation = _variation_from_tail(gap, scale, power, baseline, cutoff)
     return _success_from_variation(variation, baseline, "a loss with such tails")
 
@@ -307,6 +296,7 @@ def dp_advantage_bound(epsilon, delta=0.0, *, form="tight"):
     """
     epsilon = check_numbers(epsilon, "epsilon", "a number of at least 0", 0, np.inf)
     delta = check_numbers(delta, "delta", "a fraction in [0, 1]", 0, 1)
+    epsilon, delta = check_broadcast(epsilon=epsilon, delta=delta)
     check_option(form, "form", ("tight", "printed"))
     if form == "printed":
         # exp overflows there, and from log(2) on the bound is 1 anyway.

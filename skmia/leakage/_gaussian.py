@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state, gen_batches
 from .._needs import Needs
 from ..base import BaseAttack
 from ..utils._matrix import check_matrix
+from ..utils._numbers import check_numbers
 from ..utils._sklearn import Interval, StrOptions
 from ..utils._validation import check_outputs_source, query
 from ._bounds import SMALLEST, subexponential_loss_success_bound
@@ -286,7 +287,7 @@ class GaussianRegressionAttacker(BaseAttack):
                 "coef is None; the true coefficients are needed for scores, and where the "
                 "attacker does not know the row for its success as well."
             )
-        coef = np.asarray(self.coef, dtype=np.float64)
+        coef = check_numbers(self.coef, "coef", "one finite number for each feature")
         if coef.shape != X.shape[1:]:
             raise ValueError(
                 f"coef must have one number for each of {X.shape[1]} features of the records; got "

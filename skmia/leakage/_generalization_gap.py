@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
+from ..utils._groups import sorted_values
 from ..utils._matrix import validate_matrix
 from ..utils._sklearn import Interval, StrOptions, validate_params_of
 from ._bounds import (
@@ -193,7 +194,7 @@ class GeneralizationGapBound(BaseEstimator):
         validate_params_of(self)
         self._check_settings()
         X, y = validate_matrix(self, X, y, dtype=np.float64, ensure_min_samples=2)
-        self.classes_ = np.unique(y)
+        self.classes_ = sorted_values(y, "y")
         if len(self.classes_) != 2:
             raise ValueError(
                 "y must hold two values, one for members and one for non-members; got "

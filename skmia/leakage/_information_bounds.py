@@ -3,14 +3,8 @@
 import numpy as np
 from scipy import special
 
-from ._bounds import (
-    N_HALVINGS,
-    SMALLEST,
-    check_baseline,
-    check_numbers,
-    check_variance,
-    like_input,
-)
+from ..utils._numbers import SMALLEST, check_broadcast, check_numbers
+from ._bounds import N_HALVINGS, check_baseline, check_variance, like_input
 
 
 def _binary_divergence(baseline, excess):
@@ -78,7 +72,8 @@ def mutual_information_success_bound(mutual_information, *, baseline=0.5):
         mutual_information, "mutual_information", "a number of nats of at least 0", 0, np.inf
     )
     baseline = check_baseline(baseline, lowest=0)
-    low = np.zeros(np.broadcast_shapes(information.shape, baseline.shape))
+    information, baseline = check_broadcast(mutual_information=information, baseline=baseline)
+    low = np.zeros(information.shape)
     high = low + (1 - baseline)
     for _ in range(N_HALVINGS):
         middle = (low + high) / 2
@@ -125,6 +120,7 @@ def required_mutual_information(success, *, baseline=0.5):
     """
     success = check_numbers(success, "success", "a fraction in [0, 1]", 0, 1)
     baseline = check_baseline(baseline, lowest=0)
+    success, baseline = check_broadcast(success=success, baseline=baseline)
     if (success < baseline).any():
         raise ValueError("success must be at least the baseline, which needs no model.")
     return like_input(_binary_divergence(baseline, success - baseline))
@@ -177,5 +173,8 @@ def generalization_gap_probability_bound(gap, mutual_information, n_samples, *, 
         mutual_information, "mutual_information", "a number of nats of at least 0", 0, np.inf
     )
     n_samples = check_numbers(n_samples, "n_samples", "at least 1", 1)
-    rate = np.square(gap) / (2 * check_variance(proxy_variance))
+    variance = check_variance(proxy_variance)
+    given = {"gap": gap, "mutual_information": information, "n_samples": n_samples}
+    check_broadcast(**given, proxy_variance=variance)
+    rate = np.square(gap) / (2 * variance)
     return like_input(np.minimum((information + np.log(2)) / (n_samples * rate), 1.0))

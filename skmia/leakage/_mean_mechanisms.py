@@ -5,10 +5,11 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from ..utils._matrix import validate_matrix
+from ..utils._randomness import check_random_state
 from ..utils._sklearn import Interval, validate_params_of
 from ._moments import check_noise_scale
 

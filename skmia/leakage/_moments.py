@@ -5,6 +5,7 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from sklearn.base import clone
 from sklearn.utils import gen_batches
 
+from ..utils._numbers import check_numbers
 from ..utils._sklearn import HasMethods, StrOptions
 from ._shrinkage import ShrunkCovariance, choose_shrinkage, shrink
 
@@ -256,15 +257,14 @@ def check_noise_scale(noise_scale, n_features):
     ValueError
         When there is another number of them, or one is negative or not finite.
     """
-    scale = np.asarray(noise_scale, dtype=np.float64)
+    scale = check_numbers(
+        noise_scale, "noise_scale", "one or more finite numbers of 0 and above", 0
+    )
     if scale.shape not in ((), (n_features,)):
         raise ValueError(
             f"noise_scale must be one number or one for each of {n_features} features; "
             f"got shape {scale.shape}."
         )
-    bad = scale[~((scale >= 0) & np.isfinite(scale))]
-    if bad.size:
-        raise ValueError(f"noise_scale must hold finite numbers of 0 and above; got {bad[0]}.")
     return scale
 
 

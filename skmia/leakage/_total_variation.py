@@ -4,10 +4,11 @@ from numbers import Integral
 
 import numpy as np
 import pandas as pd
-from sklearn.utils import check_random_state
 
 from ..utils._containers import refuse_masked
+from ..utils._groups import sorted_values
 from ..utils._matrix import check_matrix
+from ..utils._randomness import check_random_state
 from ._witness import GridKernelWitness, PluginWitness, SampledKernelWitness
 
 
@@ -27,7 +28,15 @@ def _join(members, nonmembers, dtype):
             "members and nonmembers must have the same features; got "
             f"{sides[0].shape[1]} and {sides[1].shape[1]}."
         )
-    return np.concatenate(sides), np.repeat([True, False], [len(side) for side in sides])
+    try:
+        joined = np.concatenate(sides)
+    except TypeError:
+        kinds = " and ".join(str(side.dtype) for side in sides)
+        raise ValueError(f"members and nonmembers must be of one type; got {kinds}.") from None
+    if joined.dtype == object:
+        for j, column in enumerate(joined.T):
+            sorted_values(column, f"Column {j} of members and nonmembers")
+    return joined, np.repeat([True, False], [len(side) for side in sides])
 
 
 def total_variation_discrete(members, nonmembers):

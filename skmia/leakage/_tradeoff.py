@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import erf, log_ndtr, ndtr, ndtri
 
+from ..utils._numbers import check_numbers
+
 
 class Subsampling(NamedTuple):
     """What sub-sampling does to a test with leakage score m: the shift is sqrt(m * scale)."""
@@ -26,20 +28,12 @@ def make_subsampling(sampling_ratio, kind="exact"):
 
 def check_rates(fpr):
     """Return false positive rates as an array of fractions."""
-    rates = np.asarray(fpr, dtype=np.float64)
-    outside = rates[~((rates >= 0) & (rates <= 1))]
-    if outside.size:
-        raise ValueError(f"fpr must be a fraction in [0, 1], not percent; got {outside.flat[0]}.")
-    return rates
+    return check_numbers(fpr, "fpr", "a fraction in [0, 1], not percent", 0, 1)
 
 
 def check_epsilons(epsilon):
     """Return privacy parameters as an array."""
-    epsilons = np.asarray(epsilon, dtype=np.float64)
-    bad = epsilons[~(epsilons >= 0)]
-    if bad.size:
-        raise ValueError(f"epsilon must be 0 or more; got {bad.flat[0]}.")
-    return epsilons
+    return check_numbers(epsilon, "epsilon", "0 or more", 0, np.inf)
 
 
 def beside(values, others):

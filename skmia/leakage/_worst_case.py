@@ -5,6 +5,7 @@ from numbers import Integral, Real
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import assert_all_finite, check_consistent_length, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from ..metrics import membership_advantage_score
 from ..shadow._sampling import draw_halves
 from ..utils._containers import refuse_masked
+from ..utils._groups import sorted_values
 from ..utils._matrix import check_matrix, validate_matrix
 from ..utils._sklearn import N_JOBS, HasMethods, Interval, StrOptions, validate_params_of
 from ._columns import take_column
@@ -308,7 +310,7 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
         assert_all_finite(y, input_name="y")
         check_consistent_length(X, y)
         check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.classes_, codes = sorted_values(y, "y", return_inverse=True)
         if len(self.classes_) > 2:
             raise ValueError(
                 "Only binary classification is supported: membership has two values; got "
@@ -323,6 +325,8 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
         """The features as a matrix of floats, and the group of each row or None."""
         if self.group_column is None:
             return validate_matrix(self, X, reset=reset, dtype=np.float64), None
+        if sparse.issparse(X) or np.ndim(X) != 2:
+            raise ValueError("X must be a table, or a dense matrix, where it has a group_column.")
         validate_matrix(self, X, reset=reset, skip_check_array=True)
         X, groups = take_column(X, self.group_column, "group_column")
         return check_matrix(X, dtype=np.float64), groups

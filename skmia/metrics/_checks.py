@@ -1,8 +1,9 @@
 """What every membership metric asks of its input."""
 
-import numbers
-
 import numpy as np
+
+from ..utils._containers import refuse_masked
+from ..utils._numbers import check_number, show
 
 # Rates are counts over counts, so two different ones differ by far more than this; it only keeps
 # a bound such as 1 - 0.9 from excluding the rate 10/100 that it means.
@@ -10,6 +11,7 @@ RATE_TOLERANCE = 1e-12
 
 
 def _as_vector(values, name):
+    refuse_masked(values, name)
     try:
         array = np.asarray(values)
         if array.dtype.kind == "O":
@@ -97,16 +99,14 @@ def check_weights(sample_weight, membership):
 
 def check_rate(value, name):
     """Return a rate, a number in [0, 1]."""
-    if not isinstance(value, numbers.Real) or not 0 <= value <= 1:
-        raise ValueError(f"{name} must be a fraction in [0, 1], not percent; got {value!r}.")
-    return float(value)
+    return float(check_number(value, name, "a fraction in [0, 1], not percent", 0, 1))
 
 
 def check_rates(values, name):
     """Return false positive rates that records can resolve: one or more, each in (0, 1]."""
     array = np.asarray(values)
     if array.ndim > 1 or array.size == 0:
-        raise ValueError(f"{name} must hold at least one rate; got {values!r}.")
+        raise ValueError(f"{name} must hold at least one rate; got {show(values)}.")
     rates = [check_rate(value, name) for value in np.atleast_1d(array).tolist()]
     if 0 in rates:
         raise ValueError(
@@ -117,13 +117,14 @@ def check_rates(values, name):
 
 def check_confidence_level(value):
     """Return a confidence level, a number strictly between 0 and 1."""
-    if not isinstance(value, numbers.Real) or not 0 < value < 1:
-        raise ValueError(f"confidence_level must be a fraction in (0, 1); got {value!r}.")
-    return float(value)
+    low, high = np.nextafter(0, 1), np.nextafter(1, 0)
+    return float(check_number(value, "confidence_level", "a fraction in (0, 1)", low, high))
 
 
 def check_option(value, name, options):
     """Return a value that is one of the options."""
-    if value not in options:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; got {value!r}.")
+    if not isinstance(value, str) or value not in options:
+        raise ValueError(
+            f"{name} must be one of {', '.join(map(repr, options))}; got {show(value)}."
+        )
     return value

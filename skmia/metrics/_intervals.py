@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special, stats
 
+from ..utils._numbers import as_numbers, check_broadcast, check_number, show
 from ._checks import check_confidence_level, check_membership_predictions
 from ._people import check_people, effective_sizes, shared_correlation, split_people
 
@@ -64,9 +65,11 @@ def clopper_pearson(successes, trials, *, confidence_level=0.95):
     (2.5e-05, 0.0056)
     """
     tail = (1 - check_confidence_level(confidence_level)) / 2
-    k, n = np.broadcast_arrays(
-        np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64)
+    k, n = (
+        as_numbers(counts, name, "whole numbers of 0 and above")
+        for counts, name in ((successes, "successes"), (trials, "trials"))
     )
+    k, n = check_broadcast(successes=k, trials=n)
     bad = ~((k >= 0) & (k <= n) & (k == np.floor(k)) & (n == np.floor(n)))
     if bad.any():
         raise ValueError(
@@ -131,8 +134,7 @@ def difference_interval(first, second, *, correlation=0.0):
     [0.1, 0.043, 0.15]
     """
     (a, a_low, a_high), (b, b_low, b_high) = map(_check_interval, (first, second))
-    if not -1 <= correlation <= 1:
-        raise ValueError(f"correlation must be in [-1, 1]; got {correlation!r}.")
+    check_number(correlation, "correlation", "a number in [-1, 1]", -1, 1)
     gap = a - b
     low = gap - _join(a - a_low, b_high - b, correlation)
     high = gap + _join(a_high - a, b - b_low, correlation)
@@ -140,7 +142,12 @@ def difference_interval(first, second, *, correlation=0.0):
 
 
 def _check_interval(interval):
-    estimate, low, high = (float(value) for value in interval)
+    try:
+        estimate, low, high = (float(value) for value in interval)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(
+            f"an interval must be three numbers, (estimate, low, high); got {show(interval)}."
+        ) from None
     if not low <= high or np.isnan(estimate):
         raise ValueError(
             "an interval must be (estimate, low, high) with low <= high; "

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 from joblib import effective_n_jobs
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 from tqdm import tqdm
 
 from .._parts import find_obstacle, offer_of, set_victim, takes_victim
@@ -20,6 +19,7 @@ from ..shadow._sampling import find_units
 from ..shadow._seeding import refuse_trained_module
 from ..shadow._where import use_one_job
 from ..utils._groups import number_groups
+from ..utils._randomness import check_random_state
 from ..utils._sklearn import N_JOBS, HasMethods, Interval, validate_parameter_constraints
 from ..utils._validation import check_records
 from ..victims._query import unwrap

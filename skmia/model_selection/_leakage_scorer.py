@@ -11,6 +11,7 @@ from ..attacks._cross_fit import cross_fit, judge, learns
 from ..attacks._own_pools import find_own_pools, fit_own_pools
 from ..metrics import membership_advantage_score
 from ..utils._groups import number_groups
+from ..utils._numbers import show
 from ..utils._validation import check_records
 
 
@@ -168,8 +169,9 @@ def make_leakage_scorer(records, *, attack=None, metric="advantage"):
     check_records(records)
     if attack is not None and needs_of(attack) is None:
         raise TypeError(f"attack must be an attack on membership; got {type(attack).__name__}.")
-    if not (callable(metric) or metric in ("advantage", "auc")):
-        raise ValueError(f"metric must be 'advantage', 'auc' or a callable; got {metric!r}.")
+    named = isinstance(metric, str) and metric in ("advantage", "auc")
+    if not (callable(metric) or named):
+        raise ValueError(f"metric must be 'advantage', 'auc' or a callable; got {show(metric)}.")
     return LeakageScorer(records, ThresholdAttack() if attack is None else attack, metric)
 
 

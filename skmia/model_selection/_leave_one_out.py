@@ -1,13 +1,16 @@
 """The power of an attack, measured with shadow models in the victim's place."""
 
+from collections.abc import Hashable
+
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from ..attacks._pool_attack import find_pool, treats_models_as_victims
-from ..metrics._checks import RATE_TOLERANCE
+from ..metrics._checks import RATE_TOLERANCE, check_rate
 from ..metrics._membership import check_resolution
+from ..utils._numbers import show
 from ..utils._validation import check_records
 
 # Group of the records that have no value.
@@ -77,7 +80,7 @@ def leave_one_model_out(attack, records, *, models=None, group=None, max_fprs=(0
     ['n_members', 'n_nonmembers', 'n_unjudged', 'auc', 'advantage', 'tpr_at_fpr_0.05']
     """
     attack, pool = _prepare(attack, records)
-    subsets = _find_subsets(records, group)
+    subsets, max_fprs = _find_subsets(records, group), _check_fprs(max_fprs)
     models = _find_models(models, len(pool.membership_))
     shape = len(models), len(records)
     scores, inside, judged = np.empty(shape), np.empty(shape, dtype=bool), np.empty(shape, bool)
@@ -110,13 +113,28 @@ def _find_models(models, n_models):
     return models
 
 
+def _check_fprs(max_fprs):
+    try:
+        given = list(max_fprs)
+    except TypeError:
+        raise ValueError(f"max_fprs must be a sequence of rates; got {show(max_fprs)}.") from None
+    return [check_rate(max_fpr, "max_fprs") for max_fpr in given]
+
+
+def _refuse_lists(values, group):
+    one_each = values.ndim == 1 and all(np.ndim(value) == 0 for value in values.tolist())
+    if not one_each or not all(isinstance(value, Hashable) for value in values.tolist()):
+        raise ValueError(f"The field {group!r} must hold one name for each record; some are lists.")
+
+
 def _find_subsets(records, group):
     if group is None:
         return {None: slice(None)}
-    if group not in records.fields:
+    if not isinstance(group, str) or group not in records.fields:
         have = ", ".join(records.fields) or "none"
-        raise ValueError(f"group={group!r} is no field of the records; they have {have}.")
+        raise ValueError(f"group={show(group)} is no field of the records; they have {have}.")
     values = np.asarray(records[group])
+    _refuse_lists(values, group)
     missing = pd.isna(values)
     subsets = {value: values == value for value in pd.unique(values[~missing])}
     return {**subsets, MISSING: missing} if missing.any() else subsets

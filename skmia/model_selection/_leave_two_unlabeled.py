@@ -7,7 +7,6 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
-from sklearn.utils import check_random_state
 from tqdm import tqdm
 
 from .._needs import BOTH
@@ -17,6 +16,7 @@ from ..metrics._auc import mean_variance, placements
 from ..metrics._checks import check_bits, check_finite_vector, check_membership_scores
 from ..shadow._seeding import isolated_randomness, seed_estimator
 from ..shadow._where import use_one_job
+from ..utils._randomness import check_random_state
 from ..utils._sklearn import N_JOBS, HasMethods, Interval, validate_parameter_constraints
 from ..utils._tasks import Parallel, delayed
 from ..utils._validation import check_membership, check_records

@@ -7,12 +7,14 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import check_array, check_random_state, gen_batches
+from sklearn.utils import gen_batches
 from tqdm import tqdm
 
 from ..metrics import advantage_interval, auc_interval, clopper_pearson, membership_roc_curve
 from ..metrics._checks import check_confidence_level
 from ..shadow._seeding import isolated_randomness, seed_estimator
+from ..utils._matrix import check_matrix
+from ..utils._randomness import check_random_state
 from ..utils._sklearn import N_JOBS, HasMethods, Interval, validate_parameter_constraints
 from ..utils._tasks import Parallel, delayed
 
@@ -223,11 +225,11 @@ def _read_population(X, target):
             raise ValueError(
                 "target is the number of a row, but X is a function; give the row itself."
             )
-        target = check_array(target, ensure_2d=False, input_name="target")
+        target = check_matrix(target, ensure_2d=False, input_name="target")
         return _FromSampler(X), _check_vector(target)
-    X = check_array(X, input_name="X")
+    X = check_matrix(X, input_name="X")
     if not is_row:
-        target = _check_vector(check_array(target, ensure_2d=False, input_name="target"))
+        target = _check_vector(check_matrix(target, ensure_2d=False, input_name="target"))
         if len(target) != X.shape[1]:
             raise ValueError(
                 f"target must be a row of {X.shape[1]} features, as X has; got {len(target)}."

@@ -6,12 +6,12 @@ from numbers import Integral
 import joblib
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.utils import check_random_state
 from tqdm import tqdm
 
 from ..shadow._job import Data, Job, Kept
 from ..shadow._plan import plan_training
 from ..utils._caches import caches_removed
+from ..utils._randomness import check_random_state
 from ..utils._sklearn import N_JOBS, HasMethods, Interval, validate_parameter_constraints
 from ..utils._validation import check_membership, check_records
 from ..victims._query import check_victim, unwrap

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from sklearn.base import is_regressor
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_random_state
 
 from ..metrics._checks import check_confidence_level, check_rates
+from ..utils._randomness import check_random_state
 from ..utils._validation import check_records
 from ..victims import CallableVictim
 from ..victims._query import unwrap
@@ -19,7 +19,7 @@ from ._evidence import count_permutations
 from ._examine import examine
 from ._groups import find_subsets
 from ._measure import COLUMNS, measure, widen
-from ._plan import Request, choose_attacks
+from ._plan import Request, check_pool_settings, choose_attacks
 from ._report import AuditReport
 from ._run import Case, run_attacks
 from ._victim import prepare_victim, query_prepared
@@ -145,6 +145,7 @@ def audit(
     True
     """
     check_records(records)
+    check_pool_settings("audit", batched=batched, n_jobs=n_jobs, verbose=verbose)
     fprs = check_rates(fprs, "fprs")
     level = check_confidence_level(confidence_level)
     count_permutations(level)  # refused before anything is trained
@@ -211,11 +212,6 @@ def _check_checkpoint(checkpoint, shadows):
 def _draw_seeds(random_state):
     """One integer for each thing that is random, to be written down with the result."""
     names = ("shadows", "attacks", "baseline", "victim", "checks")
-    if isinstance(random_state, Integral) and not 0 <= random_state < 2**32:
-        raise ValueError(
-            f"random_state must be an int from 0 to 2**32 - 1, a RandomState or None; got "
-            f"{random_state}."
-        )
     drawn = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=len(names))
     given = int(random_state) if isinstance(random_state, Integral) else None
     return {"random_state": given, **dict(zip(names, drawn.tolist()))}

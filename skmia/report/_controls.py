@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 from sklearn.base import is_regressor
 from sklearn.tree import ExtraTreeClassifier
-from sklearn.utils import check_random_state
 
 from .._parts import has_own_victim
 from .._records import Records
 from ..metrics import auc_interval
 from ..metrics._checks import check_confidence_level
 from ..shadow._sampling import find_strata
+from ..utils._randomness import check_random_state
 from ..utils._validation import check_membership, check_records
 from ..victims._query import unwrap
 from ._describe import Clock
@@ -21,7 +21,7 @@ from ._groups import find_people
 from ._guards import permutation_test
 from ._guards._baseline import as_matrix
 from ._measure import FEWEST, widen
-from ._plan import Request, choose_attacks, default_attacks
+from ._plan import Request, check_pool_settings, choose_attacks, default_attacks
 from ._run import run_attacks
 from ._victim import draw_members, train_victim
 
@@ -104,6 +104,7 @@ def positive_control(
     True
     """
     check_records(records)
+    check_pool_settings("positive_control", n_jobs=n_jobs)
     membership = check_membership(membership, len(records))
     level = check_confidence_level(confidence_level)
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
@@ -190,6 +191,7 @@ def negative_control(
     True
     """
     check_records(records)
+    check_pool_settings("negative_control", n_jobs=n_jobs)
     membership = check_membership(membership, len(records))
     level = check_confidence_level(confidence_level)
     if not hasattr(estimator, "fit"):

@@ -13,7 +13,7 @@ from ..attacks import RMIA, LiRA, ShadowAttack, ThresholdAttack
 from ..attacks._pool_attack import find_pool
 from ..shadow import ShadowPool
 from ..shadow._evidence import COMPARED, evidence_named, evidence_of
-from ..utils._sklearn import validate_params_of
+from ..utils._sklearn import validate_parameter_constraints, validate_params_of
 from ..victims._offers import find_kind, is_trainable
 from ..victims._query import unwrap
 from ._victim import is_recipe
@@ -216,3 +216,15 @@ def make_pool(request, keeps, records):
         checkpoint=request.checkpoint,
     )
     return pool.fit(records)
+
+
+def check_pool_settings(caller, **settings):
+    """Check parameters that a function hands on to a pool, before it trains anything else.
+
+    Raises
+    ------
+    InvalidParameterError
+        Names the parameter, and the function as ``caller``.
+    """
+    constraints = {name: ShadowPool._parameter_constraints[name] for name in settings}
+    validate_parameter_constraints(constraints, settings, caller)

@@ -50,7 +50,7 @@ def fit_model(job, i, model):
         model.fit(take_rows(job.data.tables[0], members), y)
     except Exception as error:
         reason = find_advice(error, job.estimator, job.data.tables[0])
-        reason = reason or f"{type(error).__name__}: {error}"
+        reason = " ".join((reason or f"{type(error).__name__}: {error}").split())
         raise RuntimeError(
             f"A shadow model ({type(job.estimator).__name__}) could not be trained on its {len(y)} "
             f"of {n_records} records with {len(np.unique(y))} different labels: {reason}"

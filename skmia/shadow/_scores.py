@@ -1,8 +1,9 @@
 """Scores of shadow models that were computed elsewhere."""
 
-from numbers import Real
-
 import numpy as np
+
+from ..utils._containers import refuse_masked
+from ..utils._numbers import check_number
 
 
 def check_scores(scores, membership, n_records, resolution):
@@ -26,10 +27,10 @@ def check_scores(scores, membership, n_records, resolution):
     ValueError
         Says what is wrong.
     """
-    if resolution != "auto" and not (isinstance(resolution, Real) and resolution >= 0):
-        raise ValueError(
-            f'resolution must be "auto" or a number of at least 0; got {resolution!r}.'
-        )
+    if not isinstance(resolution, str) or resolution != "auto":
+        check_number(resolution, "resolution", '"auto" or a finite number of at least 0', 0)
+    for values, name in ((scores, "scores"), (membership, "membership")):
+        refuse_masked(values, name)
     scores, membership = np.asarray(scores), np.asarray(membership)
     if scores.ndim != 2 or scores.shape[1] != n_records or membership.shape != scores.shape:
         raise ValueError(
@@ -38,6 +39,8 @@ def check_scores(scores, membership, n_records, resolution):
         )
     if scores.dtype.kind not in "biuf":
         raise ValueError(f"scores must hold numbers; got an array of {scores.dtype}.")
+    if membership.dtype.kind not in "biuf":
+        raise ValueError(f"membership must hold 0 and 1; got an array of {membership.dtype}.")
     if np.isnan(scores).any():
         raise ValueError(
             f"scores holds {np.isnan(scores).sum()} NaN; every model must score every record."

@@ -5,9 +5,11 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from ..metrics._checks import check_option
+from ..utils._matrix import validate_matrix
+from ..utils._randomness import check_random_state
 from ..utils._sklearn import N_JOBS, Interval, StrOptions, validate_params_of
 from ._neighbors import as_points, find_nearest
 from ._terms import VERSIONS, Terms, count_farther, find_standard_error
@@ -126,8 +128,7 @@ def nearest_neighbor_adversarial_accuracy(
     >>> round(nearest_neighbor_adversarial_accuracy(X, rng.normal(size=(200, 3))).mean, 1)
     0.5
     """
-    if version not in VERSIONS:
-        raise ValueError(f"version must be one of {', '.join(VERSIONS)}; got {version!r}.")
+    check_option(version, "version", VERSIONS)
     names = "X_real", "X_synthetic"
     tables, metric = as_points((X_real, X_synthetic), metric, names)
     n_rows = check_sizes(tables, names)
@@ -303,6 +304,6 @@ class NearestNeighborAdversarialAccuracy(BaseEstimator):
 
     def _check(self, X, reset):
         if self.metric == "gower":
-            validate_data(self, X, reset=reset, skip_check_array=True)
+            validate_matrix(self, X, reset=reset, skip_check_array=True)
             return X
-        return validate_data(self, X, reset=reset, ensure_min_samples=2)
+        return validate_matrix(self, X, reset=reset, ensure_min_samples=2)

@@ -5,8 +5,10 @@ import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from ..utils._advice import with_advice
+from ..utils._matrix import validate_matrix
 from ..utils._sklearn import StrOptions, validate_params_of
 
 
@@ -85,16 +87,15 @@ class GowerEncoder(TransformerMixin, BaseEstimator):
         self.is_categorical_ = self._find_categorical(table)
         self._check_numbers(table)
         places = np.arange(table.shape[1])
+        encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
         self.transformer_ = ColumnTransformer(
             [
                 ("numbers", MinMaxScaler(), places[~self.is_categorical_]),
-                (
-                    "categories",
-                    OneHotEncoder(handle_unknown="ignore", sparse_output=False),
-                    places[self.is_categorical_],
-                ),
+                ("categories", encoder, places[self.is_categorical_]),
             ]
-        ).fit(table)
+        )
+        with with_advice(self, table):
+            self.transformer_.fit(table)
         return self
 
     def transform(self, X):
@@ -112,15 +113,16 @@ class GowerEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         table = self._check(X, reset=False)
         self._check_numbers(table)
-        points = np.asarray(self.transformer_.transform(table), dtype=float)
+        with with_advice(self, table):
+            points = np.asarray(self.transformer_.transform(table), dtype=float)
         points[:, np.sum(~self.is_categorical_) :] /= 2
         return points / len(self.is_categorical_)
 
     def _check(self, X, reset):
         if not isinstance(X, pd.DataFrame):
-            X = validate_data(self, X, reset=reset, dtype=None)
+            X = validate_matrix(self, X, reset=reset, dtype=None)
             return pd.DataFrame(X)
-        validate_data(self, X, reset=reset, skip_check_array=True)
+        validate_matrix(self, X, reset=reset, skip_check_array=True)
         if len(X) == 0:
             raise ValueError("Expected a table with at least 1 row; got 0.")
         return X.set_axis(range(X.shape[1]), axis=1)

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 from sklearn.neighbors import NearestNeighbors
-from sklearn.utils.validation import check_array
 
+from ..utils._matrix import check_matrix
 from ._gower import GowerEncoder
 
 # Distances that differ by a smaller share than this are the same: sums in another order.
@@ -21,7 +21,7 @@ def as_points(tables, metric, names):
         _check_columns(frames, names)
         encoder = GowerEncoder().fit(pd.concat(frames, ignore_index=True))
         return [encoder.transform(frame) for frame in frames], "manhattan"
-    points = [check_array(table, input_name=name) for table, name in zip(tables, names)]
+    points = [check_matrix(table, input_name=name) for table, name in zip(tables, names)]
     _check_columns(points, names)
     if metric == "euclidean":
         # Squares of large numbers would leave nothing of small differences. A value that occurs

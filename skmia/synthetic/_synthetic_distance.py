@@ -5,8 +5,9 @@ from numbers import Integral
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from ..utils._matrix import validate_matrix
 from ..utils._sklearn import HasMethods, Interval, validate_params_of
 from ._neighbors import find_nearest
 from ._sampling import draw_samples
@@ -90,7 +91,10 @@ class SyntheticDistance(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         """
         validate_params_of(self)
         # y is checked as far as it is there, since nothing else would notice a mistake.
-        X = validate_data(self, X) if y is None else validate_data(self, X, y, y_numeric=True)[0]
+        if y is None:
+            X = validate_matrix(self, X)
+        else:
+            X, _ = validate_matrix(self, X, y, y_numeric=True)
         random_state = check_random_state(self.random_state)
         self.generator_ = clone(self.generator)
         if "random_state" in self.generator_.get_params():
@@ -113,7 +117,7 @@ class SyntheticDistance(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         distance : ndarray of shape (n_rows,)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False)
+        X = validate_matrix(self, X, reset=False)
         return find_nearest(X, self.synthetic_, 1, self.metric)[0][:, 0]
 
     def __sklearn_tags__(self):

@@ -16,6 +16,11 @@ _TEXT = re.compile(
 # "Input type (double) and bias type (float) should be the same".
 _DTYPE = re.compile(r"same dtype|scalar type|type \(.*\) and .* type \(.*\) should be the same")
 _MOST_COLUMNS = 3
+# What Python and numpy raise where a model did not look at its input.
+_LOW = (TypeError, OverflowError, IndexError, KeyError, ZeroDivisionError)
+_LOW_TEXT = re.compile(
+    "could not convert|setting an array element|inhomogeneous|is ambiguous|unique column"
+)
 
 
 @contextmanager
@@ -32,15 +37,21 @@ def with_advice(model, X):
     Raises
     ------
     ValueError
-        In place of an error that :func:`find_advice` knows; others pass.
+        In place of an error that :func:`find_advice` knows.
+    TypeError, ValueError
+        In place of what Python or numpy raises, with the name of the model; others pass.
     """
     try:
         yield
     except Exception as error:
         advice = find_advice(error, model, X)
-        if advice is None:
+        if advice is not None:
+            raise ValueError(advice) from error
+        if not isinstance(error, _LOW) and not _LOW_TEXT.search(str(error)):
             raise
-        raise ValueError(advice) from error
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise kind(f"{type(model).__name__} cannot take these records: {reason}") from error
 
 
 def find_advice(error, model, X):

@@ -42,10 +42,21 @@ def number_groups(values, n_records, name="group_by"):
             f"{missing.argmax()}. Fill in the values, with a different one for each record whose "
             "group is unknown, or leave these records out."
         )
+    return sorted_values(values, name, return_inverse=True)
+
+
+def sorted_values(values, name, **kwargs):
+    """Distinct values, as :func:`numpy.unique` finds them.
+
+    Raises
+    ------
+    ValueError
+        If they are of types that cannot be compared.
+    """
     try:
-        return np.unique(values, return_inverse=True)
-    except TypeError:
-        kinds = ", ".join(sorted({type(value).__name__ for value in values.tolist()}))
+        return np.unique(values, **kwargs)
+    except (TypeError, ValueError):  # text beside numbers; lists of different lengths
+        kinds = ", ".join(sorted({type(value).__name__ for value in np.ravel(values).tolist()}))
         raise ValueError(
             f"{name} must hold values of one type, such as all text or all numbers; got {kinds}. "
             "Convert them, for example with astype(str)."

@@ -5,6 +5,7 @@ import sys
 from contextlib import contextmanager, nullcontext
 
 import numpy as np
+import sklearn.utils
 
 
 def _fork_torch():
@@ -33,3 +34,19 @@ def seed_everything(seed):
     np.random.seed(seed)  # noqa: NPY002
     if "torch" in sys.modules:
         sys.modules["torch"].manual_seed(seed)
+
+
+def check_random_state(seed, name="random_state"):
+    """A generator from a seed, as :func:`sklearn.utils.check_random_state` makes it.
+
+    Raises
+    ------
+    ValueError
+        If the seed is no number from 0 to 2**32 - 1, no RandomState and not None.
+    """
+    try:
+        return sklearn.utils.check_random_state(seed)
+    except (ValueError, TypeError, OverflowError):
+        raise ValueError(
+            f"{name} must be an int from 0 to 2**32 - 1, a RandomState or None; got {seed!r}."
+        ) from None

@@ -12,6 +12,8 @@ from sklearn.utils._param_validation import (
     StrOptions,
 )
 
+from ._numbers import show
+
 __all__ = [
     "N_JOBS",
     "HasMethods",
@@ -36,6 +38,28 @@ def _is_numeric(constraint):
     return is_type or isinstance(constraint, Interval)
 
 
+def _check_comparable(constraints, name, value, caller_name):
+    """Refuse what scikit-learn cannot compare, such as a fraction, an array, a number too large."""
+    allowed = constraints.get(name, "no_validation")
+    if isinstance(allowed, str):
+        return
+    try:
+        _param_validation.validate_parameter_constraints({name: allowed}, {name: value}, "")
+        if isinstance(value, Number) and any(_is_real(one) for one in allowed):
+            float(value)
+    except InvalidParameterError:
+        return  # which is said with the name of the caller
+    except (TypeError, ValueError, OverflowError):
+        kinds = " or ".join(str(_param_validation.make_constraint(one)) for one in allowed)
+        raise InvalidParameterError(
+            f"The {name!r} parameter of {caller_name} must be {kinds}. Got {show(value)} instead."
+        ) from None
+
+
+def _is_real(constraint):
+    return isinstance(constraint, Interval) and constraint.type is not Integral
+
+
 def validate_parameter_constraints(constraints, params, caller_name):
     """Check parameters against constraints; a boolean does not count as a number.
 
@@ -53,6 +77,8 @@ def validate_parameter_constraints(constraints, params, caller_name):
     InvalidParameterError
         Names the parameter, the allowed values and the value that was got.
     """
+    for name, value in params.items():
+        _check_comparable(constraints, name, value, caller_name)
     _param_validation.validate_parameter_constraints(constraints, params, caller_name)
     for name, value in params.items():
         allowed = constraints.get(name, "no_validation")

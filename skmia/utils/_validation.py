@@ -6,7 +6,8 @@ import pandas as pd
 from .._records import Records
 from ..victims._order import check_order
 from ..victims._query import check_victim, query_victim
-from ._visible import visible
+from ._containers import refuse_masked
+from ._numbers import show
 
 
 def check_records(records, *, labels=True):
@@ -39,6 +40,7 @@ def check_membership(membership, n_records):
     ValueError
         When it is not 0 or 1 for each record, or when one of the two does not occur.
     """
+    refuse_masked(membership, "membership")
     membership = np.asarray(membership)
     if membership.shape != (n_records,):
         raise ValueError(
@@ -52,12 +54,15 @@ def check_membership(membership, n_records):
             f"position {missing.argmax()}."
         )
     membership = pd.Series(membership).infer_objects().to_numpy()  # numbers of a nullable column
-    values = pd.unique(membership)  # which need not be comparable
-    if membership.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
+    is_number = membership.dtype.kind in "biuf"
+    values = pd.unique(membership) if is_number else membership  # cells need not be comparable
+    if not is_number or not np.isin(values, (0, 1)).all():
         raise ValueError(
             "membership must be 1 for members and 0 for non-members; got the values "
-            f"{', '.join(map(visible, values[:5]))}{', ...' if len(values) > 5 else ''}."
+            f"{', '.join(map(show, values[:5].tolist()))}{', ...' if len(values) > 5 else ''}."
         )
+    if len(values) == 0:
+        raise ValueError("membership holds no record.")
     if len(values) < 2:
         kind = "non-member" if values[0] == 1 else "member"
         raise ValueError(f"membership holds one class only: there is no {kind} among the records.")

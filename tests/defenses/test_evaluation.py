@@ -150,5 +150,5 @@ def test_bad_input_is_refused(candidates, settings, message):
 
 
 def test_too_many_canaries_are_refused():
-    with pytest.raises(ValueError, match="n_canaries must be from 1 to 800"):
+    with pytest.raises(ValueError, match="n_canaries must be an integer from 1 to 800"):
         mislabel(RECORDS, 801)

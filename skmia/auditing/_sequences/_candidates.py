@@ -1,8 +1,8 @@
 """Candidate spaces, as formats and as lists, and their log-perplexities."""
 
 import numpy as np
-from sklearn.utils import check_random_state
 
+from ...utils._randomness import check_random_state
 from ._format import CanaryFormat
 from ._model import CHUNK, check_sequences, is_model, log_perplexity, next_bits, token_bits
 

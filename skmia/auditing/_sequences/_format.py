@@ -1,9 +1,19 @@
 """The space of secrets that a canary is drawn from."""
 
+from collections.abc import Sequence
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils import check_random_state
+
+from ...utils._numbers import show
+from ...utils._randomness import check_random_state
+
+
+def _check_sequence(value, name):
+    """Refuse what has no order or no length."""
+    is_sequence = isinstance(value, Sequence | np.ndarray) and not isinstance(value, bytes)
+    if not is_sequence or (isinstance(value, np.ndarray) and value.ndim != 1):
+        raise ValueError(f"{name} must be a text or a sequence of tokens; got {show(value)}.")
 
 
 class CanaryFormat:
@@ -53,6 +63,10 @@ class CanaryFormat:
     """
 
     def __init__(self, template, fill, *, alphabet=None, hole="#"):
+        for name, value in (("template", template), ("fill", fill)):
+            _check_sequence(value, name)
+        if alphabet is not None:
+            _check_sequence(alphabet, "alphabet")
         self.template, self.fill, self.alphabet, self.hole = template, fill, alphabet, hole
         is_hole = [one is None or (isinstance(template, str) and one == hole) for one in template]
         if not any(is_hole):

@@ -1,7 +1,9 @@
 """Putting canaries into training data."""
 
 import numpy as np
-from sklearn.utils import check_random_state
+
+from ...utils._numbers import show
+from ...utils._randomness import check_random_state
 
 
 def insert_canaries(sequences, canaries, n_insertions=1, *, random_state=None):
@@ -46,6 +48,8 @@ def insert_canaries(sequences, canaries, n_insertions=1, *, random_state=None):
     """
     if isinstance(canaries, str):
         raise ValueError(f"Expected a sequence of canaries; got a single text, {canaries!r}.")
+    if not np.iterable(canaries):
+        raise ValueError(f"canaries must be a sequence of sequences; got {show(canaries)}.")
     canaries = list(canaries)
     copies = np.asarray(n_insertions)
     whole = copies.dtype.kind in "iu" and (copies >= 0).all()
@@ -64,5 +68,10 @@ def insert_canaries(sequences, canaries, n_insertions=1, *, random_state=None):
     together = [*sequences, *canaries]
     training = [together[number] for number in source]
     if isinstance(sequences, np.ndarray) and len({np.shape(one) for one in together}) == 1:
-        return np.stack(training).astype(sequences.dtype, copy=False)
+        try:
+            return np.stack(training).astype(sequences.dtype, copy=False)
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(
+                f"canaries must be rows of tokens, as sequences are; got {show(canaries)}."
+            ) from None
     return training

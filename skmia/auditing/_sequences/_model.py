@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from ...utils._sklearn import InvalidParameterError
+from ...utils._numbers import check_number
 
 # Sequences asked about at once: bounds the memory, n_tokens numbers for each.
 CHUNK = 20_000
@@ -165,10 +165,7 @@ def log_perplexity(model, sequences, *, n_given=0):
     """
     check_model(model)
     tokens = check_sequences(sequences)
-    if not 0 <= n_given <= tokens.shape[1]:
-        raise InvalidParameterError(
-            f"n_given must be between 0 and the {tokens.shape[1]} tokens of a sequence; "
-            f"got {n_given!r}."
-        )
+    allowed = f"between 0 and the {tokens.shape[1]} tokens of a sequence"
+    check_number(n_given, "n_given", allowed, 0, tokens.shape[1], whole=True)
     parts = [tokens[start : start + CHUNK] for start in range(0, len(tokens), CHUNK)]
     return np.concatenate([token_bits(model, part, n_given).sum(axis=1) for part in parts])

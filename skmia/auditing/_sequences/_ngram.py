@@ -6,7 +6,31 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from ...utils._numbers import show
 from ...utils._sklearn import Interval, validate_params_of
+
+
+def _read_sequences(X):
+    """Each sequence as an array of tokens.
+
+    Raises
+    ------
+    ValueError
+        If X is no sequence of sequences of whole numbers.
+    """
+    try:
+        sequences = [np.asarray(one) for one in X]
+    except (TypeError, ValueError):
+        sequences = [None]
+    whole = (one is not None and one.ndim == 1 and _is_whole(one) for one in sequences)
+    if isinstance(X, str | bytes) or not all(whole):
+        raise ValueError(f"X must be a sequence of sequences of whole numbers; got {show(X)}.")
+    return [one.astype(np.intp) for one in sequences]
+
+
+def _is_whole(tokens):
+    largest = np.iinfo(np.intp).max
+    return tokens.size == 0 or (tokens.dtype.kind in "iu" and tokens.max() <= largest)
 
 
 class NGramModel(BaseEstimator):
@@ -76,7 +100,7 @@ class NGramModel(BaseEstimator):
         self : NGramModel
         """
         validate_params_of(self)
-        sequences = [np.asarray(one, dtype=np.intp) for one in X]
+        sequences = _read_sequences(X)
         largest = max((one.max() for one in sequences if one.size), default=-1)
         smallest = min((one.min() for one in sequences if one.size), default=0)
         self.n_tokens_ = int(largest) + 1 if self.n_tokens is None else self.n_tokens

@@ -7,6 +7,7 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ...utils._advice import with_advice
 from ...utils._sklearn import validate_params_of
 from .._meta import DefendedClassifier
 
@@ -45,7 +46,8 @@ class OutputDefense(DefendedClassifier):
             The fitted defense.
         """
         validate_params_of(self)
-        self.estimator_ = clone(self.estimator).fit(X, y, **fit_params)
+        with with_advice(self.estimator, X):
+            self.estimator_ = clone(self.estimator).fit(X, y, **fit_params)
         self.classes_ = self.estimator_.classes_
         return self
 

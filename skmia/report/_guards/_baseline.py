@@ -5,12 +5,12 @@ from numbers import Integral
 import numpy as np
 from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier
-from sklearn.utils import check_random_state
 
 from ...metrics import auc_interval
 from ...metrics._checks import check_confidence_level
 from ...shadow._sampling import draw_halves, find_units
 from ...utils._features import as_matrix
+from ...utils._randomness import check_random_state
 from ...utils._validation import check_membership, check_records
 from .._groups import find_people
 

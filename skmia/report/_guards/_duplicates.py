@@ -5,13 +5,13 @@ from numbers import Integral, Real
 
 import numpy as np
 import pandas as pd
-from sklearn.utils import check_random_state
 
 from ...metrics import Interval
 from ...metrics._checks import check_confidence_level
 from ...metrics._intervals import beta_limits
 from ...metrics._people import People
 from ...utils._groups import number_groups
+from ...utils._randomness import check_random_state
 from ...utils._validation import check_membership, check_records
 from ._points import Points
 

@@ -6,10 +6,11 @@ from numbers import Integral
 
 import numpy as np
 import pandas as pd
-from sklearn.utils import check_random_state
 
 from ...metrics._checks import check_finite_vector, check_rate
 from ...metrics._membership import check_resolution
+from ...utils._numbers import show
+from ...utils._randomness import check_random_state
 from ...utils._validation import check_membership
 from .._groups import EVERYONE, OVERALL
 from .._measure import FEWEST
@@ -159,6 +160,7 @@ def permutation_test(
         )
     rates = [check_rate(rate, "max_fprs") for rate in np.atleast_1d(max_fprs).tolist()]
     subsets = _check_subsets(subsets, len(membership))
+    judged = _check_judged(judged, scores, len(membership))
     parts = _find_parts(membership, list(scores), rates, subsets, judged)
     units = _arrange_units(membership, scores, subsets, group_by)
     ruler = Ruler(parts, scores, units.places, len(units.is_member))
@@ -190,10 +192,25 @@ def _check_scores(scores, n_records):
     return checked
 
 
+def _check_judged(judged, scores, n_records):
+    if judged is None:
+        return None
+    if not isinstance(judged, Mapping) or not all(name in judged for name in scores):
+        raise ValueError("judged must map each name in scores to a mask of records.")
+    masks = {name: np.asarray(judged[name]) for name in scores}
+    for name, mask in masks.items():
+        if mask.dtype != bool or mask.shape != (n_records,):
+            raise ValueError(f"judged[{name!r}] must be a boolean mask of {n_records} records.")
+    return masks
+
+
 def _check_subsets(subsets, n_records):
     checked = []
+    try:
+        subsets = [(scope, group, np.asarray(mask)) for scope, group, mask in subsets]
+    except (TypeError, ValueError):
+        raise ValueError(f"subsets must hold (scope, group, mask); got {show(subsets)}.") from None
     for scope, group, mask in subsets:
-        mask = np.asarray(mask)
         if mask.dtype != bool or mask.shape != (n_records,):
             raise ValueError(
                 f"subsets must hold a boolean mask for each of {n_records} records; that of "

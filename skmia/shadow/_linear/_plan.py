@@ -77,7 +77,10 @@ def why_not_features(X):
     kinds = [dtype.kind for dtype in X.dtypes] if is_frame(X) else [X.dtype.kind]
     if not set(kinds) <= set("biuf"):
         return "X holds other things than numbers"
-    if not np.isfinite(np.asarray(X)).all():
+    values = np.asarray(X)
+    if values.dtype.kind not in "biuf":
+        return "X holds missing values"  # of a nullable column
+    if not np.isfinite(values).all():
         return "X holds NaN or infinite values"
     return None
 

@@ -3,9 +3,12 @@
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import column_or_1d
+import pandas as pd
 
 from ...metrics import clopper_pearson
+from ...utils._groups import number_groups
+from ...utils._matrix import check_classes
+from ...utils._numbers import show
 
 
 class RareClassRate(NamedTuple):
@@ -65,15 +68,25 @@ def rare_class_rate(y, y_synthetic, *, label=None, confidence_level=0.95):
     >>> int(rate.label), rate.real, rate.synthetic, round(rate.high, 3)
     (1, 0.25, 0.02, 0.07)
     """
-    y, y_synthetic = column_or_1d(y), column_or_1d(y_synthetic)
-    for name, values in (("y", y), ("y_synthetic", y_synthetic)):
-        if len(values) == 0:
-            raise ValueError(f"{name} must hold at least 1 row; got 0.")
+    y, y_synthetic = _read_classes(y, "y"), _read_classes(y_synthetic, "y_synthetic")
     if label is None:
         labels, counts = np.unique(y, return_counts=True)
         label = labels[counts.argmin()]
-    elif not np.any(y == label):
-        raise ValueError(f"label must be a class of y; got {label!r}.")
-    count, n = int(np.sum(y_synthetic == label)), len(y_synthetic)
+    elif np.ndim(label) or pd.isna(label) or not _equals(y, label).any():
+        raise ValueError(f"label must be a class of y; got {show(label)}.")
+    count, n = int(_equals(y_synthetic, label).sum()), len(y_synthetic)
     low, high = clopper_pearson(count, n, confidence_level=confidence_level)
-    return RareClassRate(label, float(np.mean(y == label)), count / n, float(low), float(high))
+    share = float(_equals(y, label).mean())
+    return RareClassRate(label, share, count / n, float(low), float(high))
+
+
+def _read_classes(values, name):
+    values = check_classes(values, name)
+    if len(values) == 0:
+        raise ValueError(f"{name} must hold at least 1 row; got 0.")
+    classes, numbers = number_groups(values, len(values), name)  # of one type, and none missing
+    return classes[numbers]
+
+
+def _equals(values, label):
+    return np.array([bool(one == label) for one in values.tolist()])

@@ -6,7 +6,6 @@ from numbers import Integral, Real
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ...defenses._accountant import find_noise_multiplier, spent_epsilon
@@ -16,6 +15,7 @@ from ...defenses._private_input import validate_rows
 from ...defenses._private_randomness import PrivateRandomness
 from ...shadow._seeding import isolated_randomness
 from ...utils._optional import import_optional
+from ...utils._randomness import check_random_state
 from ...utils._sklearn import Interval, StrOptions, validate_params_of
 from ._training import Plan, Training
 
