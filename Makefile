@@ -8,7 +8,7 @@ endif
 .DEFAULT_GOAL := help
 # Several targets share an environment.
 .NOTPARALLEL:
-.PHONY: help audit doc readme venv test coverage lint format test-oldest test-install clean
+.PHONY: help audit doc readme venv test fuzz coverage lint format test-oldest test-install clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -32,6 +32,10 @@ venv: .venv/test.stamp ## the development environment, .venv
 
 test: venv ## the whole test suite and the examples in docstrings; TESTFLAGS="-k lira" selects
 	$(one_thread) .venv/bin/python -m pytest $(workers) $(TESTFLAGS)
+
+# In one process, which prints what the calls at each door ended in.
+fuzz: venv ## odd values at every public door, others each time; FUZZ=2000 is their number
+	FUZZ=$(FUZZ) $(one_thread) .venv/bin/python -m pytest tests/fuzzing $(TESTFLAGS)
 
 coverage: venv ## the same with a table of the lines that no test ran
 	$(one_thread) .venv/bin/python -m pytest $(workers) --cov $(TESTFLAGS)
@@ -64,6 +68,7 @@ clean: ## remove environments, caches and build products
 audit_extras = plot,report
 doc_extras = doc,dp,plot,report,torch,xgboost
 tested_extras = browser,dask,dp,oracle,plot,report,skops,test,torch,xgboost
+FUZZ = 2000
 # A process of one thread on each processor; threads in them would wait for each other.
 workers = --numprocesses auto --dist worksteal
 one_thread = OMP_NUM_THREADS=1

@@ -1,0 +1,126 @@
+"""Odd values at the doors of the attacks."""
+
+import functools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeRegressor
+
+import skmia.attacks
+from skmia import ShadowPool
+
+from .budget import calls
+from .oracle import knock, no_nan
+from .strategies import odd_settings, ordinary_records, records, vectors
+
+
+@functools.cache
+def case(kind):
+    """A victim, its pool and its records."""
+    rows = ordinary_records(np.random.default_rng(0), kind=kind)
+    if kind == "floats":
+        model = DecisionTreeRegressor(max_depth=2, random_state=0)
+    else:
+        model = LogisticRegression()
+    victim = model.fit(rows.X[::2], rows.y[::2])
+    pool = ShadowPool(model, 4, store="models", random_state=0).fit(rows)
+    return FrozenEstimator(victim), FrozenEstimator(pool), rows
+
+
+KINDS = ("classes", "classes", "floats")
+LEARNED = {"cross_fit": (True, False), "cv": (3, 5), "random_state": (0,)}
+ATTACKS = {
+    "ThresholdAttack": {
+        "signal": ("loss", "entropy", "scaled_logit", "squared_error"),
+        "mean_train_loss": (None, 0.3),
+    },
+    "LiRA": {
+        "online": (True, False),
+        "variance": ("shrunk", "example", "pooled"),
+        "prior_strength": (4.0,),
+        "covariance": ("diagonal", "full"),
+        "ridge": (1e-3,),
+        "prior": (0.5,),
+        "target_fpr": (None, 0.1),
+        "compat": (None,),
+    },
+    "RMIA": {
+        "online": (True, False),
+        "temperature": (2.0, 1.0),
+        "a": (0.3,),
+        "gamma": (1.0,),
+        "population": (None,),
+        "target_fpr": (None, 0.1),
+    },
+    "CalibratedAttack": {
+        "reference": ("out", "midpoint", "rank"),
+        "signal": ("auto", "loss"),
+        "population": (None,),
+        "target_fpr": (None, 0.1),
+    },
+    "ShadowAttack": {
+        "features": (("probabilities",), ["loss", "group"]),
+        "per_class": (True, False),
+        "max_rows": (100,),
+        "random_state": (0,),
+    },
+    "VulnerableRecordsAttack": {
+        "radius": ("auto", 0.5),
+        "share": (0.1,),
+        "max_neighbors": (0, 2),
+        "n_references": (50,),
+        "level": (0.05,),
+        "target_fpr": (None, 0.1),
+        "random_state": (0,),
+    },
+    "QuantileAttack": {
+        "signal": ("auto", "loss"),
+        "target_fpr": (0.2,),
+        "cv": (3,),
+        "random_state": (0,),
+        "estimator": (DecisionTreeRegressor(max_depth=2),),
+    },
+    "MorganAttack": {"n_changes": (3,), "scale": (0.01,), "target_fpr": (None, 0.1), **LEARNED},
+    "RenyiAttack": {"alpha": (5e-4,), **LEARNED},
+    "GradientAttack": {"wrt": ("parameters", "inputs"), **LEARNED},
+    "MahalanobisAttack": {"layers": (None,), **LEARNED},
+    "FisherRaoAttack": {"layers": (None,), "temperature": (1.0,), "max_iter": (20,), **LEARNED},
+    "DiversityAttack": {"method": ("closed_form",), **LEARNED},
+}
+POOLED = {"LiRA", "RMIA", "CalibratedAttack", "ShadowAttack", "VulnerableRecordsAttack"}
+
+
+def run_attack(name, kind, rows, membership, settings):
+    victim, pool, known = case(kind)
+    shadows = {"shadows": pool} if name in POOLED else {}
+    attack = getattr(skmia.attacks, name)(victim, **shadows, **settings)
+    if name == "QuantileAttack":
+        attack.set_params(population=known[1::2])
+    rows = known if rows is None else rows
+    attack.fit(known, membership)
+    return attack.score_samples(rows), attack.predict(rows)
+
+
+def scores_rank(answer):
+    scores, guesses = answer
+    no_nan(scores)
+    assert np.isin(guesses, (0, 1)).all()
+
+
+# One thing of each call is odd.
+@pytest.mark.parametrize("name", ATTACKS)
+@calls(0.018)
+@given(st.data())
+def test_attacks(name, data):
+    kind = data.draw(st.sampled_from(KINDS))
+    odd = data.draw(st.sampled_from(("setting", "setting", "rows", "membership")))
+    settings = data.draw(odd_settings(ATTACKS[name], most=odd == "setting"))
+    rows = data.draw(records()) if odd == "rows" else None
+    membership = np.arange(24) % 2 == 0
+    if odd == "membership":
+        membership = data.draw(st.one_of(st.none(), vectors("bits")))
+    knock(name, run_attack, name, kind, rows, membership, settings, check=scores_rank)

@@ -1,0 +1,92 @@
+"""Odd values at the doors of measures of synthetic tables."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.mixture import GaussianMixture
+
+from skmia import synthetic
+
+from .budget import calls
+from .oracle import finite, knock, no_nan
+from .strategies import (
+    generators,
+    mostly,
+    odd_settings,
+    ordinary_records,
+    parameters,
+    records,
+    tables,
+    vectors,
+)
+
+METRIC = {
+    "version": ("tie_corrected",),
+    "metric": ("euclidean", "manhattan"),
+    "random_state": (0,),
+    "n_jobs": (None,),
+}
+
+
+@calls(0.04)
+@given(tables(), tables(), odd_settings({**METRIC, "n_draws": (2,)}, most=1))
+def test_adversarial_accuracy(real, fake, settings):
+    def measure(real, fake, **settings):
+        return synthetic.nearest_neighbor_adversarial_accuracy(real, fake, **settings).mean
+
+    knock("nearest_neighbor_adversarial_accuracy", measure, real, fake, **settings, check=finite)
+
+
+@calls(0.04)
+@given(tables(), tables(), tables(), odd_settings({**METRIC, "n_permutations": (9,)}, most=1))
+def test_privacy_loss(train, test, fake, settings):
+    def measure(train, test, fake, **settings):
+        return synthetic.PrivacyLoss(**settings).fit(train, test, fake).pvalue_
+
+    knock("PrivacyLoss", measure, train, test, fake, **settings)
+
+
+@calls(0.03)
+@given(tables(), tables(), odd_settings({"categorical_features": ("from_dtype", [0])}))
+def test_gower_encoder(X, other, settings):
+    def encode(X, other, **settings):
+        return synthetic.GowerEncoder(**settings).fit(X).transform(other)
+
+    knock("GowerEncoder", encode, X, X, **settings)
+    knock("GowerEncoder", encode, X, other)
+
+
+GENERATED = {
+    "evidence": ("density_ratio", "distance"),
+    "n_samples": (None, 20),
+    "n_neighbors": (1, 3),
+    "metric": ("euclidean",),
+    "random_state": (0,),
+}
+
+
+@calls(0.03)
+@given(
+    mostly(generators().map(ordinary_records), st.one_of(tables(), records())),
+    vectors("bits"),
+    odd_settings(GENERATED, most=1),
+)
+def test_generator_attack(rows, membership, settings):
+    def attack(rows, membership, **settings):
+        known = ordinary_records(np.random.default_rng(0)).X
+        victim = GaussianMixture(1, random_state=0).fit(known)
+        return (
+            synthetic.GeneratorAttack(victim, **settings).fit(rows, membership).score_samples(rows)
+        )
+
+    knock("GeneratorAttack", attack, rows, membership, **settings, check=no_nan)
+
+
+LABELS = vectors("text")
+
+
+@calls(0.02)
+@given(LABELS, LABELS, parameters("label", None, "a"), parameters("confidence_level", 0.95))
+def test_rare_class_rate(y, fake, label, level):
+    settings = {"label": label, "confidence_level": level}
+    knock("rare_class_rate", synthetic.rare_class_rate, y, fake, **settings)
