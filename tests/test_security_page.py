@@ -46,6 +46,14 @@ PROOFS = {
             "test_values_of_exposed_records_are_shown_only_when_they_are_given",
         ),
     ],
+    "T8": [
+        ("fuzzing/test_fuzz_records.py", "test_construction_and_fingerprint"),
+        ("fuzzing/test_fuzz_pool.py", "test_fit"),
+        ("fuzzing/test_fuzz_attacks.py", "test_attacks"),
+        ("fuzzing/test_fuzz_audit.py", "test_audit_and_its_page"),
+        ("fuzzing/test_fuzz_cli.py", "test_tables_and_arguments"),
+        ("test_sentences.py", "test_it_is_one_sentence"),
+    ],
     "M1": [("cli/test_cli_model.py", "test_pickle_without_trust_is_not_opened")],
     "M2": [
         ("cli/test_cli_model.py", "test_skops_model_with_code_of_its_own_is_refused"),
@@ -91,7 +99,30 @@ PROOFS = {
         ("shadow/test_checkpoint.py", "test_folder_of_other_records_is_refused"),
         ("shadow/test_identity.py", "test_what_was_edited_is_named"),
     ],
-    "C6": [("shadow/test_checkpoint_files.py", "test_folder_and_files_are_the_users_own")],
+    "C6": [("fuzzing/test_fuzz_folders.py", "test_damaged_folders")],
+    "C7": [
+        (
+            "shadow/test_checkpoint.py",
+            "test_killed_twenty_times_it_ends_with_the_numbers_of_an_undisturbed_fit",
+        ),
+        (
+            "shadow/test_states.py",
+            "test_killed_inside_a_joint_training_it_goes_on_and_ends_with_the_same_bits",
+        ),
+        (
+            "fuzzing/test_fuzz_folders.py",
+            "test_killed_fits_of_stored_models_go_on",
+        ),
+        (
+            "fuzzing/test_fuzz_folders.py",
+            "test_a_full_disk_is_one_sentence_and_costs_no_model",
+        ),
+        (
+            "fuzzing/test_fuzz_folders.py",
+            "test_a_limit_of_the_system_costs_no_model",
+        ),
+    ],
+    "C8": [("shadow/test_checkpoint_files.py", "test_folder_and_files_are_the_users_own")],
     "R1": [
         ("cli/test_cli_damages.py", "test_every_field"),
         ("cli/test_cli_damages.py", "test_what_is_not_json"),

@@ -13,7 +13,7 @@ from ..attacks import RMIA, LiRA, ShadowAttack, ThresholdAttack
 from ..attacks._pool_attack import find_pool
 from ..shadow import ShadowPool
 from ..shadow._evidence import COMPARED, evidence_named, evidence_of
-from ..utils._sklearn import validate_parameter_constraints, validate_params_of
+from ..utils._sklearn import N_JOBS, StrOptions, validate_parameter_constraints, validate_params_of
 from ..victims._offers import find_kind, is_trainable
 from ..victims._query import unwrap
 from ._victim import is_recipe
@@ -226,5 +226,9 @@ def check_pool_settings(caller, **settings):
     InvalidParameterError
         Names the parameter, and the function as ``caller``.
     """
-    constraints = {name: ShadowPool._parameter_constraints[name] for name in settings}
+    constraints = {
+        "batched": ["boolean", StrOptions({"auto"})],
+        "n_jobs": N_JOBS,
+        "verbose": ["verbose"],
+    }
     validate_parameter_constraints(constraints, settings, caller)

@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..metrics._checks import check_option
 from ..utils._matrix import validate_matrix
+from ..utils._numbers import show
 from ..utils._randomness import check_random_state
 from ..utils._sklearn import N_JOBS, Interval, StrOptions, validate_params_of
 from ._neighbors import as_points, find_nearest
@@ -128,7 +128,8 @@ def nearest_neighbor_adversarial_accuracy(
     >>> round(nearest_neighbor_adversarial_accuracy(X, rng.normal(size=(200, 3))).mean, 1)
     0.5
     """
-    check_option(version, "version", VERSIONS)
+    if not isinstance(version, str) or version not in VERSIONS:
+        raise ValueError(f"version must be one of {', '.join(VERSIONS)}; got {show(version)}.")
     names = "X_real", "X_synthetic"
     tables, metric = as_points((X_real, X_synthetic), metric, names)
     n_rows = check_sizes(tables, names)
