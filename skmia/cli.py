@@ -25,8 +25,9 @@ def main(argv=None):
     -------
     code : int
         0 where every limit of ``--fail-above`` holds and the audit found leakage or none, 1 where a
-        limit is exceeded, 2 for bad input, 3 for a fault of the program, 4 where nothing can be
-        said about leakage, 130 when interrupted; but for 0 one line on the standard error says why.
+        limit is exceeded, 2 for bad input, 3 for a fault of the program or a page that could not be
+        made, 4 where nothing can be said about leakage, 130 when interrupted; but for 0 one line on
+        the standard error says why.
     """
     argv = sys.argv[1:] if argv is None else list(argv)
     arguments = None

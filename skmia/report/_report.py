@@ -201,6 +201,8 @@ class AuditReport:
     def to_html(self, path=None, *, title="Membership-inference audit", values=None):
         """The audit as a page that needs no other file and no network.
 
+        Its content security policy allows its own script and style and nothing else.
+
         Parameters
         ----------
         path : str or path, default=None
