@@ -41,7 +41,7 @@ from skmia.metrics import (
     auc_interval,
     best_balanced_accuracy_score,
     fpr_at_tpr_score,
-    tpr_at_fpr,
+    operating_point,
 )
 from skmia.signals import AdversarialDistance, Merlin
 from skmia.victims import make_conv_net, make_pendigits_net, make_purchase_net
@@ -216,14 +216,14 @@ def fit(strategy, attack, known, membership):
 
 
 def measure(membership, scores):
-    few = tpr_at_fpr(membership, scores, max_fpr=0.001, on_unresolvable="ignore")
+    few = operating_point(membership, scores, max_fpr=0.001, on_unresolvable="ignore")
     return {
         "n_members": few.n_members,
         "n_nonmembers": few.n_nonmembers,
         "auc": roc_auc_score(membership, scores),
         "best_accuracy": best_balanced_accuracy_score(membership, scores),
         "fpr_at_95_tpr": fpr_at_tpr_score(membership, scores, min_tpr=0.95),
-        "tpr_at_5_fpr": tpr_at_fpr(membership, scores, max_fpr=0.05).tpr,
+        "tpr_at_5_fpr": operating_point(membership, scores, max_fpr=0.05).tpr,
         "tpr_at_01_fpr": few.tpr,
         "tpr_at_01_fpr_low": few.tpr_low,
         "tpr_at_01_fpr_high": few.tpr_high,

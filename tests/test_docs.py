@@ -180,7 +180,7 @@ def test_every_public_name_has_a_page_of_the_api_reference():
     "name, line",
     [
         ("skmia.attacks.LiRA", ".. autoclass:: skmia.attacks.LiRA"),
-        ("skmia.metrics.tpr_at_fpr", ".. autofunction:: skmia.metrics.tpr_at_fpr"),
+        ("skmia.metrics.operating_point", ".. autofunction:: skmia.metrics.operating_point"),
         ("skmia.metrics.membership_advantage_scorer", ".. py:data:: membership_advantage_scorer"),
         ("skmia.shadow.ShadowPool", "The same as :py:obj:`skmia.ShadowPool`."),
         ("skmia.attacks", "   * - :py:obj:`~skmia.attacks.LiRA`"),

@@ -112,7 +112,7 @@ CALLS = {
         lambda: metrics.auc_interval(BITS, X[:, 0], confidence_level=Decimal("0.95")),
         "confidence_level must be a fraction",
     ),
-    "max_fpr": (lambda: metrics.tpr_at_fpr(BITS, X[:, 0], True), "max_fpr must be a fraction"),
+    "max_fpr": (lambda: metrics.operating_point(BITS, X[:, 0], True), "max_fpr must be a fraction"),
     "max_fprs": (
         lambda: selection.leave_one_model_out(ThresholdAttack(), RECORDS, max_fprs=["a"]),
         "attack|max_fprs",

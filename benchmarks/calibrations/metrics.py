@@ -12,7 +12,7 @@ from skmia.metrics import (
     auc_interval,
     clopper_pearson,
     difference_interval,
-    tpr_at_fpr,
+    operating_point,
 )
 
 from ._registry import promise
@@ -26,7 +26,7 @@ def covers(interval, truth):
 
 
 def tpr_interval(membership, scores, max_fpr, groups=None):
-    point = tpr_at_fpr(membership, scores, max_fpr, groups=groups, on_unresolvable="ignore")
+    point = operating_point(membership, scores, max_fpr, groups=groups, on_unresolvable="ignore")
     return point.tpr, point.tpr_low, point.tpr_high
 
 
@@ -148,7 +148,7 @@ TPR_DESIGNS = [
 
 
 @promise(
-    "tpr_at_fpr covers the TPR at the requested FPR",
+    "operating_point covers the TPR at the requested FPR",
     nominal=0.95,
     designs={
         f"{law}, {n1} + {n0} records, FPR {fpr:g}": {"law": law, "n1": n1, "n0": n0, "fpr": fpr}
@@ -165,7 +165,7 @@ def tpr_at_fpr_covers(rng, n_trials, law, n1, n0, fpr):
 
 
 @promise(
-    "tpr_at_fpr, by people, covers the TPR at the requested FPR",
+    "operating_point, by people, covers the TPR at the requested FPR",
     nominal=0.95,
     designs={
         f"{n} + {n} people, {rows} rows each, correlation {correlation:g}, shift {shift:g}, "

@@ -17,7 +17,12 @@ from sklearn.frozen import FrozenEstimator
 from skmia import ShadowPool
 from skmia.attacks import RMIA, LiRA, ThresholdAttack
 from skmia.datasets import load_digits
-from skmia.metrics import MembershipRocDisplay, ScoreDistributionDisplay, auc_interval, tpr_at_fpr
+from skmia.metrics import (
+    MembershipRocDisplay,
+    ScoreDistributionDisplay,
+    auc_interval,
+    operating_point,
+)
 
 FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer trees and shadow models
 N_TREES, N_SHADOWS = (30, 8) if FAST else (100, 64)
@@ -104,10 +109,10 @@ plt.show()
 # %%
 # How sure?
 # ---------
-# ``tpr_at_fpr`` gives the operating point with exact intervals and the false positive rate that was
-# realised.
+# ``operating_point`` gives the rates at one threshold with exact intervals, and the false positive
+# rate that was realised.
 
-point = tpr_at_fpr(membership, attacks["LiRA"].score_samples(records), max_fpr=0.02)
+point = operating_point(membership, attacks["LiRA"].score_samples(records), max_fpr=0.02)
 print(
     f"TPR {point.tpr:.3f} [{point.tpr_low:.3f}, {point.tpr_high:.3f}] "
     f"at FPR {point.fpr:.3f} [{point.fpr_low:.3f}, {point.fpr_high:.3f}]"

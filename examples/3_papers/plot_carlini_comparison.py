@@ -40,7 +40,7 @@ from skmia.attacks import (
     WhiteBoxAttack,
 )
 from skmia.datasets import make_membership_problem
-from skmia.metrics import MembershipRocDisplay, tpr_at_fpr
+from skmia.metrics import MembershipRocDisplay, operating_point
 from skmia.victims import make_purchase_net
 
 FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer records, models and attacks
@@ -150,7 +150,7 @@ def balanced_accuracy(scores):
 rows, curves = [], {}
 for name, (needs, attack) in ATTACKS.items():
     scores = attack.fit(records, membership).score_samples(records)
-    point = tpr_at_fpr(membership, scores, max_fpr=MAX_FPR, on_unresolvable="ignore")
+    point = operating_point(membership, scores, max_fpr=MAX_FPR, on_unresolvable="ignore")
     curves[name] = scores
     rows.append(
         {

@@ -33,7 +33,12 @@ from skmia.attacks import (
 )
 from skmia.datasets import load_digits, make_membership_problem
 from skmia.exceptions import ResolutionWarning
-from skmia.metrics import CriticalDifferenceDisplay, MembershipRocDisplay, RankingTest, tpr_at_fpr
+from skmia.metrics import (
+    CriticalDifferenceDisplay,
+    MembershipRocDisplay,
+    RankingTest,
+    operating_point,
+)
 from skmia.signals import AdversarialDistance
 
 FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer records, data sets and epochs
@@ -157,7 +162,7 @@ for data, records in DATA.items():
         key = f"{data}: {name}"
         aucs[key], rocs[key] = measure_auc(scores, membership), (membership, scores)
         found[key] = {
-            name: tpr_at_fpr(membership, each, 0.01, on_unresolvable="ignore").tpr
+            name: operating_point(membership, each, 0.01, on_unresolvable="ignore").tpr
             for name, each in scores.items()
         }
         accuracy = [victim.score(side.X, side.y) for side in (members, others)]

@@ -13,7 +13,7 @@ from ..base import BaseAttack, best_threshold
 from ..shadow import ShadowPool
 from ..shadow._evidence import COMPARED
 from ..utils._sklearn import Interval
-from ..utils._validation import check_outputs_source
+from ..utils._validation import check_outputs_source, check_records
 from ..victims._query import unwrap
 from ._left_out import choose_others, part_of, values_of
 from ._rates import rate_threshold, warn_unlike
@@ -59,7 +59,7 @@ def find_pool(shadows, records):
 
 def treats_models_as_victims(attack):
     """Whether an attack can be repeated with its shadow models as victims, one after the other."""
-    return hasattr(attack, "_score_pseudo_victims")
+    return hasattr(attack, "score_left_out")
 
 
 class PoolAttack(BaseAttack):
@@ -207,12 +207,22 @@ class PoolAttack(BaseAttack):
         models = np.unique(np.linspace(0, n_models - 1, min(n_models, n_wanted)).astype(int))
         rounds = [
             (scores[judged], inside[judged])
-            for _, scores, inside, judged in self._score_pseudo_victims(records, models)
+            for _, scores, inside, judged in self.score_left_out(records, models)
         ]
         return [np.concatenate(part) for part in zip(*rounds, strict=True)]
 
-    def _score_pseudo_victims(self, records, models):
-        """Shadow models in the victim's place, block by block.
+    def score_left_out(self, X, models):
+        """Score records with shadow models in the victim's place, block by block.
+
+        Each chosen model is attacked with the models that are left of the pool: without it, and
+        without the one that was drawn in a pair with it.
+
+        Parameters
+        ----------
+        X : Records of n records
+            Records of the pool.
+        models : array-like of shape (n_chosen,)
+            Numbers of shadow models.
 
         Yields
         ------
@@ -224,8 +234,14 @@ class PoolAttack(BaseAttack):
             Training sets of these models.
         judged : ndarray of shape (n_chosen, n_rows), dtype bool
             Where the models that are left suffice; elsewhere the score says nothing.
+
+        Raises
+        ------
+        TooFewModelsError
+            When no record could be judged by the models that are left.
         """
-        models = np.asarray(models, dtype=int)
+        check_is_fitted(self)
+        records, models = check_records(X), np.asarray(models, dtype=int)
         n_models = len(self.pool_.membership_)
         if n_models < _FEWEST_MODELS:
             raise TooFewModelsError(

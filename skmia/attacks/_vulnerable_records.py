@@ -209,9 +209,9 @@ class VulnerableRecordsAttack(PoolAttack):
     def _score_samples(self, records):
         return super()._score_samples(records) * self.is_vulnerable(records)
 
-    def _score_pseudo_victims(self, records, models):
-        vulnerable = self.is_vulnerable(records)
-        for rows, scores, *rest in super()._score_pseudo_victims(records, models):
+    def score_left_out(self, X, models):
+        vulnerable = self.is_vulnerable(X)
+        for rows, scores, *rest in super().score_left_out(X, models):
             yield rows, scores * vulnerable[rows], *rest
 
     def _count_needed(self):

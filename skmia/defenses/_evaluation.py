@@ -334,7 +334,7 @@ def _attack_pool(pool, attack, design):
     attack._fit(records, None)
     shape = n_targets, len(records)
     scores, judged = np.empty(shape), np.empty(shape, dtype=bool)
-    for rows, some, _, known in attack._score_pseudo_victims(records, np.arange(n_targets)):
+    for rows, some, _, known in attack.score_left_out(records, np.arange(n_targets)):
         scores[:, rows], judged[:, rows] = some, known
     table = []
     for k in range(n_targets):

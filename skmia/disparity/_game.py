@@ -87,7 +87,7 @@ def play_pool(attack, records, n_rounds):
     models = models[(partners < 0) | (partners > models)][:n_rounds]
     guesses = np.full((len(models), len(records)), -1, dtype=np.int8)
     membership = guesses.copy()
-    for rows, scores, inside, judged in attack._score_pseudo_victims(records, models):
+    for rows, scores, inside, judged in attack.score_left_out(records, models):
         guesses[:, rows] = np.where(judged, scores >= attack.offset_, -1)
         membership[:, rows] = np.where(judged, inside, -1)
     return guesses, membership

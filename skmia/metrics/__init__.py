@@ -11,7 +11,7 @@ from ._membership import (
     precision_at_prior,
     tpr_at_fpr_score,
 )
-from ._operating_point import OperatingPoint, tpr_at_fpr
+from ._operating_point import OperatingPoint, operating_point
 from ._plot.critical_difference import CriticalDifferenceDisplay
 from ._plot.membership_roc import MembershipRocDisplay
 from ._plot.privacy_utility import PrivacyUtilityDisplay
@@ -38,9 +38,9 @@ __all__ = [
     "membership_advantage_score",
     "membership_advantage_scorer",
     "membership_roc_curve",
+    "operating_point",
     "precision_at_prior",
     "resolvable_fpr",
-    "tpr_at_fpr",
     "tpr_at_fpr_score",
     "tpr_at_fpr_scorer",
 ]

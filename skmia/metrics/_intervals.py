@@ -119,7 +119,7 @@ def difference_interval(first, second, *, correlation=0.0):
 
     See Also
     --------
-    tpr_at_fpr, auc_interval, advantage_interval : The intervals of single audits.
+    operating_point, auc_interval, advantage_interval : The intervals of single audits.
 
     References
     ----------

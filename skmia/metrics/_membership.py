@@ -142,7 +142,7 @@ def tpr_at_fpr_score(y_true, y_score, *, max_fpr=0.01, on_unresolvable="warn"):
 
     See Also
     --------
-    tpr_at_fpr : The same point with its threshold, realised FPR and confidence intervals.
+    operating_point : The same point with its threshold, realised FPR and confidence intervals.
     tpr_at_fpr_scorer : The same number for ``GridSearchCV(scoring=...)``.
 
     References

@@ -47,7 +47,7 @@ class OperatingPoint:
     resolvable: bool
 
 
-def tpr_at_fpr(
+def operating_point(
     y_true, y_score, max_fpr=0.01, *, groups=None, confidence_level=0.95, on_unresolvable="warn"
 ):
     """Find the operating point of largest TPR with FPR at most `max_fpr`, with intervals.
@@ -118,10 +118,10 @@ def tpr_at_fpr(
     Examples
     --------
     >>> import numpy as np
-    >>> from skmia.metrics import tpr_at_fpr
+    >>> from skmia.metrics import operating_point
     >>> membership = np.repeat([1, 0], 1000)
     >>> scores = np.concatenate([np.arange(1000) + 200, np.arange(1000)])
-    >>> point = tpr_at_fpr(membership, scores, max_fpr=0.01)
+    >>> point = operating_point(membership, scores, max_fpr=0.01)
     >>> point.tpr, point.fpr, point.threshold, point.resolvable
     (0.21, 0.01, 990.0, True)
     >>> round(point.tpr_low, 3), round(point.tpr_high, 3)

@@ -31,7 +31,7 @@ def resolvable_fpr(n_nonmembers):
 
     See Also
     --------
-    tpr_at_fpr : The true positive rate at such a rate, with its interval.
+    operating_point : The true positive rate at such a rate, with its interval.
 
     Examples
     --------

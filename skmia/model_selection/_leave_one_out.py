@@ -84,7 +84,7 @@ def leave_one_model_out(attack, records, *, models=None, group=None, max_fprs=(0
     models = _find_models(models, len(pool.membership_))
     shape = len(models), len(records)
     scores, inside, judged = np.empty(shape), np.empty(shape, dtype=bool), np.empty(shape, bool)
-    for columns, *some in attack._score_pseudo_victims(records, models):
+    for columns, *some in attack.score_left_out(records, models):
         scores[:, columns], inside[:, columns], judged[:, columns] = some
     rows = [
         _measure(*(values[mask] for values in row), attack.offset_, max_fprs)

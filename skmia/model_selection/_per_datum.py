@@ -157,7 +157,7 @@ def per_datum_game(
             The ROC curve. Each row is a threshold with its ``fpr`` and ``tpr`` and the exact
             binomial limits of both, ``fpr_low``, ``fpr_high``, ``tpr_low``, ``tpr_high``. They
             are for this threshold; for the TPR at a requested FPR, give the scores to
-            :func:`~skmia.metrics.tpr_at_fpr`.
+            :func:`~skmia.metrics.operating_point`.
         ``advantage`` : Interval
             TPR - FPR of the attack's own guesses, with Newcombe's interval.
         ``auc`` : Interval

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import expit, logit
 
-from ..metrics import advantage_interval, auc_interval, tpr_at_fpr
+from ..metrics import advantage_interval, auc_interval, operating_point
 
 COLUMNS = (
     "attack",
@@ -114,7 +114,7 @@ def _measure_subset(scores, guesses, truth, fprs, settings):
         _number("advantage", advantage_interval(truth, guesses, **settings)),
     ]
     for max_fpr in fprs:
-        point = tpr_at_fpr(truth, scores, max_fpr, on_unresolvable="ignore", **settings)
+        point = operating_point(truth, scores, max_fpr, on_unresolvable="ignore", **settings)
         if point.resolvable:
             tpr = (point.tpr, point.tpr_low, point.tpr_high)
             fpr = (point.fpr, point.fpr_low, point.fpr_high)

@@ -43,7 +43,7 @@ def score_both_ways(attack, world, models):
     """Scores as the attack finds them, and with a pass over the rest of the pool for each model."""
     attack.set_params(shadows=FrozenEstimator(world.pool)).fit(world.records)
     got, expected = np.empty((2, len(models), len(world.records)))
-    for rows, scores, *_ in attack._score_pseudo_victims(world.records, models):
+    for rows, scores, *_ in attack.score_left_out(world.records, models):
         got[:, rows] = scores
     for rows, shadows, inside, _ in attack._blocks(world.records):
         columns = world.pool.locate(world.records)[rows]

@@ -95,7 +95,7 @@ def test_vulnerable_members_of_an_overfit_victim_are_found():
 
 def test_a_threshold_for_a_rate_counts_the_silent_records():
     attack = fit(radius=0.003, target_fpr=0.02)
-    rounds = attack._score_pseudo_victims(RECORDS, range(16))
+    rounds = attack.score_left_out(RECORDS, range(16))
     rest = np.concatenate([scores[judged & ~inside] for _, scores, inside, judged in rounds])
     assert np.mean(rest >= attack.offset_) <= 0.02
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from skmia.cli import main
-from skmia.metrics import tpr_at_fpr
+from skmia.metrics import operating_point
 
 QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
 
@@ -69,7 +69,7 @@ def test_intervals_of_two_confidence_levels_are_not_joined(saved, capsys):
 
 def write_audit(path, document, membership, scores):
     """The document with another TPR of one attack."""
-    point = tpr_at_fpr(membership, scores, 0.01)
+    point = operating_point(membership, scores, 0.01)
     numbers = {"estimate": point.tpr, "low": point.tpr_low, "high": point.tpr_high}
     numbers |= {"fpr": point.fpr, "status": "ok"}
     row = next(

@@ -40,7 +40,7 @@ FUNCTIONS = {
     "membership_roc_curve": {**TRUE, "y_score": SCORES},
     "precision_at_prior": {"tpr": RATE, "fpr": RATE, "prior": RATE},
     "resolvable_fpr": {"n_nonmembers": parameters("n_nonmembers", 10, 100)},
-    "tpr_at_fpr": {
+    "operating_point": {
         **TRUE,
         "y_score": SCORES,
         "max_fpr": RATE,
@@ -57,7 +57,7 @@ FUNCTIONS = {
 }
 # What is not finite by its documentation: the first threshold of a curve, a share of nothing, a
 # rate of which there is none.
-UNBOUNDED = {"membership_roc_curve", "precision_at_prior", "resolvable_fpr", "tpr_at_fpr"}
+UNBOUNDED = {"membership_roc_curve", "precision_at_prior", "resolvable_fpr", "operating_point"}
 UNBOUNDED |= {"tpr_at_fpr_score"}
 
 

@@ -16,7 +16,7 @@ from skmia.metrics import (
     advantage_interval,
     auc_interval,
     clopper_pearson,
-    tpr_at_fpr,
+    operating_point,
     tpr_at_fpr_score,
 )
 
@@ -73,7 +73,7 @@ def test_confidence_level_is_a_fraction(level):
         lambda: clopper_pearson(1, 2, confidence_level=level),
         lambda: auc_interval([1, 0], [1, 0], confidence_level=level),
         lambda: advantage_interval([1, 0], [1, 0], confidence_level=level),
-        lambda: tpr_at_fpr([1, 0], [1, 0], confidence_level=level),
+        lambda: operating_point([1, 0], [1, 0], confidence_level=level),
     ]
     for call in calls:
         with pytest.raises(ValueError, match=r"confidence_level must be a fraction in \(0, 1\)"):
@@ -211,7 +211,7 @@ def test_advantage_interval_has_newcombes_published_limits(
 
 def test_operating_point_known_by_hand():
     membership, scores = [1, 1, 1, 1, 0, 0, 0, 0], [9, 7, 5, 3, 8, 4, 2, 1]
-    point = tpr_at_fpr(membership, scores, 0.3, on_unresolvable="ignore")
+    point = operating_point(membership, scores, 0.3, on_unresolvable="ignore")
     assert isinstance(point, OperatingPoint)
     assert (point.tpr, point.fpr, point.threshold) == (0.75, 0.25, 5.0)
     assert (point.n_members, point.n_nonmembers, point.resolvable) == (4, 4, False)
@@ -220,7 +220,7 @@ def test_operating_point_known_by_hand():
 
 def test_operating_point_spends_the_false_positives_it_may():
     membership, scores = [1, 1, 0, 0, 0, 0], [9, 1, 8, 7, 6, 5]
-    point = tpr_at_fpr(membership, scores, 0.5, on_unresolvable="ignore")
+    point = operating_point(membership, scores, 0.5, on_unresolvable="ignore")
     assert (point.tpr, point.fpr, point.threshold) == (0.5, 0.5, 7.0)
 
 
@@ -228,7 +228,7 @@ def test_threshold_realises_the_rates_of_the_point():
     rng = np.random.default_rng(3)
     membership, scores = rng.integers(2, size=4000), rng.normal(size=4000).round(1)
     for max_fpr in (0.01, 0.05, 0.5, 1.0):
-        point = tpr_at_fpr(membership, scores, max_fpr)
+        point = operating_point(membership, scores, max_fpr)
         guess = scores >= point.threshold
         assert guess[membership == 1].mean() == pytest.approx(point.tpr)
         assert guess[membership == 0].mean() == pytest.approx(point.fpr)
@@ -238,7 +238,7 @@ def test_threshold_realises_the_rates_of_the_point():
 
 def test_point_that_accuses_nobody_has_an_infinite_threshold():
     membership = np.repeat([1, 0], [5, 2000])
-    point = tpr_at_fpr(membership, np.zeros(2005))
+    point = operating_point(membership, np.zeros(2005))
     assert (point.tpr, point.fpr, point.threshold, point.resolvable) == (0, 0, np.inf, True)
     assert 0 == point.tpr_low < point.tpr_high < 1
 
@@ -246,16 +246,16 @@ def test_point_that_accuses_nobody_has_an_infinite_threshold():
 def test_unresolvable_point_warns_and_says_so():
     membership, scores = np.repeat([1, 0], [10, 500]), np.arange(510)
     with pytest.warns(ResolutionWarning, match="500 non-members"):
-        assert not tpr_at_fpr(membership, scores).resolvable
+        assert not operating_point(membership, scores).resolvable
     with pytest.raises(ValueError, match="cannot be resolved"):
-        tpr_at_fpr(membership, scores, on_unresolvable="raise")
+        operating_point(membership, scores, on_unresolvable="raise")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        tpr_at_fpr(membership, scores, on_unresolvable="ignore")
+        operating_point(membership, scores, on_unresolvable="ignore")
 
 
 def test_operating_point_is_frozen():
-    point = tpr_at_fpr([1, 0], [1, 0], on_unresolvable="ignore")
+    point = operating_point([1, 0], [1, 0], on_unresolvable="ignore")
     with pytest.raises(AttributeError):
         point.tpr = 1.0
 
@@ -276,7 +276,7 @@ def test_limits_of_the_tpr_are_those_of_the_binomial_beta_mixture(max_fpr, level
     # Computed once by summing over all numbers of non-members above the population's cut.
     membership = np.repeat([1, 0], [100, 200])
     scores = np.concatenate([MEMBERS, NONMEMBERS])
-    point = tpr_at_fpr(
+    point = operating_point(
         membership, scores, max_fpr, confidence_level=level, on_unresolvable="ignore"
     )
     np.testing.assert_allclose((point.tpr_low, point.tpr_high), expected, atol=1e-6)
@@ -287,18 +287,18 @@ def test_limits_of_the_tpr_with_a_known_cut_are_clopper_pearsons():
     rng = np.random.default_rng(0)
     membership = np.repeat([1, 0], [200, 2000])
     scores = np.concatenate([np.repeat([100.0, -100.0], [60, 140]), rng.normal(size=2000)])
-    point = tpr_at_fpr(membership, scores, 0.2)
+    point = operating_point(membership, scores, 0.2)
     np.testing.assert_allclose((point.tpr_low, point.tpr_high), clopper_pearson(60, 200), rtol=1e-6)
 
 
 def test_the_tpr_at_the_ends_of_the_fpr():
     rng = np.random.default_rng(0)
     membership, scores = np.repeat([1, 0], [50, 80]), rng.normal(size=130)
-    none = tpr_at_fpr(membership, scores, 0.0, on_unresolvable="ignore")
+    none = operating_point(membership, scores, 0.0, on_unresolvable="ignore")
     found = int((scores[:50] > scores[50:].max()).sum())
     # Above the cut of no non-member at all there need not be any member.
     assert (none.tpr_low, none.tpr_high) == (0, pytest.approx(clopper_pearson(found, 50)[1]))
-    everybody = tpr_at_fpr(membership, scores, 1.0)
+    everybody = operating_point(membership, scores, 1.0)
     lost = int((scores[:50] <= scores[50:].min()).sum())
     assert everybody.tpr_low == pytest.approx(clopper_pearson(50 - lost, 50)[0])
     assert everybody.tpr_high == 1
@@ -311,7 +311,7 @@ def test_the_interval_of_the_tpr_holds_the_estimate(seed, n_members, n_nonmember
     membership = np.repeat([1, 0], [n_members, n_nonmembers])
     scores = rng.integers(rng.integers(2, 50), size=len(membership))
     for level in (0.2, 0.95, 0.9999):
-        point = tpr_at_fpr(
+        point = operating_point(
             membership, scores, max_fpr, confidence_level=level, on_unresolvable="ignore"
         )
         assert 0 <= point.tpr_low <= point.tpr <= point.tpr_high <= 1
@@ -324,7 +324,7 @@ def test_the_interval_covers_the_tpr_at_the_rate_that_was_asked_for(shift, n, ma
     membership, n_runs, covered = np.repeat([1, 0], n), 400, 0
     truth = norm.sf(norm.isf(max_fpr) - shift)
     for _ in range(n_runs):
-        point = tpr_at_fpr(membership, rng.normal(size=2 * n) + shift * membership, max_fpr)
+        point = operating_point(membership, rng.normal(size=2 * n) + shift * membership, max_fpr)
         covered += point.tpr_low <= truth <= point.tpr_high
     assert covered >= binom.ppf(0.001, n_runs, 0.95)
 
@@ -333,7 +333,7 @@ def test_false_positive_limits_are_those_of_an_order_statistic():
     # The true FPR above the (k + 1)-th largest of n non-members is Beta(k + 1, n - k).
     rng = np.random.default_rng(5)
     membership, scores = np.repeat([1, 0], [100, 1000]), rng.normal(size=1100)
-    point = tpr_at_fpr(membership, scores, 0.02)
+    point = operating_point(membership, scores, 0.02)
     assert point.fpr_high == pytest.approx(beta.isf(0.025, 21, 980))
 
 

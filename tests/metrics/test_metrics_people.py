@@ -5,9 +5,9 @@ import pytest
 from scipy.special import logit
 from scipy.stats import binom, norm, t
 
-from skmia.metrics import advantage_interval, auc_interval, tpr_at_fpr
+from skmia.metrics import advantage_interval, auc_interval, operating_point
 
-FUNCTIONS = [auc_interval, advantage_interval, tpr_at_fpr]
+FUNCTIONS = [auc_interval, advantage_interval, operating_point]
 
 
 def make_people(n_people, n_rows, correlation, rng):
@@ -20,10 +20,10 @@ def make_people(n_people, n_rows, correlation, rng):
 
 def limits(function, membership, scores, groups=None, **settings):
     answers = scores > 0 if function is advantage_interval else scores
-    if function is tpr_at_fpr:
+    if function is operating_point:
         settings |= {"max_fpr": 0.1, "on_unresolvable": "ignore"}
     found = function(membership, answers, groups=groups, **settings)
-    return (found.tpr_low, found.tpr_high) if function is tpr_at_fpr else found[1:]
+    return (found.tpr_low, found.tpr_high) if function is operating_point else found[1:]
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -79,7 +79,7 @@ def test_effective_sizes_of_a_point_lie_between_people_and_rows():
     sizes = []
     for correlation in (0.0, 0.5, 1.0):
         membership, people, scores = make_people(400, 10, correlation, rng)
-        point = tpr_at_fpr(membership, scores, 0.1, groups=people)
+        point = operating_point(membership, scores, 0.1, groups=people)
         assert 200 <= point.n_nonmembers <= 2000
         assert 200 <= point.n_members <= 2000
         sizes.append(point.n_nonmembers)
@@ -89,8 +89,8 @@ def test_effective_sizes_of_a_point_lie_between_people_and_rows():
 def test_a_rate_that_people_do_not_resolve_is_not_resolvable():
     rng = np.random.default_rng(5)
     membership, people, scores = make_people(40, 100, 1.0, rng)
-    assert tpr_at_fpr(membership, scores, 0.05).resolvable
-    point = tpr_at_fpr(membership, scores, 0.05, groups=people, on_unresolvable="ignore")
+    assert operating_point(membership, scores, 0.05).resolvable
+    point = operating_point(membership, scores, 0.05, groups=people, on_unresolvable="ignore")
     assert not point.resolvable
 
 
@@ -158,6 +158,6 @@ def test_the_tpr_of_people_covers_the_truth():
     truth = norm.sf(norm.isf(0.1) - 1)
     for _ in range(n_runs):
         membership, people, scores = make_people(60, 10, 0.5, rng)
-        low, high = limits(tpr_at_fpr, membership, scores + membership, people)
+        low, high = limits(operating_point, membership, scores + membership, people)
         covered += low <= truth <= high
     assert covered >= binom.ppf(0.001, n_runs, 0.95)

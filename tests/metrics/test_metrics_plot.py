@@ -12,7 +12,7 @@ from skmia.metrics import (
     MembershipRocDisplay,
     ScoreDistributionDisplay,
     membership_roc_curve,
-    tpr_at_fpr,
+    operating_point,
     tpr_at_fpr_score,
 )
 
@@ -82,7 +82,7 @@ def test_roc_frame_has_the_intervals_of_single_rates(evaluation):
     frame = display.frame(confidence_level=0.8)
     assert (frame["tpr_low"] <= frame["tpr"]).all() and (frame["tpr"] <= frame["tpr_high"]).all()
     for row in frame.iloc[[10, 100, 500]].itertuples():
-        point = tpr_at_fpr(membership, strong, row.fpr, confidence_level=0.8)
+        point = operating_point(membership, strong, row.fpr, confidence_level=0.8)
         assert (row.tpr, row.threshold) == (point.tpr, point.threshold)
         # Limits at many rates are interpolated between some, to far less than their width.
         width = point.tpr_high - point.tpr_low

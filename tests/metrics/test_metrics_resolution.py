@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from skmia.metrics import resolvable_fpr, tpr_at_fpr
+from skmia.metrics import operating_point, resolvable_fpr
 
 
 @pytest.mark.parametrize(
@@ -20,8 +20,8 @@ def test_known_rates(n, fpr):
 def test_it_is_where_the_warning_of_the_metrics_begins(n):
     membership, scores = np.repeat([1, 0], n), np.arange(2 * n)
     at, below = resolvable_fpr(n), 0.99 * resolvable_fpr(n)
-    assert tpr_at_fpr(membership, scores, at, on_unresolvable="ignore").resolvable
-    assert not tpr_at_fpr(membership, scores, below, on_unresolvable="ignore").resolvable
+    assert operating_point(membership, scores, at, on_unresolvable="ignore").resolvable
+    assert not operating_point(membership, scores, below, on_unresolvable="ignore").resolvable
 
 
 @pytest.mark.parametrize("n", [-1, 2.5, "10", None])

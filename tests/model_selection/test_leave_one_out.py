@@ -67,7 +67,7 @@ def test_power_is_what_the_metrics_say(world, attack):
     rates = [0, 0.005, 0.01, 0.3, 1]
     power = leave_one_model_out(attack, records, models=[5, 12], max_fprs=rates)
     attack.fit(records)
-    for _, scores, members, judged in attack._score_pseudo_victims(records, np.array([5, 12])):
+    for _, scores, members, judged in attack.score_left_out(records, np.array([5, 12])):
         assert judged.all()
         for row, some, truth in zip(power.itertuples(index=False), scores, members, strict=True):
             assert (row.n_members, row.n_nonmembers) == (truth.sum(), (~truth).sum())
@@ -90,7 +90,7 @@ def test_power_of_a_group_is_that_of_its_records(world):
     assert power.index.tolist() == [(3, "first"), (3, "rest"), (8, "first"), (8, "rest")]
     assert (power["n_members"] + power["n_nonmembers"]).tolist() == [1000, 2000] * 2
     attack.fit(records)
-    _, scores, inside, _ = next(attack._score_pseudo_victims(records[:1000], [3, 8]))
+    _, scores, inside, _ = next(attack.score_left_out(records[:1000], [3, 8]))
     for model, some, truth in zip([3, 8], scores, inside, strict=True):
         assert power.loc[(model, "first"), "auc"] == pytest.approx(roc_auc_score(truth, some))
 

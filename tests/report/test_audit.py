@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia import Records, ShadowPool
 from skmia.attacks import RMIA, CalibratedAttack, LiRA, ShadowAttack, ThresholdAttack
-from skmia.metrics import advantage_interval, auc_interval, tpr_at_fpr
+from skmia.metrics import advantage_interval, auc_interval, operating_point
 from skmia.report import _plan, audit, blind_baseline
 from skmia.report._curves import find_curves
 from skmia.victims import CallableVictim
@@ -84,7 +84,7 @@ def test_numbers_of_a_group_are_those_of_the_scores_of_its_records(problem, resu
     assert tuple(auc) == auc_interval(truth, scores)
     # LiRA guesses "member" where the log ratio of the likelihoods is at least 0.
     assert tuple(advantage) == advantage_interval(truth, scores >= 0)
-    point = tpr_at_fpr(truth, scores, 0.2, on_unresolvable="ignore")
+    point = operating_point(truth, scores, 0.2, on_unresolvable="ignore")
     row = frame.loc["tpr"].query("max_fpr == 0.2").iloc[0]
     assert (row["estimate"], row["fpr"]) == (point.tpr, point.fpr)
     assert (row["low"], row["high"]) == (point.tpr_low, point.tpr_high)
@@ -111,7 +111,7 @@ def test_records_of_people_have_intervals_by_people():
     auc = auc_interval(membership, scores, groups=people)
     assert tuple(rows.loc["auc", ["estimate", "low", "high"]]) == auc
     assert auc.low < auc_interval(membership, scores).low
-    point = tpr_at_fpr(membership, scores, 0.4, groups=people, on_unresolvable="ignore")
+    point = operating_point(membership, scores, 0.4, groups=people, on_unresolvable="ignore")
     assert (rows.loc["tpr", "status"] == "ok") == point.resolvable
     (curve,) = json.loads(result.to_json())["curves"]
     by_rows = find_curves(result.scores, membership == 1, 0.95)[0]

@@ -35,9 +35,9 @@ class MembershipRocDisplay:
     begin at half of the smallest rate that is not zero; the tick "0" there stands for a rate of
     zero. Rates that fewer than 10 false positives support are shaded.
 
-    The band is pointwise: at each FPR it is the interval of :func:`~skmia.metrics.tpr_at_fpr` for
-    the TPR at this one rate, which takes into account that the threshold is estimated. It is not
-    a band for the curve as a whole.
+    The band is pointwise: at each FPR it is the interval of
+    :func:`~skmia.metrics.operating_point` for the TPR at this one rate, which takes into account
+    that the threshold is estimated. It is not a band for the curve as a whole.
 
     It is recommended to use :meth:`from_estimator` or :meth:`from_predictions`.
 
@@ -191,7 +191,7 @@ class MembershipRocDisplay:
         Parameters
         ----------
         confidence_level : float, default=0.95
-            Of the interval of each TPR by itself, as in :func:`~skmia.metrics.tpr_at_fpr`.
+            Of the interval of each TPR by itself, as in :func:`~skmia.metrics.operating_point`.
 
         Returns
         -------
