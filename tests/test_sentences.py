@@ -21,7 +21,9 @@ from skmia import (
     synthetic,
 )
 from skmia import model_selection as selection
-from skmia.attacks import ThresholdAttack
+from skmia.attacks import AttributeInferenceAttack, ShadowAttack, ThresholdAttack
+from skmia.signals import Loss
+from skmia.utils._containers import concat_rows
 
 X = np.random.default_rng(0).normal(size=(24, 3))
 BITS = np.arange(24) % 2
@@ -39,6 +41,15 @@ def set_cell(cell):
     cells = X.astype(object)
     cells[3, 1] = cell
     return cells
+
+
+TREE_OF_RECORDS = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, LABELS)
+
+
+def ask_shadow_attack(records):
+    pool = ShadowPool(TREE, 4, store="outputs", random_state=0)
+    attack = ShadowAttack(TREE_OF_RECORDS, pool, attack_estimator=TREE, features=["loss", "group"])
+    return attack.fit(RECORDS.with_fields(group=BITS)).score_samples(records)
 
 
 def fit_pool(**settings):
@@ -141,6 +152,18 @@ CALLS = {
         lambda: ShadowPool.from_scores(X.T, np.ones((3, 24)), RECORDS, resolution=np.ones(2)),
         'resolution must be "auto" or a finite number',
     ),
+    "n_draws": (
+        lambda: synthetic.nearest_neighbor_adversarial_accuracy(X, X[:5], n_draws=0.5),
+        "n_draws must be an integer of 1 or more; got 0.5",
+    ),
+    "interpolate": (
+        lambda: metrics.fpr_at_tpr_score(BITS, X[:, 0], interpolate=pd.NA),
+        "interpolate must be True or False; got <NA>",
+    ),
+    "n_jobs": (
+        lambda: ShadowPool(TREE, 2, n_jobs=10**60).fit(RECORDS),
+        r"'n_jobs' parameter of ShadowPool must be an int in the range \[1, 2147483647\]",
+    ),
     # Seeds.
     "random_state": (
         lambda: report.blind_baseline(RECORDS, BITS, random_state=-1),
@@ -210,7 +233,31 @@ CALLS = {
         lambda: auditing.CanaryFormat(0.5, "01"),
         "template must be a text or a sequence of tokens; got 0.5",
     ),
+    "features whose squares are infinite": (
+        lambda: auditing.clip_bkd_canaries(X * 1e299, BITS),
+        "X holds numbers whose squares are too large",
+    ),
+    "a sensitive column": (
+        lambda: AttributeInferenceAttack(TREE_OF_RECORDS, sensitive=0.5).fit(RECORDS),
+        "sensitive names the column 0.5, which X has not",
+    ),
     # Labels and groups.
+    "text as the truth of a regressor": (
+        lambda: Loss()(Outputs([0.5, 1.0], kind="value"), np.array(["a", "b"])),
+        "y must be numbers, as the answers of a regressor are",
+    ),
+    "lists as classes": (
+        lambda: synthetic.rare_class_rate([(1, 2), "a"], ["a"]),
+        "y must hold one class for each row",
+    ),
+    "a field that the records lack": (
+        lambda: ask_shadow_attack(Records(X, LABELS)),
+        "The records lack the field 'group'; their fields: none",
+    ),
+    "fields of two kinds": (
+        lambda: concat_rows([pytest.importorskip("torch").zeros(2), np.zeros(2)]),
+        "Containers of different kinds cannot be joined: Tensor, ndarray",
+    ),
     "labels": (
         lambda: auditing.natural_canaries(X, np.array([1, "a"] * 12, dtype=object)),
         "y must hold values of one type",
@@ -278,6 +325,11 @@ def test_forbidden_values(call, monkeypatch):
 def test_what_does_not_exist_is_documented():
     assert np.isnan(metrics.precision_at_prior(0, 0, 0.5))
     assert metrics.resolvable_fpr(0) == np.inf
+
+
+def test_an_epsilon_beyond_double_precision_is_infinite():
+    assert auditing.gaussian_epsilon(1e300, 1e-5) == np.inf
+    assert np.isfinite(auditing.gaussian_epsilon(1e100, 1e-5))
 
 
 def test_integers_name_columns():

@@ -35,6 +35,9 @@ class _Parser(argparse.ArgumentParser):
         raise CommandError(message)
 
 
+_MOST_JOBS = 10_000  # processes
+
+
 def _as_integer(text):
     try:
         return int(text)
@@ -51,8 +54,9 @@ def _shadow_count(text):
 
 def _job_count(text):
     number = _as_integer(text)
-    if number < -1 or number == 0:
-        raise argparse.ArgumentTypeError(f"must be at least 1, or -1 for all cores; got {number}")
+    if not -1 <= number <= _MOST_JOBS or number == 0:
+        allowed = f"must be at least 1 and at most {_MOST_JOBS}, or -1 for all cores"
+        raise argparse.ArgumentTypeError(f"{allowed}; got {number}")
     return number
 
 

@@ -58,7 +58,8 @@ class SensitiveAttribute:
         if isinstance(sensitive, slice):
             columns = everything[sensitive]
         else:
-            wanted = [sensitive] if isinstance(sensitive, str | int | np.integer) else sensitive
+            single = isinstance(sensitive, str) or not np.iterable(sensitive)
+            wanted = [sensitive] if single else sensitive
             names = list(X.columns) if is_frame(X) else everything.tolist()
             missing = [name for name in wanted if name not in names]
             if missing:

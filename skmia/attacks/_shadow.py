@@ -224,6 +224,9 @@ class ShadowAttack(BaseAttack):
 
     def _compute_feature(self, name, outputs, records):
         if isinstance(name, str) and name in self._encoders:
+            if name not in records.fields:
+                have = ", ".join(records.fields) or "none"
+                raise ValueError(f"The records lack the field {name!r}; their fields: {have}.")
             return self._encoders[name].transform(records[name].reshape(-1, 1))
         if name not in _ARRAYS:
             return get_signal(name)(outputs, records.y)

@@ -219,10 +219,14 @@ def clip_bkd_canaries(X, y, n_canaries=1, *, norm=None, random_state=None):
     array([[0. , 1.7, 0. ]])
     """
     X, y = _check(X, y, n_canaries, lambda X: X.shape[1], "features")
+    centred = np.asarray(X, dtype=np.float64) - X.mean(axis=0, dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = centred.T @ centred
+    if not np.isfinite(spread).all():
+        raise ValueError("X holds numbers whose squares are too large for double precision.")
     if norm is None:
         norm = np.median(np.linalg.norm(X, axis=1))
-    centred = np.asarray(X, dtype=np.float64) - X.mean(axis=0, dtype=np.float64)
-    _, vectors = np.linalg.eigh(centred.T @ centred)
+    _, vectors = np.linalg.eigh(spread)
     directions = vectors[:, :n_canaries].T
     largest = np.abs(directions).argmax(axis=1)
     directions = directions * np.sign(directions[np.arange(n_canaries), largest])[:, np.newaxis]

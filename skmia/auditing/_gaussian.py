@@ -51,6 +51,8 @@ def gaussian_epsilon(mu, delta):
     high = 1.0
     while privacy_profile(high, mu) > delta:
         high *= 2
+        if high == float("inf"):  # beyond double precision
+            return float("inf")
     return float(brentq(lambda epsilon: privacy_profile(epsilon, mu) - delta, 0.0, high))
 
 

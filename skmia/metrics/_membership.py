@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.metrics import roc_curve
 
 from ..exceptions import ResolutionWarning
+from ..utils._numbers import show
 from ._checks import (
     RATE_TOLERANCE,
     check_membership_predictions,
@@ -214,6 +215,8 @@ def fpr_at_tpr_score(y_true, y_score, *, min_tpr=0.95, interpolate=False):
     min_tpr = check_rate(min_tpr, "min_tpr")
     fpr, tpr, _ = membership_roc_curve(y_true, y_score)
     first = np.searchsorted(tpr, min_tpr - RATE_TOLERANCE, side="left")
+    if not isinstance(interpolate, bool | np.bool_):
+        raise ValueError(f"interpolate must be True or False; got {show(interpolate)}.")
     if interpolate and first > 0:
         return float(np.interp(min_tpr, tpr[first - 1 : first + 1], fpr[first - 1 : first + 1]))
     return float(fpr[first])

@@ -4,6 +4,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from ..utils._numbers import as_numbers
+
 # Share of the typical residual below which differences tell nothing more.
 _SHARE = 0.1
 _SMALLEST_RESIDUAL = 1e-12
@@ -148,7 +150,8 @@ class LogResidual(Evidence):
 
     def compute(self, outputs, y, temperature, step):
         with np.errstate(divide="ignore"):
-            return -np.log(np.abs(np.asarray(y, dtype=np.float64) - outputs.values))
+            truth = as_numbers(y, "y", "numbers, as the answers of a regressor are")
+            return -np.log(np.abs(truth - outputs.values))
 
     def find_step(self, raw, dtype):
         return _SMALLEST_RESIDUAL

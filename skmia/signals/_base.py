@@ -2,7 +2,10 @@
 
 from abc import ABC, abstractmethod
 
+import numpy as np
+
 from .._outputs import KINDS
+from ..utils._numbers import as_numbers
 from ..utils._validation import query
 
 _METHODS = {
@@ -102,6 +105,8 @@ class AnswerSignal(Signal):
             raise ValueError(
                 f"Signal {self.name!r} needs {needs}; the victim has only {_METHODS[outputs.kind]}."
             )
+        if outputs.kind == "value" and np.asarray(y).dtype.kind not in "biuf":
+            y = as_numbers(y, "y", "numbers, as the answers of a regressor are")
         return self._evaluate(outputs, y)
 
     @abstractmethod

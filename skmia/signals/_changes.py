@@ -26,7 +26,10 @@ def as_numbers(X, signal):
         for name, dtype in X.dtypes.items():
             if not pd.api.types.is_numeric_dtype(dtype):
                 raise ValueError(f"{changes}; {name!r} holds no numbers.")
-        return X.to_numpy(), lambda values: pd.DataFrame(values, columns=X.columns)
+        values = X.to_numpy()
+        if values.dtype.kind not in "biuf":
+            raise ValueError(f"{changes}; some of X are missing.")
+        return values, lambda values: pd.DataFrame(values, columns=X.columns)
     if X.dtype.kind not in "biuf":
         raise ValueError(f"{changes}; X holds no numbers but {X.dtype}.")
     return X, lambda values: values

@@ -6,6 +6,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._needs import Needs
 from .._outputs import KINDS
+from ..utils._numbers import show
 from ..utils._sklearn import validate_params_of
 from ..utils._validation import check_finite, check_outputs_source, check_records, query
 from ._base import AnswerSignal, Signal
@@ -103,9 +104,10 @@ class Signals(TransformerMixin, BaseEstimator):
         validate_params_of(self)
         check_records(X)
         check_outputs_source(self.victim)
-        if isinstance(self.signals, str | Signal) or len(self.signals) == 0:
+        is_single = isinstance(self.signals, str | Signal) or not np.iterable(self.signals)
+        if is_single or len(self.signals) == 0:
             raise ValueError(
-                f"signals must be a sequence of at least one signal; got {self.signals!r}."
+                f"signals must be a sequence of at least one signal; got {show(self.signals)}."
             )
         self.signals_ = [get_signal(signal) for signal in self.signals]
         return self

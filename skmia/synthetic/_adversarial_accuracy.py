@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..utils._matrix import validate_matrix
-from ..utils._numbers import show
+from ..utils._numbers import check_number, show
 from ..utils._randomness import check_random_state
 from ..utils._sklearn import N_JOBS, Interval, StrOptions, validate_params_of
 from ._neighbors import as_points, find_nearest
@@ -130,6 +130,7 @@ def nearest_neighbor_adversarial_accuracy(
     """
     if not isinstance(version, str) or version not in VERSIONS:
         raise ValueError(f"version must be one of {', '.join(VERSIONS)}; got {show(version)}.")
+    check_number(n_draws, "n_draws", "an integer of 1 or more", 1, whole=True)
     names = "X_real", "X_synthetic"
     tables, metric = as_points((X_real, X_synthetic), metric, names)
     n_rows = check_sizes(tables, names)

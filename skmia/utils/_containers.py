@@ -141,6 +141,9 @@ def concat_rows(parts):
     first = parts[0]
     if first is None:
         return None
+    if any(is_tensor(part) != is_tensor(first) for part in parts):
+        kinds = ", ".join(dict.fromkeys(type(part).__name__ for part in parts))
+        raise ValueError(f"Containers of different kinds cannot be joined: {kinds}.")
     if is_frame(first):
         if not all(part.columns.equals(first.columns) for part in parts):
             raise ValueError("Tables can be joined when they have the same columns in one order.")

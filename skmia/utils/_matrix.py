@@ -83,8 +83,12 @@ def check_classes(y, name):
     refuse_masked(y, name)
     try:
         y = column_or_1d(y)
-    except (TypeError, OverflowError, UnicodeError) as error:
-        raise ValueError(f"{name} must hold one class for each row: {error}.") from None
+    except (TypeError, OverflowError, UnicodeError):
+        raise ValueError(f"{name} must hold one class for each row; got {show(y)}.") from None
+    except ValueError as error:
+        if not _LOW.search(str(error)):
+            raise
+        raise ValueError(f"{name} must hold one class for each row; got {show(y)}.") from None
     sorted_values(y, name)
     return y
 

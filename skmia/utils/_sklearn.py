@@ -25,10 +25,11 @@ __all__ = [
     "validate_params_of",
 ]
 
-# What joblib takes: 0 has no meaning there.
+# What joblib takes: 0 has no meaning there, and larger numbers have no place.
+_MOST_JOBS = 2**31 - 1
 N_JOBS = [
-    Interval(Integral, 1, None, closed="left"),
-    Interval(Integral, None, -1, closed="right"),
+    Interval(Integral, 1, _MOST_JOBS, closed="both"),
+    Interval(Integral, -_MOST_JOBS, -1, closed="both"),
     None,
 ]
 

@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import skmia.attacks
 from skmia import ShadowPool
+from skmia.signals import Merlin, Signals
 
 from .budget import calls
 from .oracle import knock, no_nan
@@ -124,3 +125,34 @@ def test_attacks(name, data):
     if odd == "membership":
         membership = data.draw(st.one_of(st.none(), vectors("bits")))
     knock(name, run_attack, name, kind, rows, membership, settings, check=scores_rank)
+
+
+SIGNALS = {"signals": (("loss",), ("entropy", "correctness"), [Merlin(n_changes=2)])}
+
+
+@calls(0.02)
+@given(records(), odd_settings(SIGNALS), st.sampled_from(KINDS))
+def test_signals(rows, settings, kind):
+    def measure(rows, **settings):
+        return Signals(case(kind)[0], **settings).fit(rows).transform(rows)
+
+    knock("Signals", measure, rows, **settings, check=no_nan)
+
+
+ATTRIBUTE = {
+    "sensitive": (0, 2),
+    "values": ((-1.0, 1.0),),
+    "criterion": ("loss", "probability"),
+    "random_state": (0,),
+}
+
+
+@calls(0.02)
+@given(odd_settings(ATTRIBUTE, most=1), st.one_of(st.none(), records()))
+def test_attribute_inference(settings, rows):
+    def guess(rows, **settings):
+        victim, _, known = case("classes")
+        attack = skmia.attacks.AttributeInferenceAttack(victim, **settings).fit(known)
+        return attack.predict(known if rows is None else rows)
+
+    knock("AttributeInferenceAttack", guess, rows, **settings)
