@@ -333,7 +333,7 @@ def test_label_that_nobody_knows_is_named(audit):
 
 def test_missing_field_is_named(audit):
     attack = audit.attack(features=["group"])
-    with pytest.raises(KeyError, match="no field 'group'"):
+    with pytest.raises(ValueError, match="lack the field 'group'"):
         attack.score_samples(Records(audit.records.X, audit.records.y))
 
 
