@@ -14,7 +14,7 @@ import joblib
 from joblib.parallel import get_active_backend
 
 _SECONDS_BETWEEN_LOOKS = 1.0
-_MEETINGS = 3
+_MEETINGS, _SECONDS_OF_MEETING = 25, 0.02
 _WATCH = "skmia-watch"
 
 
@@ -50,7 +50,8 @@ class Parallel(joblib.Parallel):
     """As :class:`joblib.Parallel`, for workers that watch this program from their start on.
 
     Workers are met before they are given work. Of a program that is killed while they start, one
-    would wait for ever for the rest of its first task, and keep the records.
+    would wait for ever for the rest of its first task, and keep the records. For the moment between
+    their start and the first meeting there is no remedy, but nothing is shared with them then.
     """
 
     def __call__(self, tasks):
@@ -72,11 +73,20 @@ class Parallel(joblib.Parallel):
 
 
 def _meet_workers(n_jobs):
-    # A worker that is ready first can take all of these, so that there are some more of them.
-    for _ in range(_MEETINGS):
-        meetings = (delayed(os.getpid)() for _ in range(2 * n_jobs))
-        if len(set(joblib.Parallel(n_jobs, batch_size=1)(meetings))) == n_jobs:
-            return
+    """Numbers of the workers that were met: all, unless one takes seconds longer to start."""
+    met = set()
+    for i in range(_MEETINGS):
+        pause = _SECONDS_OF_MEETING if i else 0.0  # those that are ready leave some to the others
+        meetings = (delayed(_meet)(pause) for _ in range(2 * n_jobs))
+        met.update(joblib.Parallel(n_jobs, batch_size=1)(meetings))
+        if len(met) >= n_jobs:
+            break
+    return met
+
+
+def _meet(pause):
+    time.sleep(pause)
+    return os.getpid()
 
 
 def end_with(program):
@@ -94,13 +104,18 @@ def end_with(program):
     program : int
         Number of the process that the tasks come from.
     """
-    if os.getpid() == program or any(one.name == _WATCH for one in threading.enumerate()):
+    if os.getpid() == program or is_watching():
         return
     if os.getppid() == program:
         _leave_interrupts()
         threading.Thread(target=_watch, args=(program,), name=_WATCH, daemon=True).start()
     elif current_process().name.startswith("LokyProcess"):
         _end()  # the program ended before its first task began
+
+
+def is_watching():
+    """Whether this process watches the program that started it."""
+    return any(one.name == _WATCH for one in threading.enumerate())
 
 
 def _leave_interrupts():

@@ -65,22 +65,9 @@ def wait_until(condition):
         time.sleep(0.05)
 
 
-def are_starting(program, workers):
-    commands = [Path(f"/proc/{one}/cmdline").read_bytes() for one in find_children(program)]
-    return sum(b"LokyProcess" in command for command in commands) == 2
-
-
-def are_at_work(program, workers):
-    return len(list(workers.iterdir())) == 2
-
-
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks into /proc")
-@pytest.mark.parametrize(
-    "backend, moment",
-    [("loky", are_starting), ("loky", are_at_work), ("multiprocessing", are_at_work)],
-    ids=["loky, starting", "loky", "multiprocessing"],
-)
-def test_a_killed_fit_leaves_neither_processes_nor_records(backend, moment, tmp_path):
+@pytest.mark.parametrize("backend", ["loky", "multiprocessing"])
+def test_a_killed_fit_leaves_neither_processes_nor_records(backend, tmp_path):
     script, workers, shared = tmp_path / "script.py", tmp_path / "workers", tmp_path / "shared"
     script.write_text(textwrap.dedent(SCRIPT))
     workers.mkdir()
@@ -93,11 +80,10 @@ def test_a_killed_fit_leaves_neither_processes_nor_records(backend, moment, tmp_
     )
     children = []
     try:
-        wait_until(lambda: moment(program.pid, workers))
+        wait_until(lambda: len(list(workers.iterdir())) == 2)
         children = find_children(program.pid)
-        if moment is are_at_work:
-            assert {int(one.name) for one in workers.iterdir()} <= set(children)
-            assert any(shared.rglob("*.pkl"))  # the records
+        assert {int(one.name) for one in workers.iterdir()} <= set(children)
+        assert any(shared.rglob("*.pkl"))  # the records
         program.send_signal(signal.SIGKILL)
         program.wait()
         wait_until(lambda: not any(map(is_alive, children)))
@@ -106,6 +92,24 @@ def test_a_killed_fit_leaves_neither_processes_nor_records(backend, moment, tmp_
         program.kill()
         for child in filter(is_alive, children):
             os.kill(child, signal.SIGKILL)
+
+
+def test_workers_are_met_before_they_are_given_work():
+    script = """
+        import os
+
+        from joblib import Parallel, delayed
+
+        from skmia.utils._tasks import _meet_workers, is_watching
+
+        met = _meet_workers(2)
+        assert met and os.getpid() not in met
+        # Tasks of others find them watching.
+        ask = lambda: (os.getpid(), is_watching())
+        seen = Parallel(2, batch_size=1)(delayed(ask)() for _ in range(8))
+        assert all(watching for process, watching in seen if process in met), seen
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=True, timeout=PATIENCE)
 
 
 def find_threads():
