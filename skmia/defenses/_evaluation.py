@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from joblib import Parallel
 from scipy.special import ndtr
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
@@ -21,7 +22,7 @@ from ..shadow._seeding import isolated_randomness, seed_estimator
 from ..utils._caches import clone_to_train
 from ..utils._numbers import check_number
 from ..utils._randomness import check_random_state
-from ..utils._tasks import Parallel, delayed
+from ..utils._tasks import delayed
 from ..utils._validation import check_records
 
 _N_BINS = 15  # of the calibration error

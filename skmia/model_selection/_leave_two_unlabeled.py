@@ -4,7 +4,7 @@ from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
-from joblib import effective_n_jobs
+from joblib import Parallel, effective_n_jobs
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 from tqdm import tqdm
@@ -18,7 +18,7 @@ from ..shadow._seeding import isolated_randomness, seed_estimator
 from ..shadow._where import use_one_job
 from ..utils._randomness import check_random_state
 from ..utils._sklearn import N_JOBS, HasMethods, Interval, validate_parameter_constraints
-from ..utils._tasks import Parallel, delayed
+from ..utils._tasks import delayed
 from ..utils._validation import check_membership, check_records
 
 _CONSTRAINTS = {

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from joblib import Parallel
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import gen_batches
@@ -16,7 +17,7 @@ from ..shadow._seeding import isolated_randomness, seed_estimator
 from ..utils._matrix import check_matrix
 from ..utils._randomness import check_random_state
 from ..utils._sklearn import N_JOBS, HasMethods, Interval, validate_parameter_constraints
-from ..utils._tasks import Parallel, delayed
+from ..utils._tasks import delayed
 
 _CONSTRAINTS = {
     "mechanism": [HasMethods(["fit", "sample"])],

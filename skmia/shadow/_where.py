@@ -5,12 +5,12 @@ from abc import ABC, abstractmethod
 from functools import lru_cache
 from itertools import islice
 
-from joblib import effective_n_jobs
+from joblib import Parallel, effective_n_jobs
 from joblib.parallel import get_active_backend
 from sklearn.base import clone
 from threadpoolctl import ThreadpoolController
 
-from ..utils._tasks import Parallel, delayed
+from ..utils._tasks import delayed
 from ._seeding import PROCESS_LOCK
 
 

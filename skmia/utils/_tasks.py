@@ -11,10 +11,8 @@ import time
 from multiprocessing import current_process
 
 import joblib
-from joblib.parallel import get_active_backend
 
 _SECONDS_BETWEEN_LOOKS = 1.0
-_MEETINGS, _SECONDS_OF_MEETING = 25, 0.02
 _WATCH = "skmia-watch"
 
 
@@ -44,49 +42,6 @@ def delayed(function):
         Takes the arguments and returns a task.
     """
     return joblib.delayed(_Task(function))
-
-
-class Parallel(joblib.Parallel):
-    """As :class:`joblib.Parallel`, for workers that watch this program from their start on.
-
-    Workers are met before they are given work. Of a program that is killed while they start, one
-    would wait for ever for the rest of its first task, and keep the records. For the moment between
-    their start and the first meeting there is no remedy, but nothing is shared with them then.
-    """
-
-    def __call__(self, tasks):
-        """Run the tasks.
-
-        Parameters
-        ----------
-        tasks : iterable of task
-            As of :func:`delayed`.
-
-        Returns
-        -------
-        results : list or generator
-        """
-        n_jobs = joblib.effective_n_jobs(self.n_jobs)
-        if n_jobs > 1 and "loky" in type(get_active_backend()[0]).__name__.lower():
-            _meet_workers(n_jobs)
-        return super().__call__(tasks)
-
-
-def _meet_workers(n_jobs):
-    """Numbers of the workers that were met: all, unless one takes seconds longer to start."""
-    met = set()
-    for i in range(_MEETINGS):
-        pause = _SECONDS_OF_MEETING if i else 0.0  # those that are ready leave some to the others
-        meetings = (delayed(_meet)(pause) for _ in range(2 * n_jobs))
-        met.update(joblib.Parallel(n_jobs, batch_size=1)(meetings))
-        if len(met) >= n_jobs:
-            break
-    return met
-
-
-def _meet(pause):
-    time.sleep(pause)
-    return os.getpid()
 
 
 def end_with(program):

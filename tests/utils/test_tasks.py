@@ -94,24 +94,6 @@ def test_a_killed_fit_leaves_neither_processes_nor_records(backend, tmp_path):
             os.kill(child, signal.SIGKILL)
 
 
-def test_workers_are_met_before_they_are_given_work():
-    script = """
-        import os
-
-        from joblib import Parallel, delayed
-
-        from skmia.utils._tasks import _meet_workers, is_watching
-
-        met = _meet_workers(2)
-        assert met and os.getpid() not in met
-        # Tasks of others find them watching.
-        ask = lambda: (os.getpid(), is_watching())
-        seen = Parallel(2, batch_size=1)(delayed(ask)() for _ in range(8))
-        assert all(watching for process, watching in seen if process in met), seen
-    """
-    subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=True, timeout=PATIENCE)
-
-
 def find_threads():
     return os.getpid(), [one.name for one in threading.enumerate()]
 

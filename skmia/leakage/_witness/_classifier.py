@@ -4,13 +4,14 @@ from contextlib import nullcontext
 from numbers import Integral
 
 import numpy as np
+from joblib import Parallel
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 from ...shadow._seeding import seed_estimator
-from ...utils._tasks import Parallel, delayed
+from ...utils._tasks import delayed
 from ._base import Witness, advantage, balanced_posterior
 
 
