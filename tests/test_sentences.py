@@ -123,6 +123,10 @@ CALLS = {
         lambda: metrics.auc_interval(BITS, X[:, 0], confidence_level=Decimal("0.95")),
         "confidence_level must be a fraction",
     ),
+    "confidence_level, next to 0": (
+        lambda: auditing.one_run_epsilon_lower_bound(BITS, X[:, 0], confidence_level=5e-324),
+        "confidence_level must be a fraction",
+    ),
     "max_fpr": (lambda: metrics.operating_point(BITS, X[:, 0], True), "max_fpr must be a fraction"),
     "max_fprs": (
         lambda: selection.leave_one_model_out(ThresholdAttack(), RECORDS, max_fprs=["a"]),

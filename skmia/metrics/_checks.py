@@ -117,7 +117,8 @@ def check_rates(values, name):
 
 def check_confidence_level(value):
     """Return a confidence level, a number strictly between 0 and 1."""
-    low, high = np.nextafter(0, 1), np.nextafter(1, 0)
+    # Below it, 1 - level is 1, and the search for a bound has no end.
+    low, high = np.finfo(np.float64).eps, np.nextafter(1, 0)
     return float(check_number(value, "confidence_level", "a fraction in (0, 1)", low, high))
 
 
