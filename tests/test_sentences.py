@@ -245,6 +245,10 @@ CALLS = {
         lambda: AttributeInferenceAttack(TREE_OF_RECORDS, sensitive=0.5).fit(RECORDS),
         "sensitive names the column 0.5, which X has not",
     ),
+    "a categorical column": (
+        lambda: synthetic.GowerEncoder(categorical_features=[0.5]).fit(X),
+        "categorical_features has 0.5, which is no column of X",
+    ),
     # Labels and groups.
     "text as the truth of a regressor": (
         lambda: Loss()(Outputs([0.5, 1.0], kind="value"), np.array(["a", "b"])),

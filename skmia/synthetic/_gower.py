@@ -1,5 +1,7 @@
 """Tables with numbers and categories, as points whose distances mean something."""
 
+from numbers import Integral
+
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -9,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..utils._advice import with_advice
 from ..utils._matrix import validate_matrix
+from ..utils._numbers import show
 from ..utils._sklearn import StrOptions, validate_params_of
 
 
@@ -147,7 +150,11 @@ class GowerEncoder(TransformerMixin, BaseEstimator):
         is_categorical = np.zeros(table.shape[1], dtype=bool)
         names = list(getattr(self, "feature_names_in_", ()))
         for column in self.categorical_features:
-            if isinstance(column, str) and column not in names:
-                raise ValueError(f"categorical_features has {column!r}, which is no column of X.")
-            is_categorical[names.index(column) if isinstance(column, str) else column] = True
+            place = names.index(column) if isinstance(column, str) and column in names else column
+            is_place = isinstance(place, Integral) and -table.shape[1] <= place < table.shape[1]
+            if not is_place:
+                raise ValueError(
+                    f"categorical_features has {show(column)}, which is no column of X."
+                )
+            is_categorical[int(place)] = True
         return is_categorical
