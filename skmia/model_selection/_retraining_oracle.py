@@ -1,5 +1,6 @@
 """The attacker who trains the model again with each of two candidates."""
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral
 
@@ -10,7 +11,7 @@ from tqdm import tqdm
 
 from ..shadow._job import Data, Job, Kept
 from ..shadow._plan import plan_training
-from ..utils._caches import caches_removed
+from ..utils._caches import caches_removed, walk
 from ..utils._randomness import check_random_state
 from ..utils._sklearn import N_JOBS, HasMethods, Interval, validate_parameter_constraints
 from ..utils._validation import check_membership, check_records
@@ -156,4 +157,20 @@ class _PrintKeeper:
         if hasattr(module, "state_dict"):
             state = {name: one.cpu().numpy() for name, one in module.state_dict().items()}
             return joblib.hash(state)
-        return joblib.hash((type(model).__qualname__, vars(model)))
+        with _jobs_removed(model):
+            return joblib.hash((type(model).__qualname__, vars(model)))
+
+
+@contextmanager
+def _jobs_removed(model):
+    """Set every ``n_jobs`` aside for a while: on how many processors is not what was learned."""
+    parts = [one for one in walk(model) if not isinstance(one, dict)]
+    parts = [one for one in parts if "n_jobs" in one.get_params(deep=False)]
+    before = [one.n_jobs for one in parts]
+    try:
+        for one in parts:
+            one.set_params(n_jobs=None)
+        yield
+    finally:
+        for one, n_jobs in zip(parts, before, strict=True):
+            one.set_params(n_jobs=n_jobs)

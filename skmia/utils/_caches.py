@@ -43,7 +43,7 @@ def remove_caches(estimator):
     estimator : estimator
         The same.
     """
-    for part in _walk(estimator):
+    for part in walk(estimator):
         if isinstance(part, dict):
             part.update({name: [None] for name in _find_candidates(part)})
         elif _has_cache(part):
@@ -60,7 +60,7 @@ def caches_removed(estimator):
     estimator : estimator
         As for :func:`remove_caches`; afterwards it is what it was.
     """
-    parts = list(_walk(estimator))
+    parts = list(walk(estimator))
     grids = [(part, dict(part)) for part in parts if isinstance(part, dict)]
     cached = [(one, one.memory) for one in parts if not isinstance(one, dict) and _has_cache(one)]
     try:
@@ -72,7 +72,7 @@ def caches_removed(estimator):
             part.update({name: content[name] for name in _find_candidates(content)})
 
 
-def _walk(root):
+def walk(root):
     """Every estimator and dictionary within an estimator, each once."""
     seen, waiting = set(), [root]
     while waiting:

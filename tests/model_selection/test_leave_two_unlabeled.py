@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import gaussian_kde, norm
 from sklearn.base import BaseEstimator, clone
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
@@ -478,6 +478,16 @@ def test_a_skorch_net_is_compared_by_its_weights(people):
     )
     victim = train(net, (records, membership))
     assert retraining_oracle(victim, records, membership, n_rounds=3).accuracy == 1.0
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_on_how_many_processors_a_model_was_trained_is_not_what_it_learned(n_jobs, people):
+    forest = RandomForestClassifier(3, random_state=0, n_jobs=2)
+    for model in (BaggingClassifier(clone(forest), 2, random_state=0, n_jobs=2), forest):
+        victim = train(model, people)
+        result = retraining_oracle(victim, *people, n_rounds=4, n_jobs=n_jobs, random_state=0)
+        assert result.accuracy == 1.0
+        assert victim.n_jobs == 2
 
 
 def test_a_victim_that_is_not_fitted_is_refused(people):
