@@ -5,58 +5,67 @@ ifndef PYTHON
 PYTHON := $(shell python3.11 -c 'print("python3.11")' 2>/dev/null || echo python3)
 endif
 
+# Where an environment has its programs. On Windows make needs the sh of Git, and PYTHON=python.
+ifeq ($(OS),Windows_NT)
+bin := Scripts
+exe := .exe
+else
+bin := bin
+exe :=
+endif
+
 .DEFAULT_GOAL := help
 # Several targets share an environment.
 .NOTPARALLEL:
-.PHONY: help audit doc readme venv test fuzz coverage lint format test-oldest test-install clean
+.PHONY: help audit doc tables readme venv test fuzz coverage lint format test-oldest test-install clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
 
 audit: .venv/audit.stamp ## audit an example model, report in build/audit
-	.venv/bin/skmia audit --out build/audit
+	.venv/$(bin)/skmia audit --out build/audit
 
 # Pages are made anew, so that none is left whose source is gone; examples that have not changed are not run again.
 doc: .venv/doc.stamp ## the documentation site, in build/doc/html
 	rm -rf build/doc
-	$(one_thread) .venv/bin/sphinx-build -W --keep-going -q -d build/doc/doctrees doc build/doc/html
-	.venv/bin/python doc/check_links.py build/doc/html
+	$(one_thread) .venv/$(bin)/sphinx-build -W --keep-going -q -d build/doc/doctrees doc build/doc/html
+	.venv/$(bin)/python doc/check_links.py build/doc/html
 
 tables: venv ## what attacks and signals declare, in the tables of the guide
-	.venv/bin/python doc/make_tables.py
+	.venv/$(bin)/python doc/make_tables.py
 
 readme: venv ## the numbers and the picture of README.md, from its own code
-	$(one_thread) .venv/bin/python doc/make_readme.py
+	$(one_thread) .venv/$(bin)/python doc/make_readme.py
 
 venv: .venv/test.stamp ## the development environment, .venv
 
 test: venv ## the whole test suite and the examples in docstrings; TESTFLAGS="-k lira" selects
-	$(one_thread) .venv/bin/python -m pytest $(workers) $(TESTFLAGS)
+	$(one_thread) .venv/$(bin)/python -m pytest $(workers) $(TESTFLAGS)
 
 # In one process, which prints what the calls at each door ended in.
 fuzz: venv ## odd values at every public door, others each time; FUZZ=2000 is their number
-	FUZZ=$(FUZZ) $(one_thread) .venv/bin/python -m pytest tests/fuzzing $(TESTFLAGS)
+	FUZZ=$(FUZZ) $(one_thread) .venv/$(bin)/python -m pytest tests/fuzzing $(TESTFLAGS)
 
 coverage: venv ## the same with a table of the lines that no test ran
-	$(one_thread) .venv/bin/python -m pytest $(workers) --cov $(TESTFLAGS)
+	$(one_thread) .venv/$(bin)/python -m pytest $(workers) --cov $(TESTFLAGS)
 
 lint: .venv/lint.stamp ## what ruff and codespell find
-	.venv/bin/ruff check .
-	.venv/bin/ruff format --check .
-	.venv/bin/codespell
+	.venv/$(bin)/ruff check .
+	.venv/$(bin)/ruff format --check .
+	.venv/$(bin)/codespell
 
 format: .venv/lint.stamp ## let ruff mend what it can
-	.venv/bin/ruff check --fix .
-	.venv/bin/ruff format .
+	.venv/$(bin)/ruff check --fix .
+	.venv/$(bin)/ruff format .
 
 test-oldest: .venv-oldest/test.stamp ## the contract tests on the oldest supported dependencies
-	$(one_thread) .venv-oldest/bin/python -m pytest $(workers) -m contract tests
+	$(one_thread) .venv-oldest/$(bin)/python -m pytest $(workers) -m contract tests
 
 # Not editable: what is tested is what a wheel holds. build/lib would put deleted modules into it.
 test-install: .venv-install/test.stamp ## the package as it is installed, without any extra
 	rm -rf build/lib
-	.venv-install/bin/python -m pip install --quiet --no-deps --force-reinstall .
-	.venv-install/bin/pytest tests/install
+	.venv-install/$(bin)/python -m pip install --quiet --no-deps --force-reinstall .
+	.venv-install/$(bin)/pytest tests/install
 
 clean: ## remove environments, caches and build products
 	rm -rf .venv .venv-oldest .venv-install build dist *.egg-info \
@@ -75,36 +84,36 @@ one_thread = OMP_NUM_THREADS=1
 
 # $(call install,VENV,REQUIREMENTS): an environment whose last installation was cut off is rebuilt.
 define install
-@if [ -e $(1)/incomplete ] || ! $(1)/bin/python -m pip --version >/dev/null 2>&1; then \
+@if [ -e $(1)/incomplete ] || ! $(1)/$(bin)/python -m pip --version >/dev/null 2>&1; then \
 	echo "$(PYTHON) -m venv --clear $(1)"; $(PYTHON) -m venv --clear $(1); fi
 @touch $(1)/incomplete
-$(1)/bin/python -m pip install --quiet $(2)
+$(1)/$(bin)/python -m pip install --quiet $(2)
 @rm $(1)/incomplete
 @touch $@
 endef
 
-.venv/audit.stamp: pyproject.toml constraints.txt .venv/bin/python
+.venv/audit.stamp: pyproject.toml constraints.txt .venv/$(bin)/python$(exe)
 	$(call install,.venv,-c constraints.txt -e ".[$(audit_extras)]")
 
-.venv/doc.stamp: pyproject.toml constraints.txt .venv/bin/python
+.venv/doc.stamp: pyproject.toml constraints.txt .venv/$(bin)/python$(exe)
 	$(call install,.venv,-c constraints.txt -e ".[$(doc_extras)]")
 
-.venv/lint.stamp: pyproject.toml constraints.txt .venv/bin/python
+.venv/lint.stamp: pyproject.toml constraints.txt .venv/$(bin)/python$(exe)
 	$(call install,.venv,-c constraints.txt -e ".[lint]")
 
-.venv/test.stamp: pyproject.toml constraints.txt .venv/bin/python
+.venv/test.stamp: pyproject.toml constraints.txt .venv/$(bin)/python$(exe)
 	$(call install,.venv,-c constraints.txt -e ".[$(tested_extras)]")
 
-.venv-install/test.stamp: pyproject.toml constraints.txt .venv-install/bin/python
+.venv-install/test.stamp: pyproject.toml constraints.txt .venv-install/$(bin)/python$(exe)
 	$(call install,.venv-install,-c constraints.txt ".[test]")
 
 lower_bounds = import tomllib; \
 	project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
 	print(*(bound.replace(">=", "==") for bound in project["dependencies"]))
 
-.venv-oldest/test.stamp: pyproject.toml constraints-oldest.txt .venv-oldest/bin/python
+.venv-oldest/test.stamp: pyproject.toml constraints-oldest.txt .venv-oldest/$(bin)/python$(exe)
 	$(call install,.venv-oldest,--only-binary :all: -c constraints-oldest.txt \
 		$$($(PYTHON) -c '$(lower_bounds)') -e ".[test]")
 
 # No recipe: where the interpreter is gone, every stamp of its environment is out of date.
-.venv/bin/python .venv-install/bin/python .venv-oldest/bin/python:
+.venv/$(bin)/python$(exe) .venv-install/$(bin)/python$(exe) .venv-oldest/$(bin)/python$(exe):
