@@ -23,15 +23,15 @@ import torch
 from sklearn.neural_network import MLPClassifier
 from threadpoolctl import threadpool_limits
 
-from skmia._cli._model import make_estimator
-from skmia._cli._table import as_features, read_table, read_target
-from skmia.shadow._batched._prepare import prepare
-from skmia.shadow._batched._train import Training as NetTraining
-from skmia.shadow._job import Data, Job
+from skmia._training.job import Data, Job
+from skmia._training.ways.perceptron.memory import count_together
+from skmia._training.ways.perceptron.prepare import fit_to_first_epoch
+from skmia._training.ways.perceptron.train import Training as PerceptronTraining
+from skmia._training.ways.torch_nets.prepare import prepare
+from skmia._training.ways.torch_nets.train import Training as NetTraining
+from skmia.cli._model import make_estimator
+from skmia.cli._table import as_features, read_table, read_target
 from skmia.shadow._keep import PoolKeeper
-from skmia.shadow._perceptron._memory import count_together
-from skmia.shadow._perceptron._prepare import fit_to_first_epoch
-from skmia.shadow._perceptron._train import Training as PerceptronTraining
 
 _RUN = """
 import contextlib, io, json, os, sys

@@ -18,11 +18,11 @@ import numpy as np
 import torch
 from _nets import make_net
 
-from skmia.shadow._batched import TorchNetsWay
-from skmia.shadow._job import Data, Job
+from skmia._training.job import Data, Job
+from skmia._training.ways.one_by_one import OneByOneWay
+from skmia._training.ways.torch_nets import TorchNetsWay
+from skmia._training.where.joblib import JoblibWorkers
 from skmia.shadow._keep import PoolKeeper
-from skmia.shadow._one_by_one import OneByOneWay
-from skmia.shadow._where import JoblibWorkers
 
 SHAPES = {
     # name: records, features, hidden units, classes, epochs to time, epochs of the whole fit

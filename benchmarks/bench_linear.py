@@ -19,11 +19,11 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skmia.shadow._job import Data, Job
+from skmia._training.job import Data, Job
+from skmia._training.ways.linear import LinearWay
+from skmia._training.ways.one_by_one import OneByOneWay
+from skmia._training.where.joblib import JoblibWorkers
 from skmia.shadow._keep import PoolKeeper
-from skmia.shadow._linear import LinearWay
-from skmia.shadow._one_by_one import OneByOneWay
-from skmia.shadow._where import JoblibWorkers
 
 TIGHT = {"tol": 1e-10, "max_iter": 10_000, "solver": "newton-cg"}
 

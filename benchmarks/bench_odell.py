@@ -22,7 +22,7 @@ from xgboost import XGBClassifier
 from skmia import Records, ShadowPool
 from skmia.attacks import ShadowAttack
 from skmia.disparity import DisparityTest, GroupGuesses
-from skmia.model_selection import membership_game
+from skmia.games import membership_game
 from skmia.victims import make_small_net
 
 RESULTS = Path(__file__).parent / "results"

@@ -22,16 +22,16 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
-from skmia._cli._model import make_estimator
-from skmia._cli._table import as_features, read_table, read_target
-from skmia.shadow._job import Data, Job
+from skmia._training.job import Data, Job
+from skmia._training.ways.one_by_one import OneByOneWay
+from skmia._training.ways.perceptron import PerceptronWay
+from skmia._training.ways.perceptron.memory import count_together
+from skmia._training.ways.perceptron.prepare import fit_to_first_epoch
+from skmia._training.ways.perceptron.train import Training
+from skmia._training.where.joblib import JoblibWorkers
+from skmia.cli._model import make_estimator
+from skmia.cli._table import as_features, read_table, read_target
 from skmia.shadow._keep import PoolKeeper
-from skmia.shadow._one_by_one import OneByOneWay
-from skmia.shadow._perceptron import PerceptronWay
-from skmia.shadow._perceptron._memory import count_together
-from skmia.shadow._perceptron._prepare import fit_to_first_epoch
-from skmia.shadow._perceptron._train import Training
-from skmia.shadow._where import JoblibWorkers
 
 # Records, features, hidden units, records in a batch, epochs.
 CASES = [

@@ -33,8 +33,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool
-from skmia.shadow._checkpoint import FolderCheckpoint
-from skmia.shadow._dask import DaskWorkers
+from skmia._training.checkpoint import FolderCheckpoint
+from skmia._training.where.dask import DaskWorkers
 
 LARGE = (50_000, 120)  # 48 MB
 

@@ -29,8 +29,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records
-from skmia._cli._gate import judge
-from skmia._cli._limits import parse_limit
+from skmia.cli._gate import judge
+from skmia.cli._limits import parse_limit
 from skmia.report import audit
 
 FILE = Path("build") / "null_audits.jsonl"

@@ -33,11 +33,11 @@ _NOTHING = "-"
 def find_attack(name):
     """The class of an attack on membership of records, by its name."""
     import skmia.attacks
+    import skmia.games
     import skmia.leakage
-    import skmia.model_selection
     import skmia.synthetic
 
-    packages = skmia.attacks, skmia.leakage, skmia.model_selection, skmia.synthetic
+    packages = skmia.attacks, skmia.games, skmia.leakage, skmia.synthetic
     return next(getattr(one, name) for one in packages if hasattr(one, name))
 
 

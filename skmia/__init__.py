@@ -1,7 +1,7 @@
 """Membership-inference attacks as scikit-learn estimators."""
 
-from ._outputs import Outputs
-from ._records import Records
+from ._core.outputs import Outputs
+from ._core.records import Records
 from .shadow import ShadowPool
 
 __version__ = "0.1.0"

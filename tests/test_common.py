@@ -42,9 +42,9 @@ from skmia.attacks import (
     VulnerableRecordsAttack,
     WhiteBoxAttack,
 )
-from skmia.auditing import EpsilonAudit
 from skmia.base import BaseAttack
 from skmia.defenses import LabelOnlyDefense, NonSphericalGaussianMechanism
+from skmia.epsilon import EpsilonAudit
 from skmia.signals import (
     AdversarialDistance,
     BoundaryDistance,
@@ -53,7 +53,7 @@ from skmia.signals import (
     Signals,
 )
 from skmia.synthetic import SyntheticDistance
-from skmia.utils.estimator_checks import make_attack_problem, parametrize_with_attack_checks
+from skmia.testing import make_attack_problem, parametrize_with_attack_checks
 
 pytestmark = pytest.mark.contract
 
@@ -339,11 +339,11 @@ EXCLUDED = {
     "DPWassersteinGAN": "needs torch, see tests/synthetic/test_dp_wgan.py",
     "DPSGDClassifier": "needs torch and opacus, see tests/defenses/test_dp_sgd.py",
     "DisparityTest": "takes Records or a table of rounds, see tests/disparity",
-    "Exposure": "takes sequences of tokens, see tests/auditing/test_exposure.py",
+    "Exposure": "takes sequences of tokens, see tests/memorization/test_exposure.py",
     "GradientStatistics": "takes Records, see the tests of transformers below",
     "MarginalSynthesizer": "takes Records, see tests/shadow/test_synthesis.py",
     "ModelBasedSynthesizer": "takes Records, see tests/shadow/test_synthesis.py",
-    "NGramModel": "takes sequences of tokens, see tests/auditing/test_sequences.py",
+    "NGramModel": "takes sequences of tokens, see tests/memorization/test_sequences.py",
     "NoisyRecords": "takes Records, see tests/shadow/test_synthesis.py",
     "PrivacyLoss": "takes three tables, see tests/synthetic/test_privacy_loss.py",
     "Signals": "takes Records, see the tests of transformers below",

@@ -134,7 +134,7 @@ def extension(monkeypatch):
         ("benchmarks/results/odell.md", "benchmarks/results/odell"),
         ("doc/user_guide/attacks.md", "user_guide/attacks"),
         ("benchmarks/results/odell_adult.csv", None),
-        ("skmia/base.py", None),
+        ("skmia/exceptions.py", None),
         ("LICENSE", None),
     ],
 )

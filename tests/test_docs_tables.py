@@ -1,6 +1,5 @@
 """The tables of the documentation leave nothing out that is in the code."""
 
-import ast
 import importlib.util
 import inspect
 import pkgutil
@@ -169,48 +168,3 @@ def test_the_glossary_is_in_alphabetical_order():
     keys = [re.sub(r"[^a-z0-9 ]", "", term.lower()) for term in terms]
     assert len(keys) >= 40
     assert keys == sorted(set(keys))
-
-
-LAYERS = {
-    name: number
-    for number, row in enumerate(
-        read_tables(DOC / "contributing.md")["The architecture on one page"], start=1
-    )
-    for name in re.findall(r"`(\w+)`", row["packages"])
-}
-PACKAGE = Path(skmia.__file__).parent
-
-
-def find_imports(path):
-    """Parts of skmia that a module imports at its top."""
-    home = path.relative_to(PACKAGE.parent).with_suffix("").parts
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.ImportFrom) and node.level:
-            # The parts of __init__ count as those of a module: one level is the package itself.
-            base = (*home[: -node.level], *(node.module or "").split("."))[1:]
-            found = [base[0]] if base[0] else [alias.name for alias in node.names]
-            yield from (name for name in found if not name.startswith("__"))
-
-
-def test_every_part_of_the_package_has_a_layer():
-    parts = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or path.is_dir()}
-    assert set(LAYERS) == parts - {"__init__", "__pycache__"}
-
-
-def is_allowed(part, other):
-    """Modules of the first layer know each other."""
-    return other == part or LAYERS[other] < LAYERS[part] or LAYERS[other] == LAYERS[part] == 1
-
-
-@pytest.mark.parametrize("part", sorted(LAYERS))
-def test_imports_go_to_the_layers_above(part):
-    module = PACKAGE / f"{part}.py"
-    modules = [module] if module.exists() else (PACKAGE / part).rglob("*.py")
-    wrong = {
-        (path.name, other)
-        for path in modules
-        if path.name != "estimator_checks.py"  # makes pools to check attacks on
-        for other in find_imports(path)
-        if not is_allowed(part, other)
-    }
-    assert wrong == set()

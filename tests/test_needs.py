@@ -39,8 +39,8 @@ from skmia.attacks import (
     ThresholdAttack,
 )
 from skmia.base import Needs, Offer, connect, needs_of
+from skmia.games import DensityAttack
 from skmia.leakage import GaussianRegressionAttacker
-from skmia.model_selection import DensityAttack
 from skmia.signals import (
     BoundaryDistance,
     GradientStatistics,
@@ -52,7 +52,7 @@ from skmia.signals import (
 )
 from skmia.synthetic import GeneratorAttack
 from skmia.victims import CallableVictim
-from skmia.victims._offers import find_access, find_kind
+from skmia.victims.offers import find_access, find_kind
 
 pytestmark = pytest.mark.contract
 

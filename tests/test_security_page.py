@@ -12,7 +12,7 @@ PAGE = ROOT / "doc" / "user_guide" / "security.md"
 # By the number on the page: files below tests/ and names of tests in them.
 PROOFS = {
     "T1": [
-        ("utils/test_visible.py", "test_every_text_is_one_line_that_can_be_written"),
+        ("core/test_visible.py", "test_every_text_is_one_line_that_can_be_written"),
         ("report/test_foreign_text.py", "test_the_summary_has_no_line_that_a_table_wrote"),
         ("report/test_foreign_text.py", "test_other_summaries"),
         ("report/test_foreign_text.py", "test_messages"),
@@ -33,11 +33,14 @@ PROOFS = {
         ("cli/test_cli_input.py", "test_members_file_that_cannot_be_used"),
     ],
     "T5": [
-        ("test_records_fingerprint.py", "test_sums_cannot_be_forged"),
-        ("test_records_fingerprint.py", "test_records_made_to_have_one_fingerprint_are_refused"),
+        ("core/test_records_fingerprint.py", "test_sums_cannot_be_forged"),
+        (
+            "core/test_records_fingerprint.py",
+            "test_records_made_to_have_one_fingerprint_are_refused",
+        ),
     ],
     "T6": [
-        ("utils/test_matrix.py", "test_records_hide_nothing"),
+        ("core/test_matrix.py", "test_records_hide_nothing"),
     ],
     "T7": [
         ("cli/test_cli.py", "test_values_are_on_the_page_only_when_asked_for"),
@@ -61,8 +64,8 @@ PROOFS = {
     ],
     "M3": [
         ("cli/test_foreign.py", "test_caches_are_taken_away"),
-        ("utils/test_caches.py", "test_no_door_uses_the_cache_of_a_model"),
-        ("utils/test_caches.py", "test_no_cache_at_any_depth_is_used_by_shadow_models"),
+        ("core/test_caches.py", "test_no_door_uses_the_cache_of_a_model"),
+        ("core/test_caches.py", "test_no_cache_at_any_depth_is_used_by_shadow_models"),
         ("cli/test_cli_model.py", "test_a_cache_that_a_model_names_is_neither_read_nor_written"),
     ],
     "M4": [("cli/test_foreign.py", "test_vectorizers_that_open_files_are_refused")],
@@ -76,37 +79,39 @@ PROOFS = {
     ],
     "M6": [("cli/test_foreign.py", "test_an_ensemble_that_asks_for_ten_million_trees_is_refused")],
     "M7": [("cli/test_cli_model.py", "test_model_file_that_cannot_be_used")],
-    "C1": [("shadow/test_checkpoint_files.py", "test_no_pickle_is_read_unless_models_are_stored")],
+    "C1": [
+        ("training/test_checkpoint_files.py", "test_no_pickle_is_read_unless_models_are_stored")
+    ],
     "C2": [
-        ("shadow/test_checkpoint_files.py", "test_a_model_that_was_exchanged_is_not_run"),
+        ("training/test_checkpoint_files.py", "test_a_model_that_was_exchanged_is_not_run"),
         (
-            "shadow/test_checkpoint_files.py",
+            "training/test_checkpoint_files.py",
             "test_a_model_that_does_not_belong_to_its_signals_is_trained_again",
         ),
     ],
-    "C3": [("shadow/test_checkpoint_files.py", "test_an_edited_file_is_set_aside")],
+    "C3": [("training/test_checkpoint_files.py", "test_an_edited_file_is_set_aside")],
     "C4": [
-        ("shadow/test_checkpoint_files.py", "test_an_edited_file_is_set_aside"),
+        ("training/test_checkpoint_files.py", "test_an_edited_file_is_set_aside"),
         (
-            "shadow/test_checkpoint_files.py",
+            "training/test_checkpoint_files.py",
             "test_a_moment_in_which_files_cannot_be_read_costs_no_model",
         ),
-        ("shadow/test_checkpoint_files.py", "test_want_of_memory_is_no_damage"),
-        ("shadow/test_checkpoint_files.py", "test_a_folder_in_the_place_of_a_file_is_named"),
+        ("training/test_checkpoint_files.py", "test_want_of_memory_is_no_damage"),
+        ("training/test_checkpoint_files.py", "test_a_folder_in_the_place_of_a_file_is_named"),
     ],
     "C5": [
-        ("shadow/test_checkpoint.py", "test_folder_of_another_pool_is_refused"),
-        ("shadow/test_checkpoint.py", "test_folder_of_other_records_is_refused"),
-        ("shadow/test_identity.py", "test_what_was_edited_is_named"),
+        ("training/test_checkpoint.py", "test_folder_of_another_pool_is_refused"),
+        ("training/test_checkpoint.py", "test_folder_of_other_records_is_refused"),
+        ("training/test_identity.py", "test_what_was_edited_is_named"),
     ],
     "C6": [("fuzzing/test_fuzz_folders.py", "test_damaged_folders")],
     "C7": [
         (
-            "shadow/test_checkpoint.py",
+            "training/test_checkpoint.py",
             "test_killed_twenty_times_it_ends_with_the_numbers_of_an_undisturbed_fit",
         ),
         (
-            "shadow/test_states.py",
+            "training/test_states.py",
             "test_killed_inside_a_joint_training_it_goes_on_and_ends_with_the_same_bits",
         ),
         (
@@ -122,7 +127,7 @@ PROOFS = {
             "test_a_limit_of_the_system_costs_no_model",
         ),
     ],
-    "C8": [("shadow/test_checkpoint_files.py", "test_folder_and_files_are_the_users_own")],
+    "C8": [("training/test_checkpoint_files.py", "test_folder_and_files_are_the_users_own")],
     "R1": [
         ("cli/test_cli_damages.py", "test_every_field"),
         ("cli/test_cli_damages.py", "test_what_is_not_json"),
@@ -172,20 +177,20 @@ PROOFS = {
     ],
     "I2": [
         (
-            "shadow/test_checkpoint.py",
+            "training/test_checkpoint.py",
             "test_killed_twenty_times_it_ends_with_the_numbers_of_an_undisturbed_fit",
         ),
         (
-            "shadow/test_states.py",
+            "training/test_states.py",
             "test_killed_inside_a_joint_training_it_goes_on_and_ends_with_the_same_bits",
         ),
         ("cli/test_cli_interrupted.py", "test_an_interrupted_audit_says_what_is_kept_and_goes_on"),
         ("report/test_audit_checkpoint.py", "test_an_interrupted_audit_goes_on"),
     ],
     "I3": [
-        ("shadow/test_checkpoint_files.py", "test_a_full_disk_is_told_with_the_folder"),
+        ("training/test_checkpoint_files.py", "test_a_full_disk_is_told_with_the_folder"),
     ],
-    "I4": [("utils/test_tasks.py", "test_a_killed_fit_leaves_neither_processes_nor_records")],
+    "I4": [("core/test_tasks.py", "test_a_killed_fit_leaves_neither_processes_nor_records")],
     "D1": [
         ("datasets/test_datasets_fetch.py", "test_a_download_with_another_checksum_is_not_kept"),
         (

@@ -9,21 +9,12 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia import (
-    Outputs,
-    Records,
-    ShadowPool,
-    auditing,
-    defenses,
-    leakage,
-    metrics,
-    report,
-    synthetic,
-)
+from skmia import Outputs, Records, ShadowPool, defenses, leakage, metrics, report, synthetic
+from skmia import epsilon as auditing
 from skmia import model_selection as selection
+from skmia._core.containers import concat_rows
 from skmia.attacks import AttributeInferenceAttack, ShadowAttack, ThresholdAttack
 from skmia.signals import Loss
-from skmia.utils._containers import concat_rows
 
 X = np.random.default_rng(0).normal(size=(24, 3))
 BITS = np.arange(24) % 2

@@ -10,9 +10,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records
 from skmia.attacks import RenyiAttack
-from skmia.attacks._cross_fit import cross_fit
+from skmia.base.cross_fitting import cross_fit
 from skmia.metrics import auc_interval
-from skmia.report._measure import widen
+from skmia.report.measure import widen
 
 from ._registry import promise
 

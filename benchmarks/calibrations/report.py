@@ -6,7 +6,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool
-from skmia.attacks._cross_fit import cross_fit, find_folds
+from skmia.base.cross_fitting import cross_fit, find_folds
 from skmia.report import blind_baseline, find_duplicates, permutation_test
 from skmia.report._difficulty import measure_difficulty
 from skmia.report._rounds import Rounds

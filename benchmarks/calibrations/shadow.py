@@ -8,8 +8,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 
 from skmia import Outputs, Records
+from skmia._core.order import find_better_order
 from skmia.report import audit
-from skmia.victims._order import find_better_order
 
 from ._registry import promise
 

@@ -22,7 +22,8 @@ from scipy.special import expit, gammaln, logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from skmia import Records
-from skmia.auditing import (
+from skmia.datasets import fetch_fashion_mnist
+from skmia.epsilon import (
     EpsilonAudit,
     dirac_canaries,
     epsilon_lower_bound,
@@ -32,7 +33,6 @@ from skmia.auditing import (
     one_run_gaussian_epsilon_lower_bound,
     trace_scores,
 )
-from skmia.datasets import fetch_fashion_mnist
 
 FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer budgets, trainings and steps
 BUDGETS = (4.0,) if FAST else (1.0, 4.0, 10.0)

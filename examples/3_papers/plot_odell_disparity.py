@@ -26,7 +26,7 @@ from skmia import Records, ShadowPool
 from skmia.attacks import ShadowAttack
 from skmia.datasets import fetch_adult, fetch_law_school
 from skmia.disparity import DisparityDisplay, DisparityTest, GroupGuesses
-from skmia.model_selection import membership_game
+from skmia.games import membership_game
 from skmia.victims import make_small_net
 
 FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer people, victims and epochs

@@ -21,7 +21,7 @@ import sklearn.datasets
 from scipy import stats
 from sklearn.frozen import FrozenEstimator
 
-from skmia.auditing import (
+from skmia.memorization import (
     CanaryFormat,
     Exposure,
     NGramModel,

@@ -7,7 +7,6 @@ from ._ensemble import EnsembleAttack
 from ._fisher_rao import FisherRaoAttack
 from ._gradient import GradientAttack
 from ._layers import LayerOutputsAttack
-from ._learned import LearnedAttack
 from ._lira import LiRA
 from ._mahalanobis import MahalanobisAttack
 from ._morgan import MorganAttack
@@ -15,7 +14,6 @@ from ._quantile import QuantileAttack
 from ._renyi import RenyiAttack
 from ._rmia import RMIA
 from ._shadow import ShadowAttack
-from ._supervised import SupervisedAttack
 from ._threshold import ThresholdAttack
 from ._vulnerable_records import VulnerableRecordsAttack
 from ._white_box import WhiteBoxAttack
@@ -29,14 +27,12 @@ __all__ = [
     "FisherRaoAttack",
     "GradientAttack",
     "LayerOutputsAttack",
-    "LearnedAttack",
     "LiRA",
     "MahalanobisAttack",
     "MorganAttack",
     "QuantileAttack",
     "RenyiAttack",
     "ShadowAttack",
-    "SupervisedAttack",
     "ThresholdAttack",
     "VulnerableRecordsAttack",
     "WhiteBoxAttack",

@@ -12,13 +12,13 @@ from sklearn.preprocessing import OrdinalEncoder
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.asking import check_victim, query_victim
+from .._core.containers import is_frame, is_tensor, to_numpy
+from .._core.seeding import seed_estimator
+from .._core.sklearn import HasMethods, StrOptions, validate_params_of
+from .._core.validation import check_finite, check_records
 from ..metrics import clopper_pearson
-from ..shadow._seeding import seed_estimator
-from ..utils._containers import is_frame, is_tensor, to_numpy
-from ..utils._sklearn import HasMethods, StrOptions, validate_params_of
-from ..utils._validation import check_finite, check_records
 from ..victims import open_white_box
-from ..victims._query import check_victim, query_victim
 from ._sensitive import SensitiveAttribute
 
 

@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._needs import NON_MEMBERS
-from .._records import Records
+from .._core.left_out import compare_left_out
+from .._core.moments import find_both_moments, find_moments
+from .._core.needs import NON_MEMBERS
+from .._core.records import Records
+from .._core.sklearn import StrOptions
+from .._core.validation import check_records
+from ..base import PoolAttack
 from ..shadow._evidence import ScaledLogit, reads_of
 from ..signals import get_signal
-from ..utils._sklearn import StrOptions
-from ..utils._validation import check_records
-from ._left_out import compare_left_out
-from ._moments import find_both_moments, find_moments
-from ._pool_attack import PoolAttack
 
 
 class CalibratedAttack(PoolAttack):

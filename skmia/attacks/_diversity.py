@@ -6,10 +6,10 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .._needs import BOTH, Needs
-from ..utils._sklearn import Interval, StrOptions
-from ..utils._validation import query
-from ._supervised import SupervisedAttack
+from .._core.needs import BOTH, Needs
+from .._core.sklearn import Interval, StrOptions
+from .._core.validation import query
+from ..base import SupervisedAttack
 
 # How far training may take the entries of a matrix of norm 1: Adam changes one by the learning rate
 # in a step. Below the second number most of the random start is left.

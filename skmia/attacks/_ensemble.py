@@ -5,10 +5,10 @@ from numbers import Integral
 
 from sklearn.neural_network import MLPClassifier
 
-from .._needs import BOTH
+from .._core.needs import BOTH
+from .._core.sklearn import Interval
+from ..base import LearnedAttack
 from ..signals import Signals
-from ..utils._sklearn import Interval
-from ._learned import LearnedAttack
 
 SIX_SIGNALS = (
     "max_softmax",

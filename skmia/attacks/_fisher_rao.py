@@ -5,7 +5,7 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.special import softmax
 
-from ..utils._sklearn import Interval
+from .._core.sklearn import Interval
 from ._layer_distance import LayerDistanceAttack
 
 _RATE = 0.01

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from sklearn.linear_model import LogisticRegression
 
-from .._needs import BOTH
+from .._core.needs import BOTH
+from .._core.sklearn import StrOptions
+from ..base import LearnedAttack
 from ..signals import GradientStatistics
-from ..utils._sklearn import StrOptions
-from ._learned import LearnedAttack
 
 
 class GradientAttack(LearnedAttack):

@@ -3,9 +3,9 @@
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from .._needs import BOTH, Needs
+from .._core.needs import BOTH, Needs
+from ..base import SupervisedAttack
 from ..victims import open_white_box
-from ._supervised import SupervisedAttack
 
 # Keeps the ratio finite for a record that lies on a centre.
 _SMALLEST = 1e-12

@@ -3,10 +3,10 @@
 import numpy as np
 from sklearn.neural_network import MLPClassifier
 
-from .._needs import BOTH, Needs
+from .._core.needs import BOTH, Needs
+from ..base import LearnedAttack
 from ..victims import open_white_box
 from ..victims._white_box._checks import check_layers
-from ._learned import LearnedAttack
 
 
 class LayerOutputsAttack(LearnedAttack):

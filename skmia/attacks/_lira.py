@@ -6,11 +6,11 @@ import numpy as np
 from scipy.special import expit, gammaln, logit
 from sklearn.utils.metaestimators import available_if
 
-from ..utils._sklearn import Interval, StrOptions
-from ._left_out import compare_left_out, part_of
+from .._core.left_out import compare_left_out, part_of
+from .._core.moments import SMALLEST_SPREAD, find_both_moments, find_moments
+from .._core.sklearn import Interval, StrOptions
+from ..base import PoolAttack
 from ._lira_reference import ReferenceStatistics
-from ._moments import SMALLEST_SPREAD, find_both_moments, find_moments
-from ._pool_attack import PoolAttack
 
 _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
 

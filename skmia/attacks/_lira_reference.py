@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.stats import norm
 
-from ._moments import chosen_values
+from .._core.moments import chosen_values
 
 
 def _describe(shadows, chosen, n_each):

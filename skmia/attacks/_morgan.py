@@ -4,12 +4,12 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from .._needs import BOTH, Needs
+from .._core.needs import BOTH, Needs
+from .._core.sklearn import Interval
+from .._core.validation import query
+from ..base import SupervisedAttack
 from ..signals import Loss, Merlin
 from ..signals._rounding import loss_rounding
-from ..utils._sklearn import Interval
-from ..utils._validation import query
-from ._supervised import SupervisedAttack
 
 # Quantiles of the loss that may bound the window.
 _N_BOUNDS = 64

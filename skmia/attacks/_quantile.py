@@ -10,15 +10,15 @@ from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor
 from sklearn.utils import check_random_state
 
-from .._needs import NOBODY, NON_MEMBERS, Needs
-from .._records import Records
+from .._core.features import FeatureEncoder
+from .._core.needs import NOBODY, NON_MEMBERS, Needs
+from .._core.records import Records
+from .._core.seeding import seed_estimator
+from .._core.sklearn import HasMethods, Interval
+from .._core.validation import check_finite, check_outputs_source, check_records, query
 from ..base import BaseAttack
 from ..shadow._evidence import COMPARED, evidence_of
-from ..shadow._seeding import seed_estimator
 from ..signals import Signal, get_signal
-from ..utils._features import FeatureEncoder
-from ..utils._sklearn import HasMethods, Interval
-from ..utils._validation import check_finite, check_outputs_source, check_records, query
 
 # Share of the mean scale that no record's scale falls below: a regression may go to 0 or under it.
 _LEAST_SCALE = 0.05

@@ -5,11 +5,11 @@ from numbers import Real
 import numpy as np
 from sklearn.utils import gen_batches
 
-from .._needs import BOTH, Needs
-from .._outputs import PROBABILITY_FLOOR
-from ..utils._sklearn import Interval
-from ..utils._validation import query
-from ._supervised import SupervisedAttack
+from .._core.needs import BOTH, Needs
+from .._core.outputs import PROBABILITY_FLOOR
+from .._core.sklearn import Interval
+from .._core.validation import query
+from ..base import SupervisedAttack
 
 # Numbers held at once: records x references x classes.
 _CELLS = 1 << 22

@@ -5,12 +5,12 @@ from numbers import Real
 import numpy as np
 from sklearn.utils import gen_batches
 
-from .._records import Records
-from ..utils._sklearn import Interval
-from ..utils._validation import check_records
-from ._left_out import part_of, values_of
-from ._moments import CACHED, count_models
-from ._pool_attack import PoolAttack
+from .._core.left_out import part_of, values_of
+from .._core.moments import CACHED, count_models
+from .._core.records import Records
+from .._core.sklearn import Interval
+from .._core.validation import check_records
+from ..base import PoolAttack
 
 # Difference of log ratios, in nats, up to which two records of the population tie: rounding.
 _TIE = 1e-6

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from ..utils._containers import is_frame, is_tensor
+from .._core.containers import is_frame, is_tensor
 
 # Beyond it a column is taken for a measurement, of which candidates must be chosen.
 _MOST_VALUES = 100

@@ -9,14 +9,13 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
-from .._needs import Needs
-from .._outputs import Outputs
-from ..base import BaseAttack
-from ..shadow._seeding import seed_estimator
+from .._core.needs import Needs
+from .._core.outputs import Outputs
+from .._core.seeding import seed_estimator
+from .._core.sklearn import HasMethods, Interval
+from .._core.validation import check_outputs_source, query
+from ..base import BaseAttack, find_pool
 from ..signals import AnswerSignal, Signal, get_signal, get_signal_names
-from ..utils._sklearn import HasMethods, Interval
-from ..utils._validation import check_outputs_source, query
-from ._pool_attack import find_pool
 
 _ARRAYS = ("probabilities", "sorted_probabilities")
 

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import stats
 
-from ._moments import SMALLEST_SPREAD, find_moments
+from .._core.moments import SMALLEST_SPREAD, find_moments
 
 # Observations that the pooled variance counts for, as in the likelihood-ratio attack.
 _PRIOR_STRENGTH = 4.0

@@ -2,11 +2,11 @@
 
 from numbers import Real
 
-from .._needs import Needs
+from .._core.needs import Needs
+from .._core.sklearn import Interval
+from .._core.validation import check_outputs_source
 from ..base import BaseAttack
 from ..signals import Signal, get_signal
-from ..utils._sklearn import Interval
-from ..utils._validation import check_outputs_source
 
 
 class ThresholdAttack(BaseAttack):

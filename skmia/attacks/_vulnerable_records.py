@@ -7,9 +7,9 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils import check_random_state, gen_batches
 
+from .._core.sklearn import Interval, StrOptions
+from ..base import PoolAttack
 from ..exceptions import ResolutionWarning
-from ..utils._sklearn import Interval, StrOptions
-from ._pool_attack import PoolAttack
 from ._smooth_rank import find_pooled_variance, smooth_pvalues
 
 # Similarities held at once.

@@ -5,12 +5,12 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.special import expit
 
-from .._needs import BOTH, Needs
-from ..shadow._seeding import isolated_randomness
-from ..utils._optional import import_optional
-from ..utils._sklearn import Interval
+from .._core.needs import BOTH, Needs
+from .._core.optional import import_optional
+from .._core.seeding import isolated_randomness
+from .._core.sklearn import Interval
+from ..base import SupervisedAttack
 from ..victims import open_white_box
-from ._supervised import SupervisedAttack
 
 
 class WhiteBoxAttack(SupervisedAttack):

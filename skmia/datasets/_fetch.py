@@ -19,7 +19,7 @@ from uuid import uuid4
 
 from sklearn.datasets import get_data_home
 
-from ..utils._visible import visible
+from .._core.visible import visible
 
 _TIMEOUT = 60  # seconds without a byte, not seconds in all
 _FIRST_BYTES = {".zip": b"PK\x03\x04", ".gz": b"\x1f\x8b", ".tgz": b"\x1f\x8b"}

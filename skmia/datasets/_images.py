@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._records import Records
+from .._core.records import Records
 from ._fetch import RemoteFile, read_remote
 
 _IDX_NAMES = (

@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
-from .._records import Records
-from ..utils._sklearn import Interval, StrOptions, validate_parameter_constraints
+from .._core.records import Records
+from .._core.sklearn import Interval, StrOptions, validate_parameter_constraints
 
 _CLUSTERS_PER_CLASS = 2
 _BASKETS_PER_CLASS = 4

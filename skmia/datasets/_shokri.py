@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from .._records import Records
+from .._core.records import Records
 from ._fetch import RemoteFile, read_remote
 
 _BASE = "https://raw.githubusercontent.com/privacytrustlab/datasets/master/"

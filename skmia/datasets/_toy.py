@@ -2,7 +2,7 @@
 
 from sklearn import datasets
 
-from .._records import Records
+from .._core.records import Records
 
 
 def load_breast_cancer(*, as_frame=False):

@@ -12,15 +12,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_memory
 from tqdm import tqdm
 
-from ..shadow._job import Data, Job, Kept
-from ..shadow._notes import warn_once
-from ..shadow._plan import plan_training
-from ..shadow._sampling import MOST_MODELS, find_strata, find_units
-from ..shadow._seeding import isolated_randomness, refuse_trained_module, seed_estimator
-from ..utils._containers import take_rows
-from ..utils._hashing import hash_records
-from ..utils._sklearn import N_JOBS, HasMethods, Interval, InvalidParameterError
-from ..victims._query import query_victim
+from .._core.asking import query_victim
+from .._core.containers import take_rows
+from .._core.hashing import hash_records
+from .._core.seeding import isolated_randomness, refuse_trained_module, seed_estimator
+from .._core.sklearn import N_JOBS, HasMethods, Interval, InvalidParameterError
+from .._core.splits import MOST_MODELS, find_strata, find_units
+from .._training.job import Data, Job, Kept
+from .._training.notes import warn_once
+from .._training.plan import plan_training
 from ._output._base import renormalised
 from ._soft_meta import SoftTargetDefense
 

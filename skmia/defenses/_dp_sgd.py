@@ -9,18 +9,18 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from .._core.accountant import find_noise_multiplier, spent_epsilon
+from .._core.matrix import validate_matrix
+from .._core.optional import import_optional
+from .._core.seeding import isolated_randomness
+from .._core.sklearn import HasMethods, Interval, StrOptions, validate_params_of
 from ..exceptions import PrivacyWarning
-from ..shadow._seeding import isolated_randomness
-from ..utils._matrix import validate_matrix
-from ..utils._optional import import_optional
-from ..utils._sklearn import HasMethods, Interval, StrOptions, validate_params_of
-from ._accountant import find_noise_multiplier, spent_epsilon
 from ._mechanisms import DELTA, FINITE_POSITIVE
-from ._private_input import check_label_types, validate_rows
-from ._private_randomness import PrivateRandomness
 from ._private_training import PrivateParts, check_trainable, plan, train_privately
 from ._probe import check_rows_apart
 from ._soft_targets import _ask_units
+from .private_input import check_label_types, validate_rows
+from .private_randomness import PrivateRandomness
 
 
 class DPSGDClassifier(ClassifierMixin, BaseEstimator):
@@ -101,7 +101,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
     --------
     GaussianMechanism : Noise on a result instead of on the training.
     skmia.leakage.dp_advantage_bound : The most that epsilon lets an attack gain.
-    skmia.auditing.trace_scores : What an auditor finds in the gradients that ``on_step`` sees.
+    skmia.epsilon.trace_scores : What an auditor finds in the gradients that ``on_step`` sees.
 
     Notes
     -----

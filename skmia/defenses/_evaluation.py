@@ -11,19 +11,19 @@ from sklearn.dummy import DummyClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
 
-from .._parts import offer_of, settings_of_pool
-from .._records import Records
+from .._core.caches import clone_to_train
+from .._core.moments import find_both_moments
+from .._core.numbers import check_number
+from .._core.randomness import check_random_state
+from .._core.records import Records
+from .._core.seeding import isolated_randomness, seed_estimator
+from .._core.tasks import delayed
+from .._core.validation import check_records
 from ..attacks import LiRA
-from ..attacks._moments import find_both_moments
-from ..attacks._pool_attack import treats_models_as_victims
+from ..base import treats_models_as_victims
+from ..base.parts import offer_of, settings_of_pool
 from ..metrics import best_advantage_score, tpr_at_fpr_score
 from ..shadow import ShadowPool
-from ..shadow._seeding import isolated_randomness, seed_estimator
-from ..utils._caches import clone_to_train
-from ..utils._numbers import check_number
-from ..utils._randomness import check_random_state
-from ..utils._tasks import delayed
-from ..utils._validation import check_records
 
 _N_BINS = 15  # of the calibration error
 

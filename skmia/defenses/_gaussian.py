@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ..leakage._tradeoff import privacy_profile
-from ..utils._numbers import check_number
-from ..utils._sklearn import StrOptions
+from .._core.numbers import check_number
+from .._core.sklearn import StrOptions
+from .._core.tradeoff import privacy_profile
 from ._exact_noise import LARGEST_SCALE, discrete_normal
 from ._grid import GRID_BITS, find_exponents
 from ._mechanisms import DELTA, FINITE_POSITIVE, NoiseMechanism

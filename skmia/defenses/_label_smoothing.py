@@ -5,7 +5,7 @@ from numbers import Real
 import numpy as np
 from sklearn.base import clone
 
-from ..utils._sklearn import Interval
+from .._core.sklearn import Interval
 from ._soft_meta import SoftTargetDefense, one_hot
 
 

@@ -4,7 +4,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from ..utils._sklearn import HasMethods
+from .._core.sklearn import HasMethods
 
 
 class DefendedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):

@@ -4,7 +4,7 @@ from numbers import Real
 
 import numpy as np
 
-from ..utils._sklearn import Interval, StrOptions
+from .._core.sklearn import Interval, StrOptions
 from ._exact_noise import discrete_normal
 from ._gaussian import CALIBRATION, count_scale, discrete_multiplier
 from ._grid import count_steps, find_exponents

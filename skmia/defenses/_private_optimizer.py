@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from opacus.optimizers import DPOptimizer
 
-from ._private_randomness import find_grids
+from .private_randomness import find_grids
 
 
 class PrivateOptimizer(DPOptimizer):

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._core.optional import import_optional
 from ..exceptions import PrivacyWarning
-from ..utils._optional import import_optional
-from ._private_randomness import PrivateRandomness
+from .private_randomness import PrivateRandomness
 
 # skorch's callbacks that act on what they monitor, and the parameter that names it.
 _WATCHERS = ("EarlyStopping", "Checkpoint", "LRScheduler")

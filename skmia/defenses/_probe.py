@@ -11,8 +11,8 @@ import warnings
 
 import numpy as np
 
-from ..utils._optional import import_optional
-from ..utils._randomness import preserved_randomness
+from .._core.optional import import_optional
+from .._core.randomness import preserved_randomness
 
 _N_ROWS = 8
 

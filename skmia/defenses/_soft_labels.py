@@ -4,7 +4,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from ..utils._sklearn import Interval, StrOptions
+from .._core.sklearn import Interval, StrOptions
 from ._cross_fit import CrossFitDefense
 
 

@@ -9,10 +9,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from ..utils._advice import with_advice
-from ..utils._containers import as_rows, take_rows
-from ..utils._groups import sorted_values
-from ..utils._sklearn import validate_params_of
+from .._core.advice import with_advice
+from .._core.containers import as_rows, take_rows
+from .._core.groups import sorted_values
+from .._core.sklearn import validate_params_of
 from ._meta import DefendedClassifier
 from ._soft_targets import check_takes_targets, fit_on_targets
 

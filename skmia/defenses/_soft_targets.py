@@ -11,11 +11,11 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from ..shadow._batched._plan import find_net
-from ..utils._advice import with_advice
-from ..utils._containers import as_rows, take_rows
-from ..utils._randomness import preserved_randomness
-from ..utils._sklearn import InvalidParameterError
+from .._core.advice import with_advice
+from .._core.containers import as_rows, take_rows
+from .._core.randomness import preserved_randomness
+from .._core.sklearn import InvalidParameterError
+from .._training.ways.torch_nets.plan import find_net
 
 
 def check_takes_targets(estimator, name):

@@ -1,7 +1,7 @@
 """Whether groups of people are exposed unequally."""
 
-from ._guesses import GroupGuesses
 from ._plot import DisparityDisplay
 from ._test import DisparityTest
+from .guesses import GroupGuesses
 
 __all__ = ["DisparityDisplay", "DisparityTest", "GroupGuesses"]

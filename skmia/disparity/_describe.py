@@ -2,8 +2,8 @@
 
 from textwrap import indent
 
-from ..utils._pvalues import format_pvalue
-from ..utils._visible import visible
+from .._core.pvalues import format_pvalue
+from .._core.visible import visible
 
 CORRECTIONS = {
     "bonferroni": "Bonferroni",

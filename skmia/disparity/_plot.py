@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from ..metrics._checks import check_confidence_level, check_option
-from ..metrics._plot._common import COLORS, GREY, get_axes, thin_spines
-from ..utils._visible import visible
+from .._core.checks import check_confidence_level, check_option
+from .._core.drawing import COLORS, GREY, get_axes, thin_spines
+from .._core.visible import visible
 from ._repeated_measures import describe_groups
 from ._table import check_table, drop_incomplete
 

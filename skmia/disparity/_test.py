@@ -8,16 +8,16 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._records import Records
-from ..utils._sklearn import N_JOBS, HasMethods, Interval, StrOptions, validate_params_of
-from ..utils._visible import visible
+from .._core.records import Records
+from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, validate_params_of
+from .._core.visible import visible
 from ._describe import CORRECTIONS, describe_test
-from ._game import play
-from ._guesses import GroupGuesses, read_exposures, read_guesses, tabulate
 from ._means import describe_means, describe_pairs
 from ._permutation import compare_exposures
 from ._repeated_measures import analyse, find_eta_squared, tabulate_analysis
 from ._table import check_table, drop_incomplete
+from .game import play
+from .guesses import GroupGuesses, read_exposures, read_guesses, tabulate
 
 _SIZE = [Interval(Real, 0, 1, closed="neither"), Interval(Integral, 1, None, closed="left")]
 
@@ -55,7 +55,7 @@ class DisparityTest(BaseEstimator):
         Number of rounds, and of trained victims; with a pool, the largest number of rounds.
     train_size, test_size, reference_size : float or int, default=0.4, 0.4, 0.2
         Size of the victim's training set, of the non-members, and of the records for the attack,
-        see :func:`skmia.model_selection.membership_game`.
+        see :func:`skmia.games.membership_game`.
     n_permutations : int, default=999
         Number of permutations of the groups. More are drawn if the smallest adjusted p-value of a
         pair could not reach the level otherwise.
@@ -125,7 +125,7 @@ class DisparityTest(BaseEstimator):
     n_dropped_ : int
         Number of rounds that were left out because some group had no members or no non-members.
     game_ : dict or None
-        Result of :func:`skmia.model_selection.membership_game`; None if it was not played.
+        Result of :func:`skmia.games.membership_game`; None if it was not played.
 
     Warns
     -----

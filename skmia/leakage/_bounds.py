@@ -3,8 +3,8 @@
 import numpy as np
 from scipy import special
 
-from ..metrics._checks import check_option
-from ..utils._numbers import SMALLEST, check_broadcast, check_numbers
+from .._core.checks import check_option
+from .._core.numbers import SMALLEST, check_broadcast, check_numbers
 
 # A gap is a difference of means: it may exceed what is possible by rounding.
 _ROUNDING = 1e-9

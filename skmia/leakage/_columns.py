@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from ..utils._visible import visible
+from .._core.visible import visible
 
 
 def take_column(X, column, parameter):

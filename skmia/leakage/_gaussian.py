@@ -6,12 +6,12 @@ import numpy as np
 from scipy import special
 from sklearn.utils import check_random_state, gen_batches
 
-from .._needs import Needs
+from .._core.matrix import check_matrix
+from .._core.needs import Needs
+from .._core.numbers import check_numbers
+from .._core.sklearn import Interval, StrOptions
+from .._core.validation import check_outputs_source, query
 from ..base import BaseAttack
-from ..utils._matrix import check_matrix
-from ..utils._numbers import check_numbers
-from ..utils._sklearn import Interval, StrOptions
-from ..utils._validation import check_outputs_source, query
 from ._bounds import SMALLEST, subexponential_loss_success_bound
 from ._information_bounds import mutual_information_success_bound
 

@@ -9,9 +9,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
-from ..utils._groups import sorted_values
-from ..utils._matrix import validate_matrix
-from ..utils._sklearn import Interval, StrOptions, validate_params_of
+from .._core.groups import sorted_values
+from .._core.matrix import validate_matrix
+from .._core.sklearn import Interval, StrOptions, validate_params_of
 from ._bounds import (
     bounded_loss_success_bound,
     subexponential_loss_success_bound,

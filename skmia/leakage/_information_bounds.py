@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import special
 
-from ..utils._numbers import SMALLEST, check_broadcast, check_numbers
+from .._core.numbers import SMALLEST, check_broadcast, check_numbers
 from ._bounds import N_HALVINGS, check_baseline, check_variance, like_input
 
 

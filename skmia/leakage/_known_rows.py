@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ..utils._hashing import hash_records
-from ._moments import inner_products
+from .._core.gaussians import inner_products
+from .._core.hashing import hash_records
 
 
 class KnownRows:

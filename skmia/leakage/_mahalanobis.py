@@ -7,11 +7,7 @@ from scipy.special import ndtri
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..utils._matrix import validate_matrix
-from ..utils._sklearn import Interval, StrOptions, validate_params_of
-from ._known_rows import KnownRows
-from ._misspecified import MisspecifiedTarget
-from ._moments import (
+from .._core.gaussians import (
     COVARIANCE_CONSTRAINT,
     check_moments,
     check_noise_scale,
@@ -20,8 +16,10 @@ from ._moments import (
     inner_products,
     make_moments,
 )
-from ._shrinkage import CovarianceMixin
-from ._tradeoff import (
+from .._core.matrix import validate_matrix
+from .._core.shrinkage import CovarianceMixin
+from .._core.sklearn import Interval, StrOptions, validate_params_of
+from .._core.tradeoff import (
     advantage,
     beside,
     check_epsilons,
@@ -30,6 +28,8 @@ from ._tradeoff import (
     power,
     privacy_profile,
 )
+from ._known_rows import KnownRows
+from ._misspecified import MisspecifiedTarget
 
 
 class MahalanobisLeakage(CovarianceMixin, BaseEstimator):

@@ -8,11 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
-from ..metrics import membership_advantage_score
-from ..utils._matrix import check_matrix, validate_matrix
-from ..utils._sklearn import Interval, validate_params_of
-from ._mean_law import ProjectionLaw, estimate_law, hold_out
-from ._moments import (
+from .._core.gaussians import (
     COVARIANCE_CONSTRAINT,
     check_moments,
     check_noise_scale,
@@ -21,8 +17,12 @@ from ._moments import (
     make_moments,
     squared_distances,
 )
-from ._shrinkage import CovarianceMixin
-from ._tradeoff import check_rates, power
+from .._core.matrix import check_matrix, validate_matrix
+from .._core.shrinkage import CovarianceMixin
+from .._core.sklearn import Interval, validate_params_of
+from .._core.tradeoff import check_rates, power
+from ..metrics import membership_advantage_score
+from ._mean_law import ProjectionLaw, estimate_law, hold_out
 
 
 class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..utils._sklearn import StrOptions
+from .._core.sklearn import StrOptions
 from ._mean_attack_base import BaseMeanAttack
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.stats import ncx2
 from sklearn.utils import gen_batches
 
-from ..utils._sklearn import Interval, StrOptions
+from .._core.sklearn import Interval, StrOptions
 from ._mean_attack_base import BaseMeanAttack
 from ._mean_law import DistanceLaw, estimate_distances
 from ._noncentral import ncx2_logcdf

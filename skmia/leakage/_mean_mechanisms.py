@@ -8,10 +8,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from ..utils._matrix import validate_matrix
-from ..utils._randomness import check_random_state
-from ..utils._sklearn import Interval, validate_params_of
-from ._moments import check_noise_scale
+from .._core.gaussians import check_noise_scale
+from .._core.matrix import validate_matrix
+from .._core.randomness import check_random_state
+from .._core.sklearn import Interval, validate_params_of
 
 # Numbers in the largest temporary array.
 _BLOCK = 2**22

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
-from ._tradeoff import advantage, check_rates, power
+from .._core.tradeoff import advantage, check_rates, power
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from numbers import Integral
 import numpy as np
 import pandas as pd
 
-from ..utils._containers import refuse_masked
-from ..utils._groups import sorted_values
-from ..utils._matrix import check_matrix
-from ..utils._randomness import check_random_state
+from .._core.containers import refuse_masked
+from .._core.groups import sorted_values
+from .._core.matrix import check_matrix
+from .._core.randomness import check_random_state
 from ._witness import GridKernelWitness, PluginWitness, SampledKernelWitness
 
 

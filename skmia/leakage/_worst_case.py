@@ -11,12 +11,12 @@ from sklearn.utils import assert_all_finite, check_consistent_length, check_rand
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from .._core.containers import refuse_masked
+from .._core.groups import sorted_values
+from .._core.matrix import check_matrix, validate_matrix
+from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, validate_params_of
+from .._core.splits import draw_halves
 from ..metrics import membership_advantage_score
-from ..shadow._sampling import draw_halves
-from ..utils._containers import refuse_masked
-from ..utils._groups import sorted_values
-from ..utils._matrix import check_matrix, validate_matrix
-from ..utils._sklearn import N_JOBS, HasMethods, Interval, StrOptions, validate_params_of
 from ._columns import take_column
 from ._confidence import summarise_null, threshold_interval, witness_bound
 from ._describe import describe_worst_case

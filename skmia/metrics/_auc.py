@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import optimize, special, stats
 
-from ._checks import check_confidence_level, check_membership_scores
+from .._core.checks import check_confidence_level, check_membership_scores
 from ._intervals import Interval
 from ._people import Sizes, check_people, shared_covariance, split_people
 

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special, stats
 
-from ..utils._numbers import as_numbers, check_broadcast, check_number, show
-from ._checks import check_confidence_level, check_membership_predictions
+from .._core.checks import check_confidence_level, check_membership_predictions
+from .._core.numbers import as_numbers, check_broadcast, check_number, show
 from ._people import check_people, effective_sizes, shared_correlation, split_people
 
 

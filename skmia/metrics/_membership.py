@@ -5,9 +5,7 @@ import warnings
 import numpy as np
 from sklearn.metrics import roc_curve
 
-from ..exceptions import ResolutionWarning
-from ..utils._numbers import show
-from ._checks import (
+from .._core.checks import (
     RATE_TOLERANCE,
     check_membership_predictions,
     check_membership_scores,
@@ -15,6 +13,8 @@ from ._checks import (
     check_rate,
     check_weights,
 )
+from .._core.numbers import show
+from ..exceptions import ResolutionWarning
 
 # The standard error of a rate that rests on ten false positives is a third of the rate.
 MIN_FALSE_POSITIVES = 10

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._checks import check_confidence_level, check_membership_scores, check_rate
+from .._core.checks import check_confidence_level, check_membership_scores, check_rate
 from ._intervals import beta_limits
 from ._membership import check_resolution, point_at_fpr, realisable_points
 from ._mixture import count_points, tpr_limits

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from ..utils._groups import number_groups
+from .._core.groups import number_groups
 
 
 def check_people(groups, n_records):

@@ -10,10 +10,10 @@ from scipy.stats import friedmanchisquare, rankdata
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.matrix import validate_matrix
+from .._core.sklearn import Interval, StrOptions, validate_params_of
+from .._core.visible import visible
 from ..exceptions import ResolutionWarning
-from ..utils._matrix import validate_matrix
-from ..utils._sklearn import Interval, StrOptions, validate_params_of
-from ..utils._visible import visible
 
 _CORRECTIONS = {
     "bonferroni",

@@ -2,7 +2,7 @@
 
 from sklearn.metrics import make_scorer
 
-from ._checks import check_option, check_rate
+from .._core.checks import check_option, check_rate
 from ._membership import UNRESOLVABLE_POLICIES, membership_advantage_score, tpr_at_fpr_score
 
 membership_advantage_scorer = make_scorer(membership_advantage_score)

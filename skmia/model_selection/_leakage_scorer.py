@@ -4,15 +4,15 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 
-from .._parts import find_obstacle, needs_of, offer_of, set_victim
-from .._records import Records
+from .._core.groups import number_groups
+from .._core.numbers import show
+from .._core.records import Records
+from .._core.validation import check_records
 from ..attacks import ThresholdAttack
-from ..attacks._cross_fit import cross_fit, judge, learns
-from ..attacks._own_pools import find_own_pools, fit_own_pools
+from ..base.cross_fitting import cross_fit, judge, learns
+from ..base.own_pools import find_own_pools, fit_own_pools
+from ..base.parts import find_obstacle, needs_of, offer_of, set_victim
 from ..metrics import membership_advantage_score
-from ..utils._groups import number_groups
-from ..utils._numbers import show
-from ..utils._validation import check_records
 
 
 class LeakageScorer:

@@ -7,11 +7,11 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
-from ..attacks._pool_attack import find_pool, treats_models_as_victims
-from ..metrics._checks import RATE_TOLERANCE, check_rate
+from .._core.checks import RATE_TOLERANCE, check_rate
+from .._core.numbers import show
+from .._core.validation import check_records
+from ..base import find_pool, treats_models_as_victims
 from ..metrics._membership import check_resolution
-from ..utils._numbers import show
-from ..utils._validation import check_records
 
 # Group of the records that have no value.
 MISSING = "(missing)"

@@ -9,20 +9,20 @@ import pandas as pd
 from sklearn.base import is_regressor
 from sklearn.pipeline import Pipeline
 
-from ..metrics._checks import check_confidence_level, check_rates
-from ..utils._randomness import check_random_state
-from ..utils._validation import check_records
+from .._core.asking import unwrap
+from .._core.checks import check_confidence_level, check_rates
+from .._core.randomness import check_random_state
+from .._core.validation import check_records
 from ..victims import CallableVictim
-from ..victims._query import unwrap
 from ._describe import Clock, describe_data, find_versions, measure_performance
-from ._evidence import count_permutations
 from ._examine import examine
-from ._groups import find_subsets
-from ._measure import COLUMNS, measure, widen
 from ._plan import Request, check_pool_settings, choose_attacks
 from ._report import AuditReport
 from ._run import Case, run_attacks
-from ._victim import prepare_victim, query_prepared
+from .evidence import count_permutations
+from .groups import find_subsets
+from .measure import COLUMNS, measure, widen
+from .victim import prepare_victim, query_prepared
 
 # In quotes; ends in the name that is kept.
 _FULL_PATH = re.compile(r"""(['"])(?:/|[A-Za-z]:[/\\])[^'"]*?([^'"/\\]+)[/\\]*\1""")

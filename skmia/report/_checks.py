@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
+from .._core.pvalues import format_pvalue
+from .._core.visible import visible
 from ..metrics import resolvable_fpr
 from ..metrics._membership import check_resolution as is_resolved
-from ..utils._pvalues import format_pvalue
-from ..utils._visible import visible
-from ._groups import OVERALL
-from ._measure import OK
-from ._text import format_auc, format_rate, join_names
+from .groups import OVERALL
+from .measure import OK
+from .text import format_auc, format_rate, join_names
 
 # What is stated is a fact for the reader, and cannot fail.
 PASSED, WARNING, STATED, NOT_RUN = "passed", "warning", "stated", "not run"

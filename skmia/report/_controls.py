@@ -7,23 +7,23 @@ import pandas as pd
 from sklearn.base import is_regressor
 from sklearn.tree import ExtraTreeClassifier
 
-from .._parts import has_own_victim
-from .._records import Records
+from .._core.asking import unwrap
+from .._core.checks import check_confidence_level
+from .._core.randomness import check_random_state
+from .._core.records import Records
+from .._core.splits import find_strata
+from .._core.validation import check_membership, check_records
+from ..base.parts import has_own_victim
 from ..metrics import auc_interval
-from ..metrics._checks import check_confidence_level
-from ..shadow._sampling import find_strata
-from ..utils._randomness import check_random_state
-from ..utils._validation import check_membership, check_records
-from ..victims._query import unwrap
 from ._describe import Clock
-from ._evidence import count_permutations
-from ._groups import find_people
 from ._guards import permutation_test
 from ._guards._baseline import as_matrix
-from ._measure import FEWEST, widen
 from ._plan import Request, check_pool_settings, choose_attacks, default_attacks
 from ._run import run_attacks
-from ._victim import draw_members, train_victim
+from .evidence import count_permutations
+from .groups import find_people
+from .measure import FEWEST, widen
+from .victim import draw_members, train_victim
 
 # Enough to see a gap of one half, and a matter of a second.
 _MOST_RECORDS = 5000

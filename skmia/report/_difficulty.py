@@ -3,8 +3,8 @@
 import numpy as np
 
 from ..metrics import auc_interval
-from ._groups import find_people
-from ._measure import FEWEST
+from .groups import find_people
+from .measure import FEWEST
 
 # Asked besides the baseline, so that it is to raise a false alarm more rarely.
 _LEVEL = 0.99

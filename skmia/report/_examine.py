@@ -1,21 +1,21 @@
 """Examining an audit: guards, controls, and repetitions with shadow models as victims."""
 
-from .._parts import has_own_victim
+from .._core.asking import unwrap
+from ..base.parts import has_own_victim
 from ..metrics._membership import check_resolution
 from ..victims import CallableVictim
-from ..victims._query import unwrap
 from . import _checks
 from ._controls import negative_control, positive_control
 from ._curves import rank_attacks
 from ._difficulty import measure_difficulty
-from ._evidence import HIGHEST_LEVEL, count_permutations
-from ._groups import find_people
 from ._guards import blind_baseline, find_duplicates, permutation_test
 from ._guards._units import name_mixed
-from ._measure import FEWEST
 from ._power import choose_attack, measure_power
 from ._rounds import compare_groups, play_rounds
 from ._small_groups import find_small_groups
+from .evidence import HIGHEST_LEVEL, count_permutations
+from .groups import find_people
+from .measure import FEWEST
 
 
 def examine(case, run, results, seeds, clock, *, controls):

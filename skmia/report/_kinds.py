@@ -6,7 +6,7 @@ what it must be, and what was got.
 
 import reprlib
 
-from ..utils._visible import visible
+from .._core.visible import visible
 
 # Beyond it nothing is a number that an audit finds, and floats end.
 _LARGEST = 1e300

@@ -6,17 +6,17 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from .._needs import ACCESS
-from .._parts import find_obstacle, is_open, needs_of, offer_of, parts_of, settings_of_pool
-from .._records import Records
+from .._core.asking import unwrap
+from .._core.needs import ACCESS
+from .._core.records import Records
+from .._core.sklearn import N_JOBS, StrOptions, validate_parameter_constraints, validate_params_of
 from ..attacks import RMIA, LiRA, ShadowAttack, ThresholdAttack
-from ..attacks._pool_attack import find_pool
+from ..base import find_pool
+from ..base.parts import find_obstacle, is_open, needs_of, offer_of, parts_of, settings_of_pool
 from ..shadow import ShadowPool
 from ..shadow._evidence import COMPARED, evidence_named, evidence_of
-from ..utils._sklearn import N_JOBS, StrOptions, validate_parameter_constraints, validate_params_of
-from ..victims._offers import find_kind, is_trainable
-from ..victims._query import unwrap
-from ._victim import is_recipe
+from ..victims.offers import find_kind, is_trainable
+from .victim import is_recipe
 
 _SIGNAL_OF = {"decision": "hinge", "label": "correctness"}
 

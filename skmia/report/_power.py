@@ -3,7 +3,7 @@
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
-from ..attacks._pool_attack import treats_models_as_victims
+from ..base import treats_models_as_victims
 from ..model_selection import power_curve
 
 # Models that take the victim's place, for each number of shadow models.

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from .._core.files import write_bytes
+from .._core.visible import visible
 from ..metrics import Interval, MembershipRocDisplay
-from ..utils._files import write_bytes
-from ..utils._visible import visible
-from ._document import as_document
-from ._evidence import Findings, find_evidence
-from ._groups import OVERALL
 from ._guards import Duplicates, PermutationResult
 from ._html import render
-from ._measure import OK
 from ._save import describe_failure, save_report
-from ._text import format_summary
-from ._verdict import find_verdict
+from .document import as_document
+from .evidence import Findings, find_evidence
+from .groups import OVERALL
+from .measure import OK
+from .text import format_summary
+from .verdict import find_verdict
 
 
 @dataclass(frozen=True, eq=False, repr=False)

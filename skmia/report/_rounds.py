@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..disparity import DisparityTest, GroupGuesses
-from ..disparity._game import play_pool
-from ..disparity._guesses import find_people
-from ._groups import OVERALL
-from ._measure import FEWEST
+from ..disparity.game import play_pool
+from ..disparity.guesses import find_people
+from .groups import OVERALL
+from .measure import FEWEST
 
 _MOST_ROUNDS = 32
 

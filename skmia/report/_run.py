@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from .._parts import connect, needs_of
-from ..attacks._cross_fit import cross_fit, find_folds, judge, learns
-from ..attacks._own_pools import fit_own_pools
+from ..base.cross_fitting import cross_fit, find_folds, judge, learns
+from ..base.own_pools import fit_own_pools
+from ..base.parts import connect, needs_of
 from ._plan import make_plan, make_pool
 
 

@@ -6,9 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from ..utils._files import write_bytes
-from ..utils._optional import import_optional
-from ..utils._visible import visible
+from .._core.files import write_bytes
+from .._core.optional import import_optional
+from .._core.visible import visible
 
 
 class Saved(NamedTuple):

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._groups import OVERALL, find_people
+from .groups import OVERALL, find_people
 
 
 class SmallGroup(NamedTuple):

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from ..utils._numbers import as_numbers
+from .._core.numbers import as_numbers
 
 # Share of the typical residual below which differences tell nothing more.
 _SHARE = 0.1

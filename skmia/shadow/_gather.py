@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from tqdm import tqdm
 
-from ._job import Kept
+from .._training.job import Kept
 
 
 class Gathered(NamedTuple):

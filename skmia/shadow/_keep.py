@@ -5,8 +5,8 @@ from numbers import Real
 
 import numpy as np
 
+from .._training.job import Kept
 from ._evidence import evidence_of
-from ._job import Kept
 
 
 def check_temperatures(temperatures):

@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from ..utils._hashing import describe_types
-from ..utils._validation import check_finite, check_records, query
-from ..victims._query import query_aligned
+from .._core.asking import query_aligned
+from .._core.hashing import describe_types
+from .._core.validation import check_finite, check_records, query
 from ._evidence import evidence_named
 
 

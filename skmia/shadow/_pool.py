@@ -8,24 +8,24 @@ from sklearn.base import BaseEstimator, TransformerMixin, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..utils._sklearn import N_JOBS, HasMethods, Interval, StrOptions, validate_params_of
-from ..utils._validation import check_records
-from ..victims._query import unwrap
-from ._checkpoint import FolderCheckpoint, MemoryCheckpoint, saying_what_is_kept
+from .._core.asking import unwrap
+from .._core.seeding import refuse_trained_module
+from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, validate_params_of
+from .._core.splits import MOST_MODELS, check_room, draw_pairs, find_strata, join_copies
+from .._core.validation import check_records
+from .._training.checkpoint import FolderCheckpoint, MemoryCheckpoint, saying_what_is_kept
+from .._training.first_answers import check_first_answers
+from .._training.frozen import make_recipe
+from .._training.job import Data, Job
+from .._training.manifest import describe_job
+from .._training.notes import note_failures, warn_of_weights, warn_once
+from .._training.plan import describe_training, plan_training
 from ._design import drawn_design, find_design
 from ._evidence import ScaledLogit
-from ._first_answers import check_first_answers
-from ._frozen import make_recipe
 from ._gather import gather
-from ._job import Data, Job
 from ._keep import PoolKeeper, check_temperatures
 from ._lookup import PoolLookup, augmented
-from ._manifest import describe_job
-from ._notes import note_failures, warn_of_weights, warn_once
-from ._plan import describe_training, plan_training
-from ._sampling import MOST_MODELS, check_room, draw_pairs, find_strata, join_copies
 from ._scores import check_scores
-from ._seeding import refuse_trained_module
 
 
 class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ..utils._containers import refuse_masked
-from ..utils._numbers import check_number
+from .._core.containers import refuse_masked
+from .._core.numbers import check_number
 
 
 def check_scores(scores, membership, n_records, resolution):

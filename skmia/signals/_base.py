@@ -4,9 +4,9 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from .._outputs import KINDS
-from ..utils._numbers import as_numbers
-from ..utils._validation import query
+from .._core.numbers import as_numbers
+from .._core.outputs import KINDS
+from .._core.validation import query
 
 _METHODS = {
     "proba": "predict_proba",

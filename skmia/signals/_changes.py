@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from ..utils._containers import is_frame, is_tensor, to_numpy
-from ..victims._query import query_victim
+from .._core.asking import query_victim
+from .._core.containers import is_frame, is_tensor, to_numpy
 from ._confidence import Correctness
 
 

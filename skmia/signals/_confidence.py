@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._outputs import PROBABILITY_FLOOR, log_sum_exp
+from .._core.outputs import PROBABILITY_FLOOR, log_sum_exp
 from ._base import AnswerSignal
 
 _PROBABILITIES = ("proba", "logits")

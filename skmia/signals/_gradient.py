@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._needs import Needs
-from ..utils._sklearn import StrOptions, validate_params_of
-from ..utils._validation import check_finite, check_records
+from .._core.needs import Needs
+from .._core.sklearn import StrOptions, validate_params_of
+from .._core.validation import check_finite, check_records
 from ..victims import WhiteBox, open_white_box
 from ._base import VictimSignal
 

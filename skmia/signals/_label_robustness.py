@@ -8,8 +8,8 @@ import pandas as pd
 from scipy import sparse
 from sklearn.utils import gen_batches
 
-from .._records import Records
-from ..utils._containers import is_frame, is_tensor
+from .._core.containers import is_frame, is_tensor
+from .._core.records import Records
 from ._base import VictimSignal
 from ._changes import as_numbers, as_scale, check_scale, is_right
 

@@ -6,7 +6,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils import gen_batches
 
-from ..victims._query import query_victim
+from .._core.asking import query_victim
 from ._base import VictimSignal
 from ._changes import as_numbers
 from ._confidence import Loss

@@ -4,11 +4,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._needs import Needs
-from .._outputs import KINDS
-from ..utils._numbers import show
-from ..utils._sklearn import validate_params_of
-from ..utils._validation import check_finite, check_outputs_source, check_records, query
+from .._core.needs import Needs
+from .._core.numbers import show
+from .._core.outputs import KINDS
+from .._core.sklearn import validate_params_of
+from .._core.validation import check_finite, check_outputs_source, check_records, query
 from ._base import AnswerSignal, Signal
 from ._registry import get_signal
 

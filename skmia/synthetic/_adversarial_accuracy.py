@@ -7,10 +7,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..utils._matrix import validate_matrix
-from ..utils._numbers import check_number, show
-from ..utils._randomness import check_random_state
-from ..utils._sklearn import N_JOBS, Interval, StrOptions, validate_params_of
+from .._core.matrix import validate_matrix
+from .._core.numbers import check_number, show
+from .._core.randomness import check_random_state
+from .._core.sklearn import N_JOBS, Interval, StrOptions, validate_params_of
 from ._neighbors import as_points, find_nearest
 from ._terms import VERSIONS, Terms, count_farther, find_standard_error
 

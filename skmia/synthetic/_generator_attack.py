@@ -5,9 +5,9 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._needs import ANY, Needs
+from .._core.needs import ANY, Needs
+from .._core.sklearn import Interval, StrOptions
 from ..base import BaseAttack
-from ..utils._sklearn import Interval, StrOptions
 from ._neighbors import as_points, find_nearest
 from ._sampling import check_generator, draw_samples
 

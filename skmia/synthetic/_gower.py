@@ -9,10 +9,10 @@ from sklearn.compose import ColumnTransformer
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
 
-from ..utils._advice import with_advice
-from ..utils._matrix import validate_matrix
-from ..utils._numbers import show
-from ..utils._sklearn import StrOptions, validate_params_of
+from .._core.advice import with_advice
+from .._core.matrix import validate_matrix
+from .._core.numbers import show
+from .._core.sklearn import StrOptions, validate_params_of
 
 
 class GowerEncoder(TransformerMixin, BaseEstimator):

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from sklearn.neighbors import NearestNeighbors
 
-from ..utils._matrix import check_matrix
+from .._core.matrix import check_matrix
 from ._gower import GowerEncoder
 
 # Distances that differ by a smaller share than this are the same: sums in another order.

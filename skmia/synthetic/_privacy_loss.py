@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..utils._pvalues import format_pvalue
-from ..utils._sklearn import N_JOBS, Interval, StrOptions, validate_params_of
+from .._core.pvalues import format_pvalue
+from .._core.sklearn import N_JOBS, Interval, StrOptions, validate_params_of
 from ._adversarial_accuracy import check_sizes, draw_rows, summarise
 from ._deal import Deal
 from ._neighbors import as_points

@@ -7,8 +7,8 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clon
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..utils._matrix import validate_matrix
-from ..utils._sklearn import HasMethods, Interval, validate_params_of
+from .._core.matrix import validate_matrix
+from .._core.sklearn import HasMethods, Interval, validate_params_of
 from ._neighbors import find_nearest
 from ._sampling import draw_samples
 

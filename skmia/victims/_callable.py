@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import gen_batches
 
-from ..utils._sklearn import Interval, validate_params_of
+from .._core.sklearn import Interval, validate_params_of
 
 
 class CallableVictim(ClassifierMixin, BaseEstimator):

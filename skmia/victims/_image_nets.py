@@ -1,6 +1,6 @@
 """Deep nets for small images that the literature attacks, as skorch estimators."""
 
-from ..utils._optional import import_optional
+from .._core.optional import import_optional
 from ._nets import make_net
 
 

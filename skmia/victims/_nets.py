@@ -7,7 +7,7 @@ nothing of torch is imported before a net is made.
 from itertools import pairwise
 from math import prod
 
-from ..utils._optional import import_optional
+from .._core.optional import import_optional
 
 _ACTIVATIONS = {"relu": "ReLU", "tanh": "Tanh"}
 

@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia import Outputs, Records
 from skmia.attacks import QuantileAttack, RenyiAttack, ThresholdAttack
-from skmia.attacks._cross_fit import cross_fit, find_folds, learns
+from skmia.base.cross_fitting import cross_fit, find_folds, learns
 from skmia.signals import Signals
 
 

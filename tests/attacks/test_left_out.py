@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.frozen import FrozenEstimator
 
+from skmia._core.left_out import choose_others
 from skmia.attacks import RMIA, CalibratedAttack, LiRA
-from skmia.attacks._left_out import choose_others
-from skmia.attacks._pool_attack import PoolAttack
+from skmia.base import PoolAttack
 
 ATTACKS = [
     LiRA(),
@@ -56,8 +56,8 @@ def score_both_ways(attack, world, models):
 @pytest.mark.parametrize("design, n_models", [(paired, 20), (balanced, 20), (single, 21)])
 @pytest.mark.parametrize("chosen", ["all", "some"])
 def test_scores_of_shadow_models(make_world, monkeypatch, attack, design, n_models, chosen):
-    monkeypatch.setattr("skmia.attacks._left_out.CACHED", 500)
-    monkeypatch.setattr("skmia.attacks._pool_attack._BLOCK", 20 * n_models)
+    monkeypatch.setattr("skmia._core.left_out.CACHED", 500)
+    monkeypatch.setattr("skmia.base._pool_attack._BLOCK", 20 * n_models)
     rng = np.random.default_rng(0)
     inside = design(n_models, 50, rng)
     shadows = rng.normal(2, 3, size=50) + rng.normal(size=inside.shape) + 1.5 * inside

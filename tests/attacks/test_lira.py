@@ -447,7 +447,7 @@ def test_blocks_of_records_do_not_show(draw_world, monkeypatch):
     settings += [{"compat": "carlini2022", "variance": "pooled"}, {"target_fpr": 0.1}]
     whole = [attack_on(world, **setting) for setting in settings]
     expected = [attack.score_samples(world.records) for attack in whole]
-    monkeypatch.setattr("skmia.attacks._pool_attack._BLOCK", 7)
+    monkeypatch.setattr("skmia.base._pool_attack._BLOCK", 7)
     for attack, scores, setting in zip(whole, expected, settings, strict=True):
         again = attack_on(world, **setting)
         np.testing.assert_allclose(again.score_samples(world.records), scores, rtol=1e-5)

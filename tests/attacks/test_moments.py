@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from skmia.attacks._left_out import leave_out
-from skmia.attacks._moments import Moments, are_pairs, exchange, find_both_moments, find_moments
+from skmia._core.left_out import leave_out
+from skmia._core.moments import Moments, are_pairs, exchange, find_both_moments, find_moments
 
 N_RECORDS = 60
 
@@ -59,7 +59,7 @@ def check_moments(moments, expected, rtol=1e-5, atol=1e-6):
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("n_models", [2, 6, 130])
 def test_moments_of_each_side(monkeypatch, n_models, design, n_queries, cached):
-    monkeypatch.setattr("skmia.attacks._moments.CACHED", cached)
+    monkeypatch.setattr("skmia._core.moments.CACHED", cached)
     rng = np.random.default_rng(0)
     inside = design(n_models, rng)
     shadows = rng.normal(3, 2, size=(n_queries, *inside.shape)).astype(np.float32) + inside

@@ -53,8 +53,8 @@ def find_peak(function):
 )
 def test_a_file_is_not_taken_into_memory(mapped, monkeypatch, attack, order):
     # What is read at once and what a threshold rests on are bounded; here relative to the file.
-    monkeypatch.setattr("skmia.attacks._pool_attack._BLOCK", 1 << 17)
-    monkeypatch.setattr("skmia.attacks._pool_attack._N_PSEUDO_VICTIMS", (1, 1))
+    monkeypatch.setattr("skmia.base._pool_attack._BLOCK", 1 << 17)
+    monkeypatch.setattr("skmia.base._pool_attack._N_PSEUDO_VICTIMS", (1, 1))
     records, in_memory, on_disk = mapped
     if order != "of the pool":
         permutation = np.random.default_rng(1).permutation(N_RECORDS)
@@ -69,7 +69,7 @@ def test_a_file_is_not_taken_into_memory(mapped, monkeypatch, attack, order):
 
 
 def test_statistics_of_the_published_code_take_a_block_at_a_time(mapped, monkeypatch):
-    monkeypatch.setattr("skmia.attacks._pool_attack._BLOCK", 1 << 17)
+    monkeypatch.setattr("skmia.base._pool_attack._BLOCK", 1 << 17)
     records, _, on_disk = mapped
     attack = LiRA(shadows=FrozenEstimator(on_disk), compat="carlini2022", variance="pooled")
     attack, peak = find_peak(lambda: attack.fit(records))
@@ -79,7 +79,7 @@ def test_statistics_of_the_published_code_take_a_block_at_a_time(mapped, monkeyp
 
 
 def test_memory_does_not_grow_with_the_number_of_models(mapped, monkeypatch):
-    monkeypatch.setattr("skmia.attacks._pool_attack._BLOCK", 1 << 16)
+    monkeypatch.setattr("skmia.base._pool_attack._BLOCK", 1 << 16)
     records, _, on_disk = mapped
     peaks = []
     for n_models in (N_MODELS // 4, N_MODELS):

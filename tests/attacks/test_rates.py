@@ -9,7 +9,7 @@ from sklearn.frozen import FrozenEstimator
 
 from skmia import Records, ShadowPool
 from skmia.attacks import RMIA, CalibratedAttack, LiRA
-from skmia.attacks._rates import rate_threshold
+from skmia.base import rate_threshold
 from skmia.datasets import make_membership_problem
 from skmia.metrics import best_advantage_score
 

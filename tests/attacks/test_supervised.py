@@ -6,10 +6,10 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records
-from skmia._needs import ANY, BOTH, Needs
-from skmia.attacks._supervised import SupervisedAttack
-from skmia.utils.estimator_checks import check_attack, make_attack_problem
-from skmia.victims._query import check_victim
+from skmia._core.asking import check_victim
+from skmia._core.needs import ANY, BOTH, Needs
+from skmia.base import SupervisedAttack
+from skmia.testing import check_attack, make_attack_problem
 
 
 class TreeAttack(SupervisedAttack):

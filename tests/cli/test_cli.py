@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 import skmia
-from skmia._cli import _audit, _model
-from skmia._cli._model import make_estimator
-from skmia._cli._table import as_features, read_members, read_target
+from skmia.cli import _audit, _model
+from skmia.cli._model import make_estimator
+from skmia.cli._table import as_features, read_members, read_target
 
 N = 240
 QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]

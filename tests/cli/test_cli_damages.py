@@ -8,9 +8,9 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records
-from skmia._cli._documents import read_document
-from skmia._cli._errors import CommandError
 from skmia.cli import main
+from skmia.cli._documents import read_document
+from skmia.cli._errors import CommandError
 from skmia.report import audit
 from skmia.report._html import render
 
@@ -230,7 +230,7 @@ def test_a_document_that_would_take_minutes_is_refused(document, case, tmp_path)
 
 
 def test_a_file_without_an_end_is_read_to_a_limit(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("skmia._cli._documents._MOST_BYTES", 10**6)
+    monkeypatch.setattr("skmia.cli._documents._MOST_BYTES", 10**6)
     path = tmp_path / "audit.json"
     path.write_bytes(b" " * (10**6 + 1))
     assert main(["report", str(path)]) == 2

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from skmia._cli._gate import judge
-from skmia._cli._limits import Limit, parse_limit
-from skmia.report._evidence import Findings
+from skmia.cli._gate import judge
+from skmia.cli._limits import Limit, parse_limit
+from skmia.report.evidence import Findings
 
 QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
 ROWS = [

@@ -7,10 +7,9 @@ import pandas as pd
 import pytest
 
 import skmia
-from skmia._cli import _audit
-from skmia._cli._model import make_estimator
-from skmia._cli._table import as_features, find_task
-from skmia.cli import main
+from skmia.cli import _audit, main
+from skmia.cli._model import make_estimator
+from skmia.cli._table import as_features, find_task
 
 N = 240
 QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]

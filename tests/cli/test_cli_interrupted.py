@@ -10,9 +10,9 @@ import time
 
 import pytest
 
-from skmia._cli import _model
+from skmia._training.checkpoint import FolderCheckpoint
+from skmia.cli import _model
 from skmia.report import AuditReport
-from skmia.shadow._checkpoint import FolderCheckpoint
 
 PATIENCE = 120.0  # seconds, after which a test that hangs fails
 OPTIONS = ["--target", "income", "--shadows", "8", "--jobs", "1"]

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from skmia._cli import _model
+from skmia.cli import _model
 
 N = 240
 QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]

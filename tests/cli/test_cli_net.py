@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skmia._cli._model import make_estimator
-from skmia._cli._table import as_features
+from skmia.cli._model import make_estimator
+from skmia.cli._table import as_features
 
 NET = ["--estimator", "mlp", "--shadows", "4", "--jobs", "1"]
 
@@ -49,7 +49,7 @@ def test_batched_and_one_by_one_are_the_same_audit(run, data, tmp_path, net):
 
 
 def test_batching_can_be_switched_off(run, data, tmp_path, net, monkeypatch):
-    from skmia.shadow._batched import TorchNetsWay
+    from skmia._training.ways.torch_nets import TorchNetsWay
 
     monkeypatch.setattr(TorchNetsWay, "run", lambda *_: pytest.fail("batched"))
     code, *_ = run("--data", data, "--target", "income", *NET, "--no-batching")
@@ -76,7 +76,7 @@ def test_every_half_gives_the_net_as_many_columns(table, net):
     ("n_rows", "n_epochs"), [(100, 200), (6_000, 200), (24_421, 49), (1_000_000, 20)]
 )
 def test_epochs_are_those_in_which_a_net_learns(net, n_rows, n_epochs):
-    from skmia._cli._net import make_net
+    from skmia.cli._net import make_net
 
     assert make_net(n_rows, 5, 2).max_epochs == n_epochs
 
@@ -84,7 +84,7 @@ def test_epochs_are_those_in_which_a_net_learns(net, n_rows, n_epochs):
 def test_a_net_comes_out_of_a_clone_as_it_was(net):
     from sklearn.base import clone
 
-    from skmia._cli._net import make_net
+    from skmia.cli._net import make_net
 
     made = make_net(100, 5, 3)
     X = np.random.default_rng(0).normal(size=(40, 5)).astype(np.float32)

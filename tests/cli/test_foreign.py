@@ -24,7 +24,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from skmia._cli._foreign import DamagedModelError, check_foreign
+from skmia.cli._foreign import DamagedModelError, check_foreign
 
 X, Y = make_classification(90, 6, n_informative=4, n_classes=3, random_state=0)
 Y2 = (Y > 0).astype(int)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skmia.defenses._accountant import spent_epsilon
+from skmia._core.accountant import spent_epsilon
 
 pytest.importorskip("opacus")
 distributions = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")

@@ -14,15 +14,15 @@ from sklearn.datasets import make_classification
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
+from skmia._core.tradeoff import privacy_profile
 from skmia.defenses import DPSGDClassifier
-from skmia.leakage._tradeoff import privacy_profile
 from skmia.victims import make_small_net
 
 torch = pytest.importorskip("torch")
 skorch = pytest.importorskip("skorch")
 opacus = pytest.importorskip("opacus")
 
-from skmia.defenses._accountant import find_noise_multiplier, spent_epsilon  # noqa: E402
+from skmia._core.accountant import find_noise_multiplier, spent_epsilon  # noqa: E402
 
 # Most tests are about other things than the labels.
 pytestmark = pytest.mark.filterwarnings("ignore:classes were read off y")

@@ -418,8 +418,8 @@ def test_a_delta_that_promises_nothing_is_warned_of():
         "skmia.defenses.NonSphericalGaussianMechanism",
         "skmia.defenses.DPSGDClassifier",
         "skmia.synthetic.DPWassersteinGAN",
-        "skmia.auditing.EpsilonAudit",
-        "skmia.auditing.OneRunAudit",
+        "skmia.epsilon.EpsilonAudit",
+        "skmia.epsilon.OneRunAudit",
     ],
 )
 def test_each_class_leads_to_the_page_of_limits(name):

@@ -14,7 +14,8 @@ from skmia.attacks import LiRA, ThresholdAttack
 from skmia.datasets import make_membership_problem
 from skmia.disparity import DisparityTest
 from skmia.disparity._repeated_measures import describe_groups, find_epsilon
-from skmia.model_selection import leave_one_model_out, membership_game
+from skmia.games import membership_game
+from skmia.model_selection import leave_one_model_out
 
 
 def make_table(n_rounds=12, n_groups=4, seed=0):

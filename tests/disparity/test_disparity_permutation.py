@@ -11,7 +11,6 @@ from statsmodels.stats.oneway import anova_oneway
 from skmia import Records
 from skmia.attacks import ThresholdAttack
 from skmia.disparity import DisparityTest, GroupGuesses, _permutation
-from skmia.disparity._guesses import find_people, read_exposures, read_guesses, tabulate
 from skmia.disparity._permutation import (
     compare_exposures,
     compare_means,
@@ -19,6 +18,7 @@ from skmia.disparity._permutation import (
     sum_parts,
 )
 from skmia.disparity._repeated_measures import analyse, find_half_width
+from skmia.disparity.guesses import find_people, read_exposures, read_guesses, tabulate
 
 
 def make_guesses(exposure, groups, n_rounds, rng, people=None):

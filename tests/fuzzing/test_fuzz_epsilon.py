@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from skmia import auditing
+from skmia import epsilon as auditing
 
 from .budget import calls
 from .oracle import knock

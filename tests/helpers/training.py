@@ -4,13 +4,13 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from skmia.shadow._batched import TorchNetsWay
-from skmia.shadow._job import Data, Job
+from skmia._training.job import Data, Job
+from skmia._training.ways.linear import LinearWay
+from skmia._training.ways.one_by_one import OneByOneWay
+from skmia._training.ways.perceptron import PerceptronWay
+from skmia._training.ways.torch_nets import TorchNetsWay
+from skmia._training.where.joblib import JoblibWorkers
 from skmia.shadow._keep import PoolKeeper
-from skmia.shadow._linear import LinearWay
-from skmia.shadow._one_by_one import OneByOneWay
-from skmia.shadow._perceptron import PerceptronWay
-from skmia.shadow._where import JoblibWorkers
 
 
 def make_job(

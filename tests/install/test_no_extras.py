@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import skmia
+from skmia._core.optional import import_optional
 from skmia.metrics import MembershipRocDisplay
-from skmia.utils._optional import import_optional
 
 EXTRA_OF = {
     "dask": "dask",
@@ -55,7 +55,7 @@ def fresh_interpreter(tmp_path_factory):
 
 
 def test_every_public_module_can_be_imported(fresh_interpreter):
-    assert {"skmia.attacks", "skmia.metrics", "skmia.utils"} <= set(fresh_interpreter["public"])
+    assert {"skmia.attacks", "skmia.metrics", "skmia.testing"} <= set(fresh_interpreter["public"])
 
 
 @pytest.mark.parametrize("package", EXTRA_OF)

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy.special import erf
 
-from skmia.leakage import MahalanobisLeakage, _moments
-from skmia.leakage._moments import ShrunkMoments, estimate_moments, make_moments
-from skmia.leakage._shrinkage import Shrinkage, ShrunkCovariance, choose_shrinkage, shrink
+from skmia._core import gaussians as _moments
+from skmia._core.gaussians import ShrunkMoments, estimate_moments, make_moments
+from skmia._core.shrinkage import Shrinkage, ShrunkCovariance, choose_shrinkage, shrink
+from skmia.leakage import MahalanobisLeakage
 
 
 def make_correlated(n_rows, n_features, correlation, seed=0):

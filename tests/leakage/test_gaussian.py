@@ -10,7 +10,7 @@ from skmia import Records
 from skmia.attacks import ThresholdAttack
 from skmia.leakage import GaussianRegressionAttacker, subexponential_loss_success_bound
 from skmia.leakage._gaussian import _compute_variation, _log_likelihood_ratio, _mix
-from skmia.utils.estimator_checks import make_attack_problem, parametrize_with_attack_checks
+from skmia.testing import make_attack_problem, parametrize_with_attack_checks
 
 # Of the published run with 20 features: rows, success rate in 1,000 games of the attacker who does
 # not know the row; and of the one who does, exactly; the largest value of the printed lower bound.

@@ -23,7 +23,8 @@ from skmia.attacks import (
 )
 from skmia.defenses import evaluate_defense
 from skmia.disparity import DisparityTest
-from skmia.model_selection import leave_two_unlabeled, make_leakage_scorer, membership_game
+from skmia.games import leave_two_unlabeled, membership_game
+from skmia.model_selection import make_leakage_scorer
 from skmia.signals import Signals
 
 TREE = DecisionTreeClassifier(random_state=0)

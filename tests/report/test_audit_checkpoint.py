@@ -5,9 +5,9 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import ShadowPool
+from skmia._training.checkpoint import FolderCheckpoint
 from skmia.datasets import make_membership_problem
 from skmia.report import audit
-from skmia.shadow._checkpoint import FolderCheckpoint
 
 RECORDS, MEMBERSHIP = make_membership_problem(120, random_state=0)
 TREE = DecisionTreeClassifier(random_state=0)

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from skmia.attacks import ThresholdAttack
 from skmia.metrics import auc_interval
 from skmia.report import AuditReport, audit
-from skmia.report._text import WIDTH, format_rate
+from skmia.report.text import WIDTH, format_rate
 
 
 def test_verdict_names_the_strongest_attack_with_its_interval(problem, result):

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from skmia.report._checks import NOT_RUN, PASSED, WARNING, Check
-from skmia.report._evidence import Findings, count_permutations, find_evidence
-from skmia.report._verdict import HEADLINES, find_verdict
+from skmia.report.evidence import Findings, count_permutations, find_evidence
+from skmia.report.verdict import HEADLINES, find_verdict
 
 NAMES = (
     "blind baseline",

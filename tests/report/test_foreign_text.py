@@ -18,7 +18,7 @@ from skmia.leakage import WorstCaseVulnerability
 from skmia.metrics import RankingTest
 from skmia.report import audit
 from skmia.report._html import render
-from skmia.report._schema import check_document
+from skmia.report.schema import check_document
 
 pytest.importorskip("jinja2")
 

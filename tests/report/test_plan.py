@@ -34,10 +34,10 @@ from skmia.attacks import (
     WhiteBoxAttack,
 )
 from skmia.base import BaseAttack
+from skmia.games import DensityAttack
 from skmia.metrics import auc_interval
-from skmia.model_selection import DensityAttack
 from skmia.report import _controls, audit, negative_control
-from skmia.report._measure import widen
+from skmia.report.measure import widen
 from skmia.signals import Signals
 
 TREE = DecisionTreeClassifier(max_depth=3, random_state=0)

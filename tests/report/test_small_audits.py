@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from skmia import Records
 from skmia.report import audit
 from skmia.report._html import render
-from skmia.report._schema import check_document
+from skmia.report.schema import check_document
 
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")

@@ -8,9 +8,9 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia import Records
+from skmia._core.randomness import preserved_randomness, seed_everything
 from skmia.attacks import ThresholdAttack
 from skmia.report import audit
-from skmia.utils._randomness import preserved_randomness, seed_everything
 
 ATTACKS = {"attacks": {"t": ThresholdAttack()}, "random_state": 0}
 

@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool
 from skmia.attacks import ThresholdAttack
-from skmia.model_selection import membership_game
+from skmia.games import membership_game
 from skmia.report import audit
 
 RNG = np.random.default_rng(0)

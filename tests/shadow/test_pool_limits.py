@@ -6,11 +6,11 @@ from sklearn.dummy import DummyClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool
+from skmia._core import splits as _sampling
 from skmia.attacks import ThresholdAttack
 from skmia.disparity import DisparityTest
-from skmia.model_selection import membership_game
+from skmia.games import membership_game
 from skmia.report import audit
-from skmia.shadow import _sampling
 
 RECORDS = Records(np.arange(40.0)[:, None], np.arange(40) % 2, group=np.arange(40) // 20)
 MODEL = DecisionTreeClassifier()

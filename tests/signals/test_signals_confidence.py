@@ -9,8 +9,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.svm import SVC
 
 from skmia import Outputs
+from skmia._core.asking import query_victim
 from skmia.signals import ODIN, Doctor, get_signal, get_signal_names
-from skmia.victims._query import query_victim
 
 PROBABILITY_SIGNALS = [
     "confidence",

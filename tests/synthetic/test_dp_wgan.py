@@ -7,7 +7,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skmia import Records
-from skmia.defenses._private_randomness import PrivateRandomness
+from skmia.defenses.private_randomness import PrivateRandomness
 from skmia.synthetic import GeneratorAttack
 from skmia.synthetic._gan import DPWassersteinGAN, rare_class_rate
 from skmia.synthetic._gan._noise import share_noise, unit_scales

@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from skmia import Records, ShadowPool
 from skmia.attacks import CalibratedAttack, LiRA
 from skmia.synthetic import GeneratorAttack, SyntheticDistance
-from skmia.utils.estimator_checks import parametrize_with_attack_checks
+from skmia.testing import parametrize_with_attack_checks
 
 EVIDENCE = "distance", "ratio", "density_ratio"
 

@@ -8,9 +8,9 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 from skmia import Records, ShadowPool
+from skmia._core.asking import query_victim
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.victims import CallableVictim
-from skmia.victims._query import query_victim
 
 X = np.linspace(-3, 3, 25)[:, None]
 

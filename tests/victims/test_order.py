@@ -6,9 +6,9 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 from skmia import Outputs, Records
+from skmia._core.order import find_better_order
 from skmia.attacks import ThresholdAttack
 from skmia.victims import CallableVictim
-from skmia.victims._order import find_better_order
 
 RNG = np.random.default_rng(0)
 NAMES = np.array(["a", "b", "c"])

@@ -17,9 +17,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from skmia import Records, ShadowPool
+from skmia._core.asking import query_victim
 from skmia.attacks import CalibratedAttack, LiRA, ThresholdAttack
 from skmia.signals import Signals
-from skmia.victims._query import query_victim
 
 N_CLASSES = 3
 
@@ -343,7 +343,7 @@ def test_answers_to_many_rows_are_put_together(problem, monkeypatch):
     X, y = problem
     victim = LogisticRegression().fit(X, y)
     whole = query_victim(victim, X)
-    monkeypatch.setattr("skmia.victims._query._CHUNK", 7)
+    monkeypatch.setattr("skmia._core.asking._CHUNK", 7)
     np.testing.assert_allclose(query_victim(victim, X).values, whole.values, rtol=1e-12)
     frame = pd.DataFrame(X)
     named = LogisticRegression().fit(frame, y)

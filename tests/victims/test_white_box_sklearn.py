@@ -18,9 +18,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
 from skmia import Records
+from skmia._core.asking import query_victim
 from skmia.signals import Loss, SquaredError
 from skmia.victims import CallableVictim, WhiteBox, open_white_box
-from skmia.victims._query import query_victim
 
 N, D = 12, 3
 RNG = np.random.default_rng(0)

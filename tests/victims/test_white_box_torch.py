@@ -10,9 +10,9 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from skmia._core.asking import query_victim
 from skmia.signals import Loss, SquaredError
 from skmia.victims import WhiteBox, open_white_box
-from skmia.victims._query import query_victim
 
 torch = pytest.importorskip("torch")
 skorch = pytest.importorskip("skorch")

@@ -7,8 +7,8 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ...utils._advice import with_advice
-from ...utils._sklearn import validate_params_of
+from ..._core.advice import with_advice
+from ..._core.sklearn import validate_params_of
 from .._meta import DefendedClassifier
 
 

@@ -5,8 +5,8 @@ from numbers import Real
 import numpy as np
 from scipy.special import softmax
 
-from ..._outputs import PROBABILITY_FLOOR
-from ...utils._sklearn import Interval
+from ..._core.outputs import PROBABILITY_FLOOR
+from ..._core.sklearn import Interval
 from ._base import ProbabilityDefense
 
 

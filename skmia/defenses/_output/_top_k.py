@@ -4,7 +4,7 @@ from numbers import Integral
 
 import numpy as np
 
-from ...utils._sklearn import Interval
+from ..._core.sklearn import Interval
 from ._base import ProbabilityDefense, renormalised
 
 

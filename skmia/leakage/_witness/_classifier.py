@@ -10,8 +10,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
-from ...shadow._seeding import seed_estimator
-from ...utils._tasks import delayed
+from ..._core.seeding import seed_estimator
+from ..._core.tasks import delayed
 from ._base import Witness, advantage, balanced_posterior
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._common import COLORS, GREY, get_axes
+from ..._core.drawing import COLORS, GREY, get_axes
 
 # In rows of text.
 _FIRST_LABEL, _CLIQUE_STEP = 1.0, 0.35

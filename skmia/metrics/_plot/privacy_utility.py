@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from ._common import COLORS, GREY, get_axes, thin_spines
+from ..._core.drawing import COLORS, GREY, get_axes, thin_spines
 
 
 def _is_efficient(utility, leakage):

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from .._checks import check_finite_vector, check_membership_scores
-from ._common import COLORS, GREY, attack_scores, get_axes, thin_spines
+from ..._core.checks import check_finite_vector, check_membership_scores
+from ..._core.drawing import COLORS, GREY, attack_scores, get_axes, thin_spines
 
 
 class ScoreDistributionDisplay:

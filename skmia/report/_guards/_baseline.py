@@ -6,13 +6,13 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier
 
+from ..._core.checks import check_confidence_level
+from ..._core.features import as_matrix
+from ..._core.randomness import check_random_state
+from ..._core.splits import draw_halves, find_units
+from ..._core.validation import check_membership, check_records
 from ...metrics import auc_interval
-from ...metrics._checks import check_confidence_level
-from ...shadow._sampling import draw_halves, find_units
-from ...utils._features import as_matrix
-from ...utils._randomness import check_random_state
-from ...utils._validation import check_membership, check_records
-from .._groups import find_people
+from ..groups import find_people
 
 # Enough to see a shift that would matter (the AUC is known to about .01), and a matter of seconds.
 _MOST_RECORDS = 20_000

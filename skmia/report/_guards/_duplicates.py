@@ -6,13 +6,13 @@ from numbers import Integral, Real
 import numpy as np
 import pandas as pd
 
+from ..._core.checks import check_confidence_level
+from ..._core.groups import number_groups
+from ..._core.randomness import check_random_state
+from ..._core.validation import check_membership, check_records
 from ...metrics import Interval
-from ...metrics._checks import check_confidence_level
 from ...metrics._intervals import beta_limits
 from ...metrics._people import People
-from ...utils._groups import number_groups
-from ...utils._randomness import check_random_state
-from ...utils._validation import check_membership, check_records
 from ._points import Points
 
 _MOST_PAIRS = 100

@@ -7,13 +7,13 @@ from numbers import Integral
 import numpy as np
 import pandas as pd
 
-from ...metrics._checks import check_finite_vector, check_rate
+from ..._core.checks import check_finite_vector, check_rate
+from ..._core.numbers import show
+from ..._core.randomness import check_random_state
+from ..._core.validation import check_membership
 from ...metrics._membership import check_resolution
-from ...utils._numbers import show
-from ...utils._randomness import check_random_state
-from ...utils._validation import check_membership
-from .._groups import EVERYONE, OVERALL
-from .._measure import FEWEST
+from ..groups import EVERYONE, OVERALL
+from ..measure import FEWEST
 from ._numbers import Measured, Part, Ruler, centre_ranks, find_tails
 from ._units import draw_labels, find_units, order_units
 

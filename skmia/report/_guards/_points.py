@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from ...utils._containers import is_frame, is_tensor, to_numpy
+from ..._core.containers import is_frame, is_tensor, to_numpy
 
 # Columns of ones and zeros that a category may take in an array without holes.
 _FEW_CATEGORIES = 64

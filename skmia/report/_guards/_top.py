@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...metrics._checks import RATE_TOLERANCE
+from ..._core.checks import RATE_TOLERANCE
 
 
 class TopCounter:

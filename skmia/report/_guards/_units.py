@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...utils._groups import number_groups
+from ..._core.groups import number_groups
 
 _BLOCK_ELEMENTS = 1 << 22
 

@@ -1,7 +1,7 @@
 """What can be done about what an audit found."""
 
 from .._checks import WARNING
-from .._evidence import LEAK, NONE, REVERSED, SHIFT
+from ..evidence import LEAK, NONE, REVERSED, SHIFT
 
 _REPEAT = (
     "After a change, audit the model again and run "

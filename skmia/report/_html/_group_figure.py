@@ -1,6 +1,6 @@
 """The numbers of groups as dots with their intervals."""
 
-from ...utils._visible import visible
+from ..._core.visible import visible
 from ._axes import Scale
 
 _WIDTH, _LEFT, _RIGHT = 640, 190, 16

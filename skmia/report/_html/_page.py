@@ -4,13 +4,13 @@ from importlib.resources import files
 
 import pandas as pd
 
+from ..._core.optional import import_optional
 from ...metrics import precision_at_prior, resolvable_fpr
 from ...metrics._membership import MIN_FALSE_POSITIVES
-from ...utils._optional import import_optional
-from .._groups import OVERALL
-from .._measure import COLUMNS, NOT_RESOLVABLE, OK
-from .._text import column_name, describe_disparity, describe_performance, format_cell
-from .._verdict import HEADLINES
+from ..groups import OVERALL
+from ..measure import COLUMNS, NOT_RESOLVABLE, OK
+from ..text import column_name, describe_disparity, describe_performance, format_cell
+from ..verdict import HEADLINES
 from ._advice import advise
 from ._foreign import make_filters, make_finalizer, make_policy
 from ._group_figure import draw_groups

@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from ...utils._sklearn import validate_params_of
-from ...utils._validation import check_records
-from ...victims._query import query_victim
+from ..._core.asking import query_victim
+from ..._core.sklearn import validate_params_of
+from ..._core.validation import check_records
 from ._codes import TableCodes
 
 

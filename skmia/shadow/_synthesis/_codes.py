@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from ...utils._containers import is_frame
+from ..._core.containers import is_frame
 
 
 class TableCodes:

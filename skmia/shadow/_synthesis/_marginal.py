@@ -5,8 +5,8 @@ import pandas as pd
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from ..._records import Records
-from ...victims._query import check_victim
+from ..._core.asking import check_victim
+from ..._core.records import Records
 from ._base import Synthesizer
 from ._model_based import check_size, warn_short
 

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted, check_scalar
 
-from ..._records import Records
-from ...utils._sklearn import Interval
-from ...victims._query import check_victim
+from ..._core.asking import check_victim
+from ..._core.records import Records
+from ..._core.sklearn import Interval
 from ._base import Synthesizer
 from ._search import HillClimb, SearchSettings
 

@@ -5,8 +5,8 @@ from numbers import Real
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..._records import Records
-from ...utils._sklearn import Interval
+from ..._core.records import Records
+from ..._core.sklearn import Interval
 from ._base import Synthesizer
 from ._codes import choose_features
 from ._model_based import check_size

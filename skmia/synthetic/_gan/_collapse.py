@@ -5,10 +5,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from ..._core.groups import number_groups
+from ..._core.matrix import check_classes
+from ..._core.numbers import show
 from ...metrics import clopper_pearson
-from ...utils._groups import number_groups
-from ...utils._matrix import check_classes
-from ...utils._numbers import show
 
 
 class RareClassRate(NamedTuple):

@@ -1,6 +1,6 @@
 """The two nets of a Wasserstein generator, and the gradients of its critic."""
 
-from ...utils._optional import import_optional
+from ..._core.optional import import_optional
 
 _torch = "torch", "torch"
 

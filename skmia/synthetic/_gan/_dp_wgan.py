@@ -8,15 +8,15 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ...defenses._accountant import find_noise_multiplier, spent_epsilon
+from ..._core.accountant import find_noise_multiplier, spent_epsilon
+from ..._core.optional import import_optional
+from ..._core.randomness import check_random_state
+from ..._core.seeding import isolated_randomness
+from ..._core.sklearn import Interval, StrOptions, validate_params_of
 from ...defenses._mechanisms import DELTA, FINITE_POSITIVE
 from ...defenses._non_spherical import _column_values
-from ...defenses._private_input import validate_rows
-from ...defenses._private_randomness import PrivateRandomness
-from ...shadow._seeding import isolated_randomness
-from ...utils._optional import import_optional
-from ...utils._randomness import check_random_state
-from ...utils._sklearn import Interval, StrOptions, validate_params_of
+from ...defenses.private_input import validate_rows
+from ...defenses.private_randomness import PrivateRandomness
 from ._training import Plan, Training
 
 _COUNT = Interval(Integral, 1, None, closed="left")

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...defenses._private_randomness import find_grids, round_to
-from ...utils._optional import import_optional
+from ..._core.optional import import_optional
+from ...defenses.private_randomness import find_grids, round_to
 from ._bounds import gradient_bounds
 from ._critic import (
     clipped_gradient,

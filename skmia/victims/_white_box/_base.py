@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from sklearn.utils import gen_batches
 
-from ...utils._randomness import preserved_randomness
+from ..._core.randomness import preserved_randomness
 from . import _checks as checks
 from ._moments import STATISTICS, summarise
 from ._pass import as_array, join, parts_of, scaled, split

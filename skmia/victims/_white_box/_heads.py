@@ -5,7 +5,7 @@ A head takes ``raw``, the answers of a model in float64, one row of k numbers fo
 
 import numpy as np
 
-from ..._outputs import Outputs, log_sum_exp
+from ..._core.outputs import Outputs, log_sum_exp
 
 
 class LogLossHead:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...utils._containers import is_tensor, to_numpy
+from ..._core.containers import is_tensor, to_numpy
 
 STATISTICS = ("l1", "l2", "linf", "mean", "skewness", "kurtosis", "min_abs")
 

@@ -4,8 +4,8 @@ from numbers import Integral
 
 from sklearn.pipeline import Pipeline
 
-from .._query import check_victim, unwrap
-from .._skorch import is_skorch
+from ..._core.asking import check_victim, unwrap
+from ..._core.skorch_nets import is_skorch
 from ._sklearn_models import NAMES, open_sklearn
 
 

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from scipy import sparse
 
-from ...utils._containers import is_frame, is_tensor, to_numpy
+from ..._core.containers import is_frame, is_tensor, to_numpy
 
 
 class ForwardPass(ABC):

@@ -7,7 +7,7 @@ import torch
 from skorch import NeuralNetBinaryClassifier, NeuralNetClassifier, NeuralNetRegressor
 from torch import nn
 
-from .._skorch import skorch_classes
+from ..._core.skorch_nets import skorch_classes
 from ._base import WhiteBox
 from ._checks import check_inputs
 from ._heads import LogLossHead, ProbabilityHead, SquaredErrorHead

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import torch
 from torch import nn
 
-from ...utils._containers import to_numpy
+from ..._core.containers import to_numpy
 from ._torch_passes import first_tensor
 
 # They give what they receive, in other order or with noise.

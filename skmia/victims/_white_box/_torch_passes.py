@@ -11,7 +11,7 @@ import torch
 from torch.autograd.graph import get_gradient_edge
 from torch.func import functional_call, grad, vmap
 
-from ...utils._containers import to_numpy
+from ..._core.containers import to_numpy
 from ._pass import ForwardPass
 from ._rules import RulePlan, square
 from ._torch_state import without_fused_attention

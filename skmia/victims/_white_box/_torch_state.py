@@ -4,8 +4,8 @@ from contextlib import ExitStack, contextmanager
 
 import torch
 
-from ...utils._containers import accepting_read_only
-from ...utils._randomness import preserved_randomness
+from ..._core.containers import accepting_read_only
+from ..._core.randomness import preserved_randomness
 
 
 @contextmanager

@@ -1,0 +1,117 @@
+"""What noisy gradient steps on Poisson samples cost, as opacus accounts for it.
+
+Neighbors differ by one row that is replaced with one that contributes nothing: with a row more or
+less, the rate, the number of steps and the noise would be others, too, and two mechanisms that
+differ in these are not the pair that is accounted for.
+"""
+
+import math
+import warnings
+from contextlib import contextmanager
+
+import numpy as np
+
+from .optional import import_optional
+
+# The orders of opacus, and larger ones for much noise: its own end at 63.
+_ORDERS = [1 + tenths / 10 for tenths in range(1, 100)] + [*range(12, 64)]
+_ORDERS += [64, 80, 96, 128, 160, 192, 256, 320, 384, 512, 640, 768, 1000]
+
+# Noise beyond this is not looked for, and the search ends after so many trials.
+_MOST_NOISE, _MOST_TRIALS = 1e6, 60
+
+# Squares of noise beyond this, and of one over it, come near the ends of double precision.
+_MOST_COUNTED = 1e100
+
+
+def spent_epsilon(history, delta, name):
+    """Epsilon of a number of steps.
+
+    Parameters
+    ----------
+    history : list of (noise_multiplier, sample_rate, n_steps)
+    delta : float
+    name : {"rdp", "prv"}
+        ``"prv"`` takes the smaller of the two bounds: its numerical error, which it adds, can be
+        more than it gains.
+
+    Returns
+    -------
+    epsilon : float
+        At least 0; infinite with a step without noise, or with next to none.
+    """
+    # More noise than can be computed with costs no more than a little less of it.
+    steps = [(min(noise, _MOST_COUNTED), rate, n) for noise, rate, n in history if n]
+    if not steps:
+        return 0.0
+    if any(noise < 1 / _MOST_COUNTED for noise, _, _ in steps):
+        return math.inf
+    epsilon = _ask("rdp", steps, delta, alphas=_ORDERS)
+    if name == "prv" and epsilon > 0:
+        epsilon = min(epsilon, _ask_prv(steps, delta, error=_error_at(epsilon)))
+    return epsilon
+
+
+def _error_at(epsilon):
+    """Numerical error that costs little of an epsilon, and little time."""
+    return max(1e-4, min(0.01, epsilon / 100), epsilon / 1000)
+
+
+def _ask_prv(steps, delta, error):
+    try:
+        return _ask("prv", steps, delta, eps_error=error)
+    except (MemoryError, RuntimeError, ValueError):  # no grid of its own fits these steps
+        return math.inf
+
+
+def _ask(name, steps, delta, **settings):
+    accountant = import_optional("opacus.accountants", "dp").create_accountant(mechanism=name)
+    accountant.history = list(steps)
+    with _without_false_alarms():
+        epsilon = float(accountant.get_epsilon(delta, **settings))
+    # Where delta alone covers what the steps show, opacus goes below 0; prv can end in NaN.
+    return math.inf if math.isnan(epsilon) else max(0.0, epsilon)
+
+
+def find_noise_multiplier(epsilon, delta, sample_rate, n_steps, name):
+    """The smallest noise multiplier, to a hundredth of epsilon, that stays within a budget.
+
+    Raises
+    ------
+    ValueError
+        If no noise does.
+    """
+
+    def search(cost, noise):
+        low, high = 0.0, np.inf
+        for _ in range(_MOST_TRIALS):
+            spent = cost(noise)
+            low, high = (low, noise) if spent <= epsilon else (noise, high)
+            if 0.99 * epsilon <= spent <= epsilon or low >= _MOST_NOISE:
+                break
+            # Epsilon falls about as noise rises.
+            noise = min(noise * spent / (0.995 * epsilon), _MOST_NOISE)
+            if not low < noise < high:
+                noise = (low + high) / 2 if high < np.inf else 2 * low
+        return high
+
+    steps = sample_rate, n_steps
+    noise = search(lambda z: spent_epsilon([(z, *steps)], delta, "rdp"), 1.0)
+    if name == "prv":
+        error, start = _error_at(epsilon), min(noise, _MOST_NOISE)
+        noise = min(noise, search(lambda z: _ask_prv([(z, *steps)], delta, error), start))
+    if noise == np.inf:
+        raise ValueError(
+            f"No noise brings {n_steps} steps at a sampling rate of {sample_rate:.3g} to "
+            f"target_epsilon={epsilon} at delta={delta:.3g}; allow more, or train for less."
+        )
+    return noise
+
+
+@contextmanager
+def _without_false_alarms():
+    # At the first or last order the bound is valid, only not the best there could be. With all rows
+    # in each step, opacus takes the logarithm of 0 where minus infinity is what is meant.
+    with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        warnings.filterwarnings("ignore", "Optimal order is the")
+        yield

@@ -1,0 +1,116 @@
+"""What to do about errors that other libraries raise about records that a model cannot take."""
+
+import re
+from contextlib import contextmanager
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from .containers import is_frame, is_tensor
+
+# How scikit-learn and numpy quote the text that they cannot read.
+_TEXT = re.compile(
+    r"could not convert string to float: (?:np\.str_\()?(?P<value>'[^']*'|\"[^\"]*\")"
+)
+# Torch: "mat1 and mat2 must have the same dtype", "expected scalar type Float but found Double",
+# "Input type (double) and bias type (float) should be the same".
+_DTYPE = re.compile(r"same dtype|scalar type|type \(.*\) and .* type \(.*\) should be the same")
+_MOST_COLUMNS = 3
+# What Python and numpy raise where a model did not look at its input.
+_LOW = (TypeError, OverflowError, IndexError, KeyError, ZeroDivisionError)
+_LOW_TEXT = re.compile(
+    "could not convert|setting an array element|inhomogeneous|is ambiguous|unique column"
+)
+
+
+@contextmanager
+def with_advice(model, X):
+    """Raise what a model makes of unusable records as an error that says what to do.
+
+    Parameters
+    ----------
+    model : estimator
+        Model that is fitted on, or asked about, the records.
+    X : array-like of n rows
+        Features of the records.
+
+    Raises
+    ------
+    ValueError
+        In place of an error that :func:`find_advice` knows.
+    TypeError, ValueError
+        In place of what Python or numpy raises, with the name of the model; others pass.
+    """
+    try:
+        yield
+    except Exception as error:
+        advice = find_advice(error, model, X)
+        if advice is not None:
+            raise ValueError(advice) from error
+        if not isinstance(error, _LOW) and not _LOW_TEXT.search(str(error)):
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise kind(f"{type(model).__name__} cannot take these records: {reason}") from error
+
+
+def find_advice(error, model, X):
+    """What to do about an error that a model raised about records; None if nothing is known."""
+    text = _TEXT.search(str(error))
+    if text:
+        return _advise_on_text(text["value"], X)
+    if isinstance(error, RuntimeError) and _DTYPE.search(str(error)):
+        return _advise_on_dtype(model, X)
+    return None
+
+
+def _advise_on_text(quoted, X):
+    value = quoted[1:-1]
+    names = [repr(name) for name, column in _text_columns(X) if _holds(column, value)]
+    if not names:
+        return None
+    more = f" and {len(names) - _MOST_COLUMNS} others" if len(names) > _MOST_COLUMNS else ""
+    where = f"column{'s' if len(names) > 1 else ''} {', '.join(names[:_MOST_COLUMNS])}{more}"
+    return (
+        f"The model takes numbers, but {where} of X {'hold' if len(names) > 1 else 'holds'} "
+        f"text such as {value!r}. Encode it, for example with a OneHotEncoder in a Pipeline, or "
+        "leave it out."
+    )
+
+
+def _text_columns(X):
+    """Name and values of each column that can hold text."""
+    if is_frame(X):
+        kinds = zip(X.columns, (X.iloc[:, j] for j in range(X.shape[1])), strict=True)
+        return [(name, np.asarray(column, dtype=object)) for name, column in kinds]
+    if is_tensor(X) or getattr(getattr(X, "dtype", None), "kind", None) not in ("O", "U", "S"):
+        return []
+    if X.ndim != 2:
+        return []
+    return [(j, X[:, j]) for j in range(X.shape[1])]
+
+
+def _holds(column, value):
+    return any(isinstance(one, str) and one == value for one in column.tolist())
+
+
+def _advise_on_dtype(model, X):
+    net = model
+    while hasattr(net, "steps") or hasattr(net, "estimator"):
+        net = net.steps[-1][1] if isinstance(net, Pipeline) else net.estimator
+    module = getattr(net, "module_", None)
+    parameter = next(iter(module.parameters()), None) if hasattr(module, "parameters") else None
+    if parameter is None:
+        return None
+    wanted = str(parameter.dtype).removeprefix("torch.")
+    given = str(getattr(X, "dtype", "")).removeprefix("torch.")
+    if given and given != wanted:
+        how = f"X.to(torch.{wanted})" if is_tensor(X) else f"X.astype({wanted!r})"
+        return (
+            f"The weights of the net are {wanted} and the records {given}. Convert the records: "
+            f"Records({how}, y)."
+        )
+    return (
+        f"The weights of the net are {wanted}, and the steps before it return another type. Add a "
+        f"step FunctionTransformer(np.{wanted}) before the net."
+    )

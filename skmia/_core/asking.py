@@ -1,0 +1,153 @@
+"""Asking a fitted model for the most informative answers that it gives."""
+
+import numpy as np
+from sklearn.base import is_regressor
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils import gen_batches
+from sklearn.utils.validation import check_is_fitted
+
+from .advice import with_advice
+from .containers import accepting_read_only
+from .outputs import Outputs
+from .randomness import preserved_randomness
+from .skorch_nets import gives_logits, is_skorch, query_logits, query_proba
+
+# Rows asked for at once: bounds the memory of wide answers without slowing vectorised models.
+_CHUNK = 50_000
+
+
+def unwrap(estimator):
+    """The estimator inside any number of FrozenEstimator."""
+    while isinstance(estimator, FrozenEstimator):
+        estimator = estimator.estimator
+    return estimator
+
+
+def check_victim(victim):
+    """Check that a victim is a fitted model.
+
+    Raises
+    ------
+    TypeError
+        When it has no ``predict``.
+    NotFittedError
+        When it is not fitted, which is what ``clone`` makes of a victim that is not frozen.
+    """
+    if not hasattr(victim, "predict"):
+        raise TypeError(
+            "victim must be a fitted classifier or regressor with a predict method; "
+            f"got {type(unwrap(victim)).__name__}{_find_remedy(unwrap(victim))}."
+        )
+    try:
+        check_is_fitted(victim)
+    except NotFittedError:
+        raise NotFittedError(
+            f"The victim {type(unwrap(victim)).__name__} is not fitted: clone() reset the fitted "
+            "victim, or it never was; fit it and wrap it in sklearn.frozen.FrozenEstimator."
+        ) from None
+    return victim
+
+
+def _find_remedy(victim):
+    """What makes a victim of something that is nearly one."""
+    if any(base.__module__.startswith("torch.nn.") for base in type(victim).__mro__):
+        return ", which skorch.NeuralNetClassifier makes a classifier"
+    return ", which skmia.victims.CallableVictim makes a classifier" if callable(victim) else ""
+
+
+def _ask(model, X):
+    if is_regressor(model):
+        return Outputs(model.predict(X), kind="value")
+    if gives_logits(model):
+        return query_logits(model, X)
+    if hasattr(model, "predict_proba"):
+        if is_skorch(model):
+            return query_proba(model, X)
+        return Outputs(np.asarray(model.predict_proba(X)), model.classes_, "proba")
+    if hasattr(model, "decision_function"):
+        values = np.asarray(model.decision_function(X))
+        if values.ndim == 1:
+            values = np.column_stack([np.zeros_like(values), values])
+        elif getattr(_last_step(model), "decision_function_shape", None) == "ovo":
+            raise ValueError(
+                "A decision function with one value for each pair of classes cannot be read; "
+                'set decision_function_shape="ovr".'
+            )
+        return Outputs(values, model.classes_, "decision")
+    classes = getattr(model, "classes_", None)
+    labels = np.asarray(model.predict(X))
+    return Outputs(labels, np.unique(labels) if classes is None else classes, "label")
+
+
+def _last_step(model):
+    return unwrap(model[-1]) if isinstance(model, Pipeline) else model
+
+
+def _split_pipeline(victim):
+    """Transformers before a skorch net, so that the net can be asked for its logits."""
+    model = unwrap(victim)
+    if isinstance(model, Pipeline) and gives_logits(_last_step(model)):
+        return (model[:-1] if len(model) > 1 else None), _last_step(model)
+    return None, model
+
+
+def _through(transform, model):
+    def ask(X):
+        return _ask(model, X if transform is None else transform.transform(X))
+
+    return ask
+
+
+def _ask_writeable(ask, X):
+    """Ask again with a copy where a model, such as a tree about missing values, must have one."""
+    try:
+        return ask(X)
+    except ValueError as error:
+        if "read-only" not in str(error) or not isinstance(X, np.ndarray):
+            raise
+        return ask(X.copy())
+
+
+def query_victim(victim, X):
+    """Answers of a victim to the rows of X.
+
+    Logits are taken where the model has them (skorch nets), else probabilities, decision values
+    or predicted labels, whichever tells most.
+
+    Parameters
+    ----------
+    victim : fitted estimator
+        Classifier or regressor.
+    X : array-like of n rows
+        In the form in which the victim takes them.
+
+    Returns
+    -------
+    outputs : Outputs
+        Of n records.
+    """
+    check_victim(victim)
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    transform, model = _split_pipeline(victim)
+    parts = []
+    # Even asking can draw: a data loader of torch takes a seed for each pass.
+    with preserved_randomness(), accepting_read_only():
+        n_rows = X.shape[0]
+        for rows in gen_batches(n_rows, _CHUNK) if n_rows > _CHUNK else [slice(None)]:
+            part = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+            with with_advice(victim, part):
+                parts.append(_ask_writeable(_through(transform, model), part))
+    outputs = parts[0] if len(parts) == 1 else Outputs.concat(parts)
+    if len(outputs) != n_rows:
+        raise ValueError(f"The victim answered {len(outputs)} times to {n_rows} records.")
+    return outputs
+
+
+def query_aligned(model, X, y):
+    """Answers of a model, with a column for every class that it knows or that occurs in ``y``."""
+    outputs = query_victim(model, X)
+    if outputs.kind == "value":
+        return outputs
+    return outputs.aligned_to(np.union1d(outputs.classes, y))

@@ -1,0 +1,103 @@
+"""Records as a matrix of numbers, for models that learn from what the records hold."""
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from .containers import is_frame, is_tensor, to_numpy
+
+
+class _Column:
+    """Numbers as they are, times as seconds, anything else as codes in sorted order.
+
+    The order in which values come would tell members from others where members come first, and a
+    tree finds a period of dates only where they are in order.
+    """
+
+    def __init__(self, values):
+        values = pd.Series(values)
+        self._start = values.min() if values.dtype.kind in "mM" else None
+        is_number = pd.api.types.is_numeric_dtype(values.dtype) and values.dtype.kind != "c"
+        has_codes = self._start is None and not is_number
+        self._known = pd.Index(_sort(values.dropna()), dtype=object) if has_codes else None
+
+    def encode(self, values):
+        values = pd.Series(values)
+        if self._start is not None:
+            return (values - self._start).dt.total_seconds().to_numpy(dtype=np.float32)
+        if self._known is None:
+            return values.to_numpy(dtype=np.float32, na_value=np.nan)
+        return self._known.get_indexer(values.astype(object)).astype(np.float32)
+
+
+def _sort(values):
+    distinct = list(pd.unique(values.astype(object)))
+    try:
+        return sorted(distinct)
+    except TypeError:  # of several kinds
+        return sorted(distinct, key=str)
+
+
+def _split_columns(X):
+    """Columns of a container whose columns differ in kind; None where all hold numbers."""
+    if is_frame(X):
+        return [X.iloc[:, j] for j in range(X.shape[1])]
+    if is_tensor(X) or sparse.issparse(X) or X.dtype.kind in "biuf":
+        return None
+    X = X.reshape(len(X), -1)
+    return [X[:, j] for j in range(X.shape[1])]
+
+
+class FeatureEncoder:
+    """Turns records like those given into a matrix with one column per feature and the label last.
+
+    Values that were not among those given have the code -1, as missing ones have.
+
+    Parameters
+    ----------
+    records : Records of n records
+        Labelled records.
+    """
+
+    def __init__(self, records):
+        columns = _split_columns(records.X)
+        self._columns = None if columns is None else [_Column(column) for column in columns]
+        self._label = _Column(records.y)
+
+    def encode(self, records):
+        """Features and label of each record.
+
+        Parameters
+        ----------
+        records : Records of n records
+            With the columns of those that it was made for.
+
+        Returns
+        -------
+        matrix : ndarray or csr_array of shape (n, n_features + 1), dtype float32
+            Sparse where X is. Infinite values are missing (NaN); 0 in a sparse matrix.
+        """
+        with np.errstate(over="ignore"):  # what is too large for float32 is infinite
+            X, label = records.X, self._label.encode(records.y)[:, None]
+            if sparse.issparse(X):
+                matrix = sparse.hstack(
+                    [X.astype(np.float32), sparse.csr_array(label)], format="csr"
+                )
+                matrix.data[~np.isfinite(matrix.data)] = 0  # trees take no missing value here
+                return matrix
+            matrix = np.column_stack([self._encode_features(X), label]).astype(np.float32)
+        matrix[np.isinf(matrix)] = np.nan  # trees take a missing value, and no infinite one
+        return matrix
+
+    def _encode_features(self, X):
+        if self._columns is None:
+            X = to_numpy(X) if is_tensor(X) else X
+            return X.reshape(len(X), -1)
+        pairs = zip(self._columns, _split_columns(X), strict=True)
+        columns = [known.encode(column) for known, column in pairs]
+        return np.column_stack(columns) if columns else np.empty((len(X), 0))
+
+
+def as_matrix(records):
+    """Features and label of each record, see :meth:`FeatureEncoder.encode`."""
+    return FeatureEncoder(records).encode(records)

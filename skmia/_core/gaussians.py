@@ -1,0 +1,290 @@
+"""Mean and covariance of the data-generating distribution, and distances under them."""
+
+import numpy as np
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
+from sklearn.base import clone
+from sklearn.utils import gen_batches
+
+from .numbers import check_numbers
+from .shrinkage import ShrunkCovariance, choose_shrinkage, shrink
+from .sklearn import HasMethods, StrOptions
+
+COVARIANCE_CONSTRAINT = [StrOptions({"auto", "diagonal", "full"}), HasMethods(["fit"])]
+
+# Numbers in the largest temporary array.
+_BLOCK = 2**22
+
+
+class DiagonalMoments:
+    """Mean and variances; columns without spread take no part in distances."""
+
+    def __init__(self, mean, variance):
+        self.mean = mean
+        self.variance = variance
+        self.constant = variance == 0
+        spread = ~self.constant
+        self._scale = np.divide(1.0, np.sqrt(variance), out=np.zeros_like(mean), where=spread)
+
+    def whiten(self, deviations):
+        """Turn rows of deviations from the mean into rows with unit covariance."""
+        return deviations * self._scale
+
+    def inner(self, left, right):
+        """Scalar product of each row of deviations with the same row of others, both whitened."""
+        white = self.whiten(left)
+        return np.einsum("ij,ij->i", white, white if left is right else self.whiten(right))
+
+    def solve(self, deviation):
+        """Apply the inverse of the covariance to one vector."""
+        return deviation * self._scale**2
+
+    def variance_along(self, direction):
+        """Variance of the scalar product of a row with a vector."""
+        return float(direction**2 @ self.variance)
+
+    def trace_of(self, variances):
+        """Trace of the inverse of the covariance times a diagonal matrix."""
+        return float(variances @ self._scale**2)
+
+
+class FullMoments:
+    """Mean and covariance matrix, factored once; columns without spread take no part."""
+
+    def __init__(self, mean, covariance):
+        self.mean = mean
+        self.covariance = covariance
+        self.constant = np.diag(covariance) == 0
+        self._kept = np.flatnonzero(~self.constant)
+        self._factor = _factorize(covariance[np.ix_(self._kept, self._kept)])
+
+    def whiten(self, deviations):
+        """Turn rows of deviations from the mean into rows with unit covariance."""
+        kept = deviations[:, self._kept].T
+        return solve_triangular(self._factor, kept, lower=True, check_finite=False).T
+
+    def inner(self, left, right):
+        """Scalar product of each row of deviations with the same row of others, both whitened."""
+        white = self.whiten(left)
+        return np.einsum("ij,ij->i", white, white if left is right else self.whiten(right))
+
+    def solve(self, deviation):
+        """Apply the inverse of the covariance to one vector."""
+        half = self.whiten(deviation[np.newaxis])[0]
+        solved = np.zeros_like(deviation)
+        solved[self._kept] = solve_triangular(
+            self._factor, half, lower=True, trans="T", check_finite=False
+        )
+        return solved
+
+    def variance_along(self, direction):
+        """Variance of the scalar product of a row with a vector."""
+        return float(direction @ self.covariance @ direction)
+
+    def trace_of(self, variances):
+        """Trace of the inverse of the covariance times a diagonal matrix."""
+        return float((self.whiten(np.diag(np.sqrt(variances))) ** 2).sum())
+
+
+class ShrunkMoments:
+    """Mean and the covariance ``diag(diagonal) + rows.T @ rows`` with few rows of many columns.
+
+    The inverse is that of the diagonal minus a matrix of low rank (Woodbury), so that no matrix of
+    columns is ever made. Columns without spread take no part.
+    """
+
+    def __init__(self, mean, diagonal, rows):
+        self.mean = mean
+        self.constant = diagonal == 0
+        self._diagonal, self._rows = diagonal, rows
+        scale = np.zeros_like(mean)
+        np.divide(1.0, np.sqrt(diagonal), out=scale, where=~self.constant)
+        self._scale, self._low = scale, rows * scale
+        inside = self._low @ self._low.T
+        inside[np.diag_indices_from(inside)] += 1
+        self._factor = cholesky(inside, lower=True, check_finite=False)
+
+    def _project(self, scaled):
+        return solve_triangular(self._factor, self._low @ scaled.T, lower=True, check_finite=False)
+
+    def inner(self, left, right):
+        """Scalar product of each row of deviations with the same row of others, both whitened."""
+        scaled = left * self._scale
+        projected = self._project(scaled)
+        other, other_projected = scaled, projected
+        if left is not right:
+            other = right * self._scale
+            other_projected = self._project(other)
+        low = np.einsum("ji,ji->i", projected, other_projected)
+        return np.einsum("ij,ij->i", scaled, other) - low
+
+    def solve(self, deviation):
+        """Apply the inverse of the covariance to one vector."""
+        scaled = deviation * self._scale
+        half = self._project(scaled[np.newaxis])[:, 0]
+        half = solve_triangular(self._factor, half, lower=True, trans="T", check_finite=False)
+        return (scaled - half @ self._low) * self._scale
+
+    def variance_along(self, direction):
+        """Variance of the scalar product of a row with a vector."""
+        return float(direction**2 @ self._diagonal + ((self._rows @ direction) ** 2).sum())
+
+    def trace_of(self, variances):
+        """Trace of the inverse of the covariance times a diagonal matrix."""
+        white = solve_triangular(self._factor, self._low, lower=True, check_finite=False)
+        return float(variances @ (self._scale**2 * (1 - (white**2).sum(axis=0))))
+
+
+def _factorize(covariance):
+    """Lower Cholesky factor of a covariance matrix that can be inverted."""
+    n_features = len(covariance)
+    try:
+        factor = cholesky(covariance, lower=True, check_finite=False)
+    except LinAlgError:
+        factor = None
+    # What of a column's variance the columns before it leave unexplained: rounding, or more?
+    tolerance = 10 * n_features * np.finfo(np.float64).eps
+    if factor is None or (np.diag(factor) ** 2 <= tolerance * np.diag(covariance)).any():
+        raise ValueError(
+            f"The covariance of {n_features} features is singular; use covariance='auto', or "
+            "another estimator that shrinks such as sklearn.covariance.LedoitWolf()."
+        )
+    return factor
+
+
+def make_moments(mean, covariance, noise_scale=0.0):
+    """Build the moments of rows that each carry normal noise of the given standard deviation."""
+    noise = np.broadcast_to(np.asarray(noise_scale, dtype=np.float64) ** 2, mean.shape)
+    if isinstance(covariance, ShrunkCovariance):
+        return ShrunkMoments(mean, covariance.diagonal + noise, covariance.rows)
+    if covariance.ndim == 1:
+        return DiagonalMoments(mean, covariance + noise)
+    covariance = covariance + np.diag(noise)
+    if not np.diag(covariance).any():  # there is nothing to factor
+        return DiagonalMoments(mean, np.diag(covariance))
+    return FullMoments(mean, covariance)
+
+
+def find_shrinkage(X, covariance):
+    """How ``covariance="auto"`` joins the diagonal and the sample covariance, None for others."""
+    is_auto = isinstance(covariance, str) and covariance == "auto"
+    return choose_shrinkage(X) if is_auto else None
+
+
+def _estimate_from_rows(X, covariance, shrinkage):
+    mean = X.mean(axis=0)
+    constant = np.ptp(X, axis=0) == 0
+    # The mean of equal numbers is rounded, and their variance then is not zero.
+    mean[constant] = X[0, constant]
+    if covariance != "full":
+        variance = X.var(axis=0, ddof=1)
+        variance[constant] = 0
+        if covariance == "diagonal" or shrinkage.share == 1:
+            return mean, variance
+        return mean, shrink(X - mean, variance, shrinkage)
+    matrix = np.atleast_2d(np.cov(X, rowvar=False))
+    matrix[constant] = matrix[:, constant] = 0
+    return mean, matrix
+
+
+def estimate_moments(X, covariance, shrinkage=None):
+    """Estimate mean and covariance from rows.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Rows.
+    covariance : {"auto", "diagonal", "full"} or covariance estimator
+        How.
+    shrinkage : Shrinkage, default=None
+        As of :func:`find_shrinkage`.
+
+    Returns
+    -------
+    mean : ndarray of shape (d,)
+    covariance : ndarray of shape (d,) or (d, d), or ShrunkCovariance
+
+    Raises
+    ------
+    TypeError
+        When an estimator estimates no covariance.
+    ValueError
+        When a covariance estimator describes another number of features.
+    """
+    if isinstance(covariance, str):
+        return _estimate_from_rows(X, covariance, shrinkage)
+    fitted = clone(covariance).fit(X, None)
+    if not (hasattr(fitted, "location_") and hasattr(fitted, "covariance_")):
+        raise TypeError(
+            "covariance must be an estimator with location_ and covariance_, as those of "
+            f"sklearn.covariance; got {covariance!r}."
+        )
+    mean, matrix = np.asarray(fitted.location_), np.asarray(fitted.covariance_)
+    if matrix.shape != (X.shape[1], X.shape[1]):
+        raise ValueError(
+            f"The covariance estimator describes {len(matrix)} features; X has {X.shape[1]}."
+        )
+    return mean.astype(np.float64), matrix.astype(np.float64)
+
+
+def check_moments(mean, covariance):
+    """Return a known mean with variances or a covariance matrix as float arrays.
+
+    Raises
+    ------
+    ValueError
+        When shapes do not fit, a number is not finite, or a variance is negative.
+    """
+    mean = np.array(mean, dtype=np.float64)
+    covariance = np.array(covariance, dtype=np.float64)
+    if mean.ndim != 1 or covariance.shape not in (mean.shape, 2 * mean.shape):
+        raise ValueError(
+            "mean must be a vector, and covariance a vector of variances or a square matrix of "
+            f"the same size; got shapes {mean.shape} and {covariance.shape}."
+        )
+    variances = covariance if covariance.ndim == 1 else np.diag(covariance)
+    if not (np.isfinite(mean).all() and np.isfinite(covariance).all()):
+        raise ValueError("mean and covariance must be finite.")
+    if (variances < 0).any():
+        raise ValueError(f"Variances must not be negative; got {variances.min()}.")
+    return mean, covariance
+
+
+def check_noise_scale(noise_scale, n_features):
+    """Return standard deviations of noise, one number or one for each feature.
+
+    Raises
+    ------
+    ValueError
+        When there is another number of them, or one is negative or not finite.
+    """
+    scale = check_numbers(
+        noise_scale, "noise_scale", "one or more finite numbers of 0 and above", 0
+    )
+    if scale.shape not in ((), (n_features,)):
+        raise ValueError(
+            f"noise_scale must be one number or one for each of {n_features} features; "
+            f"got shape {scale.shape}."
+        )
+    return scale
+
+
+def squared_distances(X, moments):
+    """Squared Mahalanobis distance of each row from the mean.
+
+    It is infinite for a row that differs from the mean in a column without spread.
+    """
+    return inner_products(X, X, moments)
+
+
+def inner_products(X, Z, moments):
+    """Scalar product of each row of X with the same row of Z, both whitened, in blocks of rows.
+
+    It is infinite where either row differs from the mean in a column without spread.
+    """
+    products = np.empty(len(X))
+    for rows in gen_batches(len(X), max(1, _BLOCK // max(1, X.shape[1]))):
+        left, right = X[rows] - moments.mean, Z[rows] - moments.mean
+        products[rows] = moments.inner(left, left if X is Z else right)
+        outside = (left[:, moments.constant] != 0) | (right[:, moments.constant] != 0)
+        products[rows][outside.any(axis=1)] = np.inf
+    return products

@@ -1,0 +1,258 @@
+"""Content hashes of records: equal records get equal numbers, whatever holds them."""
+
+import math
+from hashlib import blake2b
+from itertools import groupby, pairwise
+from struct import iter_unpack
+
+import numpy as np
+from scipy import sparse
+
+from .cells import OBJECTS, TOKEN_BYTES, Column, Tokens, as_column, number_bytes, take_objects
+from .containers import is_frame, is_tensor, take_rows, to_numpy
+
+_BLOCK_BYTES = 1 << 20
+_DIGEST_BYTES = 16
+# A row in which fewer than one number in so many is not zero is hashed by these alone: a sparse
+# row and its dense form agree, at the cost of the sparse one.
+_FEW = 4
+
+
+class _Numbers:
+    """A table of numbers of one type, dense or sparse.
+
+    Parameters
+    ----------
+    columns : list of Column
+        One for each column, or a single one whose values have all columns.
+    number_type : str
+        Name of the type.
+    """
+
+    def __init__(self, columns, number_type):
+        self._columns = columns
+        n_columns = sum(_count_columns(column.values) for column in columns)
+        self.types = f"{number_type} x {n_columns}"
+        self.row_bytes = _count_bytes(columns, n_columns)
+        self._may_miss = any(column.missing is not None for column in columns)
+
+    def forms(self, rows):
+        """Parts of a block: the form, which rows have it, and their bytes."""
+        values = self._take(rows)
+        holes, list_holes = self._find_holes(rows, values)
+        few = ~holes & (_FEW * _count_non_zero(values) < values.shape[1])
+        yield "dense", ~(holes | few), lambda which: number_bytes(_as_dense(values, which))
+        yield "sparse", few, lambda which: _list_sparse(values[which])
+        yield "missing", holes, list_holes
+
+    def _find_holes(self, rows, values):
+        if not self._may_miss:
+            return np.zeros(values.shape[0], dtype=bool), None
+        missing = _stack_missing(self._columns, rows, len(values))
+        return missing.any(axis=1), lambda which: _list_missing(
+            number_bytes(values[which]), missing[which]
+        )
+
+    def _take(self, rows):
+        if len(self._columns) == 1 and self._columns[0].values.ndim == 2:
+            return self._columns[0].values[rows]
+        return np.stack([column.values[rows] for column in self._columns], axis=1)
+
+
+class _Cells:
+    """A table of columns of several types, or of objects."""
+
+    def __init__(self, columns):
+        self._columns, self._tokens = columns, Tokens()
+        runs = groupby(column.type for column in columns)
+        self.types = ", ".join(f"{name} x {sum(1 for _ in run)}" for name, run in runs)
+        self.row_bytes = TOKEN_BYTES * len(columns)
+        self._may_miss = any(column.missing is not None for column in columns)
+
+    def forms(self, rows):
+        """Parts of a block: the form, which rows have it, and their bytes."""
+        cells = self.take(rows)
+        if not self._may_miss:
+            yield "dense", np.ones(len(cells), dtype=bool), lambda which: cells
+            return
+        missing = _stack_missing(self._columns, rows, len(cells))
+        holes = missing.any(axis=1)
+        yield "dense", ~holes, lambda which: cells[which]
+        yield "missing", holes, lambda which: _list_missing(cells[which], missing[which])
+
+    def take(self, rows):
+        """Bytes of a block, those of missing numbers included."""
+        parts = [self._encode(column, rows) for column in self._columns]
+        return np.concatenate(parts, axis=1)
+
+    def _encode(self, column, rows):
+        if column.type == OBJECTS:
+            return self._tokens.encode(take_objects(column.values, rows)[:, None])
+        return number_bytes(column.values[rows, None])
+
+
+def _count_columns(values):
+    return values.shape[1] if values.ndim == 2 else 1
+
+
+def _count_bytes(columns, n_columns):
+    """Bytes of a row as it is hashed, about."""
+    values = columns[0].values
+    if sparse.issparse(values):
+        return _FEW * values.dtype.itemsize * values.nnz // max(1, values.shape[0])
+    return n_columns * values.dtype.itemsize
+
+
+def _stack_missing(columns, rows, n_rows):
+    # Where, not how many: a nullable column without a missing value equals an ordinary one.
+    none = np.zeros(n_rows, dtype=bool)
+    return np.stack([none if c.missing is None else c.missing[rows] for c in columns], axis=1)
+
+
+def _count_non_zero(values):
+    if sparse.issparse(values):
+        return np.diff(values.indptr)
+    return np.count_nonzero(values, axis=1)
+
+
+def _as_dense(values, which):
+    chosen = values if which.all() else values[which]
+    return chosen.toarray() if sparse.issparse(chosen) else chosen
+
+
+def _list_sparse(values):
+    """Positions and values of the numbers of each row that are not zero."""
+    if sparse.issparse(values):
+        stops, places, numbers = values.indptr, values.indices, values.data
+    else:
+        stops = np.concatenate([[0], np.cumsum(_count_non_zero(values))])
+        places, numbers = np.nonzero(values)[1], values[np.nonzero(values)]
+    numbers = number_bytes(numbers[:, None])
+    width = numbers.shape[1]
+    places, numbers = places.astype("<u4").tobytes(), numbers.tobytes()
+    return [
+        places[4 * start : 4 * stop] + numbers[width * start : width * stop]
+        for start, stop in pairwise(stops.tolist())
+    ]
+
+
+def _list_missing(cells, missing):
+    places = (np.flatnonzero(row).astype("<u4").tobytes() for row in missing)
+    return [where + row.tobytes() for where, row in zip(places, cells, strict=True)]
+
+
+def _as_table(X):
+    if sparse.issparse(X):
+        X = sparse.csr_array(X, copy=True)
+        X.sum_duplicates()
+        X.eliminate_zeros()
+        return _Numbers([Column(X.dtype.name, X)], X.dtype.name)
+    if is_frame(X) and X.shape[1]:
+        return _join([as_column(X.iloc[:, j]) for j in range(X.shape[1])])
+    # numpy has no bfloat16, of which the numbers come as float32.
+    rounded = is_tensor(X) and str(X.dtype) == "torch.bfloat16"
+    X = to_numpy(X) if is_tensor(X) else np.asarray(X)
+    table = as_column(X.reshape(len(X), math.prod(X.shape[1:])))
+    if table.type == OBJECTS:
+        return _Cells([Column(OBJECTS, column) for column in table.values.T])
+    return _Numbers([table], "bfloat16" if rounded else table.type)
+
+
+def _join(columns):
+    types = {column.type for column in columns}
+    if len(types) == 1 and types != {OBJECTS}:
+        return _Numbers(columns, *types)
+    return _Cells(columns)
+
+
+def _digest_rows(head, rows, labels):
+    """Digests of rows of bytes, each with its label behind it."""
+    if isinstance(rows, np.ndarray):
+        joined = np.ascontiguousarray(np.concatenate([rows, labels], axis=1))
+        width = joined.shape[1]
+        rows = (row for (row,) in iter_unpack(f"{width}s", joined)) if width else [b""] * len(rows)
+    else:
+        rows = (row + label.tobytes() for row, label in zip(rows, labels, strict=True))
+    digests, begin = [], head.copy
+    for row in rows:
+        one = begin()
+        one.update(row)
+        digests.append(one.digest())
+    return np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, 2)
+
+
+def digest_records(X, y=None):
+    """128-bit digests of the content of each row of ``(X, y)``.
+
+    Rows are taken as bytes, in the type of their numbers, and hashed by BLAKE2b, so that nobody can
+    make two different rows with one digest. Text is text, missing values are one, and -0.0 equals
+    0.0; columns are compared by position, not by name.
+
+    Parameters
+    ----------
+    X : ndarray, DataFrame, sparse matrix or torch tensor of n rows
+    y : ndarray of shape (n,), default=None
+
+    Returns
+    -------
+    digests : ndarray of shape (2, n), dtype uint64
+
+    Raises
+    ------
+    TypeError
+        When a cell holds something whose content cannot be told.
+    """
+    n_rows = X.shape[0]
+    table, labels = _as_table(X), None if y is None else _Cells([as_column(y)])
+    types = f"{table.types} | {'' if labels is None else labels.types}"
+    digests = np.empty((n_rows, 2), dtype=np.uint64)
+    step = max(1, _BLOCK_BYTES // max(1, table.row_bytes))
+    for rows in (slice(start, start + step) for start in range(0, n_rows, step)):
+        part = digests[rows]
+        tails = np.zeros((len(part), 0), np.uint8) if labels is None else labels.take(rows)
+        for form, which, take in table.forms(rows):
+            if which.any():
+                head = blake2b(f"{types} | {form}\0".encode(), digest_size=_DIGEST_BYTES)
+                part[which] = _digest_rows(head, take(which), tails[which])
+    return np.ascontiguousarray(digests.T)
+
+
+def hash_records(X, y):
+    """The first 64 bits of :func:`digest_records`, shape (n,)."""
+    return digest_records(X, y)[0]
+
+
+def describe_types(X, y):
+    """Types of the columns of X, and of y, as they count: ``"float64 x 20, labels int64"``."""
+    types = _as_table(take_rows(X, slice(0))).types
+    return types if y is None else f"{types}, labels {as_column(y).type}"
+
+
+def check_fingerprints(digests):
+    """Refuse records whose first words of the digest agree though the second ones differ.
+
+    Whoever compares fingerprints within one set of records compares all 128 bits, therefore.
+
+    Parameters
+    ----------
+    digests : ndarray of shape (2, n)
+        As of :func:`digest_records`.
+
+    Raises
+    ------
+    ValueError
+        Names two such records.
+    """
+    first = np.sort(digests[0])
+    if not (first[1:] == first[:-1]).any():
+        return
+    order = np.argsort(digests[0], kind="stable")
+    first, second = digests[:, order]
+    forged = np.flatnonzero((first[1:] == first[:-1]) & (second[1:] != second[:-1]))
+    if len(forged):
+        one, other = sorted(order[forged[0] : forged[0] + 2].tolist())
+        raise ValueError(
+            f"Records {one} and {other} differ, yet they have the same fingerprint. This happens "
+            "by chance in one of some ten million tables of a million records; they were probably "
+            "made for it. Leave one of them out."
+        )

@@ -1,0 +1,150 @@
+"""Ordinary X, a matrix of numbers, with messages that name the column."""
+
+import datetime
+import re
+
+import numpy as np
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from .containers import is_frame, refuse_masked
+from .groups import sorted_values
+from .numbers import show
+
+# What numpy says by itself of values that are no numbers.
+_LOW = re.compile("array element|could not convert|inhomogeneous")
+# What cells may hold in place of numbers.
+_FOREIGN = (str, bytes, np.datetime64, datetime.date, list, tuple, np.ndarray)
+
+
+def validate_matrix(estimator, X, *args, **checks):
+    """Check X as :func:`sklearn.utils.validation.validate_data` does.
+
+    Raises
+    ------
+    ValueError
+        Beside what scikit-learn refuses: if X is a masked array that hides values, a structured
+        array, has two columns of one name, or holds text, dates or lists; the message names the
+        column.
+    """
+    check_container(X, "X")
+    if args:
+        refuse_masked(args[0], "y")
+    try:
+        checked = validate_data(estimator, X, *args, **checks)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise _explain(X, "X", error) from None
+    if not checks.get("skip_check_array"):
+        _refuse_others(checked[0] if args else checked, X, "X", checks)
+    return checked
+
+
+def check_matrix(X, *, input_name="X", **checks):
+    """Check X as :func:`sklearn.utils.check_array` does, with the messages of `validate_matrix`."""
+    check_container(X, input_name)
+    try:
+        checked = check_array(X, input_name=input_name, **checks)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise _explain(X, input_name, error) from None
+    _refuse_others(checked, X, input_name, checks)
+    return checked
+
+
+def _refuse_others(checked, X, name, checks):
+    # scikit-learn takes a table of dates alone for one of numbers.
+    objects = checked.dtype.kind == "O" and checks.get("dtype", "numeric") == "numeric"
+    if objects or checked.dtype.kind in "mM":
+        raise _explain(X, name, TypeError("dates are not numbers"))
+
+
+def check_matrix_and_labels(X, y):
+    """Check a matrix of numbers and one class for each of its rows.
+
+    Raises
+    ------
+    ValueError
+        If X holds other things, the lengths differ, or y holds no classes of one type.
+    """
+    X, y = check_matrix(X), check_classes(y, "y")
+    check_consistent_length(X, y)
+    check_classification_targets(y)
+    return X, y
+
+
+def check_classes(y, name):
+    """Check a class for each row, of one type, and return them as an array.
+
+    Raises
+    ------
+    ValueError
+        If there are several for a row, or they cannot be compared.
+    """
+    refuse_masked(y, name)
+    try:
+        y = column_or_1d(y)
+    except (TypeError, OverflowError, UnicodeError):
+        raise ValueError(f"{name} must hold one class for each row; got {show(y)}.") from None
+    except ValueError as error:
+        if not _LOW.search(str(error)):
+            raise
+        raise ValueError(f"{name} must hold one class for each row; got {show(y)}.") from None
+    sorted_values(y, name)
+    return y
+
+
+def check_container(X, name):
+    """Refuse masked and structured arrays, and tables with two columns of one name."""
+    refuse_masked(X, name)
+    if is_frame(X) and not X.columns.is_unique:
+        twice = X.columns[X.columns.duplicated()][0]
+        raise ValueError(f"{name} has more than one column {twice!r}; give columns unique names.")
+    if isinstance(X, np.ndarray) and X.dtype.names:
+        raise ValueError(f"{name} is a structured array; give a matrix or a DataFrame.")
+
+
+def _explain(X, name, error):
+    """The error, or a better one if X holds text, dates or lists."""
+    where = _find_foreign(X)
+    if where is None:
+        # Raised anew, so that what numpy says by itself has the name of what was given.
+        low = isinstance(error, TypeError | OverflowError) or _LOW.search(str(error))
+        return ValueError(f"{name} must be a matrix of numbers: {error}") if low else error
+    column, value = where
+    place = "" if column is None else f" in column {column!r}"
+    text = f"{name} must hold numbers; got {show(value)}{place}. Encode or drop the column."
+    if isinstance(error, TypeError) and not isinstance(value, str | bytes | list | tuple):
+        return TypeError(f"{text} ({error})")
+    return ValueError(text)
+
+
+def _find_foreign(X):
+    """Column and value of the first cell that is not a number, None if there is none."""
+    if is_frame(X):
+        columns = ((name, X.iloc[:, j]) for j, name in enumerate(X.columns))
+    else:
+        try:
+            X = np.asarray(X, dtype=object)
+        except ValueError:  # rows of different lengths
+            return None
+        if X.ndim > 2:
+            return None
+        columns = enumerate(X.T) if X.ndim == 2 else [(None, np.atleast_1d(X))]
+    for name, values in columns:
+        for value in values:
+            if _is_foreign(value):
+                return name, value if isinstance(value, list | tuple | dict) else str(value)
+    return None
+
+
+def _is_foreign(value):
+    """Whether a cell is none that numpy makes a number of."""
+    if isinstance(value, _FOREIGN) and not isinstance(value, str | np.ndarray):
+        return True
+    if value is None or isinstance(value, complex | np.complexfloating):
+        return False  # missing; and scikit-learn has words of its own for complex numbers
+    try:
+        float(value)
+    except (TypeError, ValueError, OverflowError):
+        return True
+    return isinstance(value, np.ndarray)

@@ -1,0 +1,206 @@
+"""What attacks need and what a case offers, in the same words."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
+
+from .outputs import KINDS
+
+ANY = frozenset(KINDS)
+
+KNOWN = NOBODY, NON_MEMBERS, BOTH = "nobody", "non-members", "members and non-members"
+
+# What a population holds, so that whoever knows non-members can give it.
+_POPULATION = "population"
+
+_ANSWERS = {
+    "proba": "class probabilities",
+    "logits": "class probabilities",
+    "decision": "decision values",
+    "label": "predicted labels",
+    "value": "the predictions of a regressor",
+}
+ACCESS = {
+    "queries": "further queries",
+    "gradients": "gradients",
+    "layers": "outputs of its layers",
+    "samples": "samples",
+    "file": "the file of the model",
+}
+
+
+def _join(words, last):
+    *first, final = dict.fromkeys(words)
+    return f"{', '.join(first)} {last} {final}" if first else final
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What an attack on membership, or a signal, needs in order to run.
+
+    Attributes
+    ----------
+    reads : frozenset of str
+        Kinds of :class:`~skmia.Outputs`, each of which suffices; ``"value"`` is regression.
+    access : frozenset of str, default=frozenset()
+        What the attack needs of the victim beyond stored outputs: ``"queries"`` about further
+        records, ``"gradients"``, ``"layers"``, ``"samples"``, ``"file"``.
+    keeps : frozenset, default=frozenset()
+        What a pool must keep of each shadow model: ``"auto"``, the log odds, margin or log
+        residual; ``("auto", T)``, the log odds at temperature T; ``"outputs"``; ``"models"``.
+    known : {"nobody", "non-members", "members and non-members"}, default="nobody"
+        Records of which kind ``fit`` learns from.
+    lacks : tuple of str, default=()
+        Parameters that are None and that only the caller can give, such as ``"population"``.
+
+    See Also
+    --------
+    needs_of : Needs of anything that is made of attacks and signals.
+
+    Examples
+    --------
+    >>> from skmia.attacks import RMIA
+    >>> needs = RMIA(temperature=2.0).needs()
+    >>> needs.keeps
+    frozenset({('auto', 2.0)})
+    >>> from skmia.base import Offer
+    >>> needs.why_not(Offer("label"))
+    'it reads class probabilities, decision values or the predictions of a regressor, ...'
+    """
+
+    reads: frozenset
+    access: frozenset = frozenset()
+    keeps: frozenset = frozenset()
+    known: str = NOBODY
+    lacks: tuple = ()
+
+    def why_not(self, offer):
+        """Why something with these needs cannot run on what is offered.
+
+        Parameters
+        ----------
+        offer : Offer
+            What there is.
+
+        Returns
+        -------
+        reason : str or None
+            Part of a sentence, or None if nothing is missing.
+        """
+        for find in (_find_answers, _find_access, _find_shadows, _find_known):
+            reason = find(self, offer)
+            if reason is not None:
+                return reason
+        return None
+
+    def __and__(self, other):
+        """Needs of two parts that run together."""
+        return Needs(
+            reads=self.reads & other.reads,
+            access=self.access | other.access,
+            keeps=self.keeps | other.keeps,
+            known=max(self.known, other.known, key=KNOWN.index),
+            lacks=tuple(dict.fromkeys(self.lacks + other.lacks)),
+        )
+
+
+class Offer(NamedTuple):
+    """What there is for an attack to run on.
+
+    Attributes
+    ----------
+    kind : str
+        Kind of the victim's :class:`~skmia.Outputs`.
+    access : frozenset of str
+        What else the victim gives, in the words of :class:`Needs`.
+    keeps : frozenset or None
+        What the pool of shadow models keeps; None if it is trained to keep what is needed.
+    known : {"nobody", "non-members", "members and non-members"}
+        Whose membership is known.
+    trainable : bool
+        Whether there are, or can be, shadow models.
+    withheld : mapping of str to str
+        Reasons why single things are not offered: the name of what is missing, or
+        ``"shadows"``, to a part of a sentence.
+
+    Examples
+    --------
+    >>> from skmia.attacks import GradientAttack
+    >>> from skmia.base import Offer
+    >>> offer = Offer("proba", access=frozenset({"queries"}), known="members and non-members")
+    >>> GradientAttack().needs().why_not(offer)
+    'it needs gradients of the victim, which it does not give'
+    """
+
+    kind: str
+    access: frozenset = frozenset()
+    keeps: frozenset | None = None
+    known: str = NOBODY
+    trainable: bool = True
+    withheld: Mapping = MappingProxyType({})
+
+
+def _find_answers(needs, offer):
+    if offer.kind in needs.reads:
+        return None
+    if not needs.reads:
+        return "no single kind of model suits all of its parts"
+    read = _join([_ANSWERS[kind] for kind in KINDS if kind in needs.reads], "or")
+    return f"it reads {read}, and the victim returns {_ANSWERS[offer.kind]}"
+
+
+def _find_access(needs, offer):
+    missing = [word for word in ACCESS if word in needs.access - offer.access]
+    if not missing:
+        return None
+    reason = next((offer.withheld[word] for word in missing if word in offer.withheld), None)
+    wanted = _join([ACCESS[word] for word in missing], "and")
+    return f"it needs {wanted} of the victim, {reason or 'which it does not give'}"
+
+
+def _find_shadows(needs, offer):
+    if not needs.keeps:
+        return None
+    if not offer.trainable:
+        return f"it needs shadow models, {offer.withheld.get('shadows', 'of which there are none')}"
+    for what in sorted(needs.keeps, key=str):
+        if what in offer.withheld:
+            return f"it needs the {what} of the shadow models, {offer.withheld[what]}"
+        if offer.keeps is not None and not _is_kept(what, offer):
+            return _ask_for(what)
+    return None
+
+
+def _is_kept(what, offer):
+    if offer.kind in ("proba", "logits") or not _is_signal(what):
+        return what in offer.keeps
+    # Only logits can be divided by a temperature: other kinds have one number for all of them.
+    return any(map(_is_signal, offer.keeps))
+
+
+def _is_signal(what):
+    return what == "auto" or isinstance(what, tuple)
+
+
+def _ask_for(what):
+    if isinstance(what, tuple):
+        return (
+            f"it needs the log odds of the shadow models at temperature {what[1]:g}; fit the pool "
+            f"with temperatures=({what[1]:g},) or more"
+        )
+    if what == "auto":
+        return "it needs a signal of each shadow model, which the pool does not keep"
+    return f'it needs the {what} of the shadow models; fit the pool with store="{what}"'
+
+
+def _find_known(needs, offer):
+    if KNOWN.index(needs.known) > KNOWN.index(offer.known):
+        return f"it learns from known {needs.known}"
+    lacks = [name for name in needs.lacks if not _is_given(name, needs)]
+    return f"its parameter {_join(lacks, 'and')} must be given" if lacks else None
+
+
+def _is_given(name, needs):
+    """Whether known records can be put into a parameter, which makes it no longer lacking."""
+    return name == _POPULATION and needs.known != NOBODY

@@ -1,0 +1,71 @@
+"""Whether the columns of answers are in the order of the classes that were given for them."""
+
+import warnings
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.stats import binom
+
+from ..victims._callable import CallableVictim
+from .asking import unwrap
+
+# A warning is no verdict, but an order that is right must not be doubted in every long session.
+_LEVEL = 1e-4
+
+
+def find_better_order(outputs, y):
+    """Order of the classes with which answers fit the labels better, beyond chance.
+
+    The order that fits best is found on half of the records and compared with the given one on
+    the other half, by an exact test on the records that only one of the two gets right.
+
+    Parameters
+    ----------
+    outputs : Outputs
+        Answers to n records, with one column for each class.
+    y : array-like of shape (n,)
+        Task labels.
+
+    Returns
+    -------
+    order : ndarray of shape (n_classes,) or None
+        Class of each column; None if the given order fits as well, or a label is unknown.
+    shares : tuple of float
+        Shares of records of that other half whose label is predicted, in this order and in the
+        given one.
+    """
+    if outputs.kind not in ("proba", "logits", "decision") or len(outputs.classes) < 2:
+        return None, ()
+    try:
+        label = outputs.label_index(y)
+    except ValueError:  # told where the labels are read
+        return None, ()
+    guess = outputs.values.argmax(axis=1)
+    half = np.random.default_rng(0).permutation(len(label)) % 2 == 0
+    counts = np.zeros((len(outputs.classes),) * 2)
+    np.add.at(counts, (guess[half], label[half]), 1)
+    order = linear_sum_assignment(counts, maximize=True)[1]
+    given, other = guess[~half] == label[~half], order[guess[~half]] == label[~half]
+    n_better, n_worse = np.sum(other & ~given), np.sum(given & ~other)
+    if binom.sf(n_better - 1, n_better + n_worse, 0.5) > _LEVEL:
+        return None, ()
+    return outputs.classes[order], (float(other.mean()), float(given.mean()))
+
+
+def check_order(victim, outputs, y):
+    """Warn if the classes that were given for a function are in another order than its columns."""
+    if y is not None and isinstance(unwrap(victim), CallableVictim):
+        warn_of_order(outputs, y, stacklevel=4)
+
+
+def warn_of_order(outputs, y, stacklevel=3):
+    """Warn if the answers fit the labels better with their columns in another order."""
+    order, shares = find_better_order(outputs, y)
+    if order is not None:
+        warnings.warn(
+            f"{100 * shares[0]:.0f}% of the labels are predicted if the columns of the answers "
+            f"stand for the classes {order.tolist()}, and {100 * shares[1]:.0f}% if they stand for "
+            f"{outputs.classes.tolist()} as given. Check the order of classes.",
+            UserWarning,
+            stacklevel=stacklevel,
+        )

@@ -1,0 +1,386 @@
+"""What a victim answers to records, in the one form that signals read."""
+
+import numpy as np
+
+from .containers import read_only
+from .numbers import show
+
+# Probabilities known only as floats are cut here before a single logarithm is taken of them.
+PROBABILITY_FLOOR = 1e-12
+
+# Probabilities may leave [0, 1] by so many roundings: 1.2e-6 in single and double precision.
+_ROUNDINGS = 10
+
+KINDS = ("proba", "logits", "decision", "label", "value")
+
+
+def log_sum_exp(z):
+    """Logarithm of the sum of exponentials over the last axis; -inf for an empty sum."""
+    top = z.max(axis=-1, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.log(np.exp(z - top).sum(axis=-1)) + top[..., 0]
+
+
+def _round_into_bounds(proba):
+    """Probabilities with what rounding puts outside [0, 1] moved to the bound.
+
+    Sums of a softmax, and differences such as 1 - p, are off by a few roundings of the type that
+    the model computes in, which is single precision at best where a net or a service answers in
+    double precision.
+    """
+    low, high = proba.min(), proba.max()
+    if low >= 0 and high <= 1:
+        return proba
+    eps = np.finfo(np.float32).eps
+    if proba.dtype.kind == "f":
+        eps = max(eps, np.finfo(proba.dtype).eps)
+    tolerance = _ROUNDINGS * float(eps)
+    if not (low >= -tolerance and high <= 1 + tolerance):
+        raise ValueError(
+            f"The model's probabilities must lie in [0, 1]; got values from {low:g} to {high:g}."
+        )
+    return np.clip(proba, 0, 1)
+
+
+class Outputs:
+    """Answers of a victim to n records.
+
+    Parameters
+    ----------
+    values : array-like of shape (n, n_classes) or (n,)
+        Probabilities, logits or decision values with one column per class, or one predicted label
+        or value per record.
+    classes : array-like of shape (n_classes,), default=None
+        Labels of the columns, in order; needed for every kind but ``"value"``.
+    kind : {"proba", "logits", "decision", "label", "value"}, default="proba"
+        ``"logits"`` have probabilities as their softmax; ``"decision"`` values only rank the
+        classes; ``"value"`` is the answer of a regressor.
+
+    Raises
+    ------
+    ValueError
+        When the shape does not fit the classes, a value is NaN, or a probability is outside [0, 1]
+        by more than rounding (1.2e-6; in half precision 0.01). What is outside by less is clipped.
+
+    Examples
+    --------
+    >>> from skmia import Outputs
+    >>> answers = Outputs([[0.9, 0.1], [0.2, 0.8]], classes=["no", "yes"])
+    >>> answers.label_index(["no", "no"])
+    array([0, 0])
+    >>> answers.scaled_logit(["no", "no"]).round(3)
+    array([ 2.197, -1.386])
+    """
+
+    def __init__(self, values, classes=None, kind="proba"):
+        if not isinstance(kind, str) or kind not in KINDS:
+            raise ValueError(f"kind must be one of {', '.join(KINDS)}; got {show(kind)}.")
+        values = np.asarray(values)
+        classes = None if kind == "value" else self._check_classes(classes, kind)
+        if kind in ("label", "value"):
+            values = self._check_single(values, kind)
+        else:
+            values = self._check_columns(values, classes, kind)
+        self.values, self.classes, self.kind = read_only(values), classes, kind
+
+    @staticmethod
+    def _check_classes(classes, kind):
+        if classes is None:
+            raise ValueError(f"Outputs of kind {kind!r} need the classes of their columns.")
+        classes = np.asarray(classes)
+        if classes.ndim != 1 or not 0 < len(set(classes.tolist())) == len(classes):
+            raise ValueError(f"classes must be one or more different labels; got {classes}.")
+        return classes
+
+    @staticmethod
+    def _check_single(values, kind):
+        if values.ndim == 2 and values.shape[1] == 1:
+            values = values[:, 0]
+        if values.ndim != 1:
+            raise ValueError(
+                f"The model must answer one {kind} per record; "
+                f"got an array of shape {values.shape}."
+            )
+        if kind == "value":
+            values = values.astype(np.float64, copy=False)
+            Outputs._check_nan(values[:, None])
+        return values
+
+    @staticmethod
+    def _check_nan(values):
+        bad = np.isnan(values).any(axis=1)
+        if bad.any():
+            raise ValueError(
+                f"The model answered NaN for {bad.sum()} of {len(values)} records, "
+                f"first at position {bad.argmax()}."
+            )
+
+    @staticmethod
+    def _check_columns(values, classes, kind):
+        if values.dtype.kind not in "biuf":
+            raise ValueError(f"The model must answer numbers; got an array of {values.dtype}.")
+        if values.ndim != 2 or values.shape[1] != len(classes):
+            raise ValueError(
+                f"The model must answer one number for each of its {len(classes)} classes; "
+                f"got an array of shape {values.shape}."
+            )
+        Outputs._check_nan(values)
+        return _round_into_bounds(values) if kind == "proba" and values.size else values
+
+    @classmethod
+    def concat(cls, parts):
+        """Put the answers to several sets of records one after the other.
+
+        Parameters
+        ----------
+        parts : sequence of Outputs
+            At least one.
+
+        Returns
+        -------
+        outputs : Outputs
+
+        Raises
+        ------
+        ValueError
+            When they differ in kind or in the classes of their columns.
+        """
+        first = parts[0]
+        for other in parts[1:]:
+            same_columns = first.kind == "label" or np.array_equal(other.classes, first.classes)
+            if other.kind != first.kind or not same_columns:
+                raise ValueError(
+                    "Answers can be joined when they are of one kind and their columns are the "
+                    f"same classes; got {first!r} and {other!r}."
+                )
+        classes = first.classes
+        if first.kind == "label":
+            classes = np.unique(np.concatenate([part.classes for part in parts]))
+        return cls(np.concatenate([part.values for part in parts]), classes, first.kind)
+
+    def label_index(self, y):
+        """Column of the label of each record.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            Task labels.
+
+        Returns
+        -------
+        index : ndarray of shape (n,)
+
+        Raises
+        ------
+        ValueError
+            When a label is none of the classes, or their number is not that of the answers.
+        """
+        y = np.asarray(y)
+        if y.shape != (len(self),):
+            raise ValueError(
+                f"y must hold one label for each of {len(self)} answers; "
+                f"got an array of shape {y.shape}."
+            )
+        order = np.argsort(self.classes)
+        try:
+            position = np.searchsorted(self.classes, y, sorter=order)
+            index = order[np.minimum(position, len(order) - 1)]
+            unknown = np.asarray(self.classes[index] != y)
+        except TypeError:
+            unknown = np.ones(len(y), dtype=bool)
+        if unknown.any():
+            first = unknown.argmax()
+            label = y.tolist()[first]
+            raise ValueError(
+                f"{unknown.sum()} of {len(y)} records have a label that the model does not know, "
+                f"first at position {first}: {label!r} is none of {self._show_classes()}."
+            )
+        return index
+
+    def aligned_to(self, classes):
+        """The same answers with one column for each of ``classes``.
+
+        A class that the model never saw gets probability 0.
+
+        Parameters
+        ----------
+        classes : ndarray of shape (n_classes,)
+            Sorted, with all own classes among them.
+
+        Returns
+        -------
+        outputs : Outputs
+
+        Raises
+        ------
+        ValueError
+            When an own class is none of ``classes``.
+        """
+        if self.kind == "value" or np.array_equal(self.classes, classes):
+            return self
+        unknown = ~np.isin(self.classes, classes)
+        if unknown.any():
+            label = self.classes[unknown].tolist()[0]
+            raise ValueError(
+                f"The model knows the class {label!r}, which is none of "
+                f"{self._show_classes(classes)}."
+            )
+        if self.kind == "label":
+            return Outputs(self.values, classes, "label")
+        dtype = np.result_type(self.values, np.float32)
+        values = np.full((len(self), len(classes)), 0 if self.kind == "proba" else -np.inf, dtype)
+        values[:, np.searchsorted(classes, self.classes)] = self.values
+        return Outputs(values, classes, self.kind)
+
+    def log_proba(self, temperature=1.0):
+        """Logarithms of the class probabilities, in nats.
+
+        Parameters
+        ----------
+        temperature : float, default=1.0
+            Divides the logits; above 1 the probabilities become more equal.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n, n_classes)
+
+        Raises
+        ------
+        ValueError
+            When the answers are neither probabilities nor logits.
+        """
+        self._check_probabilistic()
+        if self.kind == "logits":
+            z = self.values.astype(np.float64) / temperature
+        else:
+            z = np.log(np.clip(self.values.astype(np.float64), PROBABILITY_FLOOR, 1)) / temperature
+            if temperature == 1:
+                return z  # rounded or truncated answers are read as they were given
+        return z - log_sum_exp(z)[:, None]
+
+    def find_resolution(self):
+        """Smallest positive p or 1 - p among the probabilities; 0 where none is 0 or 1.
+
+        It is no finer than the spacing of floats next to 1: below it 1 - p cannot be told from 0.
+
+        Returns
+        -------
+        resolution : float
+        """
+        if self.kind != "proba" or not ((self.values == 0) | (self.values == 1)).any():
+            return 0.0
+        step = min(
+            self.values.min(where=self.values > 0, initial=1),
+            (1 - self.values).min(where=self.values < 1, initial=1),
+        )
+        dtype = self.values.dtype if self.values.dtype.kind == "f" else np.dtype(float)
+        return float(max(step, np.finfo(dtype).eps))
+
+    def scaled_logit(self, y, temperature=1.0, resolution=0.0):
+        """Log odds of the label against all other classes, log p_y - log(1 - p_y), in nats.
+
+        The other classes are summed, so that nothing is lost where p_y rounds to 1. Without a
+        resolution a probability of exactly 0 or 1 gives an infinite value.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            Task labels.
+        temperature : float, default=1.0
+            Divides the logits.
+        resolution : float, default=0.0
+            Finest step r of the probabilities: p_y becomes (p_y + r / 2) / (1 + r) and the other
+            classes share the same addition, before the temperature is applied.
+
+        Returns
+        -------
+        scaled_logit : ndarray of shape (n,)
+
+        Raises
+        ------
+        ValueError
+            When the answers are neither probabilities nor logits.
+        """
+        self._check_probabilistic()
+        rows, label = np.arange(len(self)), self.label_index(y)
+        values = self.values.astype(np.float64)
+        if self.kind == "proba":
+            if resolution:
+                values += resolution / 2 / max(1, values.shape[1] - 1)
+                values[rows, label] = self.values[rows, label] + resolution / 2
+            with np.errstate(divide="ignore"):
+                values = np.log(values)
+        values /= temperature
+        own = values[rows, label]
+        values[rows, label] = -np.inf
+        return own - log_sum_exp(values)
+
+    def margin(self, y):
+        """Value of the label minus the largest value of another class.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            Task labels.
+
+        Returns
+        -------
+        margin : ndarray of shape (n,)
+            In logits (nats) where the victim gives them or its probabilities, else in the unit of
+            its decision values.
+
+        Raises
+        ------
+        ValueError
+            If the answers are labels, or values of a regressor.
+        """
+        if self.kind in ("label", "value"):
+            raise ValueError(f"Answers of kind {self.kind!r} hold no margins between classes.")
+        rows, label = np.arange(len(self)), self.label_index(y)
+        values = self.log_proba() if self.kind in ("proba", "logits") else self.values.astype(float)
+        own = values[rows, label]
+        values[rows, label] = -np.inf
+        return own - values.max(axis=1)
+
+    def is_correct(self, y):
+        """Whether the predicted class is the label; the first class wins a tie.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            Task labels.
+
+        Returns
+        -------
+        is_correct : ndarray of shape (n,), dtype bool
+        """
+        label = self.label_index(y)
+        if self.kind == "label":
+            return self.values == np.asarray(y)
+        return self.values.argmax(axis=1) == label
+
+    def _check_probabilistic(self):
+        if self.kind not in ("proba", "logits"):
+            raise ValueError(f"Answers of kind {self.kind!r} hold no class probabilities.")
+
+    def _show_classes(self, classes=None):
+        classes = self.classes if classes is None else classes
+        shown = [repr(label) for label in classes[:10].tolist()]
+        return f"[{', '.join(shown)}{', ...' if len(classes) > 10 else ''}]"
+
+    @property
+    def shape(self):
+        return self.values.shape
+
+    def __len__(self):
+        return len(self.values)
+
+    def __getitem__(self, key):
+        outputs = object.__new__(Outputs)
+        outputs.values, outputs.classes, outputs.kind = self.values[key], self.classes, self.kind
+        return outputs
+
+    def __repr__(self):
+        classes = "" if self.classes is None else f", classes={self._show_classes()}"
+        return f"Outputs({len(self)} answers, kind={self.kind!r}{classes})"

@@ -1,0 +1,471 @@
+"""The container of labelled records that every attack takes as its X."""
+
+import numbers
+from types import MappingProxyType
+
+import numpy as np
+import pandas as pd
+
+from .containers import (
+    as_rows,
+    concat_rows,
+    describe_rows,
+    is_tensor,
+    pack,
+    read_only,
+    refuse_masked,
+    take_rows,
+    unpack,
+)
+from .hashing import check_fingerprints, digest_records
+from .numbers import show
+from .outputs import Outputs
+from .visible import visible
+
+_MOST_NAMES = 30  # of columns, in a message
+_RESERVED = frozenset({"X", "y", "fields"})
+
+
+def _no_matrix():
+    return TypeError(
+        "Records are not a matrix. Pass records to estimators that take them (attacks, Signals, "
+        "ShadowPool); for the plain features of a classifier use records.X."
+    )
+
+
+class _Shape(tuple):
+    """Shape (n,), which says why there is no number of columns to whoever asks for it."""
+
+    def __getitem__(self, axis):
+        try:
+            return super().__getitem__(axis)
+        except IndexError:
+            raise _no_matrix() from None
+
+
+def _as_array(values):
+    """Values as an array in which missing ones can still be found."""
+    array = np.asarray(values)
+    if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
+        # numpy turns the NaN of a list of texts into the text "nan".
+        objects = np.asarray(values, dtype=object)
+        return objects if pd.isna(objects).any() else array
+    return array
+
+
+def _check_one_type(y):
+    """Refuse labels of which some are text and others are not."""
+    kinds = {type(label).__name__ for label in y.tolist()} if y.dtype == object else ()
+    if len(kinds) < 2:
+        return
+    try:
+        np.unique(y)
+    except TypeError:
+        kinds = ", ".join(sorted(kinds))
+        raise ValueError(
+            f"y must hold labels of one type, such as all text or all numbers; got {kinds}. "
+            "Convert them, for example with astype(str)."
+        ) from None
+
+
+def _as_labels(y, n_records):
+    if is_tensor(y):
+        y = y.detach().cpu().numpy()
+    refuse_masked(y, "y")
+    y = _as_array(y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y.ravel()
+    if y.ndim != 1:
+        raise ValueError(f"y must hold one task label per record; got an array of shape {y.shape}.")
+    if len(y) != n_records:
+        raise ValueError(f"X has {n_records} records and y has {len(y)} labels.")
+    missing = pd.isna(y)
+    if missing.any():
+        raise ValueError(
+            f"y has no label for {missing.sum()} of {n_records} records, "
+            f"first at position {missing.argmax()}."
+        )
+    if y.dtype == object:  # numbers of a nullable column; scikit-learn takes no objects for classes
+        y = pd.Series(y).infer_objects().to_numpy()
+    _check_one_type(y)
+    return read_only(y)
+
+
+def _as_field(name, values, n_records):
+    if not name.isidentifier() or name in _RESERVED:
+        raise ValueError(
+            f"A field needs a name that is an identifier other than X and y; got {name!r}."
+        )
+    if values is None:
+        raise ValueError(f"Field {name!r} is None; leave it out instead.")
+    refuse_masked(values, f"Field {name!r}")
+    if not (isinstance(values, Outputs) or is_tensor(values)):
+        values = read_only(_as_array(values))
+    if getattr(values, "ndim", 1) == 0 or len(values) != n_records:
+        size = "is a scalar" if getattr(values, "ndim", 1) == 0 else f"has {len(values)} values"
+        raise ValueError(f"X has {n_records} records and field {name!r} {size}.")
+    return values
+
+
+def _check_order(fields, y):
+    """Warn if answers that were collected elsewhere have their columns in another order."""
+    if y is not None and isinstance(fields.get("outputs"), Outputs):
+        from .order import warn_of_order
+
+        warn_of_order(fields["outputs"], y, stacklevel=4)
+
+
+def _check_column(frame, column):
+    try:
+        known = column in frame.columns
+    except TypeError:  # a list, an array, or text beside dates
+        known = False
+    if not known:
+        names = ", ".join(map(visible, frame.columns[:_MOST_NAMES]))
+        more = ", ..." if len(frame.columns) > _MOST_NAMES else ""
+        raise ValueError(f"There is no column {show(column)}; the columns are {names}{more}.")
+
+
+def _check_positions(key, n_records):
+    outside = (key < -n_records) | (key >= n_records)
+    if outside.any():
+        raise IndexError(
+            f"Record {key[outside.argmax()]} was asked for; there are {n_records} records."
+        )
+
+
+def _as_key(key, n_records):
+    """Turn any row selection into a slice or an index array."""
+    if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
+        key = key[0]
+    if isinstance(key, slice):
+        # Tensors have no slices that run backwards.
+        return key if key.step is None or key.step > 0 else np.arange(n_records)[key]
+    if isinstance(key, numbers.Integral) and not isinstance(key, bool | np.bool_):
+        if not -n_records <= key < n_records:
+            raise IndexError(f"Record {key} was asked for; there are {n_records} records.")
+        return np.array([int(key)])
+    try:
+        key = np.asarray(key)
+    except ValueError:  # lists of different lengths
+        key = np.asarray(key, dtype=object)
+    if key.ndim == 1 and key.dtype == bool:
+        if len(key) != n_records:
+            raise IndexError(f"The mask has {len(key)} entries; there are {n_records} records.")
+        return np.flatnonzero(key)
+    if key.ndim == 1 and (key.dtype.kind in "iu" or key.size == 0):
+        _check_positions(key, n_records)
+        return key.astype(np.intp)
+    raise IndexError(
+        "Records are selected by an integer, a slice, an array of integers or a boolean mask; "
+        f"got {show(key)}."
+    )
+
+
+class Records:
+    """Labelled records: the samples of a membership attack.
+
+    A record is a row of features with its task label and, where known, further facts about it
+    (the group a person belongs to, an identifier, the victim's answer). An attack is fitted on
+    records and predicts the *membership* of each, so a record as a whole takes the place that a
+    row of X has elsewhere in scikit-learn: records are split, sliced and cross-validated together.
+
+    The container is one-dimensional (``shape == (n,)``) and cannot be changed after it was made.
+    It takes no copy of ``X``: the arrays behind it must not be changed either.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, ...), DataFrame, sparse matrix or torch tensor
+        Features, one row per record, in the form in which the victim takes them.
+    y : array-like of shape (n,), default=None
+        Task labels: classes (numbers or strings) or real values.
+    **fields : array-like of length n
+        Further facts per record, for example ``group``, ``record_id``, ``group_by`` (rows of one
+        person, kept together by :class:`~skmia.ShadowPool`) or ``outputs`` (the victim's
+        answers, see :meth:`with_outputs`).
+
+    Attributes
+    ----------
+    X : ndarray, DataFrame, sparse matrix or torch tensor
+        The features.
+    y : ndarray of shape (n,) or None
+        The task labels.
+    fields : mapping of str to array
+        The further facts; ``records["group"]`` is short for ``records.fields["group"]``.
+    fingerprint : ndarray of shape (n,), dtype uint64
+        Hash of the content of each (x, y), types of numbers included; equal records have equal
+        fingerprints.
+    digests : ndarray of shape (2, n), dtype uint64
+        The whole hash of 128 bits, whose first half is the fingerprint.
+
+    Raises
+    ------
+    ValueError
+        When the lengths differ, a label is missing or a field has no usable name.
+    TypeError
+        When X is no container of rows.
+
+    See Also
+    --------
+    ShadowPool : Trains shadow models on halves of the records.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmia import Records
+    >>> records = Records(np.eye(3), y=["a", "b", "a"], group=["f", "m", "f"])
+    >>> records
+    Records(3 records, X=ndarray(3, 3), float64, y=<U1, fields=group)
+    >>> records[[0, 2]]["group"]
+    array(['f', 'f'], dtype='<U1')
+    """
+
+    # _rows holds a container and which of its rows are meant (None: all).
+    __slots__ = ("_digests", "_fields", "_rows", "y")
+
+    # Without it Python would iterate through __getitem__, and numpy would build an array of
+    # records.
+    __iter__ = None
+
+    def __init__(self, X, y=None, **fields):
+        X = as_rows(X)
+        n_records = X.shape[0]
+        checked = {name: _as_field(name, values, n_records) for name, values in fields.items()}
+        y = None if y is None else _as_labels(y, n_records)
+        _check_order(checked, y)
+        self._assign((X, None), y, checked, None)
+
+    def _assign(self, rows, y, fields, digests):
+        for name, value in zip(
+            ("_rows", "y", "_fields", "_digests"), (rows, y, fields, digests), strict=True
+        ):
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def _from_checked(cls, rows, y, fields, digests=None):
+        records = cls.__new__(cls)
+        records._assign(rows, y, fields, digests)
+        return records
+
+    @classmethod
+    def from_frame(cls, frame, target=None, *, drop=(), **fields):
+        """Make records from the columns of a table.
+
+        Parameters
+        ----------
+        frame : DataFrame of shape (n, k)
+            The table.
+        target : str, default=None
+            Column of the task label; it leaves X.
+        drop : str or sequence of str, default=()
+            Columns that are no features of the model (an identifier, a split marker); they leave X.
+        **fields : str
+            Name of the column that becomes each field, as in ``group="race"``. The column stays
+            in X unless it is dropped, because the model may use it.
+
+        Returns
+        -------
+        records : Records
+
+        Raises
+        ------
+        TypeError
+            When ``frame`` is not a pandas DataFrame.
+        ValueError
+            When a column does not exist.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from skmia import Records
+        >>> frame = pd.DataFrame({"age": [30, 41], "race": ["x", "y"], "income": [0, 1]})
+        >>> Records.from_frame(frame, target="income", group="race").X.columns.tolist()
+        ['age', 'race']
+        """
+        if not isinstance(frame, pd.DataFrame):
+            raise TypeError(f"from_frame takes a pandas DataFrame; got {type(frame).__name__}.")
+        drop = list(drop) if np.iterable(drop) and not isinstance(drop, str | bytes) else [drop]
+        for column in [*([] if target is None else [target]), *drop, *fields.values()]:
+            _check_column(frame, column)
+        leaving = drop if target is None else [target, *drop]
+        labels = None if target is None else frame[target]
+        columns = {name: frame[column] for name, column in fields.items()}
+        return cls(frame.drop(columns=leaving), labels, **columns)
+
+    @classmethod
+    def concat(cls, parts):
+        """Put several sets of records one after the other.
+
+        Parameters
+        ----------
+        parts : sequence of Records
+            Sets with the same kind of X and the same fields.
+
+        Returns
+        -------
+        records : Records
+
+        Raises
+        ------
+        ValueError
+            When there is nothing to concatenate, or the sets differ in kind or columns of X, in
+            fields or in whether they carry labels.
+        """
+        parts = list(parts)
+        if not parts:
+            raise ValueError("concat needs at least one set of records.")
+        for part in parts:
+            if not isinstance(part, Records):
+                raise TypeError(f"concat joins skmia.Records; got {type(part).__name__}.")
+        first = parts[0]
+        for other in parts[1:]:
+            if type(other.X) is not type(first.X):
+                kinds = f"{type(first.X).__name__} and {type(other.X).__name__}"
+                raise ValueError(f"Records with different kinds of X cannot be joined: {kinds}.")
+            if (other.y is None) != (first.y is None) or set(other.fields) != set(first.fields):
+                raise ValueError(
+                    "Records can be joined when all have labels or none has, and all have the same "
+                    f"fields; got {first!r} and {other!r}."
+                )
+        X = concat_rows([part.X for part in parts])
+        y = concat_rows([part.y for part in parts])
+        return cls(
+            X, y, **{name: concat_rows([part[name] for part in parts]) for name in first.fields}
+        )
+
+    @property
+    def fields(self):
+        return MappingProxyType(self._fields)
+
+    @property
+    def X(self):
+        container, key = self._rows
+        if key is not None:
+            # Taken when somebody asks: a search over attack settings slices records a thousand
+            # times and reads their fingerprints and stored answers alone.
+            container = read_only(take_rows(container, key))
+            object.__setattr__(self, "_rows", (container, None))
+        return container
+
+    @property
+    def digests(self):
+        if self._digests is None:
+            digests = digest_records(self.X, self.y)
+            check_fingerprints(digests)
+            object.__setattr__(self, "_digests", read_only(digests))
+        return self._digests
+
+    @property
+    def fingerprint(self):
+        return self.digests[0]
+
+    @property
+    def shape(self):
+        return _Shape((len(self),))
+
+    def with_fields(self, **fields):
+        """Return the same records with fields added or replaced.
+
+        Parameters
+        ----------
+        **fields : array-like of length n
+            The new fields.
+
+        Returns
+        -------
+        records : Records
+        """
+        checked = {name: _as_field(name, values, len(self)) for name, values in fields.items()}
+        _check_order(checked, self.y)
+        return self._with_checked(checked)
+
+    def _with_checked(self, fields):
+        return self._from_checked(self._rows, self.y, {**self._fields, **fields}, self._digests)
+
+    def with_outputs(self, victim):
+        """Ask the victim once and keep its answers as the field ``outputs``.
+
+        An attack with ``victim=None`` reads this field, so that a grid search over attack settings
+        queries the victim once instead of once per setting and fold.
+
+        Parameters
+        ----------
+        victim : fitted estimator
+            Classifier or regressor.
+
+        Returns
+        -------
+        records : Records
+            The same records with the field ``outputs``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from skmia import Records
+        >>> X, y = load_iris(return_X_y=True)
+        >>> victim = LogisticRegression(max_iter=500).fit(X[::2], y[::2])
+        >>> Records(X, y).with_outputs(victim)["outputs"]
+        Outputs(150 answers, kind='proba', classes=[0, 1, 2])
+        """
+        from .asking import query_victim
+        from .order import check_order
+
+        outputs = query_victim(victim, self.X)
+        check_order(victim, outputs, self.y)
+        return self._with_checked({"outputs": outputs})
+
+    def __len__(self):
+        container, key = self._rows
+        return container.shape[0] if key is None else len(key)
+
+    def __getitem__(self, key):
+        if isinstance(key, str):
+            if key not in self._fields:
+                have = ", ".join(self._fields) or "none"
+                raise KeyError(f"The records have no field {key!r}; their fields: {have}.")
+            return self._fields[key]
+        key = _as_key(key, len(self))
+        fields = {name: read_only(take_rows(values, key)) for name, values in self._fields.items()}
+        y, digests = read_only(take_rows(self.y, key)), read_only(self.digests[:, key])
+        return self._from_checked(self._select(key), y, fields, digests)
+
+    def _select(self, key):
+        container, known = self._rows
+        if known is None and isinstance(key, slice):
+            return take_rows(container, key), None  # a view, which costs nothing
+        if isinstance(key, slice):
+            return container, known[key]
+        key = key % len(self) if len(self) else key  # negative numbers count from the end
+        return container, key if known is None else known[key]
+
+    def __setattr__(self, name, value=None):
+        raise AttributeError(
+            "Records cannot be changed; with_fields() returns records with more fields."
+        )
+
+    __delattr__ = __setattr__
+
+    def __array__(self, *args, **kwargs):
+        raise _no_matrix()
+
+    def __deepcopy__(self, memo):
+        # Nothing in it changes, and clone() deep-copies parameters: a population must not be
+        # copied.
+        return self
+
+    def __reduce__(self):
+        # The digests travel along, so that equal records always pickle to equal bytes.
+        fields = {name: pack(values) for name, values in self._fields.items()}
+        return self._from_checked_args, (pack(self.X), self.y, fields, self.digests)
+
+    @classmethod
+    def _from_checked_args(cls, X, y, fields, digests):
+        fields = {name: read_only(unpack(values)) for name, values in fields.items()}
+        rows = read_only(unpack(X)), None
+        return cls._from_checked(rows, read_only(y), fields, read_only(digests))
+
+    def __repr__(self):
+        y = "" if self.y is None else f", y={self.y.dtype}"
+        fields = f", fields={','.join(self._fields)}" if self._fields else ""
+        return f"Records({len(self)} records, X={describe_rows(self.X)}{y}{fields})"

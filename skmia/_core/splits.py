@@ -1,0 +1,182 @@
+"""Which records each shadow model is trained on."""
+
+import os
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from .groups import number_groups
+
+_N_BINS = 10
+
+# Published attacks use some hundreds of shadow models; the seeds of a billion take hours to draw.
+MOST_MODELS = 100_000
+
+
+def _count_bytes_of_memory():
+    """Memory of this machine, or infinity where the system does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return np.inf
+
+
+def check_room(n_models, n_records, n_temperatures):
+    """Refuse a pool whose signals cannot fit the memory, before anything is drawn or trained.
+
+    Raises
+    ------
+    ValueError
+        Says how much it would take.
+    """
+    needed = n_models * n_records * (4 * n_temperatures + 1)
+    if needed > _count_bytes_of_memory():
+        raise ValueError(
+            f"The signals of n_estimators={n_models:,} shadow models on {n_records:,} records take "
+            f"{needed / 1e9:,.0f} GB, more than the memory of this machine; train fewer models."
+        )
+
+
+def find_units(fingerprint, group_by=None):
+    """Number the sets of records that must be in or out together.
+
+    Equal records are one unit, and so are all records with one value of ``group_by``. Two groups
+    that share an equal record become one unit, since that record cannot be in and out at once.
+
+    Parameters
+    ----------
+    fingerprint : ndarray of shape (n,)
+        Content hashes.
+    group_by : ndarray of shape (n,), default=None
+        Who each record belongs to.
+
+    Returns
+    -------
+    units : ndarray of shape (n,)
+        Numbers from 0.
+
+    Raises
+    ------
+    ValueError
+        If a value of ``group_by`` is missing or not comparable with the others.
+    """
+    _, units = np.unique(fingerprint, return_inverse=True)
+    if group_by is None:
+        return units
+    _, groups = number_groups(group_by, len(units))
+    n_units = units.max() + 1
+    n_nodes = n_units + groups.max() + 1
+    # scipy 1.11 reads 32-bit indices only, and finds a single component where it got others.
+    ends = units.astype(np.int32), (n_units + groups).astype(np.int32)
+    edges = coo_array((np.ones(len(units)), ends), shape=(n_nodes, n_nodes))
+    _, component = connected_components(edges, directed=False)
+    return np.unique(component[units], return_inverse=True)[1]
+
+
+def join_copies(membership, fingerprint):
+    """Count a model that was trained on one of several equal records as trained on all of them.
+
+    Parameters
+    ----------
+    membership : ndarray of shape (n_estimators, n), dtype bool
+        Training sets by position.
+    fingerprint : ndarray of shape (n,)
+        Content hashes.
+
+    Returns
+    -------
+    membership : ndarray of shape (n_estimators, n), dtype bool
+        Training sets by content.
+    """
+    _, starts, record = np.unique(np.sort(fingerprint), return_index=True, return_inverse=True)
+    order = np.argsort(fingerprint, kind="stable")
+    joined = np.empty_like(membership)
+    joined[:, order] = np.logical_or.reduceat(membership[:, order], starts, axis=1)[:, record]
+    return joined
+
+
+def find_strata(y, is_classification):
+    """Classes, or tenths of the range of ranks of a real target."""
+    if is_classification:
+        return np.unique(y, return_inverse=True)[1]
+    ranks = np.argsort(np.argsort(y, kind="stable"), kind="stable")
+    return ranks * _N_BINS // len(y)
+
+
+def draw_halves(units, strata, n_samples, rng):
+    """Draw two disjoint sets of records for a pair of shadow models.
+
+    Units are put in random order within their stratum and dealt out in turn, so that the two halves
+    differ by at most one unit in every stratum and in total.
+
+    Parameters
+    ----------
+    units : ndarray of shape (n,)
+        Unit of each record, from 0.
+    strata : ndarray of shape (n,)
+        Stratum of each record; a unit has that of its first record.
+    n_samples : int
+        Records wanted in each set; the halves are thinned evenly where they hold more.
+    rng : numpy Generator
+        Source of randomness.
+
+    Returns
+    -------
+    inside : ndarray of shape (2, n), dtype bool
+        Members of the two sets.
+    """
+    _, first = np.unique(units, return_index=True)
+    n_units = len(first)
+    order = rng.permutation(n_units)
+    stratum_order = rng.permutation(strata.max() + 1)
+    order = order[np.argsort(stratum_order[strata[first[order]]], kind="stable")]
+    sides = (order[::2], order[1::2])
+    if rng.integers(2):
+        sides = sides[::-1]
+    inside = np.zeros((2, n_units), dtype=bool)
+    for side, members in zip(inside, sides, strict=True):
+        wanted = max(1.0, len(members) * min(1.0, 2 * n_samples / len(units)))
+        edges = np.floor(np.linspace(0, wanted, len(members) + 1) + rng.random())
+        side[members[np.diff(edges) > 0]] = True
+    return inside[:, units]
+
+
+def draw_pairs(records, strata, n_samples, seeds):
+    """Draw the records of pairs of shadow models.
+
+    Parameters
+    ----------
+    records : Records of n records
+        Equal ones, and those with one value of a field ``group_by``, stay together.
+    strata : ndarray of shape (n,)
+        Stratum of each record.
+    n_samples : int
+        Records of each model.
+    seeds : list of SeedSequence
+        One for each pair.
+
+    Returns
+    -------
+    pairs : list of ndarray of shape (2, n), dtype bool
+        Training sets of the two models of each pair.
+
+    Raises
+    ------
+    ValueError
+        If ``n_samples`` is too large or too small, or all records belong together.
+    """
+    n_records = len(records)
+    if not 1 <= n_samples <= (n_records + 1) // 2:
+        raise ValueError(
+            f"max_samples asks for {n_samples} of {n_records} records; complementary halves "
+            f"hold at most {(n_records + 1) // 2}."
+        )
+    units = find_units(records.fingerprint, records.fields.get("group_by"))
+    if units.max() == 0:
+        raise ValueError(
+            "All records belong together (they are equal, or of one group_by); halves need at "
+            "least 2 units."
+        )
+    rngs = [np.random.default_rng(seed) for seed in seeds]
+    return [draw_halves(units, strata, n_samples, rng) for rng in rngs]

@@ -1,0 +1,82 @@
+"""Optimal tests between two normal laws that differ in their mean, seen through sub-sampling.
+
+Without the target a score has the law N(0, 1), with it N(shift, 1). With probability `inclusion`
+the target takes part; else the score has the first law although the target is a member.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import erf, log_ndtr, ndtr, ndtri
+
+from .numbers import check_numbers
+
+
+class Subsampling(NamedTuple):
+    """What sub-sampling does to a test with leakage score m: the shift is sqrt(m * scale)."""
+
+    inclusion: float
+    scale: float
+
+
+def make_subsampling(sampling_ratio, kind="exact"):
+    """Build the law of drawn rows, or the one that the paper prints."""
+    if kind == "exact":
+        return Subsampling(sampling_ratio, 1 / sampling_ratio)
+    return Subsampling(1.0, sampling_ratio)
+
+
+def check_rates(fpr):
+    """Return false positive rates as an array of fractions."""
+    return check_numbers(fpr, "fpr", "a fraction in [0, 1], not percent", 0, 1)
+
+
+def check_epsilons(epsilon):
+    """Return privacy parameters as an array."""
+    return check_numbers(epsilon, "epsilon", "0 or more", 0, np.inf)
+
+
+def beside(values, others):
+    """One column of values where there is a row of others."""
+    return values if others.ndim == 0 else values[:, np.newaxis]
+
+
+def power(fpr, shift, inclusion=1.0):
+    """True positive rate of the best test at a false positive rate."""
+    # An infinite shift meets an infinite quantile of the rates 0 and 1, and wins.
+    certain = np.isinf(shift)
+    detected = ndtr(ndtri(fpr) + np.where(certain, 0, shift))
+    detected = np.where(certain, np.where(shift > 0, 1.0, fpr == 1), detected)
+    return (1 - inclusion) * fpr + inclusion * detected
+
+
+def advantage(shift, inclusion=1.0):
+    """Largest TPR - FPR over all thresholds, 2 Phi(|shift| / 2) - 1 without sub-sampling."""
+    return inclusion * erf(np.abs(shift) / np.sqrt(8))
+
+
+def _gaussian_profile(epsilon, shift):
+    """Smallest delta of two normals, Phi(s/2 - e/s) - exp(e) Phi(-s/2 - e/s), in logarithms."""
+    certain, alike = shift == np.inf, shift == 0
+    s = np.where(certain | alike, 1.0, shift)
+    with np.errstate(over="ignore", invalid="ignore"):
+        first = log_ndtr(s / 2 - epsilon / s)
+        second = epsilon + log_ndtr(-s / 2 - epsilon / s)
+        delta = np.exp(first) * -np.expm1(np.minimum(second - first, 0))
+    delta = np.where(np.isneginf(first), 0.0, delta)
+    return np.where(certain, 1.0, np.where(alike, 0.0, delta))
+
+
+def privacy_profile(epsilon, shift, inclusion=1.0):
+    """Smallest delta such that the two laws are (epsilon, delta)-close in both directions."""
+    if inclusion == 1:
+        return _gaussian_profile(epsilon, shift)
+    # Of log(1 + (exp(epsilon) - 1) / inclusion) a form that does not overflow.
+    inside = epsilon + np.log1p((inclusion - 1) * np.exp(-epsilon)) - np.log(inclusion)
+    with_target = inclusion * _gaussian_profile(np.maximum(inside, 0), shift)
+    # Beyond this epsilon the mixture exceeds exp(-epsilon) times the law without the target.
+    rest = 1 - np.exp(np.minimum(epsilon, 700)) * (1 - inclusion)
+    positive = np.where(rest > 0, rest, 1.0)
+    outside = np.where(rest > 0, epsilon + np.log(inclusion) - np.log(positive), 0.0)
+    without = np.where(rest > 0, positive * _gaussian_profile(np.maximum(outside, 0), shift), 0.0)
+    return np.maximum(with_target, without)

@@ -1,0 +1,113 @@
+"""Checks of what users pass, shared by all estimators."""
+
+import numpy as np
+import pandas as pd
+
+from .asking import check_victim, query_victim
+from .containers import refuse_masked
+from .numbers import show
+from .order import check_order
+from .records import Records
+
+
+def check_records(records, *, labels=True):
+    """Check that the input is a non-empty set of records.
+
+    Raises
+    ------
+    TypeError
+        When it is something else, such as a bare matrix.
+    ValueError
+        When it is empty, or has no task labels where they are needed.
+    """
+    if not isinstance(records, Records):
+        raise TypeError(
+            f"Expected skmia.Records, got {type(records).__name__}; "
+            "wrap the features and task labels as Records(X, y)."
+        )
+    if len(records) == 0:
+        raise ValueError("Expected at least 1 record; got 0.")
+    if labels and records.y is None:
+        raise ValueError("The records carry no task labels; give them as Records(X, y).")
+    return records
+
+
+def check_membership(membership, n_records):
+    """Check a membership bit per record and return it as a boolean array.
+
+    Raises
+    ------
+    ValueError
+        When it is not 0 or 1 for each record, or when one of the two does not occur.
+    """
+    refuse_masked(membership, "membership")
+    membership = np.asarray(membership)
+    if membership.shape != (n_records,):
+        raise ValueError(
+            f"membership needs one value for each of {n_records} records; "
+            f"got shape {membership.shape}."
+        )
+    missing = pd.isna(membership)
+    if missing.any():
+        raise ValueError(
+            f"membership has no value for {missing.sum()} of {n_records} records, first at "
+            f"position {missing.argmax()}."
+        )
+    membership = pd.Series(membership).infer_objects().to_numpy()  # numbers of a nullable column
+    is_number = membership.dtype.kind in "biuf"
+    values = pd.unique(membership) if is_number else membership  # cells need not be comparable
+    if not is_number or not np.isin(values, (0, 1)).all():
+        raise ValueError(
+            "membership must be 1 for members and 0 for non-members; got the values "
+            f"{', '.join(map(show, values[:5].tolist()))}{', ...' if len(values) > 5 else ''}."
+        )
+    if len(values) == 0:
+        raise ValueError("membership holds no record.")
+    if len(values) < 2:
+        kind = "non-member" if values[0] == 1 else "member"
+        raise ValueError(f"membership holds one class only: there is no {kind} among the records.")
+    return membership.astype(bool)
+
+
+def check_outputs_source(victim):
+    """Check the ``victim`` parameter: a fitted model, or None for stored answers."""
+    if victim is not None:
+        check_victim(victim)
+
+
+def query(victim, records):
+    """Answers of the victim to the records; with ``victim=None`` those stored in ``outputs``.
+
+    Raises
+    ------
+    ValueError
+        When there is neither a victim nor stored answers.
+    """
+    if victim is not None:
+        outputs = query_victim(victim, records.X)
+        check_order(victim, outputs, records.y)
+        return outputs
+    if "outputs" not in records.fields:
+        raise ValueError(
+            "victim is None and the records carry no answers; pass a fitted victim or use "
+            "records.with_outputs(victim)."
+        )
+    outputs = records["outputs"]
+    if not hasattr(outputs, "kind"):
+        raise ValueError(
+            "The field 'outputs' is a bare array; wrap it as Outputs(values, classes=...), which "
+            "says what its columns are."
+        )
+    return outputs
+
+
+def check_finite(scores, what="The victim's answers"):
+    """Refuse NaN before it leaves an estimator."""
+    bad = np.isnan(scores)
+    if bad.any():
+        rows = bad if bad.ndim == 1 else bad.any(axis=1)
+        raise ValueError(
+            f"{what} give no score for {rows.sum()} of {len(rows)} records, "
+            f"first at position {rows.argmax()}."
+        )
+    return scores

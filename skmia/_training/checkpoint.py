@@ -1,0 +1,390 @@
+"""A folder in which finished shadow models survive whatever happens to the process."""
+
+import io
+import json
+import sys
+import time
+import warnings
+import zipfile
+from contextlib import contextmanager
+from pathlib import Path
+
+import joblib
+import numpy as np
+
+from .._core.files import (
+    PRIVATE_FILE,
+    digest_file,
+    make_private_folder,
+    remove_leftovers,
+    set_aside,
+    write_atomically,
+)
+from .._core.visible import visible
+from ..exceptions import CheckpointError
+from .identity import digest_arrays
+from .job import Kept
+from .manifest import check_identified, check_same_pool, digest_manifest
+from .states import TrainingStates
+
+_MANIFEST = "manifest.json"
+# Where a file system has no links, the manifest is half-written for a moment.
+_SECONDS_OF_WRITING = 0.5
+
+
+class MemoryCheckpoint:
+    """Finished shadow models kept in memory, for a pool that may grow."""
+
+    def __init__(self):
+        self._manifest, self._models = None, {}
+
+    def read_entropy(self):
+        """Entropy of the pool, or None before its first fit."""
+        return None if self._manifest is None else self._manifest["entropy"]
+
+    def open(self, manifest, keep):
+        """Check that it is still the same pool."""
+        if self._manifest is not None:
+            check_identified(manifest)
+            check_same_pool(self._manifest, manifest, "The fitted pool (warm_start=True)")
+        self._manifest = manifest
+
+    def save(self, k, kept, subset):
+        """Hold on to what is kept of a model."""
+        self._models[k] = kept
+
+    def load(self, k, subset):
+        """What is kept of a model, or None."""
+        return self._models.get(k)
+
+    def unfinished(self, models):
+        """Those of some models that are still to be trained: all, as nobody else is at work."""
+        return models
+
+    def describe_kept(self, n_models):
+        """What an interrupted fit of a number of models leaves."""
+        return f"{len(self._models)} of {n_models} shadow models are kept in memory."
+
+    def states(self):
+        """Nothing keeps the state of a training in memory."""
+        return None
+
+    def close(self):
+        """Nothing is left behind."""
+
+
+class FolderCheckpoint:
+    """One folder of one pool: a manifest that people can read and one file a shadow model.
+
+    Only the user can read what is written. Pickles are written, and read, with ``store="models"``
+    alone, and only those whose digest is in the file of signals beside them.
+
+    Parameters
+    ----------
+    folder : str or path
+        Made where it does not exist.
+    """
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+
+    def read_entropy(self):
+        """Entropy of the pool that the folder belongs to, or None for a new folder."""
+        manifest = self._read_manifest()
+        return None if manifest is None else manifest.get("entropy")
+
+    def open(self, manifest, keep):
+        """Take possession of a new folder, or check that it belongs to this very pool.
+
+        Parameters
+        ----------
+        manifest : dict
+            As of :func:`describe_job`.
+        keep : callable
+            That of the job.
+
+        Raises
+        ------
+        CheckpointError
+            Names what differs, or what cannot be identified.
+        """
+        check_identified(manifest)
+        self._digest, self._keep = digest_manifest(manifest), keep
+        with self._explained("used"):
+            make_private_folder(self.folder)
+            remove_leftovers(self.folder)
+        if self._read_manifest() is None:
+            if any(self.folder.glob("shadow-*.npz")):
+                raise CheckpointError(
+                    f"The checkpoint folder {self.folder} holds shadow models but no {_MANIFEST}, "
+                    "so that nobody can tell whose they are; use another folder."
+                )
+            text = json.dumps(manifest, indent=2).encode()
+            self._write(self.folder / _MANIFEST, lambda file: file.write(text), once=True)
+        check_same_pool(self._read_manifest(), manifest, f"The checkpoint folder {self.folder}")
+
+    def close(self):
+        """Remove what processes have left behind, when all models are there."""
+        with self._explained("written"):
+            remove_leftovers(self.folder, all_done=True)
+            for path in self.folder.glob("shadow-*.begun"):
+                if path.with_suffix(".npz").exists():
+                    path.unlink(missing_ok=True)
+            states = self.states()
+            for group in states.groups():
+                if all(self._path(k).exists() for k in group):
+                    states.drop(group)
+
+    @contextmanager
+    def _explained(self, done):
+        """Name the folder where the operating system refuses something."""
+        try:
+            yield
+        except OSError as error:
+            raise CheckpointError(
+                f"The checkpoint folder {self.folder} cannot be {done}: {_reason(error)}."
+            ) from error
+
+    def _write(self, path, write, once=False):
+        with self._explained("written"):
+            write_atomically(path, write, once)
+
+    def _read(self, path):
+        """Content of a file, or None where there is none.
+
+        A file that cannot be read at the moment says nothing of its content.
+        """
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise CheckpointError(
+                f"{path} cannot be read: {_reason(error)}. It was left as it is."
+            ) from error
+
+    def _read_manifest(self):
+        path = self.folder / _MANIFEST
+        stop = time.monotonic() + _SECONDS_OF_WRITING
+        while True:
+            content = self._read(path)
+            try:
+                manifest = None if content is None else json.loads(content)
+                if not isinstance(manifest, dict | None):
+                    raise ValueError("it is no mapping")
+                return manifest
+            except ValueError as error:
+                if time.monotonic() > stop:
+                    raise CheckpointError(
+                        f"The manifest {path} cannot be read ({error}); without it nobody can tell "
+                        "whose shadow models these are. Use another folder."
+                    ) from None
+            time.sleep(_SECONDS_OF_WRITING / 10)
+
+    def _path(self, k):
+        return self.folder / f"shadow-{k:05d}.npz"
+
+    def save(self, k, kept, subset):
+        """Write what is kept of a finished model."""
+        arrays = {"subset": np.packbits(subset)}
+        for name, values in kept.arrays.items():
+            arrays[name] = values.astype(str) if values.dtype == object else values
+        meta = {
+            "digest": self._digest,
+            "arrays": digest_arrays(arrays),
+            "model": None if kept.model is None else self._save_model(k, kept.model),
+            "facts": kept.facts,
+            "warnings": [[category.__name__, message] for category, message in kept.warnings],
+        }
+        arrays["meta"] = np.array(json.dumps(meta))
+        # Last: a score row without its model would count as finished.
+        self._write(self._path(k), lambda file: np.savez(file, **arrays))
+        self._path(k).with_suffix(".begun").unlink(missing_ok=True)
+
+    def _save_model(self, k, model):
+        path = self._path(k).with_suffix(".joblib")
+        self._write(path, lambda file: joblib.dump(model, file))
+        with self._explained("read"), open(path, "rb") as file:
+            return digest_file(file)
+
+    def unfinished(self, models):
+        """Those of some models that no process has finished when their turn comes.
+
+        What another process has begun comes last, for it may have been killed: several processes
+        on one folder share the work, and nobody waits for anybody.
+        """
+        own = set()
+        for others_too in (False, True):
+            for k in models:
+                if k in own or self._path(k).exists():
+                    continue
+                if self._begin(k) or others_too:
+                    own.add(k)
+                    yield k
+
+    def _begin(self, k):
+        with self._explained("written"):
+            try:
+                self._path(k).with_suffix(".begun").touch(mode=PRIVATE_FILE, exist_ok=False)
+            except FileExistsError:
+                return False
+        return True
+
+    def describe_kept(self, n_models):
+        """What an interrupted fit of a number of models leaves."""
+        n_kept = sum(self._path(k).exists() for k in range(n_models))
+        return (
+            f"{n_kept} of {n_models} shadow models are kept in {self.folder}; doing the same again "
+            "goes on from there."
+        )
+
+    def states(self):
+        """Where the states of models that are trained together are kept."""
+        return TrainingStates(self.folder, self._digest, self._write)
+
+    def load(self, k, subset):
+        """What a finished shadow model gave; None where there is none, or a damaged one.
+
+        Files that are proved to be damaged are set aside, and the model is trained again.
+
+        Raises
+        ------
+        CheckpointError
+            When a file cannot be read, or belongs to another pool.
+        """
+        path = self._path(k)
+        content = self._read(path)
+        if content is None:
+            return None
+        try:
+            arrays, meta = _parse(content)
+            if meta["digest"] == self._digest:
+                self._check_arrays(arrays, meta, subset)
+        except MemoryError:
+            raise MemoryError(f"{path} needs more memory than there is; it was left.") from None
+        except Exception as error:  # what damaged bytes raise can be anything
+            return self._set_aside(path, f"{type(error).__name__}: {visible(error)}")
+        if meta["digest"] != self._digest:
+            raise CheckpointError(
+                f"{path} was written by another pool than {_MANIFEST} beside it says; use another "
+                "folder."
+            )
+        if not self._keep.keeps_models:
+            return _as_kept(arrays, meta, None)
+        return self._load_with_model(path, arrays, meta)
+
+    def _check_arrays(self, arrays, meta, subset):
+        if digest_arrays(arrays) != meta["arrays"]:
+            raise ValueError("its arrays are not those that were written")
+        if not np.array_equal(arrays.pop("subset"), np.packbits(subset)):
+            raise ValueError("the model was trained on other records")
+        self._keep.check(arrays, len(subset))
+
+    def _load_with_model(self, path, arrays, meta):
+        beside = path.with_suffix(".joblib")
+        with self._explained("read"):
+            if not beside.exists():
+                return self._set_aside(path, f"{beside.name} is missing")
+            with open(beside, "rb") as file:
+                if digest_file(file) != meta["model"]:
+                    return self._set_aside(path, f"{beside.name} is not the model it goes with")
+                file.seek(0)
+                try:
+                    return _as_kept(arrays, meta, joblib.load(file))
+                except Exception as error:  # runs code of the model
+                    raise CheckpointError(
+                        f"{beside} cannot be loaded ({type(error).__name__}: {visible(error)}). It "
+                        "was left as it is."
+                    ) from error
+
+    def _set_aside(self, path, reason):
+        with self._explained("written"):
+            kept = [set_aside(one) for one in (path, path.with_suffix(".joblib")) if one.exists()]
+        warnings.warn(
+            f"{path} is damaged ({reason}); it is kept as {' and '.join(kept)}, and the shadow "
+            "model is trained again.",
+            stacklevel=5,
+        )
+
+
+def _reason(error):
+    return error.strerror or f"{type(error).__name__} {error}".strip()
+
+
+def _parse(content):
+    """Arrays and facts of a file of signals."""
+    with zipfile.ZipFile(io.BytesIO(content)) as parts:
+        if any(part.compress_type != zipfile.ZIP_STORED for part in parts.infolist()):
+            raise ValueError("it is compressed")
+    with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    return arrays, json.loads(str(arrays.pop("meta")))
+
+
+def _as_kept(arrays, meta, model):
+    said = tuple((_warning_category(name), message) for name, message in meta["warnings"])
+    return Kept(meta["facts"], arrays, model, said)
+
+
+def _warning_category(name):
+    """Category of a stored warning: a built-in one, scikit-learn's, ours, or the general one."""
+    for module in ("builtins", "sklearn.exceptions", "skmia.exceptions"):
+        category = getattr(sys.modules[module], name, None)
+        if isinstance(category, type) and issubclass(category, Warning):
+            return category
+    return UserWarning
+
+
+@contextmanager
+def saying_what_is_kept(checkpoint, n_models):
+    """Add a note to an interruption from the keyboard.
+
+    Parameters
+    ----------
+    checkpoint : FolderCheckpoint, MemoryCheckpoint or None
+    n_models : int
+        Of the whole pool.
+    """
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        if checkpoint is not None:
+            error.add_note(checkpoint.describe_kept(n_models))
+        raise
+
+
+def run_or_resume(plan, job, checkpoint):
+    """Train the models of a job, but for those that a checkpoint holds.
+
+    Parameters
+    ----------
+    plan : Plan
+        How and where.
+    job : Job
+        The job.
+    checkpoint : FolderCheckpoint, MemoryCheckpoint or None
+        Opened.
+
+    Yields
+    ------
+    k, kept : int, Kept
+        Each model, in any order; where one comes again, the last counts.
+    """
+    missing = list(range(job.n_models))
+    if checkpoint is None:
+        yield from plan.way.run(job, missing, plan.where)
+        return
+    job = job._replace(states=checkpoint.states())
+    while missing:
+        for k in missing.copy():
+            kept = checkpoint.load(k, job.subsets[k])
+            if kept is not None:
+                missing.remove(k)
+                yield k, kept
+        models = checkpoint.unfinished(missing.copy())
+        for k, kept in plan.way.run(job, models, plan.where):
+            checkpoint.save(k, kept, job.subsets[k])
+            if k in missing:
+                missing.remove(k)
+            yield k, kept
+    checkpoint.close()

@@ -1,0 +1,108 @@
+"""Digests of all that an estimator is made of."""
+
+import sys
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from ..._core.seeding import isolated_randomness, seed_estimator
+from ..where.joblib import use_one_job
+from .packages import PYTHON
+from .values import UnidentifiedError, Walker
+
+# What trains, and not only the package that the class of an estimator comes from.
+_BENEATH = {"scikit-learn": ("numpy", "scipy"), "skorch": ("torch",)}
+
+
+class Identity(NamedTuple):
+    """What an estimator is made of, by names that people can read."""
+
+    parts: dict  # digest of each part
+    versions: dict  # of Python and of the packages that parts come from
+
+
+def identify(estimator):
+    """The identity of an estimator, equal in every process for equal code and parameters.
+
+    Seeds, numbers of jobs and what a fit has left behind play no part, as each shadow model is
+    trained anew with seeds of its own.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Not changed.
+
+    Returns
+    -------
+    identity : Identity
+
+    Raises
+    ------
+    UnidentifiedError
+        Names a part of which no content can be told.
+    """
+    neutral = use_one_job(clone(estimator))
+    seed_estimator(neutral, np.random.SeedSequence(0))
+    walker = Walker()
+    try:
+        walker.add("the class of the estimator", type(neutral))
+        parameters = neutral.get_params(deep=True)
+        # Those of inner estimators first: an outer one differs with each of them.
+        for name in sorted(parameters, key=lambda name: (-name.count("__"), name)):
+            walker.add(f"the parameter {name}", parameters[name])
+        for name, net in _find_nets(neutral):
+            for key, value in _initial_state(net).items():
+                walker.add(f"the initial value of {name}{key}", value)
+    except RecursionError:
+        raise UnidentifiedError("the estimator is nested too deeply to be looked through") from None
+    return Identity(walker.parts, _find_versions(walker.packages))
+
+
+def _find_nets(estimator):
+    """Skorch nets of an estimator, with the prefix of their parameters."""
+    skorch = sys.modules.get("skorch")
+    if skorch is None:
+        return
+    found = {"": estimator, **estimator.get_params(deep=True)}
+    for name, value in found.items():
+        if isinstance(value, skorch.NeuralNet):
+            yield f"{name}__" if name else "", value
+
+
+def _initial_state(net):
+    """Parameters and buffers that a net begins with, under a seed of their own."""
+    with isolated_randomness(np.random.SeedSequence(0)):
+        try:
+            net = clone(net).set_params(verbose=0).initialize()
+        except Exception as error:
+            # Some nets get their shape in fit; training says what is wrong with the others.
+            return {"parameters": f"not known before fit ({type(error).__name__})"}
+    modules = {"module": net.module_, "criterion": net.criterion_}
+    return {
+        f"{part}.{name}": value.detach()
+        for part, module in modules.items()
+        if hasattr(module, "state_dict")
+        for name, value in _fixed(module.state_dict())
+    }
+
+
+def _fixed(state):
+    # Lazy modules have parameters without a shape yet.
+    uninitialized = sys.modules["torch"].nn.parameter.UninitializedTensorMixin
+    for name, value in state.items():
+        if hasattr(value, "detach") and not isinstance(value, uninitialized):
+            yield name, value
+
+
+def _find_versions(packages):
+    names = {"numpy", *packages}
+    for name in packages:
+        names.update(_BENEATH.get(name, ()))
+    found = {PYTHON.name: PYTHON.version, **packages}
+    for name in sorted(names - found.keys()):
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return dict(sorted(found.items()))

@@ -1,0 +1,393 @@
+"""Digests of parameters, functions, classes and whatever else a model is made of."""
+
+import builtins
+import copyreg
+import enum
+import functools
+import importlib
+import sys
+import types
+import weakref
+from importlib.util import resolve_name
+from threading import Lock, RLock
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+from ..._core.containers import is_tensor
+from .code import digest_code, digest_text, find_imports, find_reads
+from .packages import package_of
+from .tables import digest_table
+
+_PLAIN = (bool, float, complex, str, bytes, range, type(None), type(...), type(NotImplemented))
+_CACHED = type(functools.cache(len))
+_LOCKS = (type(Lock()), type(RLock()))
+_SLOTS = (
+    types.ClassMethodDescriptorType,
+    types.GetSetDescriptorType,
+    types.MemberDescriptorType,
+    types.MethodDescriptorType,
+    types.MethodWrapperType,
+    types.WrapperDescriptorType,
+)
+# Of type.__flags__: a class that was made by a class statement or the like, at run time.
+_MADE_AT_RUN_TIME = 1 << 9
+# Values up to this length are shown to people as they are.
+_SHORT = 60
+# What Python and abc keep in a class, and what describes it to people.
+_NO_CONTENT = {
+    "__annotate__",
+    "__annotate_func__",
+    "__annotations__",
+    "__annotations_cache__",
+    "__dict__",
+    "__doc__",
+    "__firstlineno__",
+    "__module__",
+    "__orig_bases__",
+    "__parameters__",
+    "__qualname__",
+    "__static_attributes__",
+    "__weakref__",
+    "_abc_impl",
+}
+# Where a module was found, and how it was started.
+_OF_MODULES = {
+    "__builtins__",
+    "__doc__",
+    "__file__",
+    "__loader__",
+    "__name__",
+    "__package__",
+    "__spec__",
+}
+
+
+class UnidentifiedError(TypeError):
+    """Something of which no content can be told, so that a change would go unnoticed."""
+
+
+class Walker:
+    """Walks through all that a value is made of and notes a digest of each part by name.
+
+    Functions and classes of installed packages count by name, and their packages by version. All
+    others count by their code, with everything that they reach: defaults, variables of enclosing
+    functions, globals, base classes, functions of other modules.
+
+    Attributes
+    ----------
+    parts : dict of str to str
+        Digest of each part, or the part itself where it is short, under a name that says to people
+        what it is. Digests begin with "#".
+    packages : dict of str to str
+        Versions of the packages that were met.
+    """
+
+    def __init__(self):
+        self.parts, self.packages = {}, {}
+        self._names = {}  # of functions and classes, by id
+        self._digests = {}  # of other objects, by id and whether they were fitted
+        self._fitted = False  # whether what fit has left behind counts
+        self._open = []  # ids of the objects that are being looked at
+        self._kept = []  # an id means something only as long as its object lives
+        self._where = []
+
+    def add(self, name, value):
+        """Note the digest of a value as a part; what it reaches has parts of its own."""
+        while name in self.parts:
+            name += "'"
+        self.parts[name] = ""  # before the parts that are met on the way
+        self._where.append(name)
+        shown = repr(value) if type(value) in {*_PLAIN, int} else ""
+        self.parts[name] = shown if 0 < len(shown) < _SHORT else self.digest(value)
+        self._where.pop()
+
+    def digest(self, value):
+        """Digest of a value.
+
+        Raises
+        ------
+        UnidentifiedError
+            Names what has no content that can be told.
+        """
+        if type(value) in _PLAIN:
+            return digest_text(type(value).__name__, repr(value))
+        if type(value) is int:
+            return digest_text("int", f"{value:x}")
+        if id(value) in self._names:
+            return digest_text("name", self._names[id(value)])
+        if (id(value), self._fitted) in self._digests:
+            return self._digests[id(value), self._fitted]
+        if id(value) in self._open:
+            return digest_text("again", str(len(self._open) - self._open.index(id(value))))
+        self._kept.append(value)
+        self._open.append(id(value))
+        try:
+            found = self._digest_object(value)
+        finally:
+            self._open.pop()
+        self._digests[id(value), self._fitted] = found
+        return found
+
+    def _digest_object(self, value):
+        for kinds, method in _METHODS:
+            if isinstance(value, kinds):
+                return method(self, value)
+        if is_tensor(value) or isinstance(value, _tables()):
+            return digest_text(type(value).__name__, digest_table(value))
+        if hasattr(value, "get_params") and not self._fitted:
+            return self._digest_estimator(value)
+        return self._digest_reduced(value)
+
+    def _many(self, kind, values):
+        return digest_text(kind, *(self.digest(one) for one in values))
+
+    def _digest_sequence(self, value):
+        if type(value) not in {list, tuple}:
+            return self._digest_reduced(value)
+        return self._many(type(value).__name__, value)
+
+    def _digest_set(self, value):
+        if type(value) not in {set, frozenset}:
+            return self._digest_reduced(value)
+        return digest_text("set", *sorted(self.digest(one) for one in value))
+
+    def _digest_dict(self, value):
+        if type(value) not in {dict, types.MappingProxyType}:
+            return self._digest_reduced(value)
+        return self._many("dict", [one for item in value.items() for one in item])
+
+    def _digest_estimator(self, value):
+        if not _is_cloned_by_parameters(value):
+            self._fitted = True
+            found = self._digest_reduced(value)
+            self._fitted = False
+            return found
+        parameters = value.get_params(deep=False)
+        pairs = [one for name in sorted(parameters) for one in (name, parameters[name])]
+        return self._many("estimator", [type(value), *pairs])
+
+    def _digest_enum(self, value):
+        return self._many("enum", [type(value), value.name])
+
+    def _digest_numpy(self, value):
+        if isinstance(value, np.dtype):
+            return digest_text("dtype", repr(value.descr if value.names else value.str))
+        return digest_text("number", value.dtype.str, value.tobytes().hex())
+
+    def _digest_bound(self, value):
+        name = getattr(value, "__name__", "")
+        if isinstance(value.__self__, types.ModuleType) or value.__self__ is None:
+            return self._digest_compiled(value)
+        function = getattr(value, "__func__", name)
+        return self._many("method", [function, value.__self__])
+
+    def _digest_compiled(self, value):
+        module = getattr(value, "__module__", None) or ""
+        if package_of(module) is not None:
+            return self._by_name(module, value.__qualname__)
+        return self._search(value, "compiled code of no installed package")
+
+    def _search(self, value, reason):
+        """Look for something compiled among what installed packages hold."""
+        found = []
+        for module in list(sys.modules.values()) if callable(value) else ():
+            names = [name for name, held in _contents(module) if held is value]
+            package = package_of(getattr(module, "__name__", "")) if names else None
+            found += [] if package is None else [(package, name) for name in names]
+        if not found:
+            raise self._unidentified(value, reason)
+        package, name = min(found)  # which of its modules have been loaded does not matter
+        self._note(package)
+        return digest_text("by name", package.name, name)
+
+    def _digest_cached(self, value):
+        return self._many("cached", [value.__wrapped__, value.cache_parameters()])
+
+    def _digest_reduced(self, value):
+        """Digest of what an object would be pickled as."""
+        if _is_found(value):
+            return self._by_name(value.__module__, value.__qualname__)
+        reduce = copyreg.dispatch_table.get(type(value))
+        try:
+            state = value.__reduce_ex__(4) if reduce is None else reduce(value)
+        except Exception as error:  # runs code of the object's class
+            return self._search(value, f"{type(error).__name__}: {error}")
+        if isinstance(state, str):
+            return self._by_name(getattr(value, "__module__", None) or "", state)
+        parts = [type(value), *state[:3], *(list(one) for one in state[3:5] if one is not None)]
+        return self._many("object", parts)
+
+    def _by_name(self, module, name):
+        self._note(package_of(module))
+        return digest_text("by name", module, name)
+
+    def _note(self, package):
+        if package is not None:
+            self.packages[package.name] = package.version
+
+    def _unidentified(self, value, reason):
+        where = self._where[-1] if self._where else "it"
+        shown = getattr(value, "__qualname__", None) or f"a {type(value).__name__}"
+        return UnidentifiedError(f"{where} holds {shown}, whose content cannot be told ({reason})")
+
+    # Code
+
+    def _name(self, value, name):
+        name = name.rpartition("<locals>.")[2]
+        taken = set(self._names.values())
+        free = (name if k == 1 else f"{name} ({k})" for k in range(1, len(taken) + 2))
+        self._names[id(value)] = name = next(one for one in free if one not in taken)
+        return name
+
+    def _digest_function(self, value):
+        if _is_found(value):
+            return self._by_name(value.__module__, value.__qualname__)
+        # A wrapper has borrowed the name of what it wraps.
+        name = self._name(value, value.__code__.co_qualname)
+        self.parts[f"the code of {name}"] = digest_code(value.__code__)
+        if value.__defaults__ or value.__kwdefaults__:
+            self.add(f"the defaults of {name}", (value.__defaults__, value.__kwdefaults__))
+        for variable, cell in zip(value.__code__.co_freevars, value.__closure__ or (), strict=True):
+            self.add(f"the variable {variable} that {name} reads", cell)
+        if vars(value):
+            self.add(f"the attributes of {name}", dict(vars(value)))
+        if package_of(value.__globals__.get("__name__", "")) is None:
+            self._follow(name, value)
+        return digest_text("name", name)
+
+    def _follow(self, name, function):
+        """Note what a function reaches outside of itself."""
+        globals_, seen = function.__globals__, set()
+        for variable, attributes in find_reads(function.__code__):
+            if variable in _OF_MODULES:
+                continue
+            if variable in globals_ and (variable, attributes) not in seen:
+                seen.add((variable, attributes))
+                self._add_reached(name, variable, globals_[variable], attributes)
+            elif variable not in globals_ and not hasattr(builtins, variable):
+                self.parts[f"the missing name {variable} that {name} reads"] = ""
+        for module, level, attributes in find_imports(function.__code__):
+            found = _import(module, level, globals_)
+            for attribute in attributes or ("",):
+                path = (attribute,) if attribute else ()
+                self._add_reached(name, module.lstrip(".") or ".", found, path)
+
+    def _add_reached(self, name, variable, value, attributes):
+        path = [variable]
+        for attribute in attributes:
+            if not isinstance(value, types.ModuleType) or package_of(value.__name__) is not None:
+                break
+            value = getattr(value, attribute, None)
+            path.append(attribute)
+        self.add(f"the global {'.'.join(path)} that {name} reads", value)
+
+    def _digest_module(self, value):
+        if package_of(value.__name__) is not None:
+            return self._by_name(value.__name__, "")
+        try:
+            with open(value.__file__, "rb") as file:
+                return digest_text("module", file.read().hex())
+        except (AttributeError, TypeError, OSError) as error:
+            raise self._unidentified(value, f"{type(error).__name__}: {error}") from None
+
+    def _digest_class(self, value):
+        if _is_found(value) or not value.__flags__ & _MADE_AT_RUN_TIME:
+            return self._digest_compiled(value)
+        name = self._name(value, value.__qualname__)
+        self.add(f"the bases of {name}", (type(value), *value.__bases__))
+        members = {key: one for key, one in vars(value).items() if key not in _NO_CONTENT}
+        functions = {key for key, one in members.items() if _functions_of(one)}
+        self.add(
+            f"the methods of {name}",
+            {key: _functions_of(members[key]) for key in sorted(functions)},
+        )
+        for key in sorted(members.keys() - functions):
+            self.add(f"the attribute {key} of {name}", members[key])
+        return digest_text("name", name)
+
+    def _digest_cell(self, value):
+        try:
+            return self.digest(value.cell_contents)
+        except ValueError:
+            return digest_text("empty cell")
+
+    def _digest_code(self, value):
+        return digest_code(value)
+
+    def _digest_nothing(self, value):
+        return digest_text(type(value).__name__, getattr(value, "__name__", ""))
+
+    def _digest_reference(self, value):
+        return self._many("reference", [value()])
+
+
+def _contents(module):
+    content = getattr(module, "__dict__", None)
+    return list(content.items()) if isinstance(content, dict) else ()
+
+
+def _tables():
+    return np.ndarray, pd.DataFrame, pd.Series, sparse.sparray, sparse.spmatrix
+
+
+def _functions_of(member):
+    """The functions that a member of a class consists of; None for what is no method."""
+    if isinstance(member, types.FunctionType):
+        return [member]
+    if isinstance(member, staticmethod | classmethod):
+        return [type(member).__name__, member.__func__]
+    if isinstance(member, property):
+        return ["property", member.fget, member.fset, member.fdel]
+    if isinstance(member, functools.cached_property):
+        return ["cached property", member.func]
+    return None
+
+
+def _is_found(value):
+    """Whether an installed package has a value under its own name."""
+    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    if not isinstance(module, str) or not isinstance(name, str) or package_of(module) is None:
+        return False
+    try:
+        found = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError):
+        return False
+    return found is value
+
+
+def _is_cloned_by_parameters(value):
+    own = getattr(type(value), "__sklearn_clone__", None)
+    return own is None or own is getattr(BaseEstimator, "__sklearn_clone__", None)
+
+
+def _import(module, level, globals_):
+    try:
+        if level:
+            module = resolve_name("." * level + module, globals_.get("__package__") or "")
+        return importlib.import_module(module)
+    except ImportError:
+        return None
+
+
+_METHODS = (
+    (types.FunctionType, Walker._digest_function),
+    (type, Walker._digest_class),
+    (types.ModuleType, Walker._digest_module),
+    ((types.MethodType, types.BuiltinMethodType), Walker._digest_bound),
+    (_CACHED, Walker._digest_cached),
+    (types.CellType, Walker._digest_cell),
+    (types.CodeType, Walker._digest_code),
+    (enum.Enum, Walker._digest_enum),
+    (np.ufunc, Walker._digest_compiled),
+    ((np.dtype, np.generic), Walker._digest_numpy),
+    ((list, tuple), Walker._digest_sequence),
+    ((dict, types.MappingProxyType), Walker._digest_dict),
+    ((set, frozenset), Walker._digest_set),
+    (weakref.ref, Walker._digest_reference),
+    ((*_LOCKS, *_SLOTS), Walker._digest_nothing),
+)

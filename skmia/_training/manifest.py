@@ -1,0 +1,159 @@
+"""What a pool depends on, in words, and how two pools differ."""
+
+import json
+from hashlib import sha256
+
+from sklearn.base import clone
+
+from .._core.hashing import describe_types
+from .._core.visible import visible
+from ..exceptions import CheckpointError
+from .identity import UnidentifiedError, digest_table, identify
+
+_FORMAT = 3
+
+_LABELS = {
+    "format": "the format of the checkpoint",
+    "skmia": "the version of skmia",
+    "entropy": "random_state",
+    "group_by": "the field group_by",
+    "way": "the way in which models are trained",
+    "augmented": "the records that augment makes, which must be the same in each call",
+}
+# Entries of entries, by the entry that holds them.
+_INNER_LABELS = {
+    "versions": "the version of {}",
+    "parts": "{}",
+    "sampling": "{}",
+    "records": {
+        "n": "the number of records",
+        "types": "the types of the records",
+        "features": "the features of the records, or their order",
+        "labels": "the labels of the records, or their order",
+    },
+}
+_CLASS = "the class of the estimator"
+# How an estimator prints is for people: it can hold addresses of this process.
+_FOR_PEOPLE = {"estimator"}
+
+
+def describe_job(job, records, entropy, design, numbers):
+    """All that the models of a pool depend on.
+
+    Parameters
+    ----------
+    job : Job
+        The job, whose ``keep`` adds what it depends on itself.
+    records : Records of n records
+        The records.
+    entropy : list of int
+        From which all seeds come.
+    design : dict
+        Parameters of the sampling.
+    numbers : str
+        As of :class:`Plan`.
+
+    Returns
+    -------
+    manifest : dict
+        Serialisable as JSON. Where a part of the estimator cannot be identified, ``unidentified``
+        says which.
+    """
+    from .. import __version__
+
+    try:
+        identity = identify(job.estimator)
+        known = {"versions": identity.versions, "parts": identity.parts}
+    except UnidentifiedError as error:
+        known = {"unidentified": str(error)}
+    groups = records.fields.get("group_by")
+    return {
+        "format": _FORMAT,
+        "skmia": __version__,
+        "estimator": repr(clone(job.estimator)),
+        **known,
+        "records": {
+            "n": len(records),
+            "types": describe_types(records.X, records.y),
+            "features": digest_table(job.data.tables[0]),
+            "labels": digest_table(records.y),
+        },
+        "augmented": [digest_table(X) for X in job.data.tables[1:]],
+        "group_by": None if groups is None else digest_table(groups),
+        "sampling": design,
+        "entropy": [int(part) for part in entropy],
+        **job.keep.describe(),
+        "way": numbers,
+    }
+
+
+def digest_manifest(manifest):
+    """Digest of all that binds, by which each file of a checkpoint names its pool."""
+    binding = {name: value for name, value in manifest.items() if name not in _FOR_PEOPLE}
+    return sha256(json.dumps(binding, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def check_identified(manifest):
+    """Refuse to keep shadow models for later that could not be known again.
+
+    Raises
+    ------
+    CheckpointError
+        Names the part of the estimator.
+    """
+    if "unidentified" in manifest:
+        raise CheckpointError(
+            f"Shadow models of this estimator cannot be used again: {manifest['unidentified']}, so "
+            "that a change of it would go unnoticed. Fit without checkpoint and warm_start, or "
+            "replace it by code in Python."
+        )
+
+
+def check_same_pool(known, manifest, where):
+    """Refuse to go on with the shadow models of another pool.
+
+    Raises
+    ------
+    CheckpointError
+        Names what differs.
+    """
+    for name, there, here in _list_differences(known, manifest):
+        label = _LABELS.get(name, name)
+        if name in _INNER_LABELS and isinstance(there, dict) and isinstance(here, dict):
+            label, there, here = _find_difference(name, there, here)
+        if label == _CLASS:
+            there, here = known.get("estimator"), manifest.get("estimator")
+        shown = (
+            ""
+            if _is_digest(there) or _is_digest(here)
+            else visible(f": {there} there, {here} here")
+        )
+        raise CheckpointError(
+            f"{where} belongs to another pool, which differs in {visible(label)}{shown}."
+        )
+
+
+def _list_differences(known, manifest):
+    """Entries that differ, a cause before what follows from it."""
+    versions = [one.get("versions", {}) for one in (known, manifest)]
+    both = versions[0].keys() & versions[1].keys()
+    if any(versions[0][name] != versions[1][name] for name in both):
+        yield "versions", *({name: one[name] for name in sorted(both)} for one in versions)
+    # Another package comes in by another part of the estimator.
+    names = [name for name in dict.fromkeys([*manifest, *known]) if name != "versions"]
+    for name in (*names, "versions"):
+        if name not in _FOR_PEOPLE and known.get(name) != manifest.get(name):
+            yield name, known.get(name), manifest.get(name)
+
+
+def _find_difference(name, there, here):
+    labels = _INNER_LABELS[name]
+    inner = next(key for key in [*here, *there] if here.get(key) != there.get(key))
+    label = labels.get(inner, inner) if isinstance(labels, dict) else labels.format(inner)
+    return label, there.get(inner, "nothing"), here.get(inner, "nothing")
+
+
+def _is_digest(value):
+    if isinstance(value, list):
+        return any(_is_digest(one) for one in value)
+    return isinstance(value, str) and value.startswith("#")

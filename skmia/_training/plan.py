@@ -1,0 +1,158 @@
+"""How the models of a job are trained and where: a plan, and what carries it out."""
+
+import logging
+import warnings
+from typing import NamedTuple
+
+from .._core.caches import clone_to_train
+from .._core.seeding import PROCESS_LOCK
+from ..exceptions import JointTrainingWarning
+from .checkpoint import run_or_resume
+from .first_answers import check_first_answers
+from .notes import count_failures
+from .ways.linear import LinearWay
+from .ways.one_by_one import OneByOneWay
+from .ways.perceptron import PerceptronWay
+from .ways.torch_nets import TorchNetsWay
+from .ways.way import Way
+from .where.dask import DaskWorkers
+from .where.joblib import JoblibWorkers, Workers
+from .where.ray import RayWorkers
+
+_logger = logging.getLogger("skmia")
+
+
+class Plan(NamedTuple):
+    """How models are trained and where; a small value that holds for any job of its kind."""
+
+    way: Way
+    where: Workers
+    reason: str  # why in this way
+
+    @property
+    def together(self):
+        """Whether many models are trained in one program."""
+        return self.way.together
+
+    @property
+    def name(self):
+        """Of the way, or where each model is trained by itself, of the workers."""
+        return self.way.name if self.together else self.where.name
+
+    @property
+    def numbers(self):
+        """Equal for plans that give bitwise the same numbers, wherever the models are trained."""
+        return self.way.name
+
+    def run(self, job, checkpoint=None):
+        """Train the models of a job, but for those that a checkpoint holds.
+
+        Parameters
+        ----------
+        job : Job
+            The one that the plan was made for, or one of the same kind with other subsets.
+        checkpoint : FolderCheckpoint or MemoryCheckpoint, default=None
+            Opened.
+
+        Yields
+        ------
+        k, kept : int, Kept
+            Each model, in any order; where one comes again, the last counts.
+        """
+        job = job._replace(estimator=clone_to_train(job.estimator))
+        return run_or_resume(self, job, checkpoint)
+
+
+def plan_training(job, batched="auto", exact=False):
+    """The fastest way to train the models of a job.
+
+    Two models at most are trained a little to find out.
+
+    Parameters
+    ----------
+    job : Job
+        Of two models or more.
+    batched : "auto" or bool, default="auto"
+        Whether many models may, or must, be trained in one program.
+    exact : bool, default=False
+        Whether the models have to be those of training one by one. Solvers of linear models go
+        closer to the optimum than the estimator does.
+
+    Returns
+    -------
+    plan : Plan
+
+    Raises
+    ------
+    ValueError
+        When ``batched=True`` and no way does the job in one program, or ``exact`` and the answers
+        of nets that could be trained together could not be used.
+    """
+    job = job._replace(estimator=clone_to_train(job.estimator))
+    where = next(one for one in (DaskWorkers(), RayWorkers(), JoblibWorkers()) if one.are_active())
+    ways = [LinearWay(), PerceptronWay(), TorchNetsWay()] if batched else []
+    ways = [way for way in ways if way.exact or not exact]
+    reasons = []
+    for way in ways:
+        refusal = _why_not(way, job)
+        if refusal is None:
+            if exact:
+                check_first_answers(job)
+            return _log(Plan(way, where, "it trains many of these models at once"))
+        reasons.append(f"{way.name}: {refusal}")
+    if batched is True:
+        raise ValueError(f"batched=True is not possible here; {'; '.join(reasons)}")
+    if not exact:
+        _warn_of_near_misses(ways, job)
+    reason = "; ".join(reasons) or "batched=False"
+    if where.name != "joblib":
+        reason = f"joblib has been told to use {where.name}"
+    return _log(Plan(OneByOneWay(), where, reason))
+
+
+def _why_not(way, job):
+    if job.fit is not None or job.seeds is None:
+        return "The models are not trained by their own fit with seeds of ours."
+    with PROCESS_LOCK:  # it may train models and trace nets
+        return way.why_not(job)
+
+
+def _log(plan):
+    _logger.debug("models are trained by the way %s: %s", plan.name, plan.reason)
+    return plan
+
+
+def _warn_of_near_misses(ways, job):
+    """Say what a user could change about an estimator to have many models trained at once."""
+    for reason in filter(None, (way.nearly(job) for way in ways)):
+        warnings.warn(
+            f"Models are trained one by one, which can take tens of times as long: {reason} "
+            "ShadowPool(batched=False) does so without this warning.",
+            JointTrainingWarning,
+            stacklevel=4,
+        )
+
+
+def describe_training(plan, caught, n_models):
+    """How the models of a job were trained in the end, and why.
+
+    Parameters
+    ----------
+    plan : Plan
+        As it was.
+    caught : list of (category, str)
+        Warnings of all trainings.
+    n_models : int
+        Number of models.
+
+    Returns
+    -------
+    name, reason : str
+    """
+    why, n_alone = count_failures(caught)
+    if not n_alone:
+        return plan.name, plan.reason
+    if n_alone == n_models:
+        return plan.where.name, why
+    some = f"{n_alone} of {n_models} models were trained one by one: {why}"
+    return plan.name, f"{plan.reason}; {some}"

@@ -1,0 +1,1 @@
+"""How models are trained: one by one, or many of them in one program."""

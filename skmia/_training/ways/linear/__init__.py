@@ -1,0 +1,5 @@
+"""Linear models solved together."""
+
+from .way import LinearWay
+
+__all__ = ["LinearWay"]

@@ -1,0 +1,171 @@
+"""What the solvers of linear shadow models read of a pool, and what they give back."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+
+from ...._core.containers import is_frame, is_tensor, take_rows
+
+_SCALERS = (MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler)
+
+# Entries of X, which takes 1 GB in double precision.
+_LARGEST_X = 2**27
+# Share of the spread over all records below which that of a half needs a closer look.
+_DOUBTFUL = 1e-3
+
+
+class Solution(NamedTuple):
+    """Models in the coordinates of the features as they come in."""
+
+    coef: np.ndarray  # (k, n_vectors, d)
+    intercept: np.ndarray  # (k, n_vectors)
+    n_iter: np.ndarray  # (k,)
+    solved: np.ndarray  # (k,), bool
+    expected: np.ndarray  # (k,), bool: False where another kind of model is to be fitted
+    present: np.ndarray  # (k, n_classes), bool: classes of the training records
+    further: list  # attributes that a fitted model of the kind has besides
+
+
+def split_estimator(estimator):
+    """Scaler and model of an estimator.
+
+    Returns
+    -------
+    scaler : transformer or None
+    model : estimator
+    """
+    if type(estimator) is not Pipeline:
+        return None, estimator
+    steps = [step for _, step in estimator.steps if step not in (None, "passthrough")]
+    return (steps[0] if len(steps) == 2 else None), steps[-1]
+
+
+def why_not_steps(estimator):
+    """Reason why the steps of a Pipeline cannot be taken into the model, or None."""
+    if type(estimator) is not Pipeline:
+        return None
+    if estimator.memory is not None:
+        return "the Pipeline has a memory"
+    steps = [step for _, step in estimator.steps if step not in (None, "passthrough")]
+    scaler, model = steps[0], steps[-1]
+    if len(steps) == 1:
+        return None
+    if len(steps) > 2 or type(scaler) not in _SCALERS or getattr(scaler, "clip", False):
+        return (
+            "the Pipeline fits its other steps on each half, and only one scaling of the features "
+            f"({', '.join(kind.__name__ for kind in _SCALERS)}) can be taken into the model"
+        )
+    if not getattr(model, "fit_intercept", True):
+        return "the Pipeline shifts the features and the model has no intercept to take it up"
+    return None
+
+
+def why_not_features(X):
+    """Reason why features cannot be stacked into one matrix of numbers, or None."""
+    if sparse.issparse(X):
+        return "X is sparse"
+    if is_tensor(X):
+        return "X is a torch tensor"
+    if X.ndim != 2:
+        return f"X has {X.ndim} dimensions"
+    if X.shape[0] * X.shape[1] > _LARGEST_X:
+        return f"X has more than {_LARGEST_X >> 20} million entries, of which copies are made"
+    kinds = [dtype.kind for dtype in X.dtypes] if is_frame(X) else [X.dtype.kind]
+    if not set(kinds) <= set("biuf"):
+        return "X holds other things than numbers"
+    values = np.asarray(X)
+    if values.dtype.kind not in "biuf":
+        return "X holds missing values"  # of a nullable column
+    if not np.isfinite(values).all():
+        return "X holds NaN or infinite values"
+    return None
+
+
+def as_matrix(X):
+    """Features as an array of the type in which scikit-learn takes them."""
+    X = np.asarray(X)
+    return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+
+
+class Plan:
+    """The parts of a job that solvers read.
+
+    Parameters
+    ----------
+    job : Job
+        Of an estimator and records that passed ``why_not``.
+    """
+
+    def __init__(self, job):
+        self.scaler, self.model = split_estimator(job.estimator)
+        self.membership, self._records = job.subsets, job.data.tables[0]
+        self.X, self.y = as_matrix(self._records), job.data.y
+
+    def spread(self, models):
+        """What the scalers of some models divide the features by.
+
+        Returns
+        -------
+        spread : ndarray of shape (k, d), or None without a scaler
+        """
+        if self.scaler is None:
+            return None
+        if isinstance(self.scaler, StandardScaler) and self.scaler.with_std:
+            spread = self._standard_deviations(models)
+        else:
+            spread = np.array([affine_map(self.fit_scaler(k))[1] for k in models])
+        return self._without_idle(spread, models)
+
+    def _standard_deviations(self, models):
+        """What StandardScaler divides by, for all models at once."""
+        inside = self.membership[models]
+        share = inside / inside.sum(axis=1, keepdims=True)
+        centred = self.X - self.X.mean(axis=0, dtype=float)
+        variance = share @ centred**2 - (share @ centred) ** 2
+        spread = np.sqrt(np.maximum(variance, 0))
+        # Next to none is for scikit-learn to tell from none.
+        least = _DOUBTFUL * np.sqrt(np.mean(centred**2, axis=0))
+        for row in np.flatnonzero((spread <= least).any(axis=1)):
+            columns = np.flatnonzero(spread[row] <= least)
+            part = self.X[np.ix_(inside[row], columns)]
+            spread[row, columns] = clone(self.scaler).fit(part).scale_
+        return spread
+
+    def _without_idle(self, spread, models):
+        """The same, with a usual number for features that are constant in a half.
+
+        Their coefficient is 0 under any penalty, but a scaler leaves them as they are, which may
+        mean a penalty that is thousands of times that of other models.
+        """
+        usual = np.median(spread, axis=0)
+        for row, feature in zip(*np.nonzero(np.abs(np.log(spread / usual)) > 1), strict=True):
+            values = self.X[self.membership[models[row]], feature]
+            if (values == values[0]).all():
+                spread[row, feature] = usual[feature]
+        return spread
+
+    def fit_scaler(self, k):
+        """The scaler as one model fits it."""
+        members = np.flatnonzero(self.membership[k])
+        return clone(self.scaler).fit(take_rows(self._records, members), self.y[members])
+
+
+def affine_map(scaler):
+    """Shift and divisor of a fitted scaling, which makes (x - shift) / divisor of x."""
+    n_features = scaler.n_features_in_
+    if isinstance(scaler, MinMaxScaler):
+        return -scaler.min_ / scaler.scale_, 1 / scaler.scale_
+    shift = getattr(scaler, "mean_", getattr(scaler, "center_", None))
+    return (
+        np.zeros(n_features) if shift is None or not _centres(scaler) else shift,
+        np.ones(n_features) if scaler.scale_ is None else scaler.scale_,
+    )
+
+
+def _centres(scaler):
+    # StandardScaler knows the mean whether or not it takes it off.
+    return getattr(scaler, "with_mean", getattr(scaler, "with_centering", False))

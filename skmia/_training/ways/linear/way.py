@@ -1,0 +1,99 @@
+"""The way that solves many linear models together."""
+
+from time import perf_counter
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from ...groups import describe
+from ..one_by_one import train_alone
+from ..way import Way
+from .logistic import LogisticFamily
+from .models import Workshop
+from .plan import Plan, split_estimator, why_not_features, why_not_steps
+from .ridge import LeastSquaresFamily, RidgeFamily
+
+_FAMILIES = (LeastSquaresFamily(), LogisticFamily(), RidgeFamily())
+_LARGEST_CHUNK = 64
+_BYTES_OF_CHUNK = 2**28
+_LEFT_OVER = (
+    "its optimum was not found together with that of the others, so that the estimator fitted it "
+    "on its own."
+)
+
+
+class LinearWay(Way):
+    """Logistic and ridge regressions of a pool solved together.
+
+    The models share the records, and with them the products of large matrices, the curvature and a
+    start near all optima. One scaling of the features before the model, fitted on each half, is
+    taken into the penalty.
+
+    Models are taken to their optimum: logits agree with it to 1e-3 nats or better, where
+    scikit-learn stops at ``tol`` or ``max_iter``. A model that cannot be taken there (records that
+    can be separated without a penalty have no optimum), and one whose half leaves it fewer classes
+    than the others have vectors for, is fitted by the estimator itself.
+
+    A victim that was fitted by scikit-learn is further from its optimum than these models are from
+    theirs. LiRA does not notice (area under the curve within 0.0002 of that with models fitted one
+    by one, over breast cancer, digits and one-hot tables, ten victims each) where the victim
+    converged. Where it stopped at ``max_iter``, with logits that are off by several nats (digits
+    that are not scaled), fewer members were found at a false-positive rate of 1% (7.4% for 8.0%):
+    give such a victim a ``max_iter`` with which it converges.
+    """
+
+    name = "linear"
+    exact = False
+
+    def why_not(self, job):
+        family = _find_family(job.estimator)
+        if family is None:
+            kinds = ", ".join(one.estimator.__name__ for one in _FAMILIES)
+            name = type(split_estimator(job.estimator)[1]).__name__
+            return f"{name} is none of {kinds}."
+        for X in job.data.tables:
+            reason = why_not_features(X)
+            if reason:
+                return reason[0].upper() + reason[1:] + "."
+        reason = why_not_steps(job.estimator) or family.why_not(Plan(job))
+        return None if reason is None else reason[0].upper() + reason[1:] + "."
+
+    def run(self, job, models, where):
+        wanted = np.zeros(job.n_models, dtype=bool)
+        wanted[list(models)] = True
+        if not wanted.any():
+            return
+        plan = Plan(job)
+        solver = _find_family(job.estimator).make_solver(plan)
+        workshop = Workshop(job, plan)
+        # Always the same models together, so that a pool that was interrupted goes on with the
+        # numbers that it would have had. One that grows has fewer in its last chunk at first: these
+        # come out again, with the numbers that they have among all.
+        step = min(_LARGEST_CHUNK, max(2, _BYTES_OF_CHUNK // solver.memory() // 2 * 2))
+        for begin in range(0, len(wanted), step):
+            chunk = np.arange(begin, min(begin + step, len(wanted)))
+            if wanted[chunk].any():
+                start = perf_counter()
+                try:
+                    solution = solver.solve(chunk)
+                except MemoryError as error:
+                    reason = describe(error)
+                    yield from ((int(k), train_alone(job, k, reason)) for k in chunk if wanted[k])
+                    continue
+                seconds = (perf_counter() - start) / len(chunk)
+                done = np.flatnonzero(solution.solved)
+                yield from workshop.finish(chunk, done, solution, seconds)
+                for row in np.flatnonzero(wanted[chunk] & ~solution.solved):
+                    yield _fit_alone(job, int(chunk[row]), solution.expected[row])
+
+
+def _find_family(estimator):
+    kind = type(split_estimator(estimator)[1])
+    return next((family for family in _FAMILIES if family.estimator is kind), None)
+
+
+def _fit_alone(job, k, expected):
+    kept = train_alone(job, k)
+    if expected:
+        kept = kept._replace(warnings=(*kept.warnings, (ConvergenceWarning, _LEFT_OVER)))
+    return k, kept

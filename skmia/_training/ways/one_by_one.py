@@ -1,0 +1,94 @@
+"""Any estimator: one model after the other in each worker."""
+
+from time import perf_counter
+
+import numpy as np
+from sklearn.base import clone
+
+from ..._core.advice import find_advice
+from ..._core.containers import take_rows
+from ..._core.seeding import seed_estimator
+from ...exceptions import JointTrainingWarning
+from ..job import Trained, keep, recorded_warnings
+from .way import Way
+
+
+class OneByOneWay(Way):
+    """One model after the other in each worker: any estimator."""
+
+    name = "one_by_one"
+    together = False
+
+    def why_not(self, job):
+        return None
+
+    def run(self, job, models, where):
+        # Taken one at a time: several processes on one checkpoint share the models that are left.
+        tasks = (job.part([k]) for k in models)
+        for kept in where.run(_train_part, job, tasks):
+            yield from kept
+
+
+def _train_part(job):
+    return [(job.number(i), train_alone(job, i)) for i in range(job.n_models)]
+
+
+def fit_model(job, i, model):
+    """Train a model of a job on its records, in place.
+
+    Raises
+    ------
+    RuntimeError
+        Says what was trained on what, and what may help.
+    """
+    members = np.flatnonzero(job.subsets[i])
+    if job.fit is not None:
+        job.fit(model, members)  # whose errors are in its own words
+        return
+    n_records, y = len(job.data.y), job.data.y[members]
+    try:
+        model.fit(take_rows(job.data.tables[0], members), y)
+    except Exception as error:
+        reason = find_advice(error, job.estimator, job.data.tables[0])
+        reason = " ".join((reason or f"{type(error).__name__}: {error}").split())
+        raise RuntimeError(
+            f"A shadow model ({type(job.estimator).__name__}) could not be trained on its {len(y)} "
+            f"of {n_records} records with {len(np.unique(y))} different labels: {reason}"
+        ) from error
+
+
+def make_model(job, i):
+    """An unfitted model of a job, with its seeds."""
+    model = clone(job.estimator)
+    if job.seeds is not None:
+        seed_estimator(model, job.seeds[i])
+    return model
+
+
+def train_alone(job, i, reason=None):
+    """Train a model of a job by itself.
+
+    Parameters
+    ----------
+    job : Job
+        The job.
+    i : int
+        Place of the model in it.
+    reason : str, default=None
+        Why training it with others failed, for a warning of it.
+
+    Returns
+    -------
+    kept : Kept
+    """
+    model = make_model(job, i)
+    with job.randomness(i):
+        start = perf_counter()
+        with recorded_warnings() as said:
+            fit_model(job, i, model)
+        trained = Trained(job, i, model, perf_counter() - start, caught=said)
+        kept = keep(job, trained)
+    if reason is None:
+        return kept
+    failure = JointTrainingWarning, f"joint training failed ({reason})"
+    return kept._replace(warnings=(*kept.warnings, failure))

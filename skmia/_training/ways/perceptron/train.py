@@ -1,0 +1,188 @@
+"""Epochs of many perceptrons, each with its own order of records and its own end."""
+
+import json
+import warnings
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from .optimizers import make_optimizer
+from .stack import Stack, sum_losses
+
+
+def batch_size_of(model, n_rows):
+    """Records of a full batch."""
+    return min(200 if model.batch_size == "auto" else int(model.batch_size), n_rows)
+
+
+def plan_batches(n_rows, full):
+    """Batches of one epoch, as models of different numbers of records take them together.
+
+    Parameters
+    ----------
+    n_rows : list of int
+        Training records of each model, in ascending order.
+    full : int
+        Records of a full batch.
+
+    Returns
+    -------
+    batches : list of (slice, slice)
+        The models, which all take a batch of one size, and the places in their orders.
+    """
+    batches = []
+    for start in range(0, n_rows[-1], full):
+        sizes = np.clip(np.subtract(n_rows, start), 0, full)
+        for size in np.unique(sizes[sizes > 0]).tolist():
+            first, stop = np.searchsorted(sizes, [size, size + 1]).tolist()
+            batches.append((slice(first, stop), slice(start, start + size)))
+    return batches
+
+
+class Training:
+    """Training of networks until each has ended.
+
+    Parameters
+    ----------
+    networks : list of Network
+        Of one kind. Their models are fitted in place, and their records are let go of.
+    """
+
+    def __init__(self, networks):
+        # Models that make a batch of one size lie next to each other.
+        self._networks = sorted(networks, key=lambda network: len(network.X))
+        self._live = list(self._networks)
+        self._settings = model = networks[0].model
+        n_rows = len(self._live[-1].X)
+        self._full = batch_size_of(model, n_rows)
+        self._stack = Stack(self._live, self._full)
+        self._optimizer = make_optimizer(model, self._stack.parameters)
+        shape = len(networks), n_rows, networks[0].widths[-1]
+        self._y, self._answers = (np.zeros(shape, networks[0].X.dtype) for _ in range(2))
+        for network in self._live:
+            network.order, network.model.t_ = np.arange(len(network.X)), 0
+        self._batches = self._plan()
+
+    def _plan(self):
+        return plan_batches([len(network.X) for network in self._live], self._full)
+
+    def run_to_end(self, after_epoch=lambda: None):
+        """Make all epochs.
+
+        Parameters
+        ----------
+        after_epoch : callable
+            Called without arguments.
+        """
+        with np.errstate(all="ignore"):  # a model that diverges is looked at when it has ended
+            while self._live:
+                self._run_epoch()
+                ended = np.array([self._ends(network) for network in self._live])
+                if ended.any():
+                    self._take_out(ended)
+                after_epoch()
+
+    def export_state(self):
+        """Where the training stands, as arrays by name."""
+        rows = {id(network): row for row, network in enumerate(self._live)}
+        live = [self._stack.parameters, *self._optimizer.arrays()]
+        parts = [
+            network.ending or [one[rows[id(network)]] for one in live] for network in self._networks
+        ]
+        arrays = {f"array {i}": np.stack(one) for i, one in enumerate(zip(*parts, strict=True))}
+        orders = [one.order for one in self._networks if one.ending is None]
+        arrays["orders"] = np.concatenate([*orders, []]).astype(np.int64)
+        arrays["facts"] = np.array(json.dumps([network.facts() for network in self._networks]))
+        return arrays
+
+    def import_state(self, arrays):
+        """Go on from where a training of the same networks stood."""
+        for i, one in enumerate([self._stack.parameters, *self._optimizer.arrays()]):
+            one[...] = arrays[f"array {i}"]
+        facts, start = json.loads(str(arrays["facts"])), 0
+        for network, one in zip(self._networks, facts, strict=True):
+            network.set_facts(one)
+            if not one["ended"]:
+                stop = start + len(network.order)
+                network.order, start = arrays["orders"][start:stop], stop
+        ended = np.array([one["ended"] for one in facts])
+        if ended.any():
+            self._take_out(ended)
+
+    def _run_epoch(self):
+        for row, network in enumerate(self._live):
+            if self._settings.shuffle:
+                drawn = np.arange(len(network.order))
+                network.model._random_state.shuffle(drawn)
+                network.order = network.order[drawn]
+            np.take(network.y, network.order, axis=0, out=self._y[row, : len(network.y)])
+        n_rows = [len(network.X) for network in self._live]
+        penalty = np.zeros(len(n_rows))
+        for rows, records in self._batches:
+            self._step(rows, records, penalty)
+        for row, network in enumerate(self._live):
+            n = n_rows[row]
+            activation = network.model.out_activation_
+            loss = sum_losses(activation, self._answers[row, :n], self._y[row, :n])
+            self._record(network.model, float(loss + penalty[row]) / n, n)
+
+    def _step(self, rows, records, penalty):
+        size = records.stop - records.start
+        for network, room in zip(self._live[rows], self._stack.batch[rows], strict=True):
+            # Clipping is never needed, and lets numpy write to the place without a copy.
+            np.take(network.X, network.order[records], axis=0, out=room[:size], mode="clip")
+        penalty[rows] += self._stack.penalty(rows)
+        self._answers[rows, records] = self._stack.forward(rows, size)
+        gradient = self._stack.backward(rows, size, self._y[rows, records])
+        self._optimizer.step(rows, self._stack.parameters[rows], gradient)
+
+    def _record(self, model, loss, n_rows):
+        model.loss_ = loss
+        model.loss_curve_.append(loss)
+        model.n_iter_ += 1
+        model.t_ += int(n_rows)
+        worse = loss > model.best_loss_ - model.tol
+        model._no_improvement_count = model._no_improvement_count + 1 if worse else 0
+        model.best_loss_ = min(model.best_loss_, loss)
+
+    def _ends(self, network):
+        model = network.model
+        if model._no_improvement_count > model.n_iter_no_change:
+            return True
+        network.reached_limit = model.n_iter_ == model.max_iter
+        return network.reached_limit
+
+    def _take_out(self, ended):
+        for row in np.flatnonzero(ended):
+            network = self._live[row]
+            model, split = network.model, self._stack.split_row
+            parts = [self._stack.parameters, *self._optimizer.arrays()]
+            network.ending = [one[row].copy() for one in parts]
+            weights = split(self._stack.parameters[row])
+            model.coefs_ = weights[: model.n_layers_ - 1]
+            model.intercepts_ = weights[model.n_layers_ - 1 :]
+            model._optimizer = self._optimizer.export(row, split)
+            network.X = network.y = network.order = None
+        self._live = [one for one, out in zip(self._live, ended, strict=True) if not out]
+        if self._live:
+            self._stack.keep(~ended)
+            self._optimizer.keep(~ended)
+            self._batches = self._plan()
+            self._y, self._answers = self._y[~ended], self._answers[~ended]
+
+
+def warn_of_end(network):
+    """Give the warnings that scikit-learn gives in its loop over the epochs."""
+    model, n_rows = network.model, network.model.t_ // network.model.n_iter_
+    if model.batch_size != "auto" and model.batch_size > n_rows:
+        warnings.warn(
+            "Got `batch_size` less than 1 or larger than sample size. It is going to be clipped",
+            stacklevel=2,
+        )
+    if network.reached_limit:
+        warnings.warn(
+            f"Stochastic Optimizer: Maximum iterations ({model.max_iter}) reached and the "
+            "optimization hasn't converged yet.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )

@@ -1,0 +1,93 @@
+"""One group of shadow nets, trained in one program by one process."""
+
+from collections import defaultdict
+from contextlib import contextmanager
+from functools import partial
+
+import torch
+from skorch.utils import to_device
+
+from ...groups import describe, is_out_of_memory, train_or_halve
+from ...job import Trained, keep
+from ...states import StateKeeper, run_from_kept
+from ..one_by_one import train_alone
+from .prepare import as_table_rows, prepare, shared_table
+from .train import Training
+
+# Rows that a trained net is asked for at once: bounds its activations.
+_ROWS = 8192
+
+
+def train_group(job, generic=False):
+    """Train and ask a group of nets.
+
+    The arithmetic is on one thread: with more of them, it would depend on their number how a sum is
+    rounded. Processes are what uses further cores.
+
+    Parameters
+    ----------
+    job : Job
+        Of the group's models only.
+    generic : bool, default=False
+        Whether plain perceptrons too take the path for any module.
+
+    Returns
+    -------
+    results : list of (int, Kept)
+    """
+    n_threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        return train_or_halve(job, partial(_train, generic=generic), _finish)
+    finally:
+        torch.set_num_threads(n_threads)
+
+
+def _finish(trained, job, i, seconds):
+    prepared = trained[i]
+    if isinstance(prepared, str):  # the reason why only the ordinary path can train it
+        return train_alone(job, i, prepared)
+    asking = partial(_asked_in_bulk, prepared)
+    caught, model = prepared.warnings, prepared.model
+    with job.randomness(i):
+        return keep(job, Trained(job, i, model, seconds, caught=caught, asking=asking))
+
+
+def _train(job, generic):
+    """The models, trained, or for each that cannot be trained with others the reason."""
+    table = shared_table(job)
+    trained = [_prepare_or_say(job, i, table) for i in range(job.n_models)]
+    stacks = defaultdict(list)
+    for one in trained:
+        if not isinstance(one, str):
+            stacks[one.signature].append(one)
+    trainings = [Training(stack, table, generic) for stack in stacks.values()]
+    run_from_kept(trainings, StateKeeper(job.states, job.numbers))
+    return trained
+
+
+def _prepare_or_say(job, i, table):
+    try:
+        return prepare(job, i, table)
+    except Exception as error:
+        if is_out_of_memory(error):
+            raise
+        return describe(error)
+
+
+@contextmanager
+def _asked_in_bulk(prepared):
+    """Answer from whole tensors: a DataLoader collects its batches record by record."""
+    net = prepared.net
+
+    def forward_iter(X, training=False, device="cpu"):
+        net._set_training(False)
+        with torch.no_grad():
+            for rows in as_table_rows(X, prepared.dtype, "cpu").split(_ROWS):
+                yield to_device(net.infer(rows), device)  # which moves them to the net
+
+    net.forward_iter = forward_iter
+    try:
+        yield
+    finally:
+        del net.__dict__["forward_iter"]

@@ -1,0 +1,140 @@
+"""What of a skorch net is understood; each question answers with a reason to refuse or None."""
+
+import re
+from numbers import Integral
+
+from sklearn.pipeline import Pipeline
+
+from ...._core.containers import is_tensor
+
+# Callbacks that neither change a weight nor draw a random number.
+_HARMLESS_CALLBACKS = {"EpochTimer", "PassthroughScoring", "PrintLog", "ProgressBar"}
+
+_LOADER_PARAMETERS = {"batch_size", "drop_last", "num_workers", "pin_memory", "shuffle"}
+
+# What Python and scikit-learn put into every subclass.
+_MADE = re.compile(r"__\w+__|set_\w+_request|_sklearn_\w+|_abc_\w+")
+
+
+def find_net(estimator):
+    """The skorch net that is the estimator or the last step of a Pipeline; None without one."""
+    model = estimator.steps[-1][1] if type(estimator) is Pipeline else estimator
+    classes = [f"{base.__module__}.{base.__name__}" for base in type(model).__mro__]
+    return model if "skorch.net.NeuralNet" in classes else None
+
+
+def why_not_estimator(estimator):
+    """Reason why an estimator is refused by its parameters alone; nothing is trained or copied."""
+    net = find_net(estimator)
+    if net is None:
+        return (
+            f"{type(estimator).__name__} is neither a skorch net nor a Pipeline that ends in one."
+        )
+    if net is not estimator and estimator.memory is not None:
+        return "A Pipeline with a memory fits copies of its steps."
+    if net is not estimator and getattr(estimator, "transform_input", None):
+        return "A Pipeline with transform_input hands further data to its steps."
+    questions = (
+        _ask_class,
+        _ask_flow,
+        _ask_callbacks,
+        _ask_iterators,
+        _ask_dataset,
+        _ask_optimizer,
+    )
+    reasons = (question(net) for question in questions)
+    return next((reason for reason in reasons if reason), None)
+
+
+def why_not_class(estimator):
+    """Reason why the class of a skorch net is refused; None for other estimators."""
+    net = find_net(estimator)
+    return None if net is None else _ask_class(net)
+
+
+def why_not_rows(X):
+    """Reason why rows that reach a net are refused."""
+    if is_tensor(X):
+        return None
+    kind = getattr(getattr(X, "dtype", None), "kind", None)
+    if type(X).__module__.startswith(("scipy.", "pandas.")) or kind is None:
+        return f"The net is given a {type(X).__name__}, not an array or a tensor."
+    if kind not in "biuf":
+        return f"The net is given an array of {X.dtype}, not of numbers."
+    return None
+
+
+def _ask_class(net):
+    import skorch
+
+    known = (
+        skorch.NeuralNetClassifier,
+        skorch.NeuralNetBinaryClassifier,
+        skorch.NeuralNetRegressor,
+    )
+    own = []
+    for base in type(net).__mro__:
+        if base in known:
+            changed = [name for name in own if hasattr(base, name) and not _MADE.fullmatch(name)]
+            return f"{type(net).__name__} overrides {changed[0]} of skorch." if changed else None
+        own.extend(vars(base))
+    return f"{type(net).__name__} is none of {', '.join(one.__name__ for one in known)}."
+
+
+def _ask_flow(net):
+    if net.warm_start:
+        return "warm_start=True goes on from the weights of the last fit."
+    if net.compile:
+        return "compile=True wraps the module."
+    if net.use_caching is False:
+        return "use_caching=False makes the scoring callbacks draw random numbers."
+    if net.device is None:
+        return "device=None leaves open where the net is trained."
+    return None
+
+
+def _ask_callbacks(net):
+    if net.callbacks == "disable":
+        return None
+    for entry in net.callbacks or []:
+        callback = entry[1] if isinstance(entry, (tuple, list)) else entry
+        kind = callback if isinstance(callback, type) else type(callback)
+        if kind.__name__ not in _HARMLESS_CALLBACKS or not kind.__module__.startswith("skorch."):
+            return f"The callback {kind.__name__} may change the training."
+    for name, value in vars(net).items():
+        if name.startswith("callbacks__") and value is not None:
+            return f"The parameter {name} may change the training."
+    return None
+
+
+def _ask_iterators(net):
+    from torch.utils.data import DataLoader
+
+    for iterator in ("iterator_train", "iterator_valid"):
+        if getattr(net, iterator) is not DataLoader:
+            return f"{iterator} is not the DataLoader of torch."
+        # A shuffled validation set would take a further draw in each epoch.
+        known = _LOADER_PARAMETERS - ({"shuffle"} if iterator == "iterator_valid" else set())
+        settings = {"batch_size": net.batch_size, **net.get_params_for(iterator)}
+        for name, value in settings.items():
+            if name not in known and value is not None and value is not False:
+                return f"{iterator}__{name} is not reproduced for many nets at once."
+            if name == "num_workers" and value:
+                return f"{iterator}__num_workers={value} loads the data in other processes."
+        if not isinstance(settings["batch_size"], Integral):
+            return f"The batch size of {iterator} is {settings['batch_size']!r}, not an integer."
+    return None
+
+
+def _ask_dataset(net):
+    from skorch.dataset import Dataset
+
+    if net.dataset is not Dataset or net.get_params_for("dataset"):
+        return "The net has a dataset of its own."
+    return None
+
+
+def _ask_optimizer(net):
+    from .optimizers import why_not_optimizer
+
+    return why_not_optimizer(net)

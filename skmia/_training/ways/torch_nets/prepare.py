@@ -1,0 +1,179 @@
+"""All that happens to a shadow net before its first batch, as the ordinary path does it."""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from sklearn.base import clone
+
+from ...._core.containers import accepting_read_only, is_tensor, take_rows
+from ...._core.seeding import isolated_randomness, seed_estimator
+from .onehot import Columns, OneHotRows, without_zeros
+from .order import BatchOrder
+from .plan import find_net, why_not_rows
+
+
+class CannotBatchError(Exception):
+    """A model that only the ordinary path can train; its text is the reason."""
+
+
+def select(tensor, rows):
+    """Rows of a tensor, of which there may be an array."""
+    chosen = tensor.index_select(0, rows.reshape(-1).to(tensor.device))
+    return chosen.view(*rows.shape, *tensor.shape[1:])
+
+
+class Table(NamedTuple):
+    """Rows on the device of the net, in the types in which skorch hands them to it."""
+
+    X: torch.Tensor | OneHotRows
+    y: torch.Tensor
+    columns: Columns | None = None  # of OneHotRows
+
+    @property
+    def tensors(self):
+        """All that is stored."""
+        return [*(self.X if self.columns else [self.X]), self.y]
+
+    def take(self, rows):
+        """Some of the X, as it is stored."""
+        if self.columns is None:
+            return select(self.X, rows)
+        return OneHotRows(*(select(part, rows) for part in self.X))
+
+    def take_dense(self, rows):
+        """Some of the X, as the module takes it."""
+        X = self.take(rows)
+        return X if self.columns is None else X.to_dense(self.columns)
+
+
+class Prepared(NamedTuple):
+    """A shadow model before its training."""
+
+    model: object  # the net, or the Pipeline with its other steps fitted
+    net: object  # initialised
+    table: Table | None  # rows of its own, after the other steps; None where all models share them
+    rows: torch.Tensor  # of the table, that it is trained on
+    order: BatchOrder
+    dtype: torch.dtype  # of the rows, as the net is given them
+    warnings: list
+
+    @property
+    def device(self):
+        """Where the net is trained."""
+        return torch.device(self.net.device)
+
+    @property
+    def signature(self):
+        """What two models must have in common to be trained in one program."""
+        named = [*self.net.module_.named_parameters(), *self.net.module_.named_buffers()]
+        shapes = tuple((name, tuple(one.shape), one.dtype) for name, one in named)
+        if self.table is None:
+            return shapes, None
+        if self.table.columns is not None:
+            return shapes, self.table.columns
+        return shapes, tuple((tuple(one.shape[1:]), one.dtype) for one in self.table.tensors)
+
+
+def as_table_rows(rows, dtype, device):
+    """Rows as one tensor, without a copy where none is needed."""
+    with accepting_read_only():
+        if not is_tensor(rows):
+            rows = np.ascontiguousarray(rows)  # torch takes no view that runs backwards
+        return torch.as_tensor(rows).to(device=device, dtype=dtype)
+
+
+def make_table(net, X, y):
+    """Rows in the types that a DataLoader of the net makes of them, without needless zeros.
+
+    Raises
+    ------
+    CannotBatchError
+        When it does not make one tensor of X and one of y.
+    """
+    reason = why_not_rows(X)
+    if reason:
+        raise CannotBatchError(reason)
+    with accepting_read_only():
+        loader = net.get_iterator(net.get_dataset(take_rows(X, slice(2)), y[:2]), training=False)
+        Xb, yb = loader.collate_fn([loader.dataset[i] for i in range(min(2, len(y)))])
+    for name, batch, rows in (("X", Xb, X), ("y", yb, y)):
+        if not isinstance(batch, torch.Tensor) or batch.shape[1:] != tuple(rows.shape[1:]):
+            raise CannotBatchError(f"A batch of {name} is not one tensor.")
+    X = as_table_rows(X, Xb.dtype, net.device)
+    y = as_table_rows(y, yb.dtype, net.device)
+    stored = without_zeros(X)
+    return Table(X, y) if stored is None else Table(stored[0], y, stored[1])
+
+
+def fit_transformers(model, X, y):
+    """Fit all steps of a Pipeline but the net; the net and what it is given."""
+    net = find_net(model)
+    if net is model:
+        return net, X
+    return net, (model[:-1].fit_transform(X, y) if len(model.steps) > 1 else X)
+
+
+def _split(net, X, y):
+    """Positions of the training rows, and whether there is a validation set."""
+    train, valid = net.get_split_datasets(X, y)
+    if isinstance(train, torch.utils.data.Subset) and getattr(train.dataset, "X", None) is X:
+        positions = torch.as_tensor(np.asarray(train.indices))
+    elif getattr(train, "X", None) is X:
+        positions = torch.arange(len(y))
+    else:
+        raise CannotBatchError("The train_split of the net makes a data set of its own.")
+    return positions, valid is not None
+
+
+def prepare(job, k, shared):
+    """Make one shadow model ready for its first batch.
+
+    Parameters
+    ----------
+    job : Job
+        The job.
+    k : int
+        Number of the model.
+    shared : Table or None
+        Rows that all models are given, if there are such.
+
+    Returns
+    -------
+    prepared : Prepared
+
+    Raises
+    ------
+    CannotBatchError
+        When only the ordinary path can train it.
+    """
+    model = clone(job.estimator)
+    seed_estimator(model, job.seeds[k])
+    members = np.flatnonzero(job.subsets[k])
+    with isolated_randomness(job.seeds[k]), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        y = job.data.y[members]
+        net, X = fit_transformers(model, take_rows(job.data.tables[0], members), y)
+        net.initialize()
+        net.check_data(X, y)
+        positions, has_valid = _split(net, X, y)
+        generator = torch.Generator()
+        generator.set_state(torch.get_rng_state())
+        table = make_table(net, X, y) if shared is None else None
+    rows = positions if shared is None else torch.as_tensor(members)[positions]
+    shuffle = bool(net.get_params_for("iterator_train").get("shuffle"))
+    order = BatchOrder(generator, len(rows), shuffle, has_valid)
+    caught = [(one.category, str(one.message)) for one in caught]
+    dtype = (shared or table).tensors[0].dtype
+    return Prepared(model, net, table, rows, order, dtype, caught)
+
+
+def shared_table(job):
+    """The table of all records, where nothing is fitted on them before the net; else None."""
+    net = find_net(job.estimator)
+    if net is not job.estimator and len(job.estimator.steps) > 1:
+        return None
+    X = job.data.tables[0]
+    net = clone(net)
+    return make_table(net, X, job.data.y)

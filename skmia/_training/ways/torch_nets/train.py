@@ -1,0 +1,156 @@
+"""The training loop of many models."""
+
+import numpy as np
+import torch
+
+from .dropout import draw_masks
+from .generic import GenericEngine
+from .mlp import MLPEngine, find_chain
+from .onehot import OneHotRows, join_rows
+from .optimizers import StackedOptimizer
+from .order import plan_batches
+from .prepare import Table, select
+from .stack import load_into
+
+
+def make_engine(nets, table, generic=False):
+    """The fastest way to compute the gradients of some nets."""
+    chain = None if generic else find_chain(nets[0].module_.train())
+    if chain is not None and table.columns is None and table.X.ndim > 2 and not chain.flatten:
+        chain = None  # its layers are applied to each step of a sequence
+    if chain is None:
+        return GenericEngine(nets, table.y)
+    # Dropout takes ones away, so that nothing but the dense rows will do.
+    return MLPEngine(nets, chain, table.y, None if chain.dropout else table.columns)
+
+
+def join_tables(prepared, table):
+    """One table of all models' rows, and the rows of each model in it."""
+    if table is not None:
+        return table, [one.rows for one in prepared]
+    tables = [one.table for one in prepared]
+    offsets = torch.tensor([0] + [len(one.y) for one in tables]).cumsum(0)
+    columns, y = tables[0].columns, torch.cat([one.y for one in tables])
+    X = [one.X for one in tables]
+    X = torch.cat(X) if columns is None else join_rows(X, columns)
+    return Table(X, y, columns), [one.rows + offset for one, offset in zip(prepared, offsets)]
+
+
+def as_precise(batch, dtype):
+    """A batch of real numbers in another type; integers, and all where there is none, as it is."""
+    return batch.to(dtype) if dtype is not None and batch.is_floating_point() else batch
+
+
+def _as_bytes(tensor):
+    """The memory of a contiguous tensor, of whatever type."""
+    return tensor.reshape(-1).view(torch.uint8)
+
+
+class Training:
+    """Training of prepared models, which must have one signature.
+
+    Parameters
+    ----------
+    prepared : list of Prepared
+        The models; weights are written into their modules at the end.
+    table : Table or None
+        Rows that all models share.
+    generic : bool, default=False
+        Whether the path for any module is taken for plain perceptrons too.
+    dtype : torch dtype or None, default=None
+        Type to which batches of real numbers are converted.
+    """
+
+    def __init__(self, prepared, table, generic=False, dtype=None):
+        self.dtype, self.epoch = dtype, 0
+        self.prepared = sorted(prepared, key=lambda one: len(one.rows))
+        self.table, self.rows = join_tables(self.prepared, table)
+        nets = [one.net for one in self.prepared]
+        self.net, self.nets = nets[0], nets
+        self.engine = make_engine(nets, self.table, generic)
+        stack = self.engine.stack
+        self.optimizer = StackedOptimizer(self.net.optimizer_, list(stack.memory.values()))
+        settings = self.net.get_params_for("iterator_train")
+        self.batches = plan_batches(
+            [len(rows) for rows in self.rows],
+            settings.get("batch_size", self.net.batch_size),
+            settings.get("drop_last", False),
+        )
+
+    def run(self, n_epochs, n_batches=None, after_epoch=None):
+        """Train until ``n_epochs`` epochs have been made.
+
+        Parameters
+        ----------
+        n_epochs : int
+            Those made before included.
+        n_batches : int, default=None
+            Batches of each epoch, where not all are taken.
+        after_epoch : callable, default=None
+            Called without arguments.
+        """
+        while self.epoch < n_epochs:
+            order = self._begin_epoch()
+            for groups in self.batches[:n_batches]:
+                for models, records in groups:
+                    self._step(models, order[models, records])
+            for one in self.prepared:
+                one.order.end_epoch()
+            self.epoch += 1
+            if after_epoch is not None:
+                after_epoch()
+        stacked = {**self.engine.restore(), **self.engine.stack.fixed}
+        load_into([net.module_ for net in self.nets], stacked)
+
+    def run_to_end(self, after_epoch):
+        """Make all the epochs that the nets ask for."""
+        self.run(self.net.max_epochs, after_epoch=after_epoch)
+
+    def _tensors(self):
+        """All tensors that an epoch changes in place, by name, and the generators."""
+        stack, generators = self.engine.stack, [one.order.generator for one in self.prepared]
+        named = [*stack.memory.items(), *stack.fixed.items()]
+        for name, state in zip(stack.memory, self.optimizer.state, strict=True):
+            named += [(f"{name}, {i}", one) for i, one in enumerate(state)]
+        return {f"tensor {name}": one for name, one in named}, generators
+
+    def export_state(self):
+        """Where the training stands, as arrays by name."""
+        tensors, generators = self._tensors()
+        arrays = {name: _as_bytes(one).cpu().numpy() for name, one in tensors.items()}
+        arrays["epoch"], arrays["n_steps"] = np.array(self.epoch), np.array(self.optimizer.n_steps)
+        arrays["generators"] = np.stack([one.get_state().numpy() for one in generators])
+        return arrays
+
+    def import_state(self, arrays):
+        """Go on from where a training of the same models stood."""
+        tensors, generators = self._tensors()
+        for name, one in tensors.items():
+            _as_bytes(one).copy_(torch.from_numpy(arrays[name]))
+        self.epoch, self.optimizer.n_steps = int(arrays["epoch"]), arrays["n_steps"].tolist()
+        for one, state in zip(generators, arrays["generators"], strict=True):
+            one.set_state(torch.from_numpy(state))
+
+    def _begin_epoch(self):
+        """Rows of the table in the order of the epoch, shape (n_models, n_widest)."""
+        order = torch.zeros(len(self.rows), max(map(len, self.rows)), dtype=torch.int64)
+        for k, (one, rows) in enumerate(zip(self.prepared, self.rows)):
+            positions = one.order.begin_epoch()
+            order[k, : len(rows)] = rows if positions is None else rows[positions]
+        return order.to(self.table.y.device)
+
+    def _step(self, models, rows):
+        y = as_precise(select(self.table.y, rows), self.dtype)
+        x = self._take(rows)
+        sites = self.engine.sites(x.rest[0] if isinstance(x, OneHotRows) else x[0])
+        masks = []
+        if sites:
+            generators = [one.order.generator for one in self.prepared[models]]
+            masks = draw_masks(sites, generators, self.engine.stack.dtype)
+        self.optimizer.step(models, self.engine.gradients(models, x, y, masks))
+
+    def _take(self, rows):
+        if not self.engine.takes_sums:
+            return as_precise(self.table.take_dense(rows), self.dtype)
+        rest, ones = self.table.take(rows)
+        return OneHotRows(as_precise(rest, self.dtype), ones)

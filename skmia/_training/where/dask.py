@@ -1,0 +1,72 @@
+"""The workers of a dask cluster."""
+
+import warnings
+
+from joblib import effective_n_jobs
+from joblib.parallel import get_active_backend
+
+from .joblib import Workers, split_job, train_rest
+
+
+def _active_backend():
+    """The dask backend that joblib has been told to use, or None."""
+    backend, _ = get_active_backend()
+    return backend if hasattr(backend, "client") else None
+
+
+class DaskWorkers(Workers):
+    """Tasks that are sent straight to a dask cluster.
+
+    It is taken inside ``joblib.parallel_config("dask")``. The records go to each worker once,
+    instead of with every batch of tasks, and a model whose worker died is trained by another one.
+    """
+
+    name = "dask"
+
+    def are_active(self):
+        return _active_backend() is not None
+
+    def run(self, train, job, parts):
+        from distributed import as_completed
+
+        backend = _active_backend()
+        client = backend.client
+        effective_n_jobs()  # joblib says so where there are no workers, and how to wait for them
+        _warn_of_threads(client)
+        shared, take_rest = split_job(job)
+        shared = _send(client, shared)
+        # What is done is not held on to, so that the cluster may forget it.
+        left = {
+            client.submit(train_rest, train, shared, take_rest(part), pure=False) for part in parts
+        }
+        try:
+            # A pool that is fitted on a worker lends its place to the models that it waits for.
+            with backend.retrieval_context():
+                for future, result in as_completed(list(left), with_results=True):
+                    left.discard(future)
+                    yield result
+        finally:
+            client.cancel(list(left))
+
+
+def _as_it_is(shared):
+    return shared
+
+
+def _send(client, shared):
+    # Scattered data would be lost with the last worker that holds them, and workers have to be
+    # there to begin with. What a task returns is made again, and an adaptive cluster starts workers
+    # for it.
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Sending large graph")
+        return client.submit(_as_it_is, shared, pure=False)
+
+
+def _warn_of_threads(client):
+    n_threads = max(client.nthreads().values(), default=1)
+    if n_threads > 1:
+        warnings.warn(
+            f"Workers of the dask cluster have up to {n_threads} threads each, but train one "
+            "shadow model at a time; start more workers with threads_per_worker=1.",
+            stacklevel=2,
+        )

@@ -1,0 +1,57 @@
+"""The workers of a ray cluster."""
+
+import pickle
+
+from joblib.parallel import get_active_backend
+
+from .joblib import Workers, split_job, train_rest
+
+
+def _active_backend():
+    """The ray backend that joblib has been told to use, or None."""
+    backend, _ = get_active_backend()
+    return backend if type(backend).__module__.startswith("ray.") else None
+
+
+class RayWorkers(Workers):
+    """Tasks that are sent straight to a ray cluster.
+
+    It is taken inside ``joblib.parallel_config("ray")``. The records go to each machine once,
+    finished models arrive one by one, and a model whose worker died is trained by another one; by
+    way of joblib none of the three would be so.
+    """
+
+    name = "ray"
+
+    def are_active(self):
+        return _active_backend() is not None
+
+    def run(self, train, job, parts):
+        import ray
+
+        settings = {"num_cpus": 1, **(_active_backend().ray_remote_args or {})}
+        remote = ray.remote(**settings)(_train_packed)
+        shared, take_rest = split_job(job)
+        shared = ray.put(shared)
+        left = [remote.remote(train, shared, take_rest(part)) for part in parts]
+        try:
+            while left:
+                (done, *_), left = ray.wait(left)
+                yield _receive(ray, done)
+        finally:
+            for task in left:
+                ray.cancel(task)
+
+
+def _train_packed(*arguments):
+    from ray import cloudpickle
+
+    # Arrays that come back as they are would be read-only views of the cluster's store.
+    return cloudpickle.dumps(train_rest(*arguments))
+
+
+def _receive(ray, task):
+    try:
+        return pickle.loads(ray.get(task))
+    except ray.exceptions.RayTaskError as error:
+        raise error.cause from error

@@ -1,0 +1,218 @@
+"""What every attack has in common."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .._core.needs import ANY, BOTH, NOBODY, Needs
+from .._core.sklearn import validate_params_of
+from .._core.validation import check_finite, check_membership, check_records
+from ..metrics import membership_advantage_score, membership_roc_curve
+
+
+def best_threshold(membership, scores):
+    """Threshold of the highest balanced accuracy, halfway between two scores."""
+    fpr, tpr, thresholds = membership_roc_curve(membership, scores)
+    best = np.argmax(tpr - fpr)
+    if not np.isfinite(thresholds[best]):
+        return float(np.nextafter(scores.max(), np.inf))
+    lower = scores[scores < thresholds[best]]
+    if not len(lower):
+        return float(thresholds[best])
+    middle = (thresholds[best] + lower.max()) / 2
+    # Between two neighbouring floats there is none, and the middle is rounded to one of them.
+    return float(middle if middle > lower.max() else thresholds[best])
+
+
+def find_judged(attack, records):
+    """Which records a fitted attack can judge: all of them where it has no word for it.
+
+    Parameters
+    ----------
+    attack : fitted estimator
+        An attack, or a search or Pipeline that acts as one.
+    records : Records of n records
+
+    Returns
+    -------
+    judged : ndarray of shape (n,), dtype bool
+    """
+    can_judge = getattr(attack, "can_judge", None)
+    return np.ones(len(records), dtype=bool) if can_judge is None else can_judge(records)
+
+
+class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
+    """Base of all attacks: classifiers of records into members (1) and non-members (0).
+
+    A subclass implements ``_fit(records, membership)``, ``_score_samples(records)`` and
+    ``_natural_offset(records)``, and says in ``_needs()`` what it takes to run; everything that a
+    user calls is here.
+    """
+
+    _parameter_constraints: dict = {"victim": "no_validation"}
+
+    def needs(self):
+        """What the attack needs, with the parameters that it has; it need not be fitted.
+
+        Returns
+        -------
+        needs : Needs
+            Kinds of outputs, access to the victim, what shadow models must keep, whose membership
+            must be known, and which parameters must be given.
+        """
+        return self._needs()
+
+    def fit(self, X, y=None):
+        """Fit the attack.
+
+        Parameters
+        ----------
+        X : Records of n records
+            Labelled records, members and non-members mixed.
+        y : array-like of shape (n,), default=None
+            1 for members, 0 for non-members. When given, ``offset_`` becomes the threshold of the
+            highest balanced accuracy on these records. Otherwise it is the attack's own threshold,
+            which needs no knowledge of the victim's members.
+
+        Returns
+        -------
+        self : object
+            The fitted attack.
+        """
+        validate_params_of(self)
+        records = check_records(X)
+        membership = None
+        if y is not None:
+            membership = check_membership(y, len(records))
+        elif self.__sklearn_tags__().target_tags.required:
+            raise ValueError(
+                f"{type(self).__name__} learns from known members and non-members; give their "
+                "membership: fit(records, membership)."
+            )
+        self._fit(records, membership)
+        self.classes_ = np.array([0, 1])
+        if membership is None:
+            self.offset_ = float(self._natural_offset(records))
+        else:
+            self.offset_ = float(self._learned_offset(records, membership))
+        return self
+
+    def score_samples(self, X):
+        """Evidence that each record is a member.
+
+        Parameters
+        ----------
+        X : Records of n records
+            Labelled records.
+
+        Returns
+        -------
+        scores : ndarray of shape (n,)
+            Higher = more likely a member.
+        """
+        check_is_fitted(self)
+        records = check_records(X)
+        return check_finite(np.asarray(self._score_samples(records), dtype=np.float64))
+
+    def decision_function(self, X):
+        """Evidence above the threshold, ``score_samples(records) - offset_``.
+
+        Parameters
+        ----------
+        X : Records of n records
+            Labelled records.
+
+        Returns
+        -------
+        decision : ndarray of shape (n,)
+            Members have values of 0 and above.
+        """
+        return self.score_samples(X) - self.offset_
+
+    def predict(self, X):
+        """Guess the membership of each record.
+
+        Parameters
+        ----------
+        X : Records of n records
+            Labelled records.
+
+        Returns
+        -------
+        membership : ndarray of shape (n,)
+            1 = member, 0 = non-member.
+        """
+        is_member = self.score_samples(X) >= self.offset_
+        return self.classes_[is_member.astype(int)]
+
+    def score(self, X, y, sample_weight=None):
+        """Membership advantage of the guesses, TPR - FPR.
+
+        Parameters
+        ----------
+        X : Records of n records
+            Labelled records.
+        y : array-like of shape (n,)
+            1 = member, 0 = non-member.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the records.
+
+        Returns
+        -------
+        advantage : float
+            In [-1, 1]; 0 = no better than a coin, 1 = every record right.
+        """
+        guesses = self.predict(X)
+        return membership_advantage_score(y, guesses, sample_weight=sample_weight)
+
+    def can_judge(self, X):
+        """Which records the attack can say something about.
+
+        A record that it cannot judge has a neutral score and should be left out of results.
+
+        Parameters
+        ----------
+        X : Records of n records
+            Labelled records.
+
+        Returns
+        -------
+        judged : ndarray of shape (n,), dtype bool
+            False, for instance, where an attack needs shadow models that were trained on the
+            record and the pool has none.
+        """
+        check_is_fitted(self)
+        records = check_records(X)
+        return np.asarray(self._can_judge(records), dtype=bool)
+
+    def _can_judge(self, records):
+        return np.ones(len(records), dtype=bool)
+
+    def _needs(self):
+        """What ``needs`` returns; without it any victim serves and stored outputs suffice."""
+        return Needs(ANY, known=BOTH if self.__sklearn_tags__().target_tags.required else NOBODY)
+
+    @abstractmethod
+    def _fit(self, records, membership):
+        """Learn what the attack needs; ``membership`` is a boolean array or None."""
+
+    @abstractmethod
+    def _score_samples(self, records):
+        """Evidence of each record."""
+
+    def _learned_offset(self, records, membership):
+        """Threshold of the highest balanced accuracy on the records given to ``fit``."""
+        return best_threshold(membership, self.score_samples(records))
+
+    @abstractmethod
+    def _natural_offset(self, records):
+        """Threshold that needs no membership labels."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.classifier_tags.multi_class = False
+        tags.target_tags.required = False
+        return tags

@@ -1,0 +1,62 @@
+"""What attacks share that train a classifier on evidence of known members and non-members."""
+
+import warnings
+from abc import abstractmethod
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+
+from .._core.seeding import seed_estimator
+from .._core.sklearn import HasMethods
+from ._supervised import SupervisedAttack
+
+
+class LearnedAttack(SupervisedAttack):
+    """Base of attacks that train a classifier on a matrix of evidence.
+
+    A subclass implements ``_collect(records)``, which returns a list with that matrix, and
+    ``_make_classifier()``, the classifier for ``attack_estimator=None``; the columns are scaled
+    to [0, 1] before it.
+    """
+
+    _parameter_constraints = {
+        **SupervisedAttack._parameter_constraints,
+        "attack_estimator": [HasMethods(["fit", "predict_proba"]), None],
+    }
+
+    def _learn(self, evidence, membership, seed):
+        if self.attack_estimator is None:
+            estimator = make_pipeline(MinMaxScaler(), self._make_classifier())
+        else:
+            estimator = clone(self.attack_estimator)
+        seed_estimator(estimator, np.random.SeedSequence(int(seed)))
+        with warnings.catch_warnings():
+            if self.attack_estimator is None:  # the number of its epochs is part of the method
+                warnings.simplefilter("ignore", ConvergenceWarning)
+            return estimator.fit(*evidence, membership.astype(int))
+
+    def _judge(self, model, evidence):
+        return model.predict_proba(*evidence)[:, 1]
+
+    @abstractmethod
+    def _make_classifier(self):
+        """The classifier of the published attack."""
+
+    def predict_proba(self, X):
+        """Probability of membership according to the classifier.
+
+        Parameters
+        ----------
+        X : Records of n records
+            Labelled records.
+
+        Returns
+        -------
+        proba : ndarray of shape (n, 2)
+            Of a non-member and of a member, at the share of members in ``fit``.
+        """
+        member = self.score_samples(X)
+        return np.column_stack([1 - member, member])

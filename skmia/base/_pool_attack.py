@@ -1,0 +1,302 @@
+"""What the attacks on a pool of shadow models have in common."""
+
+from abc import abstractmethod
+from numbers import Real
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from .._core.asking import unwrap
+from .._core.left_out import choose_others, part_of, values_of
+from .._core.needs import Needs
+from .._core.sklearn import Interval
+from .._core.validation import check_outputs_source, check_records
+from ..shadow import ShadowPool
+from ..shadow._evidence import COMPARED
+from ._attack import BaseAttack, best_threshold
+from ._rates import rate_threshold, warn_unlike
+
+# Numbers of the pool that are read at once: long rows are read faster, and rows that are not in
+# order or are memory-mapped take memory.
+_BLOCK = 1 << 20
+
+# Fewest and most shadow models that are treated as the victim when a threshold is set, and the
+# scores above which there are fewer of them: a low rate takes many, the middle of the scores few.
+_N_PSEUDO_VICTIMS = 4, 16
+_N_SCORES_FOR_RATE = 4_000_000
+_N_SCORES = 200_000
+
+# Models of a pool in which one can take the victim's place.
+_FEWEST_MODELS = 4
+
+
+class TooFewModelsError(ValueError):
+    """The pool is too small for one of its models to be treated as the victim."""
+
+
+def find_pool(shadows, records):
+    """The fitted pool behind the parameter ``shadows``; an unfitted one is fitted on the records.
+
+    Raises
+    ------
+    TypeError
+        When it is no ShadowPool.
+    """
+    pool = unwrap(shadows)
+    if not isinstance(pool, ShadowPool):
+        raise TypeError(
+            "shadows must be a ShadowPool, fitted and frozen or unfitted; "
+            f"got {type(pool).__name__}."
+        )
+    try:
+        check_is_fitted(pool)
+    except NotFittedError:
+        pool = clone(pool).fit(records)
+    return pool
+
+
+def treats_models_as_victims(attack):
+    """Whether an attack can be repeated with its shadow models as victims, one after the other."""
+    return hasattr(attack, "score_left_out")
+
+
+class PoolAttack(BaseAttack):
+    """Base of the attacks that compare the victim's evidence with that of shadow models.
+
+    A subclass implements ``_score(target, shadows, inside, outside)`` for a block of records.
+    """
+
+    _parameter_constraints = {
+        **BaseAttack._parameter_constraints,
+        "shadows": "no_validation",
+        "target_fpr": [Interval(Real, 0, 1, closed="neither"), None],
+    }
+
+    # Temperature of the evidence, where an attack does not make it a parameter.
+    temperature = 1.0
+
+    # Score that speaks neither for nor against membership.
+    _no_evidence = 0.0
+
+    def _needs(self):
+        # Augmentations are made by the pool, and the victim is asked about them.
+        augments = getattr(unwrap(self.shadows), "augment", None) is not None
+        kept = "auto" if self.temperature == 1 else ("auto", float(self.temperature))
+        access = frozenset({"queries"} if augments else ())
+        return Needs(COMPARED, access=access, keeps=frozenset({kept}))
+
+    def _fit(self, records, membership):
+        check_outputs_source(self.victim)
+        self.pool_ = find_pool(self.shadows, records)
+        self.pool_.check_temperature(self.temperature)
+        self._fit_pool(records)
+
+    def _fit_pool(self, records):
+        """Learn what is common to all records from the shadow models."""
+
+    @abstractmethod
+    def _score(self, target, shadows, inside, outside):
+        """Evidence of a block of records.
+
+        Parameters
+        ----------
+        target : ndarray of shape (n_queries, n)
+            Evidence of the model under attack.
+        shadows : ndarray of shape (n_queries, n_estimators, n)
+            Evidence of the shadow models.
+        inside, outside : ndarray of shape (n_estimators, n), dtype bool
+            Models that were, and that were not, trained on each record; a model in neither is left
+            out of account.
+        """
+
+    def _blocks(self, records):
+        """The pool's evidence and training sets on the records, a block at a time."""
+        _, n_queries, n_models, _ = self.pool_.signals_.shape
+        size = max(1, _BLOCK // (n_queries * n_models))
+        return self.pool_.blocks(records, self.temperature, size)
+
+    def _judged_blocks(self, records):
+        """The same, of the records that have the shadow models that the attack needs.
+
+        Raises
+        ------
+        ValueError
+            If none has.
+        """
+        some = False
+        for rows, shadows, inside, n_in in self._blocks(records):
+            judged = self._are_enough(n_in, len(inside) - n_in)
+            some |= judged.any()
+            if judged.all():
+                yield rows, shadows, inside, n_in
+            elif judged.any():
+                rows = np.arange(len(records))[rows][judged]
+                yield rows, shadows[:, :, judged], inside[:, judged], n_in[judged]
+        if not some:
+            raise ValueError(self._say_too_few(len(records)))
+
+    def _score_samples(self, records):
+        target = self.pool_.victim_evidence(self.victim, records, self.temperature)
+        scores = np.full(len(records), self._neutral_score())
+        for rows, shadows, inside, _ in self._judged_blocks(records):
+            scores[rows] = self._score(target[:, rows], shadows, inside, ~inside)
+        return scores
+
+    def _can_judge(self, records):
+        n_in = self.pool_.count_inside(records)
+        return self._are_enough(n_in, len(self.pool_.membership_) - n_in)
+
+    def _count_needed(self):
+        """Fewest IN and fewest OUT models that a record must have."""
+        return 0, 0
+
+    def _are_enough(self, n_in, n_out):
+        """Where so many IN and OUT models suffice, of the shape of both."""
+        least_in, least_out = self._count_needed()
+        return (n_in >= least_in) & (n_out >= least_out)
+
+    def _say_too_few(self, n_records, place=""):
+        names = zip(self._count_needed(), ("IN", "OUT"), strict=True)
+        least = " and ".join(f"{count} {name}" for count, name in names if count)
+        setting = self._find_alternative()
+        alternative = "" if setting is None else f" or set {setting}"
+        return (
+            f"{type(self).__name__} requires at least {least} shadow models per record{place}; "
+            f"none of the {n_records} records has them. Fit the pool with more models{alternative}."
+        )
+
+    def _find_alternative(self):
+        """Setting with which fewer models suffice, or None."""
+        return "online=False" if getattr(self, "online", False) else None
+
+    def _neutral_score(self):
+        """Score of a record that cannot be judged: just below that of no evidence."""
+        return np.nextafter(self._no_evidence, -np.inf)
+
+    def _natural_offset(self, records):
+        if self.target_fpr is not None:
+            scores, inside = self._score_pseudo(records, _N_SCORES_FOR_RATE)
+            warn_unlike(self.pool_, self.victim, records, self.target_fpr)
+            return rate_threshold(scores[~inside], self.target_fpr)
+        offset = self._default_offset()
+        return self._find_offset(records) if offset is None else offset
+
+    def _find_offset(self, records):
+        """Threshold of the highest balanced accuracy on shadow models, where they show any."""
+        try:
+            scores, inside = self._score_pseudo(records, _N_SCORES)
+        except TooFewModelsError:
+            return self._no_evidence
+        if inside.all() or not inside.any():
+            return self._no_evidence
+        return best_threshold(inside, scores)
+
+    def _default_offset(self):
+        """Threshold without labels and without a wanted rate; None leaves it to the pool."""
+        return None
+
+    def _score_pseudo(self, records, n_scores):
+        """Scores of records with some shadow models in the victim's place, and whether each was in.
+
+        Those that can be judged, model after model.
+        """
+        n_models = len(self.pool_.membership_)
+        n_wanted = np.clip(n_scores // len(records), *_N_PSEUDO_VICTIMS)
+        models = np.unique(np.linspace(0, n_models - 1, min(n_models, n_wanted)).astype(int))
+        rounds = [
+            (scores[judged], inside[judged])
+            for _, scores, inside, judged in self.score_left_out(records, models)
+        ]
+        return [np.concatenate(part) for part in zip(*rounds, strict=True)]
+
+    def score_left_out(self, X, models):
+        """Score records with shadow models in the victim's place, block by block.
+
+        Each chosen model is attacked with the models that are left of the pool: without it, and
+        without the one that was drawn in a pair with it.
+
+        Parameters
+        ----------
+        X : Records of n records
+            Records of the pool.
+        models : array-like of shape (n_chosen,)
+            Numbers of shadow models.
+
+        Yields
+        ------
+        rows : slice or ndarray of shape (n_rows,)
+            Which of the records.
+        scores : ndarray of shape (n_chosen, n_rows)
+            Of each model in the victim's place.
+        inside : ndarray of shape (n_chosen, n_rows), dtype bool
+            Training sets of these models.
+        judged : ndarray of shape (n_chosen, n_rows), dtype bool
+            Where the models that are left suffice; elsewhere the score says nothing.
+
+        Raises
+        ------
+        TooFewModelsError
+            When no record could be judged by the models that are left.
+        """
+        check_is_fitted(self)
+        records, models = check_records(X), np.asarray(models, dtype=int)
+        n_models = len(self.pool_.membership_)
+        if n_models < _FEWEST_MODELS:
+            raise TooFewModelsError(
+                "Shadow models can be treated as the victim in a pool of at least "
+                f"{_FEWEST_MODELS}; it has {n_models}."
+            )
+        columns, some = self.pool_.locate(records), False
+        for rows, shadows, inside, n_in in self._blocks(records):
+            others = choose_others(self.pool_.design_, inside, columns[rows], models)
+            judged = self._find_judged(inside, n_in, models, others)
+            scores = self._score_judged(shadows, inside, models, others, judged)
+            some |= judged.any()
+            yield rows, scores, inside[models], judged
+        if not some:
+            place = " when another one is treated as the victim"
+            raise TooFewModelsError(self._say_too_few(len(records), place))
+
+    def _find_judged(self, inside, n_in, models, others):
+        """Where the models that are left suffice, of shape (n_chosen, n)."""
+        n_out = len(inside) - n_in
+        if self._are_enough(n_in - 2, n_out - 2).all():  # no more than two leave
+            return np.ones((len(models), len(n_in)), dtype=bool)
+        has_other = others >= 0
+        lost_in = inside[models].astype(int) + (values_of(inside[None], others)[0] & has_other)
+        return self._are_enough(n_in - lost_in, n_out - (1 + has_other - lost_in))
+
+    def _score_judged(self, shadows, inside, models, others, judged):
+        """Scores with models in the victim's place, neutral where too few others are left."""
+        if judged.all():
+            return self._score_left_out(shadows, inside, models, others)
+        scores = np.full(judged.shape, self._neutral_score())
+
+        def score(some, part, how):
+            if not len(part):
+                return
+            gone = part_of(others[some], part)
+            scores[np.ix_(some, part)] = how(
+                self, shadows[:, :, part], inside[:, part], models[some], gone
+            )
+
+        # Most records are judged with each of the models, and go together.
+        whole = judged.all(axis=0)
+        score(np.arange(len(models)), np.flatnonzero(whole), type(self)._score_left_out)
+        for k in range(len(models)):
+            part = np.flatnonzero(judged[k] & ~whole)
+            score(np.array([k]), part, PoolAttack._score_left_out)
+        return scores
+
+    def _score_left_out(self, shadows, inside, models, others):
+        """Scores of a block with each of some models in the victim's place, (n_chosen, n)."""
+        scores = []
+        for k, other in zip(models, others, strict=True):
+            rest = np.ones(inside.shape, dtype=bool)
+            rest[k] = False
+            gone = np.broadcast_to(other, inside.shape[1])
+            rest[gone[gone >= 0], np.flatnonzero(gone >= 0)] = False
+            scores.append(self._score(shadows[:, k], shadows, inside & rest, ~inside & rest))
+        return np.array(scores)

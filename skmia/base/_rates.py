@@ -1,0 +1,78 @@
+"""Thresholds for a false positive rate, and when it cannot be promised."""
+
+import warnings
+
+import numpy as np
+from scipy import stats
+
+from .._core.asking import unwrap
+from ..victims import CallableVictim
+
+# Share of its size by which the same score may differ, computed in two ways.
+_TIE = 1e-6
+
+# Two-sided level at which a victim is unlike the shadow models: so low that hardly a victim is that
+# was made as they were.
+_LEVEL = 1e-3
+
+# Records that the victim is asked about to find out.
+_MOST_RECORDS = 2000
+
+
+def rate_threshold(scores, rate):
+    """Threshold that no more than a share of the scores reach.
+
+    It lies halfway between two scores. Scores that are equal but for rounding are on one side of
+    it, so that they never exceed the share together.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,)
+        Scores of non-members.
+    rate : float
+        Wanted share.
+
+    Returns
+    -------
+    threshold : float
+    """
+    scores = np.sort(scores)
+    n_allowed = int(rate * len(scores) * (1 + 1e-12))
+    highest = scores[len(scores) - 1 - n_allowed]
+    next_one = np.searchsorted(scores, highest + _TIE * max(1, abs(highest)), side="right")
+    if next_one == len(scores):
+        return highest + _TIE * max(1, abs(highest))
+    return (highest + scores[next_one]) / 2
+
+
+def warn_unlike(pool, victim, records, rate):
+    """Warn when the victim fits the records as no shadow model does.
+
+    The mean log-likelihood of the records under the victim is compared with those under the shadow
+    models. It is another one where the victim was trained on more or fewer records.
+    """
+    stored = victim is None or isinstance(unwrap(victim), CallableVictim)
+    if stored and "outputs" not in records.fields:
+        return
+    some = records[:: -(-len(records) // _MOST_RECORDS)]
+    asked, stored_at = None if stored else victim, pool.temperatures_[0]
+    evidence = pool.victim_evidence(asked, some, stored_at)[0].astype(np.float64)
+    usual = [
+        pool.log_likelihood(row.astype(np.float64)).mean()
+        for row in pool.evidence(some, stored_at)[0]
+    ]
+    own, centre, spread = (
+        pool.log_likelihood(evidence).mean(),
+        np.mean(usual),
+        np.std(usual, ddof=1),
+    )
+    widest = stats.t.isf(_LEVEL / 2, len(usual) - 1) * np.sqrt(1 + 1 / len(usual))
+    if abs(own - centre) > max(widest * spread, _TIE):
+        warnings.warn(
+            f"target_fpr={rate:g} may be missed: the victim fits these records unlike the shadow "
+            f"models (mean log-likelihood {own:.3g}; shadow models {centre:.3g}, standard "
+            f"deviation {spread:.2g}). The rate holds for a victim that was trained like them and "
+            "on as many records, which max_samples of the pool sets.",
+            UserWarning,
+            stacklevel=5,
+        )

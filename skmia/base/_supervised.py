@@ -1,0 +1,119 @@
+"""What attacks share that learn from known members and non-members."""
+
+from abc import abstractmethod
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from .._core.sklearn import Interval
+from .._core.validation import check_outputs_source
+from ._attack import BaseAttack, best_threshold
+
+
+def _take(evidence, rows):
+    return [part[rows] for part in evidence]
+
+
+class SupervisedAttack(BaseAttack):
+    """Base of attacks that learn from records of known membership.
+
+    The score of a record that the attack has learned from would be flattering. With
+    ``cross_fit=True`` such a record is scored by a model that learned from the other folds; with
+    False it is refused. Equal records share a fold.
+
+    A subclass implements ``_collect(records)``, a list of arrays with one row per record;
+    ``_learn(evidence, membership, seed)``, which returns a model; and ``_judge(model, evidence)``,
+    the scores.
+    """
+
+    _parameter_constraints = {
+        **BaseAttack._parameter_constraints,
+        "cross_fit": ["boolean"],
+        "cv": [Interval(Integral, 2, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def _fit(self, records, membership):
+        check_outputs_source(self.victim)
+        # Sorted by content, so that nothing depends on the order in which records come.
+        order = np.argsort(records.fingerprint, kind="stable")
+        records, membership = records[order], membership[order]
+        self._known, first = np.unique(records.fingerprint, return_index=True)
+        n_folds = self.cv if self.cross_fit else 0
+        if n_folds:
+            self._check_folds(membership[first])
+        rng = check_random_state(self.random_state)
+        seeds = rng.randint(np.iinfo(np.int32).max, size=n_folds + 2)
+        evidence = self._collect(records)
+        self._model = self._learn(evidence, membership, seeds[0])
+        if self.cross_fit:
+            folds = self._find_folds(records.fingerprint, membership, first, seeds[1])
+            self._known_scores = np.empty(len(records))
+            for fold, seed in enumerate(seeds[2:]):
+                held = folds == fold
+                model = self._learn(_take(evidence, ~held), membership[~held], seed)
+                self._known_scores[held] = self._judge(model, _take(evidence, held))
+        else:
+            self._known_scores = self._judge(self._model, evidence)
+        self._known_scores = self._known_scores[first]
+
+    def _check_folds(self, membership):
+        """Refuse more folds than there are different members or non-members."""
+        for kind, count in (("members", membership.sum()), ("non-members", (~membership).sum())):
+            if count < self.cv:
+                raise ValueError(
+                    f"Cross-fitting in cv={self.cv} folds needs as many {kind}; got {count}."
+                )
+
+    def _find_folds(self, fingerprint, membership, first, seed):
+        """Fold of each record, stratified by membership."""
+        rng = np.random.RandomState(seed)
+        folds = np.empty(len(first), dtype=int)
+        for bit in (True, False):
+            rows = np.flatnonzero(membership[first] == bit)
+            folds[rng.permutation(rows)] = np.arange(len(rows)) % self.cv
+        return folds[np.searchsorted(self._known, fingerprint)]
+
+    def _find_known(self, records):
+        """Position of each record among those of ``fit``, -1 where it was not there."""
+        position = np.searchsorted(self._known, records.fingerprint)
+        position = np.minimum(position, len(self._known) - 1)
+        return np.where(self._known[position] == records.fingerprint, position, -1)
+
+    def _score_samples(self, records):
+        position = self._find_known(records)
+        known = position >= 0
+        if known.any() and not self.cross_fit:
+            raise ValueError(
+                f"{known.sum()} of {len(records)} records are among those that the attack was "
+                "fitted on; score others or set cross_fit=True."
+            )
+        scores = np.empty(len(records))
+        scores[known] = self._known_scores[position[known]]
+        if not known.all():
+            scores[~known] = self._judge(self._model, self._collect(records[~known]))
+        return scores
+
+    def _learned_offset(self, records, membership):
+        return best_threshold(membership, self._known_scores[self._find_known(records)])
+
+    def _natural_offset(self, records):
+        raise NotImplementedError("fit needs membership")
+
+    @abstractmethod
+    def _collect(self, records):
+        """Evidence that does not depend on membership, arrays with one row per record."""
+
+    @abstractmethod
+    def _learn(self, evidence, membership, seed):
+        """Fit a model that tells members from non-members."""
+
+    @abstractmethod
+    def _judge(self, model, evidence):
+        """Scores under a model."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags

@@ -1,0 +1,174 @@
+"""Scores of attacks that learn from known records, each from an attack that has not learned it."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import rankdata
+from sklearn.base import clone
+
+from .._core.needs import BOTH, NOBODY
+from .._core.splits import find_units
+from ._attack import find_judged
+from .parts import needs_of, parts_of
+
+_N_FOLDS = 5
+
+
+class Judged(NamedTuple):
+    """What an attack says about n records."""
+
+    scores: np.ndarray  # higher means more likely a member
+    guesses: np.ndarray  # bool, at the thresholds of the attack
+    judged: np.ndarray  # bool, the records that the attack can judge
+
+
+def learns(attack):
+    """Whether an attack learns from records whose membership is known."""
+    return needs_of(attack).known != NOBODY
+
+
+def judge(attack, records):
+    """What a fitted attack, or any classifier of records, says about some.
+
+    Parameters
+    ----------
+    attack : fitted estimator
+    records : Records of n records
+
+    Returns
+    -------
+    judged : Judged
+    """
+    scores = score(attack, records)
+    if hasattr(attack, "offset_"):  # scores say it all, and the victim is queried once
+        guesses = scores >= attack.offset_
+    else:
+        guesses = np.asarray(attack.predict(records)) == 1
+    return Judged(scores, guesses, find_judged(attack, records))
+
+
+def score(attack, records):
+    """Scores of a fitted attack, or of any classifier of records.
+
+    Parameters
+    ----------
+    attack : fitted estimator
+    records : Records of n records
+
+    Returns
+    -------
+    scores : ndarray of shape (n,)
+        Higher means more likely a member.
+    """
+    for name in ("score_samples", "decision_function", "predict_proba", "predict"):
+        if hasattr(attack, name):
+            scores = np.asarray(getattr(attack, name)(records), dtype=np.float64)
+            return scores[:, 1] if scores.ndim == 2 else scores
+    raise TypeError(f"{type(attack).__name__} has no method that scores records.")
+
+
+def fit_known(attack, records, membership):
+    """Fit an attack on records of known membership.
+
+    Parameters
+    ----------
+    attack : estimator
+        Fitted in place. Parts that lack a population get the non-members.
+    records : Records of n records
+    membership : ndarray of shape (n,), dtype bool
+
+    Returns
+    -------
+    attack : estimator
+        The same.
+    """
+    known = needs_of(attack).known
+    give_population(attack, records[~membership])
+    return attack.fit(records, membership.astype(int) if known == BOTH else None)
+
+
+def give_population(attack, population):
+    """Give non-members to the parts of an attack that lack a population.
+
+    Parameters
+    ----------
+    attack : estimator
+        Its parameters are set in place.
+    population : Records
+        Known non-members.
+    """
+    for part in parts_of(attack):
+        if "population" in part.needs().lacks:
+            part.set_params(population=population)
+
+
+def cross_fit(attack, records, membership, seed):
+    """Judge each record by an attack that has learned from the others.
+
+    Records are divided into five folds, or as many as there are members or non-members; equal
+    records and those with one value of ``group_by`` share a fold. The records of a fold are judged
+    by a clone that was fitted on the other folds, thresholds included. Clones of different folds
+    need not give scores of one scale, so the score of a record is the share of its fold with a
+    lower one, ties counted half.
+
+    Parameters
+    ----------
+    attack : estimator
+        Unfitted, with its victim and shadow models.
+    records : Records of n records
+    membership : ndarray of shape (n,), dtype bool
+    seed : int
+        Determines the folds.
+
+    Returns
+    -------
+    judged : Judged
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two members or non-members.
+    """
+    folds = find_folds(records, membership, seed)
+    scores, guesses, judged = np.empty(len(records)), *np.empty((2, len(records)), dtype=bool)
+    for fold in range(folds.max() + 1):
+        held = folds == fold
+        one = fit_known(clone(attack), records[~held], membership[~held])
+        raw, guesses[held], judged[held] = judge(one, records[held])
+        scores[held] = (rankdata(raw) - 0.5) / held.sum()
+    return Judged(scores, guesses, judged)
+
+
+def find_folds(records, membership, seed):
+    """Fold of each record; records that belong together share one, stratified by membership.
+
+    Parameters
+    ----------
+    records : Records of n records
+    membership : ndarray of shape (n,), dtype bool
+    seed : int
+
+    Returns
+    -------
+    folds : ndarray of shape (n,), dtype int
+    """
+    # Sorted by content, so that nothing depends on the order of the records.
+    order = np.argsort(records.fingerprint, kind="stable")
+    groups = records.fields.get("group_by")
+    units = find_units(records.fingerprint[order], None if groups is None else groups[order])
+    size, n_members = np.bincount(units), np.bincount(units, membership[order])
+    side = np.where(n_members == 0, 0, np.where(n_members == size, 1, 2))  # 2: on both sides
+    fewest = min(np.sum(side == 0), np.sum(side == 1))
+    if fewest < 2:
+        raise ValueError(
+            "Cross-fitting needs at least two members and two non-members that do not belong "
+            f"together; got {np.sum(side == 1)} and {np.sum(side == 0)}."
+        )
+    n_folds, rng = min(_N_FOLDS, fewest), np.random.default_rng(seed)
+    fold = np.empty(len(size), dtype=int)
+    for one in range(3):
+        rows = rng.permutation(np.flatnonzero(side == one))
+        fold[rows] = np.arange(len(rows)) % n_folds
+    folds = np.empty(len(records), dtype=int)
+    folds[order] = fold[units]
+    return folds

@@ -1,0 +1,256 @@
+"""Attacks and what is made of them: what they need together, and what is given to their parts."""
+
+from dataclasses import replace
+from functools import reduce
+
+from sklearn.base import is_classifier, is_regressor
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.utils import get_tags
+
+from .._core.asking import unwrap
+from .._core.needs import BOTH, NOBODY, Needs, Offer
+from .._core.records import Records
+from ..victims.offers import find_access, find_kind
+
+
+def _is_estimator(value):
+    return hasattr(value, "get_params") and hasattr(value, "fit") and not isinstance(value, type)
+
+
+def _find_children(value):
+    """Estimators in the parameters of an estimator, and in lists of them."""
+    if isinstance(value, list | tuple):
+        for one in value:
+            yield from _find_children(one)
+    elif _is_estimator(value):
+        yield value
+
+
+def _children_of(estimator):
+    if not hasattr(estimator, "get_params"):
+        return []
+    return list(_find_children(list(estimator.get_params(deep=False).values())))
+
+
+def parts_of(estimator):
+    """Attacks and transformers of signals that something is made of, at any depth.
+
+    What is frozen is left out: it is no longer fitted.
+
+    Parameters
+    ----------
+    estimator : estimator
+
+    Returns
+    -------
+    parts : list of estimators
+        The estimator alone if it is an attack itself.
+    """
+    if isinstance(estimator, FrozenEstimator):
+        return []
+    if hasattr(estimator, "needs"):
+        return [estimator]
+    return [part for child in _children_of(estimator) for part in parts_of(child)]
+
+
+def needs_of(estimator):
+    """Needs of an attack, or of an estimator that is made of attacks and signals.
+
+    The parts of a Pipeline, a union, a stack or a search run together: an answer must suit all of
+    them, and all that one of them needs is needed. A step that learns from y, and a search, need
+    known members and non-members.
+
+    Parameters
+    ----------
+    estimator : estimator
+        An attack, a transformer of signals, or a composition of them.
+
+    Returns
+    -------
+    needs : Needs or None
+        None for an estimator without such a part, which is not an attack on membership.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from skmia.base import needs_of
+    >>> from skmia.signals import Signals
+    >>> needs = needs_of(make_pipeline(Signals(signals=["loss"]), LogisticRegression()))
+    >>> sorted(needs.reads), needs.known
+    (['logits', 'proba', 'value'], 'members and non-members')
+    >>> needs_of(LogisticRegression()) is None
+    True
+    """
+    if isinstance(estimator, FrozenEstimator):
+        needs = needs_of(estimator.estimator)
+        return None if needs is None else replace(needs, known=NOBODY, lacks=())
+    if hasattr(estimator, "needs"):
+        return estimator.needs()
+    children = _children_of(estimator)
+    parts = [needs for needs in map(needs_of, children) if needs is not None]
+    if not parts:
+        return None
+    needs = reduce(Needs.__and__, parts)
+    return replace(needs, known=BOTH) if _learns(estimator, children) else needs
+
+
+def _learns(estimator, children):
+    """Whether something besides its attacks learns from membership."""
+    if not isinstance(estimator, Pipeline | FeatureUnion):
+        return True  # a search chooses by it, a stack and a calibration fit a classifier
+    others = [child for child in children if needs_of(child) is None]
+    return any(
+        is_classifier(child) or is_regressor(child) or get_tags(child).target_tags.required
+        for child in others
+        if not isinstance(child, FrozenEstimator)
+    )
+
+
+def offer_of(model, **more):
+    """What a model gives to an attack on it whose owner knows its members.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted or not.
+    **more
+        Further fields of :class:`Offer`; ``withheld`` is added to what the model does not give.
+
+    Returns
+    -------
+    offer : Offer
+    """
+    access, withheld = find_access(model)
+    more["withheld"] = {**withheld, **more.get("withheld", {})}
+    return Offer(**{"kind": find_kind(model), "access": access, "known": BOTH, **more})
+
+
+def settings_of_pool(keeps):
+    """Settings of a :class:`~skmia.ShadowPool` that keeps what is needed.
+
+    Parameters
+    ----------
+    keeps : set
+        In the words of :class:`Needs`.
+
+    Returns
+    -------
+    settings : dict
+        ``temperatures`` and ``store``.
+    """
+    temperatures = {what[1] for what in keeps if isinstance(what, tuple)}
+    store = next((name for name in ("models", "outputs") if name in keeps), "signals")
+    return {"temperatures": tuple(sorted({1.0} | temperatures)), "store": store}
+
+
+def find_obstacle(estimator, offer):
+    """Why an attack, or a composition of attacks and signals, cannot run, or None.
+
+    A part that has a victim or shadow models of its own does not need those that are offered.
+    """
+    for part in parts_of(estimator):
+        reason = part.needs().why_not(_with_own(part, offer))
+        if reason is not None:
+            return reason
+    return None
+
+
+def _with_own(part, offer):
+    """What is offered to a part, with what it brings."""
+    own = part.get_params(deep=False)
+    if own.get("victim") is not None:
+        given = offer_of(own["victim"])
+        withheld = {**offer.withheld, **given.withheld}
+        offer = offer._replace(kind=given.kind, access=given.access, withheld=withheld)
+    if own.get("shadows") is not None:
+        offer = offer._replace(keeps=getattr(unwrap(own["shadows"]), "keeps", None), trainable=True)
+    return offer
+
+
+def _freeze(model):
+    return model if isinstance(model, FrozenEstimator) else FrozenEstimator(model)
+
+
+def connect(estimator, victim, pool=None, *, stored=False):
+    """Set every open parameter ``victim`` and ``shadows`` of an attack, at any depth.
+
+    A parameter is open if it is None. What an attack or a composition brings of its own stays.
+
+    Parameters
+    ----------
+    estimator : estimator
+        An attack or a composition of attacks and signals; its parameters are set in place.
+    victim : fitted estimator
+        Model under attack.
+    pool : ShadowPool, default=None
+        Fitted shadow models. If None, ``shadows`` stays open.
+    stored : bool, default=False
+        Whether the records carry the victim's outputs. Parts to which these suffice then keep
+        ``victim=None``, so that the victim is not queried again.
+
+    Returns
+    -------
+    estimator : estimator
+        The same.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skmia.attacks import ThresholdAttack
+    >>> from skmia.base import connect
+    >>> tree = DecisionTreeClassifier().fit([[0], [1]], [0, 1])
+    >>> connect(ThresholdAttack(), tree).victim
+    FrozenEstimator(estimator=DecisionTreeClassifier())
+    """
+    for part in parts_of(estimator):
+        if pool is not None and is_open(part, "shadows"):
+            part.set_params(shadows=_freeze(pool))
+        if is_open(part, "victim") and not (stored and _reads_stored(part)):
+            part.set_params(victim=_freeze(victim))
+    return estimator
+
+
+def _reads_stored(part):
+    """Whether stored outputs suffice for a part, with the records among its parameters."""
+    given = [one for one in part.get_params(deep=False).values() if isinstance(one, Records)]
+    return not part.needs().access and all("outputs" in one.fields for one in given)
+
+
+def set_victim(estimator, victim):
+    """Set every parameter ``victim`` of an attack, at any depth, whatever it was.
+
+    Parameters
+    ----------
+    estimator : estimator
+        An attack or a composition of attacks and signals; its parameters are set in place.
+    victim : fitted estimator or None
+        Model under attack; None opens the parameter.
+
+    Returns
+    -------
+    estimator : estimator
+        The same.
+    """
+    for part in parts_of(estimator) or [estimator]:
+        if "victim" in part.get_params(deep=False):
+            part.set_params(victim=None if victim is None else _freeze(victim))
+    return estimator
+
+
+def takes_victim(estimator):
+    """Whether an attack has a parameter ``victim`` at some depth."""
+    return any("victim" in one.get_params(deep=False) for one in parts_of(estimator) or [estimator])
+
+
+def has_own_victim(estimator):
+    """Whether a part of an attack attacks a victim that came with it."""
+    return any(
+        part.get_params(deep=False).get("victim") is not None for part in parts_of(estimator)
+    )
+
+
+def is_open(part, name):
+    """Whether a part has a parameter of that name, and it is None."""
+    return part.get_params(deep=False).get(name, part) is None

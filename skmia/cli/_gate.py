@@ -1,0 +1,80 @@
+"""The gate: which limits hold, and whether anything can be said at all."""
+
+import numpy as np
+
+from .._core.visible import visible
+from ..report.evidence import LEAK, NONE, find_leaks
+from ..report.groups import OVERALL
+from ..report.measure import OK
+from ..report.text import column_name, join_names
+from ..report.verdict import name_part
+
+EXCEEDED, BROKEN, INCONCLUSIVE = 1, 3, 4
+
+
+def judge(report, limits):
+    """The exit code of an audit, and the reasons for it.
+
+    A limit without a scope holds for all records, and for each group in which leakage was found:
+    a leak that the numbers over all records hide does not pass.
+
+    Parameters
+    ----------
+    report : AuditReport
+    limits : list of Limit
+
+    Returns
+    -------
+    code : {0, 1, 4}
+        0 where every limit holds and the audit says something, 1 where a limit is exceeded, 4 where
+        nothing can be said, in general or on a number with a limit.
+    reasons : list of str
+        Sentences; none for code 0.
+    """
+    exceeded, unmeasured = [], []
+    for limit in limits:
+        for scope, group, needed in _find_parts(report, limit):
+            above, missing = _compare(report.results, limit, scope, group)
+            exceeded += above
+            unmeasured += missing if needed else []
+    if report.evidence not in (LEAK, NONE):
+        return INCONCLUSIVE, [report.verdict, *exceeded]
+    if exceeded:
+        return EXCEEDED, exceeded
+    return (INCONCLUSIVE, unmeasured) if unmeasured else (0, [])
+
+
+def _find_parts(report, limit):
+    """The parts of the records to which a limit applies; whether it must be measured there."""
+    if limit.scope is not None:
+        return [(limit.scope, limit.group, True)]
+    leaks = find_leaks(report.findings) if report.evidence == LEAK else report.permutation.frame[:0]
+    hidden = not (leaks["scope"] == OVERALL).any()
+    leaks = leaks[leaks["scope"] != OVERALL]
+    found = dict.fromkeys(zip(leaks["scope"], leaks["group"]))
+    return [(OVERALL, "all", True), *((scope, group, hidden) for scope, group in found)]
+
+
+def _compare(frame, limit, scope, group):
+    """Sentences on numbers that exceed a limit, and on those that there are not."""
+    rows = frame[(frame["scope"] == scope) & (frame["group"] == group)]
+    rows = rows[rows["metric"] == limit.metric]
+    if limit.max_fpr is not None:
+        rows = rows[(rows["max_fpr"] - limit.max_fpr).abs() < 1e-12]
+    where = "" if scope == OVERALL else f" in {name_part(scope, group)}"
+    name = column_name(limit.metric, limit.max_fpr) + where
+    there = (rows["status"] == OK) & np.isfinite(rows[limit.column].astype(float))
+    missing = list(rows.loc[~there, "attack"])
+    if rows.empty or missing:
+        by = f" by {join_names(map(visible, missing))}" if len(rows) and there.any() else ""
+        return [], [
+            f"{name} could not be measured{by}, so {visible(limit.text)} cannot be said to hold"
+        ]
+    worst = rows.loc[rows[limit.column].astype(float).idxmax()]
+    if worst[limit.column] <= limit.value:
+        return [], []
+    end = "" if limit.column == "estimate" else f", whose {limit.column} end is"
+    return [
+        f"{name} of {visible(worst['attack'])} is {worst['estimate']:.3f} "
+        f"[{worst['low']:.3f}, {worst['high']:.3f}]{end} above {limit.value:g}"
+    ], []

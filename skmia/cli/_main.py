@@ -1,0 +1,101 @@
+"""The command line: ``skmia audit``, ``report`` and ``compare``; ``--help`` explains each."""
+
+import os
+import sys
+
+from .._core.visible import visible, visible_lines
+from ._errors import CommandError, GateClosed, tell
+from ._parser import make_parser
+
+_COMMANDS = ("audit", "compare", "report")
+
+# What the library raises where it refuses its input; all else is a fault of the program.
+_BAD_INPUT = (ValueError, TypeError, OSError, ImportError)
+
+
+def main(argv=None):
+    """Run the command line.
+
+    Parameters
+    ----------
+    argv : sequence of str, default=None
+        Arguments without the name of the program; None takes those of the process.
+
+    Returns
+    -------
+    code : int
+        0 where every limit of ``--fail-above`` holds and the audit found leakage or none, 1 where a
+        limit is exceeded, 2 for bad input, 3 for a fault of the program or a page that could not be
+        made, 4 where nothing can be said about leakage, 130 when interrupted; but for 0 one line on
+        the standard error says why.
+    """
+    argv = sys.argv[1:] if argv is None else list(argv)
+    arguments = None
+    try:
+        arguments = make_parser().parse_args(argv)
+        _print(_run(arguments))
+        return 0
+    except KeyboardInterrupt as error:
+        return _fail(argv, _describe_interruption(arguments, error), 130)
+    except GateClosed as error:
+        _print(error.text)
+        return _fail(argv, str(error), error.code)
+    except CommandError as error:
+        return _refuse(argv, error, str(error), 2)
+    except _BAD_INPUT as error:
+        return _refuse(argv, error, tell(error), 2)
+    except Exception as error:
+        told = f"unexpected {type(error).__name__}: {tell(error)} (SKMIA_DEBUG=1 shows where)"
+        return _refuse(argv, error, told, 3)
+
+
+def _run(arguments):
+    # --help and --version need none of these.
+    if arguments.command == "audit":
+        from ._audit import run_audit
+
+        return run_audit(arguments, _print)
+    if arguments.command == "report":
+        from ._documents import run_report as run
+    else:
+        from ._documents import run_compare as run
+    return run(arguments)
+
+
+def _describe_interruption(arguments, error):
+    kept = getattr(error, "__notes__", None)
+    if kept:
+        return f"interrupted; {' '.join(kept)}"
+    if getattr(arguments, "command", None) != "audit":
+        return "interrupted"
+    if arguments.checkpoint is None:
+        return "interrupted; no shadow model was kept (--checkpoint DIR keeps the finished ones)"
+    return f"interrupted; finished shadow models, if any, are kept in {arguments.checkpoint}"
+
+
+def _print(text):
+    if not text:
+        return
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")  # names of groups in any script
+    try:
+        print(visible_lines(text), flush=True)
+    except BrokenPipeError:
+        # The reader has seen enough. Python would complain once more when it flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _refuse(argv, error, message, code):
+    if "--debug" in argv or os.environ.get("SKMIA_DEBUG"):
+        raise error
+    return _fail(argv, message, code)
+
+
+def _fail(argv, message, code):
+    command = f"skmia {argv[0]}" if argv[:1] and argv[0] in _COMMANDS else "skmia"
+    print(f"{command}: {visible(message)}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

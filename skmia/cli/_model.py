@@ -1,0 +1,254 @@
+"""Victims: trained here, or loaded without running code."""
+
+from importlib.metadata import version
+
+import joblib
+import numpy as np
+import pandas as pd
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+
+from .._core.optional import import_optional
+from ._errors import CommandError, tell
+
+_MODELS = {
+    "random-forest": (RandomForestClassifier, RandomForestRegressor),
+    "logistic": (LogisticRegression, None),
+    "gradient-boosting": (HistGradientBoostingClassifier, HistGradientBoostingRegressor),
+}
+ESTIMATORS = (*_MODELS, "mlp")
+_SETTINGS = {"logistic": {"max_iter": 1000}}
+
+# Columns of one text feature at most; rarer values share the last one.
+_MOST_CATEGORIES = 100
+_ENCODING = {
+    "handle_unknown": "infrequent_if_exist",
+    "max_categories": _MOST_CATEGORIES,
+    "sparse_output": False,
+}
+
+_PICKLES = (".pkl", ".pickle", ".joblib")
+
+# Earlier versions can be made to run code in spite of the check of types (CVE-2025-54412, -54413).
+_SAFE_SKOPS = (0, 12)
+
+# Types in files of ordinary models that skops leaves to the reader to judge: found by saving the
+# estimators of scikit-learn 1.9 and xgboost 3.2. Whole packages are not trusted, as numpy alone has
+# functions that run any text as code.
+_SAFE_TYPES = frozenset(
+    {
+        "numpy.dtype",
+        "scipy.interpolate._bsplines.BSpline",
+        "sklearn._loss.loss.HalfTweedieLossIdentity",
+        "sklearn.calibration._CalibratedClassifier",
+        "sklearn.calibration._SigmoidCalibration",
+        "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+        "sklearn.feature_selection._univariate_selection.f_classif",
+        "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
+        "sklearn.gaussian_process.kernels.ConstantKernel",
+        "sklearn.gaussian_process.kernels.Matern",
+        "sklearn.gaussian_process.kernels.Product",
+        "sklearn.gaussian_process.kernels.RBF",
+        "sklearn.gaussian_process.kernels.Sum",
+        "sklearn.gaussian_process.kernels.WhiteKernel",
+        "sklearn.metrics._dist_metrics.EuclideanDistance64",
+        "sklearn.metrics._dist_metrics.ManhattanDistance64",
+        "sklearn.neighbors._ball_tree.BallTree",
+        "sklearn.neighbors._kd_tree.KDTree",
+        "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+        "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
+        "sklearn.tree._tree.Tree",
+        "xgboost.core.Booster",
+        "xgboost.sklearn.XGBClassifier",
+        "xgboost.sklearn.XGBRegressor",
+    }
+)
+
+
+def make_estimator(name, X, task, seed, n_classes=2):
+    """An unfitted pipeline: text one-hot encoded, numbers imputed and scaled, then the model.
+
+    Parameters
+    ----------
+    name : str
+        One of ``ESTIMATORS``.
+    X : DataFrame
+        Features, numbers and categories.
+    task : {"classification", "regression"}
+    seed : int
+        Of the model.
+    n_classes : int, default=2
+        Of a net, whose labels are 0 to ``n_classes - 1``.
+
+    Returns
+    -------
+    estimator : Pipeline
+
+    Raises
+    ------
+    CommandError
+        When the model is none for the task.
+    ImportError
+        When the model needs a package that is not installed.
+    """
+    is_text = np.array([isinstance(dtype, pd.CategoricalDtype) for dtype in X.dtypes])
+    numbers, text = list(X.columns[~is_text]), list(X.columns[is_text])
+    if name != "mlp":
+        model = _MODELS[name][task == "regression"]
+        if model is None:
+            raise CommandError(f"--estimator: {name} is a classifier, and the task is a regression")
+        encoder = OneHotEncoder(**_ENCODING)
+        columns = ColumnTransformer([("numbers", _make_scaler(), numbers), ("text", encoder, text)])
+        return make_pipeline(columns, model(random_state=seed, **_SETTINGS.get(name, {})))
+    n_values = [len(X[name].cat.categories) for name in text]
+    columns = _make_columns_of_net(numbers, text, n_values)
+    if task == "regression":
+        return make_pipeline(columns, MLPRegressor(random_state=seed))
+    import_optional("skorch", extra="torch")
+    from ._net import make_net
+
+    n_features = len(numbers) + sum(min(n, _MOST_CATEGORIES) for n in n_values)
+    return make_pipeline(columns, make_net(len(X) // 2, n_features, n_classes))
+
+
+def needs_numbered_labels(name, task):
+    """Whether a model takes the numbers of the classes in place of their names."""
+    return name == "mlp" and task == "classification"
+
+
+def _make_scaler():
+    imputer = SimpleImputer(strategy="median", keep_empty_features=True)
+    return make_pipeline(imputer, StandardScaler())
+
+
+def _make_columns_of_net(numbers, text, n_values):
+    """Features in single precision, as many for every half, and from codes: text takes longer."""
+    scaled = make_pipeline(_make_scaler(), FunctionTransformer(_as_single))
+    categories = [np.arange(n) for n in n_values]
+    encoder = OneHotEncoder(categories=categories, dtype=np.float32, **_ENCODING)
+    encoded = make_pipeline(FunctionTransformer(_as_codes), encoder)
+    return ColumnTransformer([("numbers", scaled, numbers), ("text", encoded, text)])
+
+
+def _as_single(X):
+    return np.asarray(X, dtype=np.float32)
+
+
+def _as_codes(frame):
+    return np.column_stack([frame[name].cat.codes for name in frame.columns])
+
+
+def load_model(path, *, trust_pickle):
+    """A fitted model from a file.
+
+    Raises
+    ------
+    CommandError
+        When the file is not there, cannot be read, or may hold code.
+    ImportError
+        When skops is needed and not installed.
+    """
+    if not path.is_file():
+        raise CommandError(f"--model: there is no file {path}")
+    if path.suffix == ".skops":
+        return _check(path, _load_skops(path))
+    if path.suffix not in _PICKLES:
+        kinds = ", ".join(_PICKLES)
+        raise CommandError(f"--model: {path.name} is neither .skops nor a pickle ({kinds})")
+    if not trust_pickle:
+        raise CommandError(
+            f"--model: {path.name} is a pickle, and loading it would run any code that is in it; "
+            "save the model with skops, or give --trust-pickle if you trust where it comes from"
+        )
+    return _check(path, _read(path, joblib.load))
+
+
+def _check(path, model):
+    from ._foreign import DamagedModelError, check_foreign
+
+    try:
+        check_foreign(model)
+    except DamagedModelError as error:
+        raise CommandError(f"--model: {path.name} is refused: {error}") from error
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise CommandError(
+            f"--model: {path.name} is refused: parts of a fitted model are missing in it "
+            f"({type(error).__name__}: {tell(error)})"
+        ) from error
+    return model
+
+
+def _read(path, load):
+    try:
+        return load(path)
+    except Exception as error:  # a damaged file can fail in any way
+        raise CommandError(
+            f"--model: {path.name} cannot be read: {type(error).__name__}: {tell(error)}"
+        ) from error
+
+
+def _load_skops(path):
+    skops = import_optional("skops.io", extra="skops")
+    installed = version("skops")
+    if tuple(int(part) for part in installed.split(".")[:2]) < _SAFE_SKOPS:
+        needed = ".".join(map(str, _SAFE_SKOPS))
+        raise CommandError(
+            f"--model: skops {installed} can be made to run code by a file; {needed} is the first "
+            "version that cannot"
+        )
+    found = set(_read(path, lambda file: skops.get_untrusted_types(file=file)))
+    unknown = sorted(found - _SAFE_TYPES)
+    if unknown:
+        raise CommandError(
+            f"--model: {path.name} holds types that are not known to be safe: {', '.join(unknown)}"
+        )
+    return _read(path, lambda file: skops.load(file, trusted=sorted(found)))
+
+
+def as_model_input(model, frame, features):
+    """The columns that a loaded model was trained on, in its order.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    frame : DataFrame
+        The whole table but for the target.
+    features : list of str
+        Columns to take where the model does not know the names of its features.
+
+    Returns
+    -------
+    X : DataFrame or ndarray
+
+    Raises
+    ------
+    CommandError
+        When a column is not there, or the number of columns is another.
+    """
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None:
+        absent = [str(name) for name in names if name not in frame.columns]
+        if absent:
+            raise CommandError(
+                f"--model: the table lacks {len(absent)} of the model's {len(names)} features: "
+                f"{', '.join(absent[:10])}{', ...' if len(absent) > 10 else ''}"
+            )
+        return frame[list(names)]
+    X = frame[features]
+    expected = getattr(model, "n_features_in_", X.shape[1])
+    if X.shape[1] != expected:
+        raise CommandError(
+            f"--model: the model takes {expected} features and the table has {X.shape[1]}; "
+            "columns that are no features are left out with --drop"
+        )
+    return X.to_numpy()

@@ -1,0 +1,200 @@
+"""Reading tables: features, target and members."""
+
+import difflib
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from .._core.visible import visible
+from ._errors import CommandError, tell
+
+_MOST_CLASSES = 20
+_MOST_SHOWN = 20
+_MISSING = "(missing)"
+_BITS = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
+
+
+def read_table(path):
+    """A table from a file, with the names of its columns as text.
+
+    Raises
+    ------
+    CommandError
+        When the file is not there, is no table or has no rows.
+    """
+    if not path.is_file():
+        raise CommandError(f"--data: there is no file {path}")
+    try:
+        if path.suffix == ".parquet":
+            frame = pd.read_parquet(path)
+        elif path.name.endswith((".csv", ".csv.gz")):
+            frame = pd.read_csv(path, low_memory=False)
+        else:
+            raise CommandError(f"--data: {path.name} is neither .csv, .csv.gz nor .parquet")
+    except ImportError:
+        raise CommandError("--data: reading parquet needs a package: pip install pyarrow") from None
+    except (ValueError, OSError, EOFError) as error:
+        raise CommandError(f"--data: {path.name} cannot be read: {tell(error)}") from error
+    frame.columns = [str(column) for column in frame.columns]
+    if frame.empty:
+        raise CommandError(f"--data: {path.name} has no rows")
+    return frame.reset_index(drop=True)
+
+
+def check_column(frame, name, option):
+    """Refuse the name of a column that is not there, with the names that it may stand for."""
+    if name in frame.columns:
+        return
+    close = difflib.get_close_matches(name, frame.columns, cutoff=0.5)
+    if close:
+        hint = f"did you mean {' or '.join(map(repr, close))}?"
+    else:
+        shown = [repr(column) for column in frame.columns[:_MOST_SHOWN]]
+        more = ", ..." if frame.shape[1] > _MOST_SHOWN else ""
+        hint = f"the columns are {', '.join(shown)}{more}"
+    raise CommandError(f"{option}: there is no column {name!r}; {hint}")
+
+
+def _is_text(column):
+    return not pd.api.types.is_numeric_dtype(column.dtype)
+
+
+def find_task(column):
+    """The task that a target suggests."""
+    if _is_text(column) or pd.api.types.is_bool_dtype(column.dtype):
+        return "classification"
+    if pd.api.types.is_integer_dtype(column.dtype) and column.nunique() <= _MOST_CLASSES:
+        return "classification"
+    return "regression"
+
+
+def read_target(frame, name, task):
+    """The target as an array, with classes as text, whole numbers or bools.
+
+    Raises
+    ------
+    CommandError
+        When values are missing, all equal, or not of the kind that the task needs.
+    """
+    column = frame[name]
+    missing = column.isna()
+    if missing.any():
+        raise CommandError(
+            f"--target: column {name!r} has no value in {missing.sum()} of {len(column)} rows, "
+            f"first in row {missing.to_numpy().argmax() + 1}"
+        )
+    if column.nunique() < 2:
+        raise CommandError(
+            f"--target: column {name!r} holds one value only, '{visible(column.iloc[0])}'; "
+            "a model needs at least two"
+        )
+    if task == "regression":
+        if _is_text(column):
+            raise CommandError(f"--target: column {name!r} holds text, no numbers for a regression")
+        return column.to_numpy(dtype=float)
+    return _as_classes(name, column)
+
+
+def _as_classes(name, column):
+    if pd.api.types.is_float_dtype(column.dtype) and (column != column.round()).any():
+        raise CommandError(f"--target: column {name!r} holds fractions, no classes")
+    counts = column.value_counts()
+    if counts.min() == 1:
+        only = visible(counts.idxmin())
+        raise CommandError(
+            f"--target: column {name!r} has only one row of the class '{only}', which cannot "
+            "be in both halves; merge it with another class"
+        )
+    if _is_text(column):
+        return column.astype(str).to_numpy(dtype=object)
+    if pd.api.types.is_bool_dtype(column.dtype):
+        return column.to_numpy(dtype=bool)
+    return column.to_numpy(dtype=float).astype(int)
+
+
+def as_features(frame):
+    """The features as numbers and categories, which travel to worker processes quickly.
+
+    A missing category is one of its own; missing numbers are left to the model's imputer.
+
+    Raises
+    ------
+    CommandError
+        When there are no columns, or one holds dates or infinite numbers.
+    """
+    if frame.shape[1] == 0:
+        raise CommandError("there is no feature left: every column is a target or dropped")
+    return pd.DataFrame({name: _as_feature(name, frame[name]) for name in frame.columns})
+
+
+def _as_feature(name, column):
+    if _is_text(column):
+        if column.dtype.kind in "mM":
+            raise CommandError(f"column {name!r} holds dates or times; leave it out with --drop")
+        values = column.astype(object)
+        return values.where(column.notna(), _MISSING).astype(str).astype(object).astype("category")
+    values = column.to_numpy(dtype=float, na_value=np.nan)
+    if np.isinf(values).any():
+        raise CommandError(f"column {name!r} holds infinite numbers; leave it out with --drop")
+    return values
+
+
+def _read_bits_file(path):
+    try:
+        table = pd.read_csv(path, header=None, dtype=str, skip_blank_lines=True)
+    except (ValueError, OSError, EOFError) as error:
+        raise CommandError(f"--members: {path.name} cannot be read: {tell(error)}") from error
+    if table.shape[1] != 1:
+        raise CommandError(
+            f"--members: {path.name} has {table.shape[1]} columns; a single one of 0/1 is needed"
+        )
+    values = table[0]
+    is_header = str(values.iloc[0]).strip().lower() not in _BITS
+    return values.iloc[1:] if is_header and len(values) > 1 else values
+
+
+def read_members(frame, source):
+    """Membership from a column, or from a file with one value per row.
+
+    Parameters
+    ----------
+    frame : DataFrame of n rows
+    source : str
+        Name of a column, else of a file.
+
+    Returns
+    -------
+    membership : ndarray of shape (n,), dtype bool
+
+    Raises
+    ------
+    CommandError
+        When it is neither, a value is no bit, or all are equal.
+    """
+    if source in frame.columns:
+        values = frame[source]
+    elif Path(source).is_file():
+        values = _read_bits_file(Path(source))
+    else:
+        try:
+            check_column(frame, source, "--members")
+        except CommandError as error:
+            raise CommandError(f"{error} (nor is there a file of that name)") from None
+    if len(values) != len(frame):
+        raise CommandError(
+            f"--members: {source} has {len(values)} values and the table {len(frame)} rows"
+        )
+    bits = values.astype(object).map(lambda value: _BITS.get(str(value).strip().lower()))
+    unknown = bits.isna().to_numpy()
+    if unknown.any():
+        row = unknown.argmax()
+        raise CommandError(
+            f"--members: {source} must hold 0/1 or true/false; got '{visible(values.iloc[row])}' "
+            f"in row {row + 1}"
+        )
+    membership = bits.to_numpy(dtype=bool)
+    if membership.all() or not membership.any():
+        side = "member" if not membership.any() else "non-member"
+        raise CommandError(f"--members: {source} names no {side}; the audit needs both")
+    return membership

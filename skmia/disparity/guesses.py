@@ -1,0 +1,168 @@
+"""Guesses about the records of groups, round by round."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from .._core.groups import number_groups
+from .._core.splits import find_units
+from ._permutation import find_exposure, sum_parts
+
+
+class GroupGuesses(NamedTuple):
+    """Guesses of an attack about the records of groups, in several rounds of a game.
+
+    :class:`DisparityTest` takes them where the game has been played already.
+
+    Attributes
+    ----------
+    guesses : array-like of shape (n_rounds, n)
+        1 if the attack flags the record as a member in this round, else 0.
+    membership : array-like of shape (n_rounds, n)
+        1 if the record was in the training set of the round's victim, 0 if it was not, and -1 if
+        the record took no part in the round.
+    groups : array-like of shape (n,)
+        Group of each record.
+    people : array-like of shape (n,), default=None
+        Person that each record belongs to. If None, each record has a person of its own.
+
+    See Also
+    --------
+    skmia.games.membership_game : Returns guesses with ``return_guesses=True``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmia.disparity import DisparityTest, GroupGuesses
+    >>> rng = np.random.default_rng(0)
+    >>> membership = rng.integers(2, size=(20, 300))
+    >>> guesses = np.where(rng.random((20, 300)) < 0.7, membership, 1 - membership)
+    >>> test = DisparityTest(random_state=0)
+    >>> test.fit(GroupGuesses(guesses, membership, rng.choice(["a", "b"], 300))).reject_
+    False
+    """
+
+    guesses: Any
+    membership: Any
+    groups: Any
+    people: Any = None
+
+
+class Played(NamedTuple):
+    """Checked guesses, with numbers in place of names."""
+
+    guesses: np.ndarray
+    membership: np.ndarray
+    names: np.ndarray
+    codes: np.ndarray
+    people: np.ndarray
+
+
+def read_guesses(given):
+    """Check guesses and number their groups and people.
+
+    Parameters
+    ----------
+    given : GroupGuesses
+
+    Returns
+    -------
+    played : Played
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit together, values are none of those that are allowed, or there are fewer
+        than two groups.
+    """
+    guesses, membership = np.asarray(given.guesses), np.asarray(given.membership)
+    if guesses.ndim != 2 or guesses.shape != membership.shape:
+        raise ValueError(
+            "guesses and membership must be arrays of one shape (n_rounds, n); got "
+            f"{guesses.shape} and {membership.shape}."
+        )
+    if not np.isin(membership, (-1, 0, 1)).all():
+        raise ValueError("membership must be 1, 0, or -1 for a record that took no part.")
+    if not np.isin(guesses[membership >= 0], (0, 1)).all():
+        raise ValueError("guesses must be 1 or 0 wherever a record took part.")
+    n_records = guesses.shape[1]
+    names, codes = number_groups(given.groups, n_records, "groups")
+    if len(names) < 2:
+        raise ValueError(f"There must be at least 2 groups to compare; got {len(names)}.")
+    people = np.arange(n_records)
+    if given.people is not None:
+        people = number_groups(given.people, n_records, "people")[1]
+    return Played(guesses, membership, names, codes, people)
+
+
+def find_people(records, groups):
+    """Number the sets of records that have a group together.
+
+    Records with one value of ``group_by`` are a person. Equal records are one person as well, but
+    not if equal records have different groups: the group then does not follow from the record.
+
+    Parameters
+    ----------
+    records : Records of n records
+    groups : ndarray of shape (n,)
+        Group of each record.
+
+    Returns
+    -------
+    people : ndarray of shape (n,)
+    """
+    group_by = records.fields.get("group_by")
+    copies = find_units(records.fingerprint)
+    codes = number_groups(groups, len(records), "groups")[1]
+    both = np.unique(np.column_stack([copies, codes]), axis=0)
+    if len(both) == copies.max() + 1:
+        return find_units(records.fingerprint, group_by)
+    return np.arange(len(records)) if group_by is None else number_groups(group_by, len(records))[1]
+
+
+def tabulate(played):
+    """Vulnerability of each group in each round, NaN where it has no member or no non-member.
+
+    Returns
+    -------
+    table : DataFrame of shape (n_rounds, n_groups)
+    """
+    n_groups = len(played.names)
+    rates = []
+    for role in (1, 0):
+        rows = [
+            _find_rates(guesses[inside == role] == 1, played.codes[inside == role], n_groups)
+            for guesses, inside in zip(played.guesses, played.membership, strict=True)
+        ]
+        rates.append(np.array(rows))
+    index = pd.RangeIndex(len(played.guesses), name="round")
+    return pd.DataFrame(rates[0] - rates[1], index, pd.Index(played.names, name="group"))
+
+
+def _find_rates(flagged, codes, n_groups):
+    count = np.bincount(codes, minlength=n_groups)
+    total = np.bincount(codes, weights=flagged, minlength=n_groups)
+    return np.divide(total, count, out=np.full(n_groups, np.nan), where=count > 0)
+
+
+def read_exposures(played):
+    """Exposures of the records of each group, summed for each person.
+
+    Returns
+    -------
+    exposures : Exposures
+
+    Raises
+    ------
+    ValueError
+        If a group has no record that was in both roles.
+    """
+    exposure = find_exposure(played.guesses, played.membership)
+    known = np.bincount(played.codes[~np.isnan(exposure)], minlength=len(played.names))
+    if not known.all():
+        raise ValueError(
+            f"No record of group {str(played.names[known.argmin()])!r} was a member in one round "
+            "and a non-member in another; play more rounds."
+        )
+    return sum_parts(exposure, played.codes, played.people)

@@ -1,0 +1,188 @@
+"""What audits that train models share."""
+
+import warnings
+from abc import ABC, abstractmethod
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from .._core.caches import clone_to_train
+from .._core.containers import accepting_read_only
+from .._core.groups import sorted_values
+from .._core.matrix import validate_matrix
+from .._core.records import Records
+from .._core.seeding import refuse_trained_module
+from .._core.sklearn import HasMethods, Interval, StrOptions
+from ..exceptions import PrivacyWarning
+from ..signals import get_signal
+from ._canaries import CANARIES, Canaries, exposed_canaries
+
+CANARY_CONSTRAINT = [StrOptions(set(CANARIES)), callable]
+
+
+class EpsilonAuditBase(BaseEstimator, ABC):
+    """Base of audits: they train a classifier with canaries and bound its epsilon."""
+
+    _parameter_constraints: dict = {
+        "estimator": [HasMethods(["fit"]), None],
+        "delta": [Interval(Real, 0, 1, closed="left"), None],
+        "claimed_epsilon": [Interval(Real, 0, None, closed="left"), None],
+        "confidence_level": [Interval(Real, 0, 1, closed="neither")],
+        "attack": [HasMethods(["fit", "score_samples"]), None],
+        "random_state": ["random_state"],
+    }
+
+    # Where neither the audit nor the estimator has one.
+    _DELTA = 1e-5
+
+    @abstractmethod
+    def fit(self, X, y):
+        """Make the audit."""
+
+    def score(self, X=None, y=None):
+        """The lower bound of epsilon that ``fit`` found; higher = less private.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), default=None
+            Checked, and not used otherwise: the audit is of the data given to ``fit``.
+        y : Ignored
+            Not used.
+
+        Returns
+        -------
+        epsilon : float
+        """
+        check_is_fitted(self)
+        if X is not None:
+            validate_matrix(self, X, reset=False)
+        return self.epsilon_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    def _read(self, X, y):
+        X, y = validate_matrix(self, X, y, ensure_min_samples=2)
+        self.classes_ = sorted_values(y, "y")
+        check_classification_targets(y)
+        if len(self.classes_) < 2:
+            raise ValueError("y must hold two classes or more; got 1 class.")
+        return X, y
+
+    def _make_estimator(self):
+        if self.estimator is None:
+            return LogisticRegression(max_iter=1000)
+        refuse_trained_module(self.estimator)
+        return clone_to_train(self.estimator)
+
+    def _settle_delta(self, estimator, X, y):
+        """The delta of the bound, and the estimator set to it, so that bound and claim are at one.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Unfitted.
+        X : ndarray of shape (n, n_features)
+            Of the larger of the two tables.
+        y : ndarray of shape (n,)
+        """
+        settings = estimator.get_params(deep=False)
+        if "target_delta" not in settings:
+            return (self._DELTA if self.delta is None else self.delta), estimator
+        own = settings["target_delta"]
+        if self.delta is not None and own is not None and own != self.delta:
+            warnings.warn(
+                f"The bound is at delta={self.delta:g} and the claim of "
+                f"{type(estimator).__name__} at target_delta={own:g}: the two epsilons cannot be "
+                "compared. Leave delta out.",
+                PrivacyWarning,
+                stacklevel=3,
+            )
+        if self.delta is not None:
+            return self.delta, estimator
+        if own is None:  # what it takes by itself can depend on the number of rows
+            own = clone(estimator).fit(X, y).delta_
+        return own, estimator.set_params(target_delta=own)
+
+    def _check_claim(self, result, claims):
+        """Warn where an audit could not have refuted what is claimed."""
+        given = self.claimed_epsilon
+        claims = [one for one in claims if one is not None] if given is None else [given]
+        claimed = max(claims, default=None)
+        if claimed is not None and result.largest is not None and claimed > result.largest:
+            warnings.warn(
+                f"epsilon={claimed:.4g} is claimed, and these runs cannot show more than "
+                f"{result.largest:.4g}: the audit cannot refute the claim. Take more runs.",
+                PrivacyWarning,
+                stacklevel=3,
+            )
+
+    def _make_attack(self):
+        """The attack without a victim; None for the loss alone."""
+        if self.attack is None:
+            return None
+        attack = clone(self.attack)
+        if "victim" not in attack.get_params(deep=False):
+            raise TypeError(
+                "attack must take the model under attack as its parameter victim; "
+                f"{type(attack).__name__} has no such parameter."
+            )
+        return attack
+
+    def _make_canaries(self, kind, X, y, n_canaries, random_state):
+        """Canaries of a kind, checked if a user's function made them."""
+        make = CANARIES[kind] if isinstance(kind, str) else kind
+        settings = {}
+        if make is exposed_canaries and hasattr(self.estimator, "predict_proba"):
+            settings["estimator"] = self.estimator
+        made = make(X, y, n_canaries, random_state=random_state, **settings)
+        X_made, y_made, rows = (np.asarray(part) for part in made)
+        if X_made.shape != (n_canaries, X.shape[1]) or y_made.shape != (n_canaries,):
+            raise ValueError(
+                f"Canaries must be {n_canaries} rows of {X.shape[1]} features and as many labels; "
+                f"got shapes {X_made.shape} and {y_made.shape}."
+            )
+        if not np.isin(y_made, self.classes_).all():
+            raise ValueError("Labels of canaries must be among those of y; got others.")
+        return Canaries(X_made, y_made, rows.astype(np.intp))
+
+
+def read_claim(model):
+    """The epsilon that a private model claims, at its ``delta_``; None where there is no claim."""
+    # GaussianNB has an epsilon_ of another kind.
+    return getattr(model, "epsilon_", None) if hasattr(model, "delta_") else None
+
+
+def score_canaries(attack, model, canaries):
+    """What an attack makes of the canaries, given a model; without one, their negative loss."""
+    victim = FrozenEstimator(model)
+    with accepting_read_only():
+        if attack is None:
+            scores = get_signal("loss").of(victim, canaries)
+        else:
+            attack = clone(attack).set_params(victim=victim)
+            scores = attack.fit(canaries).score_samples(canaries)
+    return np.asarray(scores, dtype=np.float64)
+
+
+def join(X, y, canaries, n_copies=1):
+    """Records of the data with the canaries at the end, and which of them are others."""
+    X_all = np.concatenate([X, np.repeat(canaries.X, n_copies, axis=0)])
+    y_all = np.concatenate([y, np.repeat(canaries.y, n_copies)])
+    others = np.arange(len(X_all)) < len(X)
+    others[canaries.rows] = False
+    return Records(X_all, y_all), others
+
+
+def as_number(n_canaries, n_records):
+    """A number of canaries that may be a share of the records."""
+    if isinstance(n_canaries, Integral):
+        return int(n_canaries)
+    return max(1, int(n_canaries * n_records))

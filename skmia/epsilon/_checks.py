@@ -1,0 +1,65 @@
+"""What every bound of epsilon asks of its input."""
+
+from numbers import Integral, Real
+
+from .._core.checks import check_bits, check_finite_vector
+from .._core.numbers import SMALLEST, check_number
+
+MULTI_RUN = (
+    "runs are independent of each other; those with the canary differ from those without in the "
+    "canary alone; the score of a run was fixed before the runs that it is judged on."
+)
+ONE_RUN = (
+    "each canary took part by a fair coin of its own, whatever the others did; scores do not "
+    "depend on the coins but through what was trained."
+)
+GAUSSIAN = (
+    "what an attacker can reach follows the trade-off curve of two normal laws, of some mu; this "
+    "is a model of the mechanism and was not tested; besides, "
+)
+
+
+def check_delta(delta):
+    """Return delta, a number in [0, 1)."""
+    if isinstance(delta, bool) or not isinstance(delta, Real) or not 0 <= delta < 1:
+        raise ValueError(f"delta must be 0 or more and below 1; got {delta!r}.")
+    return float(delta)
+
+
+def check_positive_delta(delta):
+    """Return delta for a Gaussian trade-off, whose epsilon is infinite at a delta of 0."""
+    if check_delta(delta) == 0:
+        raise ValueError("A Gaussian trade-off has no finite epsilon at delta=0; give more.")
+    return float(delta)
+
+
+def check_copies(n_copies):
+    """Return the number of times that the canary was inserted."""
+    if isinstance(n_copies, bool) or not isinstance(n_copies, Integral) or n_copies < 1:
+        raise ValueError(f"n_copies must be an integer of 1 or more; got {n_copies!r}.")
+    return int(n_copies)
+
+
+def check_coins(y_true, y_score):
+    """Return coins and scores of canaries; the coins may by chance all be equal."""
+    coins, scores = check_bits(y_true, "y_true"), check_finite_vector(y_score, "y_score")
+    if len(coins) != len(scores) or not len(coins):
+        raise ValueError(
+            "y_true and y_score need one value for each of at least one canary; got "
+            f"{len(coins)} and {len(scores)}."
+        )
+    return coins, scores
+
+
+def noise_of_means(noise_multiplier, max_grad_norm, batch_size):
+    """Standard deviation that noise on the sum of clipped gradients stands for, a root of them.
+
+    Raises
+    ------
+    ValueError
+        If one of the three is no number of its range.
+    """
+    check_number(noise_multiplier, "noise_multiplier", "finite and 0 or more", 0)
+    check_number(max_grad_norm, "max_grad_norm", "finite and above 0", SMALLEST)
+    check_number(batch_size, "batch_size", "an integer of 1 or more", 1, whole=True)
+    return float(noise_multiplier) * float(max_grad_norm) / float(batch_size) ** 0.5

@@ -1,0 +1,276 @@
+"""The audit of many trainings, with a canary and without it."""
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils import check_random_state
+from tqdm import tqdm
+
+from .._core.records import Records
+from .._core.sklearn import N_JOBS, Interval, StrOptions, validate_params_of
+from .._training.job import Data, Job, Kept
+from .._training.notes import warn_once
+from .._training.plan import plan_training
+from ._base import CANARY_CONSTRAINT, EpsilonAuditBase, join, read_claim, score_canaries
+from ._bayesian import bayesian_epsilon_interval
+from ._canaries import Canaries
+from ._clopper_pearson import epsilon_lower_bound
+from ._gaussian import gaussian_epsilon_lower_bound
+
+_METHODS = {
+    "bayesian": bayesian_epsilon_interval,
+    "clopper_pearson": epsilon_lower_bound,
+    "gaussian": gaussian_epsilon_lower_bound,
+}
+
+
+class EpsilonAudit(EpsilonAuditBase):
+    """How private a training is at most, by training many times with a canary and without it.
+
+    Two data sets differ in one record, the canary. The estimator is trained on each of them many
+    times, and an attack scores the canary by each model. If the training is (epsilon,
+    delta)-private, the scores with the canary and those without cannot be told apart better than
+    epsilon allows; how well they are gives a lower bound of epsilon.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        What is audited; its randomness is part of it. None takes a logistic regression, which has
+        none, so that every canary that it takes notice of is found.
+    canary : {"clip_bkd", "exposed", "natural", "random_label"}, int or callable, default="clip_bkd"
+        The record: as of :func:`clip_bkd_canaries`, :func:`exposed_canaries`,
+        :func:`natural_canaries` or :func:`random_label_canaries`; the number of a row of X; or a
+        function like these.
+    n_trials : int, default=100
+        Trainings with the canary; as many are made without.
+    n_copies : int, default=1
+        How often the canary is put into the data. The bound is for one record all the same.
+    neighbors : {"add", "replace"}, default="add"
+        Which data sets are neighbours: the canary is one record more, or it is in the place of one,
+        the last of X. State the epsilon that is claimed in the same way: for an algorithm whose
+        epsilon is for adding a record, replacing one costs twice as much.
+    method : {"clopper_pearson", "gaussian", "bayesian"}, default="clopper_pearson"
+        :func:`epsilon_lower_bound`, which assumes nothing of the mechanism,
+        :func:`gaussian_epsilon_lower_bound` or :func:`bayesian_epsilon_interval`.
+    delta : float, default=None
+        The delta at which epsilon is stated. If None, the estimator's: its ``target_delta``, or the
+        ``delta_`` of one more training where that is None; 1e-5 where it has neither.
+    threshold : {"auto", "split", "multisplit", "bonferroni"}, float or array-like, default="auto"
+        How the threshold on the scores is chosen; see :func:`epsilon_lower_bound`. ``"auto"`` is
+        ``"multisplit"`` for ``method="bayesian"`` and ``"split"`` for the others.
+    confidence_level : float, default=0.95
+        Of the bound.
+    attack : attack, default=None
+        Scores the canary; its parameter ``victim`` is set to each model, and it is fitted on the
+        canary. None reads the loss, as :class:`~skmia.attacks.ThresholdAttack` does.
+    claimed_epsilon : float, default=None
+        The epsilon that is claimed; the audit warns if it cannot refute it. If None, the largest
+        ``epsilon_`` of the trained models, where they have it beside a ``delta_``.
+    n_jobs : int, default=None
+        Trainings in parallel. The numbers are the same for every value.
+    verbose : int, default=0
+        1 shows a progress bar.
+    random_state : int, RandomState instance or None, default=None
+        Controls the canary and the randomness of each training. An estimator that draws its noise
+        from the operating system draws it afresh in each.
+
+    Attributes
+    ----------
+    epsilon_ : float
+        The lower bound, in nats.
+    result_ : EpsilonBound
+        The bound and what it rests on.
+    scores_ : ndarray of shape (2 * n_trials,)
+        Of the canary, higher = more likely trained on.
+    membership_ : ndarray of shape (2 * n_trials,), dtype bool
+        Which models were trained with the canary.
+    canary_ : Canaries
+        The one record.
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where they are strings.
+
+    See Also
+    --------
+    OneRunAudit : One training with many canaries.
+
+    Notes
+    -----
+    Nets of skorch and scikit-learn are trained many at once where that gives the same weights.
+
+    A bound far below an epsilon that was proven does not show that the proof is loose: another
+    canary, attack or number of trials may find more. What the proven epsilon itself leaves out,
+    such as choices that depend on the data, no audit of the training sees:
+    :doc:`The limits of a guarantee </user_guide/privacy_limits>`.
+
+    References
+    ----------
+    Jagielski, M., Ullman, J. and Oprea, A. (2020). Auditing differentially private machine
+    learning: how private is private SGD? NeurIPS.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skmia.epsilon import EpsilonAudit
+    >>> X, y = load_iris(return_X_y=True)
+    >>> audit = EpsilonAudit(DecisionTreeClassifier(), canary="random_label", random_state=0)
+    >>> print(f"{audit.fit(X, y).epsilon_:.2f}")
+    2.57
+    >>> audit.result_.counts["n_members"]
+    50
+    """
+
+    _parameter_constraints: dict = {
+        **EpsilonAuditBase._parameter_constraints,
+        "canary": [*CANARY_CONSTRAINT, Interval(Integral, 0, None, closed="left")],
+        "n_trials": [Interval(Integral, 4, None, closed="left")],
+        "n_copies": [Interval(Integral, 1, None, closed="left")],
+        "neighbors": [StrOptions({"add", "replace"})],
+        "method": [StrOptions(set(_METHODS))],
+        "threshold": [
+            StrOptions({"auto", "split", "multisplit", "bonferroni"}),
+            Real,
+            "array-like",
+        ],
+        "n_jobs": N_JOBS,
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        estimator=None,
+        canary="clip_bkd",
+        *,
+        n_trials=100,
+        n_copies=1,
+        neighbors="add",
+        method="clopper_pearson",
+        delta=None,
+        threshold="auto",
+        confidence_level=0.95,
+        attack=None,
+        claimed_epsilon=None,
+        n_jobs=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.estimator = estimator
+        self.canary = canary
+        self.n_trials = n_trials
+        self.n_copies = n_copies
+        self.neighbors = neighbors
+        self.method = method
+        self.delta = delta
+        self.threshold = threshold
+        self.confidence_level = confidence_level
+        self.attack = attack
+        self.claimed_epsilon = claimed_epsilon
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        """Train with the canary and without it, and bound epsilon.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Features.
+        y : array-like of shape (n,)
+            Labels.
+
+        Returns
+        -------
+        self : EpsilonAudit
+            The fitted audit.
+        """
+        validate_params_of(self)
+        X, y = self._read(X, y)
+        # Settings that contradict each other are found before anything is trained.
+        delta = self._DELTA if self.delta is None else self.delta
+        self._bound([True, True, False, False], [1.0, 1.0, 0.0, 0.0], delta, 0)
+        rng = check_random_state(self.random_state)
+        self.canary_ = self._find_canary(X, y, rng)
+        entropy = rng.randint(np.iinfo(np.int32).max, size=4).tolist()
+        records, sides = self._design(X, y)
+        self.membership_ = np.tile([True, False], self.n_trials)
+        larger = sides.sum(axis=1).argmax()
+        delta, estimator = self._settle_delta(
+            self._make_estimator(), records.X[sides[larger]].copy(), records.y[sides[larger]]
+        )
+        seeds = np.random.SeedSequence(entropy)
+        self.scores_, claims = self._play(estimator, records, sides, seeds)
+        seed = rng.randint(np.iinfo(np.int32).max)
+        self.result_ = self._bound(self.membership_, self.scores_, delta, seed)
+        self.epsilon_ = self.result_.epsilon
+        self._check_claim(self.result_, claims)
+        return self
+
+    def _bound(self, membership, scores, delta, random_state):
+        threshold = self.threshold
+        if isinstance(threshold, str) and threshold == "auto":
+            threshold = "multisplit" if self.method == "bayesian" else "split"
+        return _METHODS[self.method](
+            membership,
+            scores,
+            delta=delta,
+            threshold=threshold,
+            n_copies=self.n_copies,
+            confidence_level=self.confidence_level,
+            random_state=random_state,
+        )
+
+    def _find_canary(self, X, y, rng):
+        if not isinstance(self.canary, Integral):
+            return self._make_canaries(self.canary, X, y, 1, rng)
+        if self.canary >= len(X):
+            raise ValueError(
+                f"canary must be the number of a row, from 0 to {len(X) - 1}; got {self.canary}."
+            )
+        row = np.array([self.canary])
+        return Canaries(X[row], y[row], row)
+
+    def _design(self, X, y):
+        """All records, and which of them the trainings without and with the canary have."""
+        records, others = join(X, y, self.canary_, self.n_copies)
+        inside = others.copy()
+        inside[len(X) :] = True
+        if self.neighbors == "replace":
+            kept = np.flatnonzero(others)
+            if len(kept) <= self.n_copies:
+                raise ValueError(
+                    f"n_copies must be below the {len(kept)} records that can be replaced; got "
+                    f"{self.n_copies}."
+                )
+            inside[kept[len(kept) - self.n_copies :]] = False
+        return records, np.array([others, inside])
+
+    def _play(self, estimator, records, sides, seeds):
+        """Scores of the canary in all trainings, and what the models claim as their epsilon."""
+        subsets = sides[self.membership_.astype(int)]
+        canary = Records(self.canary_.X, self.canary_.y)
+        keep, children = _CanaryKeeper(self._make_attack(), canary), seeds.spawn(len(subsets))
+        job = Job(estimator, Data([records.X], records.y), subsets, children, keep, self.n_jobs)
+        results = plan_training(job, exact=True).run(job)
+        kept = dict(tqdm(results, total=job.n_models, desc="trainings", disable=not self.verbose))
+        kept = [kept[k] for k in range(job.n_models)]
+        warn_once([said for one in kept for said in one.warnings], job.n_models, "models")
+        scores = np.concatenate([one.arrays["score"] for one in kept])
+        return scores, [one.facts["claim"] for one in kept]
+
+
+@dataclass(frozen=True)
+class _CanaryKeeper:
+    """Keeps the score of the canary and the epsilon that the model claims."""
+
+    attack: object
+    canary: Records
+
+    def __call__(self, trained):
+        scores = score_canaries(self.attack, trained.model, self.canary)[:1]
+        return Kept({"claim": read_claim(trained.model)}, {"score": scores})

@@ -1,0 +1,206 @@
+"""The audit of one training with many canaries."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from .._core.containers import take_rows
+from .._core.records import Records
+from .._core.seeding import isolated_randomness, seed_estimator
+from .._core.sklearn import Interval, StrOptions, validate_params_of
+from ._base import CANARY_CONSTRAINT, EpsilonAuditBase, as_number, join, read_claim, score_canaries
+from ._one_run import one_run_epsilon_lower_bound
+from ._one_run_gaussian import one_run_gaussian_epsilon_lower_bound
+
+_METHODS = {
+    "binomial": one_run_epsilon_lower_bound,
+    "gaussian": one_run_gaussian_epsilon_lower_bound,
+}
+
+
+class OneRunAudit(EpsilonAuditBase):
+    """How private a training is at most, by one training with many canaries.
+
+    A fair coin decides for each canary whether it is in the training data. The estimator is trained
+    once, an attack scores the canaries, and from the highest and lowest scores it guesses coins.
+    More right guesses than epsilon allows show that epsilon is larger. The trained model may be
+    the one that is released: audits cost no training of their own. With
+    ``canaries="random_label"`` that model has been trained on wrong labels; use
+    ``canaries="natural"`` for a model that will be released.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        What is audited. None takes a logistic regression.
+    canaries : {"clip_bkd", "exposed", "natural", "random_label"} or callable, \
+default="random_label"
+        As of :func:`random_label_canaries`, :func:`exposed_canaries`, :func:`natural_canaries` or
+        :func:`clip_bkd_canaries`; or a function like these.
+    n_canaries : int or float, default=0.1
+        How many, or which share of the rows.
+    method : {"binomial", "gaussian"}, default="binomial"
+        :func:`one_run_epsilon_lower_bound`, which assumes nothing of the mechanism, or
+        :func:`one_run_gaussian_epsilon_lower_bound`.
+    n_guesses : "auto", int or array-like of int, default="auto"
+        How many coins to guess; see :func:`one_run_epsilon_lower_bound`.
+    delta : float, default=None
+        The delta at which epsilon is stated. If None, the estimator's: its ``target_delta``, or the
+        ``delta_`` of one more training where that is None; 1e-5 where it has neither.
+    confidence_level : float, default=0.95
+        Of the bound.
+    attack : attack, default=None
+        Scores the canaries; its parameter ``victim`` is set to the model, and it is fitted on the
+        canaries without their coins. None reads the loss, as
+        :class:`~skmia.attacks.ThresholdAttack` does.
+    claimed_epsilon : float, default=None
+        The epsilon that is claimed; the audit warns if it cannot refute it. If None, the
+        ``epsilon_`` of the trained model, where it has it beside a ``delta_``.
+    random_state : int, RandomState instance or None, default=None
+        Determines the canaries, the coins and the randomness of the training. With None the
+        estimator keeps its own: do that where the noise of a private model must stay secret.
+
+    Attributes
+    ----------
+    epsilon_ : float
+        The lower bound, in nats.
+    result_ : EpsilonBound
+        The bound and what it rests on.
+    estimator_ : classifier
+        Trained on the other records and the canaries that the coins chose.
+    scores_ : ndarray of shape (n_canaries,)
+        Of the canaries, higher = more likely in.
+    membership_ : ndarray of shape (n_canaries,), dtype bool
+        The coins.
+    canaries_ : Canaries
+        Canaries and the rows of X that they replace.
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where they are strings.
+
+    See Also
+    --------
+    EpsilonAudit : Many trainings and one canary: finds more, costs more.
+
+    Notes
+    -----
+    Neighbouring data sets differ by a record that is added or removed. Canaries with wrong labels
+    cost accuracy; natural ones cost none but leave half of the rows chosen out.
+
+    With an algorithm whose losses differ from record to record more than by membership, such as a
+    logistic regression, the loss alone finds little.
+
+    What a proven epsilon leaves out, such as choices that depend on the data, no audit of the
+    training sees: :doc:`The limits of a guarantee </user_guide/privacy_limits>`.
+
+    References
+    ----------
+    Steinke, T., Nasr, M. and Jagielski, M. (2023). Privacy auditing with one (1) training run.
+    NeurIPS.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from skmia.epsilon import OneRunAudit
+    >>> X, y = load_digits(return_X_y=True)
+    >>> audit = OneRunAudit(RandomForestClassifier(n_estimators=20), n_canaries=400, random_state=0)
+    >>> print(f"{audit.fit(X, y).epsilon_:.2f}")
+    3.79
+    >>> print(audit.result_.summary().splitlines()[0])
+    epsilon >= 3.788 at confidence 0.95, delta = 1e-05
+    """
+
+    _parameter_constraints: dict = {
+        **EpsilonAuditBase._parameter_constraints,
+        "canaries": CANARY_CONSTRAINT,
+        "n_canaries": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Real, 0, 1, closed="neither"),
+        ],
+        "method": [StrOptions(set(_METHODS))],
+        "n_guesses": [StrOptions({"auto"}), Integral, "array-like"],
+    }
+
+    def __init__(
+        self,
+        estimator=None,
+        canaries="random_label",
+        *,
+        n_canaries=0.1,
+        method="binomial",
+        n_guesses="auto",
+        delta=None,
+        confidence_level=0.95,
+        attack=None,
+        claimed_epsilon=None,
+        random_state=None,
+    ):
+        self.estimator = estimator
+        self.canaries = canaries
+        self.n_canaries = n_canaries
+        self.method = method
+        self.n_guesses = n_guesses
+        self.delta = delta
+        self.confidence_level = confidence_level
+        self.attack = attack
+        self.claimed_epsilon = claimed_epsilon
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        """Insert canaries by fair coins, train once, and bound epsilon.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Features.
+        y : array-like of shape (n,)
+            Labels.
+
+        Returns
+        -------
+        self : OneRunAudit
+            The fitted audit.
+        """
+        validate_params_of(self)
+        X, y = self._read(X, y)
+        n_canaries = as_number(self.n_canaries, len(X))
+        # Settings that contradict each other are found before anything is trained.
+        delta = self._DELTA if self.delta is None else self.delta
+        self._bound(np.zeros(n_canaries), np.zeros(n_canaries), delta)
+        rng = check_random_state(self.random_state)
+        self.canaries_ = self._make_canaries(self.canaries, X, y, n_canaries, rng)
+        self.membership_ = rng.randint(2, size=n_canaries).astype(bool)
+        entropy = rng.randint(np.iinfo(np.int32).max, size=4).tolist()
+        records, inside = join(X, y, self.canaries_)
+        inside[len(X) :] = self.membership_
+        estimator = self._make_estimator()
+        delta, estimator = self._settle_delta(estimator, records.X.copy(), records.y)
+        self.estimator_ = self._train(estimator, records, np.flatnonzero(inside), entropy)
+        canaries = Records(self.canaries_.X, self.canaries_.y)
+        self.scores_ = score_canaries(self._make_attack(), self.estimator_, canaries)
+        self.result_ = self._bound(self.membership_, self.scores_, delta)
+        self.epsilon_ = self.result_.epsilon
+        self._check_claim(self.result_, [read_claim(self.estimator_)])
+        return self
+
+    def _bound(self, membership, scores, delta):
+        return _METHODS[self.method](
+            membership,
+            scores,
+            delta=delta,
+            n_guesses=self.n_guesses,
+            confidence_level=self.confidence_level,
+        )
+
+    def _train(self, model, records, rows, entropy):
+        data = take_rows(records.X, rows), records.y[rows]
+        if self.random_state is None:
+            return model.fit(*data)
+        seeds = np.random.SeedSequence(entropy)
+        seed_estimator(model, seeds)
+        with isolated_randomness(seeds):
+            return model.fit(*data)

@@ -1,0 +1,23 @@
+"""Games of attackers against trainings, which are played many times."""
+
+from ._density_attack import DensityAttack
+from ._leave_two_unlabeled import (
+    PairPrivacy,
+    bounded_loss_accuracy,
+    leave_two_unlabeled,
+    pair_privacy,
+)
+from ._membership import membership_game
+from ._per_datum import per_datum_game
+from ._retraining_oracle import retraining_oracle
+
+__all__ = [
+    "DensityAttack",
+    "PairPrivacy",
+    "bounded_loss_accuracy",
+    "leave_two_unlabeled",
+    "membership_game",
+    "pair_privacy",
+    "per_datum_game",
+    "retraining_oracle",
+]

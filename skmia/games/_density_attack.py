@@ -1,0 +1,167 @@
+"""The attack that compares densities of the victim's answer inside and outside."""
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.special import expit, logsumexp
+
+from .._core.moments import SMALLEST_SPREAD, find_both_moments
+from .._core.sklearn import StrOptions
+from ..base import PoolAttack
+from ..shadow._evidence import ScaledLogit
+
+_LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
+
+
+def _sample_spread(moments):
+    """Standard deviation with divisor n - 1."""
+    squares = moments.squares / np.maximum(moments.count - 1, 1)
+    return np.maximum(np.sqrt(squares), SMALLEST_SPREAD)
+
+
+def _log_normal(target, values, chosen, moments):
+    spread = _sample_spread(moments)
+    return -0.5 * ((target - moments.mean) / spread) ** 2 - np.log(spread) - _LOG_ROOT_2PI
+
+
+def _log_kernel(target, values, chosen, moments):
+    """Gaussian kernels of Scott's width around each value."""
+    width = np.maximum(_sample_spread(moments) * moments.count**-0.2, SMALLEST_SPREAD)
+    terms = np.where(chosen, -0.5 * ((target[:, None] - values) / width[:, None]) ** 2, -np.inf)
+    return logsumexp(terms, axis=1) - np.log(moments.count * width) - _LOG_ROOT_2PI
+
+
+_DENSITIES = {"normal": _log_normal, "kde": _log_kernel}
+
+
+class DensityAttack(PoolAttack):
+    """Compare the densities of the victim's answer among IN models and among OUT models.
+
+    For each record the answer for its label is collected from the shadow models that were trained
+    on the record and from the others, and a density is fitted to either sample. The score is the
+    logarithm of the ratio of the two densities at the victim's answer.
+
+    Parameters
+    ----------
+    victim : fitted estimator, default=None
+        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. With None the answers
+        stored by :meth:`skmia.Records.with_outputs` are read.
+    shadows : ShadowPool
+        A fitted pool in a :class:`~sklearn.frozen.FrozenEstimator`; an unfitted one is fitted on
+        the records given to ``fit``.
+    density : {"normal", "kde"}, default="normal"
+        A normal density with the sample's mean and standard deviation (divisor n - 1), or Gaussian
+        kernels of Scott's width, n^(-1/5) standard deviations.
+    statistic : {"confidence", "auto"}, default="confidence"
+        Signal whose densities are compared: the probability of the label, or with ``"auto"`` the
+        signal of the pool, by the kind of the model: the log odds of the label, the margin of a
+        model without probabilities, or minus the log residual of a regressor.
+    target_fpr : float, default=None
+        False positive rate of ``predict``, as measured on shadow models treated as the victim; it
+        holds only if the victim was trained like them and on as many records. If None, the
+        threshold is 0, where both densities are equal.
+
+    Attributes
+    ----------
+    offset_ : float
+        Threshold of the log ratio.
+    pool_ : ShadowPool
+        The fitted pool.
+    classes_ : ndarray of shape (2,)
+        ``[0, 1]``.
+
+    See Also
+    --------
+    leave_two_unlabeled : The game that it is meant for.
+    skmia.attacks.LiRA : The log odds, with variances that few models suffice for.
+
+    Notes
+    -----
+    Standard deviations are at least 1e-6, as samples of equal answers have none. Several queries of
+    a record (augmentations) are taken to be independent.
+
+    References
+    ----------
+    Pedersen, J. (2022). Privacy Preservation and Evaluation in Machine Learning. PhD defense,
+    Rensselaer Polytechnic Institute.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from skmia import ShadowPool
+    >>> from skmia.datasets import make_membership_problem
+    >>> from skmia.games import DensityAttack
+    >>> records, membership = make_membership_problem(random_state=0)
+    >>> members = records[membership == 1]
+    >>> model = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
+    >>> pool = ShadowPool(model, 16, random_state=0).fit(records)
+    >>> attack = DensityAttack(FrozenEstimator(model), FrozenEstimator(pool)).fit(records)
+    >>> bool(attack.score(records, membership) > 0.5)
+    True
+    """
+
+    _parameter_constraints = {
+        **PoolAttack._parameter_constraints,
+        "density": [StrOptions(set(_DENSITIES))],
+        "statistic": [StrOptions({"auto", "confidence"})],
+    }
+
+    def __init__(
+        self,
+        victim=None,
+        shadows=None,
+        *,
+        density="normal",
+        statistic="confidence",
+        target_fpr=None,
+    ):
+        self.victim = victim
+        self.shadows = shadows
+        self.density = density
+        self.statistic = statistic
+        self.target_fpr = target_fpr
+
+    def _needs(self):
+        needs = super()._needs()
+        if self.statistic == "auto":
+            return needs
+        return replace(needs, reads=frozenset(ScaledLogit.reads))
+
+    def _fit_pool(self, records):
+        if self.statistic == "confidence" and self.pool_.signal_ != ScaledLogit.name:
+            raise ValueError(
+                "statistic='confidence' needs shadow models with probabilities; those of the pool "
+                f"give the signal {self.pool_.signal_!r}. Use statistic='auto'."
+            )
+
+    def _score(self, target, shadows, inside, outside):
+        target, shadows = target.astype(np.float64), shadows.astype(np.float64)
+        if self.statistic == "confidence":
+            target, shadows = expit(target), expit(shadows)
+        into, out = find_both_moments(shadows, inside, outside)
+        density = _DENSITIES[self.density]
+        log_in = density(target, shadows, inside, into)
+        return (log_in - density(target, shadows, outside, out)).sum(axis=0)
+
+    def _count_needed(self):
+        return 2, 2
+
+    def _default_offset(self):
+        return 0.0
+
+    def predict_proba(self, X):
+        """Posterior probability of membership, the share of the IN density in both.
+
+        Parameters
+        ----------
+        X : Records of n records
+            Labelled records.
+
+        Returns
+        -------
+        proba : ndarray of shape (n, 2)
+            Of a non-member and of a member, at a prior of one half.
+        """
+        member = expit(self.score_samples(X))
+        return np.column_stack([1 - member, member])

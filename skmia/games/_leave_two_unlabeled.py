@@ -1,0 +1,321 @@
+"""The strongest attacker of a record: one who knows all members but the one of a pair."""
+
+from numbers import Integral, Real
+from typing import NamedTuple
+
+import numpy as np
+from joblib import Parallel, effective_n_jobs
+from sklearn.base import clone
+from sklearn.metrics import roc_auc_score
+from tqdm import tqdm
+
+from .._core.checks import check_bits, check_finite_vector, check_membership_scores
+from .._core.needs import BOTH
+from .._core.randomness import check_random_state
+from .._core.seeding import isolated_randomness, seed_estimator
+from .._core.sklearn import N_JOBS, HasMethods, Interval, validate_parameter_constraints
+from .._core.tasks import delayed
+from .._core.validation import check_membership, check_records
+from .._training.where.joblib import use_one_job
+from ..base.cross_fitting import score
+from ..base.parts import needs_of
+from ..metrics._auc import mean_variance, placements
+
+_CONSTRAINTS = {
+    "attack": [HasMethods(["fit"])],
+    "n_rounds": [Interval(Integral, 1, None, closed="left"), None],
+    "refit": ["boolean"],
+    "n_jobs": N_JOBS,
+    "verbose": ["verbose"],
+    "random_state": ["random_state"],
+}
+
+
+class PairPrivacy(NamedTuple):
+    """How often the member of a pair is found, and the privacy that is left.
+
+    Attributes
+    ----------
+    accuracy : float
+        Share of pairs that are told right, a tie counted half; 0.5 = a coin.
+    accuracy_error : float
+        Standard error of the accuracy.
+    privacy : float
+        ``min(2 * (1 - accuracy), 1)``: 1 = a coin, 0 = every pair is told right.
+    privacy_error : float
+        Standard error of ``2 * (1 - accuracy)``. The bar around the privacy is not cut at 0 or 1.
+    n_rounds : int
+        Number of pairs.
+    """
+
+    accuracy: float
+    accuracy_error: float
+    privacy: float
+    privacy_error: float
+    n_rounds: int
+
+
+def pair_privacy(accuracy, n_rounds):
+    """Privacy that an attacker who tells pairs apart leaves, with its error bar.
+
+    Parameters
+    ----------
+    accuracy : float
+        Share of the pairs that are told right, in [0, 1].
+    n_rounds : int
+        Number of pairs, drawn independently.
+
+    Returns
+    -------
+    privacy : PairPrivacy
+        ``(accuracy, accuracy_error, privacy, privacy_error, n_rounds)``.
+
+    Raises
+    ------
+    ValueError
+        When the accuracy is no fraction or there is no round.
+
+    Examples
+    --------
+    >>> from skmia.games import pair_privacy
+    >>> result = pair_privacy(0.75, 300)
+    >>> result.privacy, round(result.privacy_error, 3)
+    (0.5, 0.05)
+    """
+    if not isinstance(accuracy, Real) or not 0 <= accuracy <= 1:
+        raise ValueError(f"accuracy must be a fraction in [0, 1]; got {accuracy!r}.")
+    if not isinstance(n_rounds, Integral) or n_rounds < 1:
+        raise ValueError(f"n_rounds must be an integer of 1 or more; got {n_rounds!r}.")
+    return _with_error(float(accuracy), accuracy * (1 - accuracy) / n_rounds, n_rounds)
+
+
+def _with_error(accuracy, variance, n_rounds):
+    error = float(np.sqrt(variance))
+    return PairPrivacy(accuracy, error, min(2 * (1 - accuracy), 1.0), 2 * error, int(n_rounds))
+
+
+def leave_two_unlabeled(
+    attack,
+    records,
+    membership,
+    *,
+    n_rounds=None,
+    refit=False,
+    n_jobs=None,
+    verbose=0,
+    random_state=None,
+):
+    """Leave two records unlabelled and ask which of them is the member.
+
+    In each round two records are drawn, one of the victim's members and one of the others. The
+    attacker knows the membership of all records but these two and has to tell which of them is the
+    member; of the two scores the higher one decides, and a tie is worth one half. Whoever is safe
+    from an attacker who knows that much is safe from those who know less.
+
+    Parameters
+    ----------
+    attack : attack
+        Attack, or classifier made of attacks and :class:`~skmia.signals.Signals`, whose victim is
+        set. It is cloned.
+    records : Records of n records
+        Members and non-members mixed.
+    membership : array-like of shape (n,)
+        1 for members, 0 for non-members.
+    n_rounds : int, default=None
+        Number of pairs that are drawn. None, with ``refit=False``, takes all pairs.
+    refit : bool, default=False
+        Whether the attack is fitted anew in each round, on all records but the two, with their
+        membership. With False it is fitted once, on all records and without any membership, which
+        is the same for attacks that do not learn from it.
+    n_jobs : int, default=None
+        Workers among which the rounds are divided where ``refit=True``.
+    verbose : int, default=0
+        1 shows a progress bar.
+    random_state : int, RandomState instance or None, default=None
+        Determines the pairs and the seeds of the attacks.
+
+    Returns
+    -------
+    privacy : PairPrivacy
+        ``(accuracy, accuracy_error, privacy, privacy_error, n_rounds)``. The error of drawn pairs
+        is the binomial one; that of all pairs, which share records, is DeLong's.
+
+    Raises
+    ------
+    ValueError
+        When the membership holds one class only, ``refit=True`` is not told how many rounds, or
+        the attack learns from known members and ``refit=False``.
+
+    See Also
+    --------
+    retraining_oracle : The attacker who trains the model again with each of the two.
+    bounded_loss_accuracy : The attacker who guesses by chance, in proportion to the loss.
+    DensityAttack : Meant for this game.
+
+    Notes
+    -----
+    Over all pairs the accuracy of a fixed score is exactly the area under its ROC curve. For a
+    score f that is lower for members (a loss) and pairs that are drawn at random it is
+    ``1/2 + (p_R - p_D) / 2``, where p_R is the chance that the non-member has the larger f and p_D
+    that the member has.
+
+    For scores that are logarithms of likelihood ratios the higher one is also the member with the
+    larger posterior, ``P_1 / (P_1 + P_2)`` with P_i the likelihood that record i is the member and
+    the other one is not.
+
+    References
+    ----------
+    Pedersen, J., Muñoz-Gómez, R., Huang, J., Sun, H., Tu, W.-W. and Guyon, I. (2022). LTU attacker
+    for membership inference. Algorithms 15(7).
+
+    Pedersen, J. (2022). Privacy Preservation and Evaluation in Machine Learning. PhD defense,
+    Rensselaer Polytechnic Institute.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from skmia.attacks import ThresholdAttack
+    >>> from skmia.datasets import make_membership_problem
+    >>> from skmia.games import leave_two_unlabeled
+    >>> records, membership = make_membership_problem(random_state=0)
+    >>> members = records[membership == 1]
+    >>> model = RandomForestClassifier(random_state=0).fit(members.X, members.y)
+    >>> attack = ThresholdAttack(FrozenEstimator(model), signal="loss")
+    >>> result = leave_two_unlabeled(attack, records, membership)
+    >>> result.n_rounds
+    250000
+    >>> result.privacy < 0.3
+    True
+    """
+    settings = dict(locals())
+    validate_parameter_constraints(
+        _CONSTRAINTS, {name: settings[name] for name in _CONSTRAINTS}, "leave_two_unlabeled"
+    )
+    check_records(records)
+    membership = check_membership(membership, len(records))
+    if n_rounds is None and refit:
+        raise ValueError(
+            "n_rounds must be a number where refit=True fits the attack in each round."
+        )
+    needs = needs_of(attack)
+    if needs is None and not hasattr(attack, "score_samples"):
+        raise TypeError(f"attack must be an attack on membership; got {type(attack).__name__}.")
+    if needs is not None and needs.known == BOTH and not refit:
+        raise ValueError(
+            f"{type(attack).__name__} learns from known members and non-members; with refit=True "
+            "it learns from all records but the two of each round."
+        )
+    random_state = check_random_state(random_state)
+    seeds = np.random.SeedSequence(
+        random_state.randint(np.iinfo(np.int32).max, size=4).tolist()
+    ).spawn(2)
+    if refit:
+        pairs = draw_pairs(membership, n_rounds, seeds[0])
+        wins = _refit_all(attack, records, membership, pairs, seeds[1], n_jobs, verbose)
+        return pair_privacy(wins.mean(), n_rounds)
+    attack = _seeded(attack, seeds[1])
+    with isolated_randomness(seeds[1]):
+        scores = score(attack.fit(records), records)
+    if n_rounds is None:
+        return _of_all_pairs(membership, scores)
+    return pair_privacy(
+        _compare(*scores[draw_pairs(membership, n_rounds, seeds[0])].T).mean(), n_rounds
+    )
+
+
+def draw_pairs(membership, n_rounds, seeds):
+    """Draw pairs of a member and a non-member, with replacement, shape (n_rounds, 2)."""
+    rng = np.random.default_rng(seeds)
+    sides = [np.flatnonzero(membership == value) for value in (True, False)]
+    return np.column_stack([rng.choice(side, n_rounds) for side in sides])
+
+
+def _compare(member, other):
+    """1 where the member has the higher score, 1/2 where both have the same."""
+    return (member > other) + 0.5 * (member == other)
+
+
+def _of_all_pairs(membership, scores):
+    membership, scores = check_membership_scores(membership, scores)
+    accuracy = float(roc_auc_score(membership, scores))
+    variance = sum(mean_variance(part, accuracy) for part in placements(membership, scores))
+    n_members = int(membership.sum())
+    return _with_error(accuracy, variance, n_members * (len(membership) - n_members))
+
+
+def _seeded(attack, seeds):
+    attack = clone(attack)
+    seed_estimator(attack, seeds)
+    return attack
+
+
+def _refit_all(attack, records, membership, pairs, seeds, n_jobs, verbose):
+    if effective_n_jobs(n_jobs) > 1:
+        attack = use_one_job(clone(attack))
+    rounds = zip(pairs, seeds.spawn(len(pairs)), strict=True)
+    bar = tqdm(rounds, total=len(pairs), desc="pairs", disable=not verbose)
+    wins = Parallel(n_jobs=n_jobs)(
+        delayed(_refit)(attack, records, membership, pair, one) for pair, one in bar
+    )
+    return np.array(wins)
+
+
+def _refit(attack, records, membership, pair, seeds):
+    rest = np.delete(np.arange(len(records)), pair)
+    attack = _seeded(attack, seeds)
+    with isolated_randomness(seeds):
+        attack.fit(records[rest], membership[rest].astype(int))
+        return _compare(*score(attack, records[pair]))
+
+
+def bounded_loss_accuracy(membership, losses, *, bound=None):
+    """Accuracy of the attacker who calls a record a non-member with probability loss / bound.
+
+    The attacker takes one record of a pair and calls it the non-member with a probability
+    proportional to its loss. That is right with probability ``1/2 + (e_R - e_D) / (2 * bound)``,
+    where e_D and e_R are the mean losses of members and non-members: the gap between training and
+    test loss is a lower bound of what leaks.
+
+    Parameters
+    ----------
+    membership : array-like of shape (n,)
+        1 for members, 0 for non-members.
+    losses : array-like of shape (n,)
+        Loss of the victim on each record, between 0 and ``bound``.
+    bound : float, default=None
+        Largest possible loss; None takes the largest one of the records. The 0-1 loss has 1.
+
+    Returns
+    -------
+    accuracy : float
+        The expected share of pairs that are told right.
+
+    Raises
+    ------
+    ValueError
+        When a loss is negative or exceeds the bound.
+
+    See Also
+    --------
+    leave_two_unlabeled : Other attackers of pairs.
+
+    Examples
+    --------
+    >>> from skmia.games import bounded_loss_accuracy
+    >>> bounded_loss_accuracy([1, 1, 0, 0], [0.0, 0.0, 1.0, 0.0], bound=1.0)
+    0.75
+    """
+    membership, losses = check_bits(membership, "membership"), check_finite_vector(losses, "losses")
+    membership = check_membership(membership, len(losses))
+    largest = float(losses.max())
+    bound = largest if bound is None else bound
+    if not isinstance(bound, Real) or not bound > 0:
+        raise ValueError(f"bound must be a positive number; got {bound!r}.")
+    if losses.min() < 0 or largest > bound:
+        raise ValueError(
+            f"losses must lie between 0 and the bound {bound:g}; "
+            f"got {losses.min():g} to {largest:g}."
+        )
+    gap = losses[~membership].mean() - losses[membership].mean()
+    return float(0.5 + gap / (2 * bound))

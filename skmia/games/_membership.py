@@ -1,0 +1,316 @@
+"""The membership game: an attack against many victims that differ in their training records."""
+
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+import pandas as pd
+from joblib import effective_n_jobs
+from sklearn.base import clone
+from tqdm import tqdm
+
+from .._core.asking import unwrap
+from .._core.groups import number_groups
+from .._core.randomness import check_random_state
+from .._core.records import Records
+from .._core.seeding import refuse_trained_module
+from .._core.sklearn import N_JOBS, HasMethods, Interval, validate_parameter_constraints
+from .._core.splits import find_units
+from .._core.validation import check_records
+from .._training.frozen import name_shared_parts
+from .._training.job import Data, Job
+from .._training.notes import warn_of_weights, warn_once
+from .._training.plan import plan_training
+from .._training.where.joblib import use_one_job
+from ..base.parts import find_obstacle, offer_of, set_victim, takes_victim
+from ._rounds import Game, Player, draw_rounds
+
+_SIZE = [Interval(Real, 0, 1, closed="neither"), Interval(Integral, 1, None, closed="left")]
+_CONSTRAINTS = {
+    "estimator": [HasMethods(["fit", "predict"])],
+    # A stack has no predict before it is fitted.
+    "attack": [HasMethods(["fit", "get_params", "set_params"])],
+    "n_rounds": [Interval(Integral, 1, None, closed="left")],
+    "train_size": _SIZE,
+    "test_size": _SIZE,
+    "reference_size": _SIZE,
+    "n_jobs": N_JOBS,
+    "verbose": ["verbose"],
+    "random_state": ["random_state"],
+    "return_estimator": ["boolean"],
+    "return_guesses": ["boolean"],
+}
+
+_NUMBERS = (
+    "vulnerability",
+    "n_unjudged",
+    "tpr",
+    "fpr",
+    "train_score",
+    "test_score",
+    "worst_case",
+)
+_GROUP_TABLES = ("group_vulnerability", "group_tpr", "group_fpr", "group_gap")
+
+
+def membership_game(
+    estimator,
+    attack,
+    X,
+    y=None,
+    *,
+    groups=None,
+    n_rounds=20,
+    train_size=0.4,
+    test_size=0.4,
+    reference_size=0.2,
+    n_jobs=None,
+    verbose=0,
+    random_state=None,
+    return_estimator=False,
+    return_guesses=False,
+):
+    """Play the membership game: what a way of training gives away on average.
+
+    Each round splits the records anew into three disjoint sets. A victim is trained on the first;
+    the attack learns from the third, without the victim's members, and then guesses for each record
+    of the first and of the second whether the victim was trained on it. An attack that learns from
+    known members is cross-fitted on the records of the first two sets: it guesses about those of
+    each of five folds after it has learned from the other folds. The vulnerability of the
+    round is v = TPR - FPR, an unbiased estimate of what an attacker gains over a coin, between -1
+    and 1; 0 = no better than a coin.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Model that the victims are made by, Pipelines included. It is cloned, never changed.
+    attack : attack
+        Attack, or classifier made of attacks and :class:`~skmia.signals.Signals`, whose parameters
+        ``victim`` each round sets. It is cloned. A :class:`~skmia.ShadowPool` in its parameters is
+        fitted on the reference records of each round; a frozen one is left alone. An attack that
+        lacks a population of non-members gets these records.
+    X : Records of n records, or array-like of shape (n, ...)
+        The population. Equal records, and records with one value of a field ``group_by``, are
+        assigned to the same set, as in a :class:`~skmia.ShadowPool`.
+    y : array-like of shape (n,), default=None
+        Task labels, where X holds features.
+    groups : str or array-like of shape (n,), default=None
+        Group of each record, or the name of a field of the records, to break the result down by.
+    n_rounds : int, default=20
+        Number of victims.
+    train_size, test_size, reference_size : float or int, default=0.4, 0.4, 0.2
+        Records of each set, as a fraction of all or a number.
+    n_jobs : int, default=None
+        Workers among which the rounds are divided, through joblib, with a single thread each; None
+        is one worker with all threads. The numbers are the same for every value, but for the
+        last bits of torch nets other than perceptrons. Nets of scikit-learn and skorch are trained
+        many at a time in each worker.
+    verbose : int, default=0
+        1 shows a progress bar.
+    random_state : int, RandomState instance or None, default=None
+        Determines the splits and the seeds of every victim and attack.
+    return_estimator : bool, default=False
+        Whether to return the victims and attacks of all rounds.
+    return_guesses : bool, default=False
+        Whether to return the guess about each record in each round.
+
+    Returns
+    -------
+    results : dict
+        With an array of shape (n_rounds,) for each of
+
+        ``vulnerability``
+            TPR - FPR.
+        ``n_unjudged``
+            Number of records that the attack cannot judge, see
+            :meth:`~skmia.base.BaseAttack.can_judge`; its rates are those of the others.
+        ``tpr``, ``fpr``
+            Share of training records, and of test records, that the attack calls members.
+        ``train_score``, ``test_score``
+            Accuracy of the victim on either set; the coefficient of determination of a regressor.
+        ``worst_case``
+            Absolute difference of the two accuracies: the vulnerability to the best attack that
+            sees whether the victim is right and nothing else. NaN for a regressor.
+        ``fit_time``, ``attack_time``
+            Seconds for the victim, and for the attack with its shadow models; of models that were
+            trained together, an equal share each.
+
+        With ``groups``, DataFrames of shape (n_rounds, n_groups), a column for each group:
+        ``group_vulnerability``, ``group_tpr``, ``group_fpr``, and ``group_gap``, the accuracy on
+        training records minus that on test records. NaN where a round left a side without a record
+        of the group.
+
+        With ``return_estimator=True``, lists of the fitted ``estimator`` and ``attack`` of each
+        round. A cross-fitted attack is not fitted itself.
+
+        With ``return_guesses=True``, arrays of shape (n_rounds, n) and dtype int8: ``guesses`` is 1
+        if the attack flags the record as a member and 0 if not, ``membership`` is 1 for training
+        records and 0 for test records. Both are -1 for all other records of the round.
+
+    Raises
+    ------
+    ValueError
+        When a parameter is out of range, the three sizes exceed the records, or the attack needs
+        something that these victims do not give.
+    TypeError
+        When the attack has no parameter ``victim``.
+
+    See Also
+    --------
+    leave_one_model_out : The power of an attack on a pool, without training further models.
+    per_datum_game : The game about one record and a mechanism.
+
+    Notes
+    -----
+    Both means of v are taken over their own records, with weights 1/n. O'Dell (2023) prints 2/n,
+    which estimates 2V + 1 instead of V.
+
+    The mean of ``vulnerability`` estimates V. Its standard error, the standard deviation over the
+    square root of ``n_rounds``, is optimistic, as all rounds draw from the same records.
+
+    An absolute difference of two noisy accuracies is positive without any leak, so ``worst_case``
+    has a positive bias.
+
+    References
+    ----------
+    O'Dell, R. (2023). Estimating Privacy Leakage of Machine Learning Models. MSc thesis, UCLA.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skmia.attacks import ThresholdAttack
+    >>> from skmia.datasets import make_membership_problem
+    >>> from skmia.games import membership_game
+    >>> records, _ = make_membership_problem(random_state=0)
+    >>> attack = ThresholdAttack(signal="correctness")
+    >>> game = membership_game(
+    ...     DecisionTreeClassifier(), attack, records, n_rounds=5, random_state=0
+    ... )
+    >>> game["vulnerability"].shape
+    (5,)
+    >>> bool(game["vulnerability"].mean() > 0.2)
+    True
+    """
+    settings = dict(locals())
+    validate_parameter_constraints(
+        _CONSTRAINTS, {name: settings[name] for name in _CONSTRAINTS}, "membership_game"
+    )
+    records = _read_records(X, y)
+    names, group = _read_groups(groups, records)
+    sizes = _read_sizes(train_size, test_size, reference_size, len(records))
+    rounds = draw_rounds(len(records), _find_units(records), sizes, _spawn(random_state, n_rounds))
+    estimator, attack = _check_players(estimator, attack, effective_n_jobs(n_jobs) > 1)
+    warn_of_weights(estimator, records, "victims", stacklevel=3)
+    kept = {"keep_models": return_estimator, "keep_guesses": return_guesses}
+    game = Game(estimator, attack, records, group, len(names), **kept)
+    outcomes = _play_all(game, rounds, n_jobs, verbose)
+    return _assemble(outcomes, None if groups is None else names)
+
+
+def _spawn(random_state, n_rounds):
+    """Seeds of each round; the first ones are the same for every number of rounds."""
+    entropy = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4).tolist()
+    return np.random.SeedSequence(entropy).spawn(n_rounds)
+
+
+def _read_records(X, y):
+    if not isinstance(X, Records):
+        X = Records(X, y)
+    elif y is not None:
+        raise ValueError("X holds records, which carry their labels; leave y out.")
+    check_records(X)
+    X.fingerprint  # noqa: B018 - computed once, and not by every worker
+    return X
+
+
+def _read_groups(groups, records):
+    """Names of the groups and the number of each record's."""
+    if groups is None:
+        return np.array([None]), np.zeros(len(records), dtype=np.intp)
+    values = records[groups] if isinstance(groups, str) else groups
+    return number_groups(values, len(records), "groups")
+
+
+def _find_units(records):
+    """Unit of each record, or None where every record is a unit of its own."""
+    units = find_units(records.fingerprint, records.fields.get("group_by"))
+    return None if units.max() + 1 == len(records) else units
+
+
+def _read_sizes(train_size, test_size, reference_size, n_records):
+    given = {
+        "train_size": train_size,
+        "test_size": test_size,
+        "reference_size": reference_size,
+    }
+    sizes = [
+        size if isinstance(size, Integral) else int(size * n_records + 1e-9)
+        for size in given.values()
+    ]
+    if sum(sizes) > n_records:
+        wanted = ", ".join(f"{name}={size}" for name, size in given.items())
+        raise ValueError(
+            f"The three sets are disjoint and hold at most all {n_records} records together; got "
+            f"{wanted}."
+        )
+    return sizes
+
+
+def _check_players(estimator, attack, parallel):
+    """The model and the attack, which start no workers of their own where rounds have theirs."""
+    estimator = unwrap(estimator)
+    refuse_trained_module(estimator)
+    shared = name_shared_parts(estimator)
+    if shared:
+        warnings.warn(
+            f"Fitted parts of the estimator ({', '.join(shared)}) are the same for the victims of "
+            "all rounds, so that what they reveal about their own training records is not "
+            "measured. Take them out of their FrozenEstimator to train them in each round.",
+            UserWarning,
+            stacklevel=3,
+        )
+    if not takes_victim(attack):
+        raise TypeError(
+            "attack must take the model under attack as its parameter victim; "
+            f"{type(attack).__name__} has no such parameter."
+        )
+    estimator, attack = clone(estimator), set_victim(clone(attack), None)
+    no_pool = {"shadows": "which a game does not make: give it shadows=ShadowPool(...)"}
+    reason = find_obstacle(attack, offer_of(estimator, trainable=False, withheld=no_pool))
+    if reason is not None:
+        raise ValueError(f"{type(attack).__name__} cannot play this game: {reason}.")
+    return (use_one_job(estimator), use_one_job(attack)) if parallel else (estimator, attack)
+
+
+def _play_all(game, rounds, n_jobs, verbose):
+    """Outcomes of all rounds, in their order."""
+    data, subsets = Data([game.records.X], game.records.y), rounds.sides == 1
+    keep = Player(game, rounds)
+    job = Job(game.estimator, data, subsets, rounds.victim_seeds, keep, n_jobs)
+    results = plan_training(job, exact=True).run(job)
+    played = dict(tqdm(results, total=job.n_models, desc="rounds", disable=not verbose))
+    caught = [one for k in sorted(played) for one in played[k].warnings]
+    warn_once(caught, job.n_models, "victims")
+    return [played[k].facts for k in sorted(played)]
+
+
+def _assemble(outcomes, names):
+    for one in outcomes:
+        one["vulnerability"] = one["tpr"] - one["fpr"]
+        one["group_vulnerability"] = one["group_tpr"] - one["group_fpr"]
+    results = {
+        name: np.array([one[name] for one in outcomes])
+        for name in ("fit_time", "attack_time", *_NUMBERS)
+    }
+    if names is not None:
+        index = pd.RangeIndex(len(outcomes), name="round")
+        for name in _GROUP_TABLES:
+            values = np.array([one[name] for one in outcomes])
+            results[name] = pd.DataFrame(values, index, pd.Index(names, name="group"))
+    for name in ("estimator", "attack"):
+        if name in outcomes[0]:
+            results[name] = [one[name] for one in outcomes]
+    for name in ("guesses", "membership"):
+        if name in outcomes[0]:
+            results[name] = np.array([one[name] for one in outcomes])
+    return results

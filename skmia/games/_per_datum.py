@@ -1,0 +1,343 @@
+"""The game about one record and what a mechanism has released of a data set."""
+
+from numbers import Integral
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import gen_batches
+from tqdm import tqdm
+
+from .._core.checks import check_confidence_level
+from .._core.matrix import check_matrix
+from .._core.randomness import check_random_state
+from .._core.seeding import isolated_randomness, seed_estimator
+from .._core.sklearn import N_JOBS, HasMethods, Interval, validate_parameter_constraints
+from .._core.tasks import delayed
+from ..metrics import advantage_interval, auc_interval, clopper_pearson, membership_roc_curve
+
+_CONSTRAINTS = {
+    "mechanism": [HasMethods(["fit", "sample"])],
+    "attack": [HasMethods(["fit", "score_samples", "predict"])],
+    "n_samples": [Interval(Integral, 1, None, closed="left")],
+    "reference_size": [Interval(Integral, 0, None, closed="left")],
+    "refit": ["boolean"],
+    "n_rounds": [Interval(Integral, 1, None, closed="left")],
+    "n_jobs": N_JOBS,
+    "verbose": ["verbose"],
+    "random_state": ["random_state"],
+}
+# Rounds that a worker plays at a time.
+_ROUNDS = 50
+
+
+class _Game(NamedTuple):
+    """What is the same in all rounds."""
+
+    mechanism: object
+    attack: object
+    target: np.ndarray
+    population: object
+    n_reference: int  # reference rows of each round; 0 where the attack is fitted
+    n_samples: int
+
+
+class _FromRows:
+    """Draws rows of a table without replacement, first those of the reference set.
+
+    A data set with a copy of the target holds the target, so no copy of it is drawn.
+    """
+
+    def __init__(self, X, target):
+        self.X, self._rows = X, np.flatnonzero((X != target).any(axis=1))
+
+    def split(self, n_reference, rng):
+        """Set reference rows aside, which no data set holds."""
+        order = rng.permutation(self._rows)
+        self._rows = order[n_reference:]
+        return self.X[order[:n_reference]]
+
+    def draw(self, n_reference, n_samples, rng):
+        rows = rng.choice(self._rows, n_reference + n_samples, replace=False)
+        return self.X[rows[:n_reference]], self.X[rows[n_reference:]]
+
+    def count(self):
+        return len(self._rows)
+
+
+class _FromSampler:
+    """Draws rows of a distribution."""
+
+    def __init__(self, sampler):
+        self._sampler = sampler
+
+    def _sample(self, n, rng):
+        rows = np.asarray(self._sampler(n, rng))
+        if rows.ndim != 2 or len(rows) != n:
+            raise ValueError(
+                f"X was asked for {n} rows and must return an array of shape ({n}, n_features); "
+                f"got shape {rows.shape}."
+            )
+        return rows
+
+    def split(self, n_reference, rng):
+        """Reference rows."""
+        return self._sample(n_reference, rng) if n_reference else None
+
+    def draw(self, n_reference, n_samples, rng):
+        return self.split(n_reference, rng), self._sample(n_samples, rng)
+
+    def count(self):
+        return np.inf
+
+
+def per_datum_game(
+    mechanism,
+    attack,
+    target,
+    X,
+    *,
+    n_samples=100,
+    reference_size=1000,
+    refit=False,
+    n_rounds=1000,
+    confidence_level=0.95,
+    n_jobs=None,
+    verbose=0,
+    random_state=None,
+):
+    """Play the game about one record against a mechanism.
+
+    In each round two private data sets of fresh rows are drawn. In one of them a row, chosen at
+    random, is replaced by the target. The mechanism is fitted on either and releases one sample,
+    and the attack scores both releases. What the attack tells apart is what the mechanism gives
+    away about this one record, not about records on average.
+
+    Parameters
+    ----------
+    mechanism : estimator with ``fit(X)`` and ``sample(n_samples, random_state)``
+        What is done to private rows, such as :class:`skmia.leakage.NoisyMean`. It is cloned.
+    attack : estimator with ``fit(X)``, ``score_samples(X_released)`` and ``predict(X_released)``
+        Such as :class:`skmia.leakage.MeanLikelihoodRatioAttack`. It is cloned, its parameter
+        ``target`` is set, and ``n_samples`` where that is None, and it is fitted on reference rows.
+        An attack that is fitted already goes into a :class:`~sklearn.frozen.FrozenEstimator`.
+    target : int or array-like of shape (n_features,)
+        The record in question: the index of a row of X, or a record of its own. Rows of X that
+        equal the target are never drawn.
+    X : array-like of shape (n_rows, n_features) or callable
+        The population, from which rows are drawn without replacement in each round; or a function
+        of a number n and a numpy Generator that returns n fresh rows.
+    n_samples : int, default=100
+        Rows of a private data set.
+    reference_size : int, default=1000
+        Reference rows of the attack, which are in no data set of the round.
+    refit : bool, default=False
+        Whether each round has reference rows of its own; False draws them once for all rounds,
+        which costs the attack less power.
+    n_rounds : int, default=1000
+        Number of rounds.
+    confidence_level : float, default=0.95
+        Of all intervals, in (0, 1).
+    n_jobs : int, default=None
+        Workers among which the rounds are divided, through joblib. The numbers are the same for
+        every value.
+    verbose : int, default=0
+        1 shows a progress bar.
+    random_state : int, RandomState instance or None, default=None
+        Determines all draws.
+
+    Returns
+    -------
+    results : dict
+        ``scores_in``, ``scores_out`` : ndarray of shape (n_rounds,)
+            Scores of releases with and without the target.
+        ``power`` : DataFrame
+            The ROC curve. Each row is a threshold with its ``fpr`` and ``tpr`` and the exact
+            binomial limits of both, ``fpr_low``, ``fpr_high``, ``tpr_low``, ``tpr_high``. They
+            are for this threshold; for the TPR at a requested FPR, give the scores to
+            :func:`~skmia.metrics.operating_point`.
+        ``advantage`` : Interval
+            TPR - FPR of the attack's own guesses, with Newcombe's interval.
+        ``auc`` : Interval
+            Area under the curve, with DeLong's interval.
+
+    Raises
+    ------
+    ValueError
+        When a parameter is out of range or X has too few rows.
+
+    See Also
+    --------
+    membership_game : The game about records on average.
+    skmia.leakage.MahalanobisLeakage : The answer in closed form, for means.
+
+    Notes
+    -----
+    The limits of the power curve hold for one threshold at a time. Rows are drawn from a table
+    without replacement, which is as good as fresh rows while ``n_samples`` is a small part of it.
+
+    References
+    ----------
+    Azize, A. and Basu, D. (2024). How much does each datapoint leak your privacy? Quantifying the
+    per-datum membership leakage. arXiv:2402.10065.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmia.leakage import EmpiricalMean, MeanLikelihoodRatioAttack
+    >>> from skmia.games import per_datum_game
+    >>> def draw(n, rng):
+    ...     return rng.normal(size=(n, 100))
+    >>> far, attack = np.full(100, 2.0), MeanLikelihoodRatioAttack()
+    >>> game = per_datum_game(
+    ...     EmpiricalMean(), attack, far, draw, n_samples=50, n_rounds=200, random_state=0
+    ... )
+    >>> bool(game["auc"].estimate > 0.9)
+    True
+    """
+    settings = dict(locals())
+    validate_parameter_constraints(
+        _CONSTRAINTS, {name: settings[name] for name in _CONSTRAINTS}, "per_datum_game"
+    )
+    level = check_confidence_level(confidence_level)
+    population, target = _read_population(X, target)
+    frozen = isinstance(attack, FrozenEstimator)
+    n_reference = 0 if frozen else reference_size
+    _check_enough(population, n_reference, n_samples)
+    entropy = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4).tolist()
+    first, *seeds = np.random.SeedSequence(entropy).spawn(1 + n_rounds)
+    attack = attack if frozen else _aim(clone(attack), target, n_samples)
+    if not refit or frozen:
+        attack = _fit(attack, population.split(n_reference, np.random.default_rng(first)), first)
+        n_reference = 0
+    game = _Game(clone(mechanism), attack, target, population, n_reference, n_samples)
+    rounds = _play_all(game, seeds, n_jobs, verbose)
+    return _assemble(*rounds, level)
+
+
+def _read_population(X, target):
+    """Where rows come from, and the target as a row."""
+    is_row = isinstance(target, Integral)
+    if callable(X):
+        if is_row:
+            raise ValueError(
+                "target is the number of a row, but X is a function; give the row itself."
+            )
+        target = check_matrix(target, ensure_2d=False, input_name="target")
+        return _FromSampler(X), _check_vector(target)
+    X = check_matrix(X, input_name="X")
+    if not is_row:
+        target = _check_vector(check_matrix(target, ensure_2d=False, input_name="target"))
+        if len(target) != X.shape[1]:
+            raise ValueError(
+                f"target must be a row of {X.shape[1]} features, as X has; got {len(target)}."
+            )
+        return _FromRows(X, target), target
+    if not 0 <= target < len(X):
+        raise ValueError(f"target must be the number of one of {len(X)} rows of X; got {target}.")
+    return _FromRows(X, X[target]), X[target]
+
+
+def _check_vector(target):
+    if target.ndim != 1:
+        raise ValueError(f"target must be one row; got an array of shape {target.shape}.")
+    return target
+
+
+def _check_enough(population, n_reference, n_samples):
+    wanted = n_reference + n_samples
+    if wanted > population.count():
+        raise ValueError(
+            f"reference_size and n_samples ask for {n_reference} + {n_samples} rows; "
+            f"{population.count()} can be drawn from X."
+        )
+
+
+def _aim(attack, target, n_samples):
+    """Tell the attack what is known to whoever plays: the target and the size of the data set."""
+    parameters = attack.get_params(deep=False)
+    if "target" in parameters:
+        attack.set_params(target=target)
+    if "n_samples" in parameters and parameters["n_samples"] is None:
+        attack.set_params(n_samples=n_samples)
+    return attack
+
+
+def _fit(attack, reference, seeds):
+    if isinstance(attack, FrozenEstimator):
+        return attack
+    seed_estimator(attack, seeds)
+    with isolated_randomness(seeds):
+        return attack.fit(reference)
+
+
+def _play_all(game, seeds, n_jobs, verbose):
+    parts = [seeds[part] for part in gen_batches(len(seeds), _ROUNDS)]
+    bar = tqdm(parts, desc=f"parts of {_ROUNDS} rounds", disable=not verbose)
+    results = Parallel(n_jobs=n_jobs)(delayed(_play_part)(game, part) for part in bar)
+    return (np.concatenate(column) for column in zip(*results, strict=True))
+
+
+def _play_part(game, seeds):
+    """Scores and guesses of some rounds, without and with the target."""
+    rounds = [_draw_round(game, one) for one in seeds]
+    if game.n_reference == 0:
+        answers = [_ask(game.attack, np.concatenate([released for released, _ in rounds]))]
+    else:
+        answers = [_ask(attack, released) for released, attack in rounds]
+    scores, guesses = (np.concatenate(column) for column in zip(*answers, strict=True))
+    return scores.reshape(-1, 2), guesses.reshape(-1, 2)
+
+
+def _ask(attack, released):
+    return attack.score_samples(released), attack.predict(released)
+
+
+def _draw_round(game, seeds):
+    """Releases of a round without and with the target, and the attack of the round."""
+    for_rows, for_mechanism, for_attack = seeds.spawn(3)
+    rng = np.random.default_rng(for_rows)
+    reference, rows = game.population.draw(game.n_reference, game.n_samples, rng)
+    _, others = game.population.draw(0, game.n_samples, rng)
+    others = np.array(others)
+    others[rng.integers(game.n_samples)] = game.target
+    released = [
+        _release(game.mechanism, data, one)
+        for data, one in zip((rows, others), for_mechanism.spawn(2), strict=True)
+    ]
+    own = None if game.n_reference == 0 else _fit(clone(game.attack), reference, for_attack)
+    return np.concatenate(released), own
+
+
+def _release(mechanism, rows, seeds):
+    """One sample of a mechanism that was fitted on some rows."""
+    mechanism = clone(mechanism)
+    seed_estimator(mechanism, seeds)
+    with isolated_randomness(seeds):
+        state = int(seeds.generate_state(1)[0] >> np.uint32(1))
+        return np.asarray(mechanism.fit(rows).sample(1, random_state=state))
+
+
+def _assemble(scores, guesses, level):
+    membership = np.repeat([False, True], len(scores))
+    scores_out, scores_in = scores.T.astype(np.float64)
+    both = np.concatenate([scores_out, scores_in])
+    return {
+        "scores_in": scores_in,
+        "scores_out": scores_out,
+        "power": _find_power(membership, both, len(scores), level),
+        "advantage": advantage_interval(membership, guesses.T.ravel() == 1, confidence_level=level),
+        "auc": auc_interval(membership, both, confidence_level=level),
+    }
+
+
+def _find_power(membership, scores, n_rounds, level):
+    fpr, tpr, threshold = membership_roc_curve(membership, scores)
+    columns = {"threshold": threshold}
+    for name, rate in (("fpr", fpr), ("tpr", tpr)):
+        low, high = clopper_pearson(np.rint(rate * n_rounds), n_rounds, confidence_level=level)
+        columns |= {name: rate, f"{name}_low": low, f"{name}_high": high}
+    return pd.DataFrame(columns)

@@ -1,0 +1,176 @@
+"""The attacker who trains the model again with each of two candidates."""
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from numbers import Integral
+
+import joblib
+import numpy as np
+from joblib import effective_n_jobs
+from tqdm import tqdm
+
+from .._core.asking import check_victim, unwrap
+from .._core.caches import caches_removed, walk
+from .._core.randomness import check_random_state
+from .._core.sklearn import N_JOBS, HasMethods, Interval, validate_parameter_constraints
+from .._core.validation import check_membership, check_records
+from .._training.job import Data, Job, Kept
+from .._training.plan import plan_training
+from ._leave_two_unlabeled import draw_pairs, pair_privacy
+
+_CONSTRAINTS = {
+    "estimator": [HasMethods(["fit"]), None],
+    "parameters": [callable, None],
+    "n_rounds": [Interval(Integral, 1, None, closed="left")],
+    "n_jobs": N_JOBS,
+    "verbose": ["verbose"],
+    "random_state": ["random_state"],
+}
+
+
+def retraining_oracle(
+    victim,
+    records,
+    membership,
+    *,
+    estimator=None,
+    parameters=None,
+    n_rounds=100,
+    n_jobs=None,
+    verbose=0,
+    random_state=None,
+):
+    """Tell pairs apart by training again: the attacker whom no deterministic training withstands.
+
+    The attacker knows how the victim was trained and all of its training records but one, which is
+    one of two candidates. Trained with each of them in turn, the model that is equal to the victim,
+    parameter by parameter, gives the answer. Where both or neither are equal the guess is a coin
+    and counts one half. For training that is deterministic and gives different models for
+    different records the accuracy is 1, whatever the model says about any record.
+
+    Parameters
+    ----------
+    victim : fitted estimator
+        Trained on exactly the records with membership 1, in their order.
+    records : Records of n records
+        Members and non-members mixed.
+    membership : array-like of shape (n,)
+        1 for members, 0 for non-members.
+    estimator : estimator, default=None
+        How the victim was made; None takes a clone of the victim. Its ``random_state`` must be what
+        it was, an integer.
+    parameters : callable, default=None
+        Takes a fitted model and returns what is compared: arrays, or containers of them. None takes
+        all that a model consists of; of a skorch net, the tensors of its module.
+    n_rounds : int, default=100
+        Number of pairs; each takes one training.
+    n_jobs : int, default=None
+        Trainings in parallel.
+    verbose : int, default=0
+        1 shows a progress bar.
+    random_state : int, RandomState instance or None, default=None
+        Determines the pairs.
+
+    Returns
+    -------
+    privacy : PairPrivacy
+        ``(accuracy, accuracy_error, privacy, privacy_error, n_rounds)``.
+
+    Raises
+    ------
+    NotFittedError
+        When the victim is not fitted.
+
+    See Also
+    --------
+    leave_two_unlabeled : Attackers who look at the victim's answers.
+
+    Notes
+    -----
+    A candidate is put at its own place among the records, so that the order of the victim's
+    training records is kept: sums of floating point numbers depend on it. The comparison is exact.
+
+    The attack shows what secrecy rests on: on randomness in training that the attacker does not
+    know, not on the model fitting well.
+
+    References
+    ----------
+    Pedersen, J., Muñoz-Gómez, R., Huang, J., Sun, H., Tu, W.-W. and Guyon, I. (2022). LTU attacker
+    for membership inference. Algorithms 15(7).
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skmia.datasets import make_membership_problem
+    >>> from skmia.games import retraining_oracle
+    >>> records, membership = make_membership_problem(kind="regression", random_state=0)
+    >>> members = records[membership == 1]
+    >>> victim = Ridge().fit(members.X, members.y)
+    >>> retraining_oracle(victim, records, membership, n_rounds=10, random_state=0).accuracy
+    1.0
+    """
+    settings = dict(locals())
+    validate_parameter_constraints(
+        _CONSTRAINTS, {name: settings[name] for name in _CONSTRAINTS}, "retraining_oracle"
+    )
+    check_victim(victim)
+    check_records(records)
+    membership = check_membership(membership, len(records))
+    victim = unwrap(victim)
+    estimator = victim if estimator is None else unwrap(estimator)
+    entropy = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4).tolist()
+    pairs = draw_pairs(membership, n_rounds, np.random.SeedSequence(entropy))
+    keep = _PrintKeeper(parameters)
+    with caches_removed(victim):  # where its steps were kept is not part of what was learned
+        expected = keep.take(victim)
+    # With the member at its place the training set is that of the victim in every round.
+    inside = np.tile(membership.astype(bool), (1 + n_rounds, 1))
+    for row, pair in zip(inside[1:], pairs, strict=True):
+        row[pair] = [False, True]
+    data = Data([records.X], records.y)
+    # The estimator keeps its own seeds; in one process it keeps its threads, too, on which the
+    # rounding of a model can depend.
+    job = Job(estimator, data, inside, None, keep, n_jobs if effective_n_jobs(n_jobs) > 1 else None)
+    plan = plan_training(job, exact=True)
+    ((_, first),) = plan.run(job._replace(subsets=inside[:1], n_jobs=None))
+    results = plan.run(job._replace(subsets=inside[1:]))
+    played = dict(tqdm(results, total=n_rounds, desc="pairs", disable=not verbose))
+    prints = np.array([played[k].facts["print"] for k in sorted(played)])
+    with_member, matches = first.facts["print"] == expected, prints == expected
+    wins = np.where(matches == with_member, 0.5, np.where(with_member, 1.0, 0.0))
+    return pair_privacy(wins.mean(), n_rounds)
+
+
+@dataclass(frozen=True)
+class _PrintKeeper:
+    """Keeps a hash of all that a model consists of."""
+
+    parameters: object
+
+    def __call__(self, trained):
+        return Kept({"print": self.take(trained.model)}, {})
+
+    def take(self, model):
+        if self.parameters is not None:
+            return joblib.hash(self.parameters(model))
+        module = getattr(model, "module_", None)  # a skorch net also keeps the time of each epoch
+        if hasattr(module, "state_dict"):
+            state = {name: one.cpu().numpy() for name, one in module.state_dict().items()}
+            return joblib.hash(state)
+        with _jobs_removed(model):
+            return joblib.hash((type(model).__qualname__, vars(model)))
+
+
+@contextmanager
+def _jobs_removed(model):
+    """Set every ``n_jobs`` aside for a while: on how many processors is not what was learned."""
+    parts = [one for one in walk(model) if not isinstance(one, dict)]
+    parts = [one for one in parts if "n_jobs" in one.get_params(deep=False)]
+    before = [one.n_jobs for one in parts]
+    try:
+        for one in parts:
+            one.set_params(n_jobs=None)
+        yield
+    finally:
+        for one, n_jobs in zip(parts, before, strict=True):
+            one.set_params(n_jobs=n_jobs)

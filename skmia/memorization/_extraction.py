@@ -1,0 +1,188 @@
+"""Finding the sequence that a model remembers, without asking about all of them."""
+
+import heapq
+from dataclasses import dataclass
+from itertools import count
+from numbers import Integral
+
+import numpy as np
+
+from .._core.sklearn import Interval, validate_parameter_constraints
+from ._format import CanaryFormat
+from ._model import check_model, log_perplexity, next_bits
+
+_AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
+_CONSTRAINTS = {
+    "secrets": [CanaryFormat],
+    "n_sequences": [_AT_LEAST_ONE],
+    "max_nodes": [_AT_LEAST_ONE],
+    "batch_size": [_AT_LEAST_ONE],
+}
+
+
+@dataclass(frozen=True)
+class ExtractionResult:
+    """What a search found; made by :func:`shortest_path_extraction`.
+
+    Attributes
+    ----------
+    sequences : ndarray of shape (n_found, length)
+        Tokens, least perplexing first.
+    log_perplexity : ndarray of shape (n_found,)
+        In bits.
+    n_expanded : int
+        Beginnings of sequences that the model was asked to continue.
+    complete : bool
+        Whether the search came to its end. Otherwise the budget was exhausted first.
+    lower_bound : float
+        No candidate but those found has a log-perplexity below this, in bits; infinite where all
+        others are impossible.
+    """
+
+    sequences: np.ndarray
+    log_perplexity: np.ndarray
+    n_expanded: int
+    complete: bool
+    lower_bound: float
+
+
+class _Frontier:
+    """Beginnings of sequences that wait for being continued, cheapest first."""
+
+    def __init__(self, length):
+        self._heap, self._number, self._length = [], count(), length
+
+    def push(self, bits, prefix):
+        # Of equal costs the longest first: it is nearest to the end.
+        heapq.heappush(self._heap, (bits, -len(prefix), next(self._number), prefix))
+
+    @property
+    def lower_bound(self):
+        return self._heap[0][0] if self._heap else np.inf
+
+    def pop_finished(self):
+        """The cheapest of all if it is a whole sequence, else None."""
+        if self._heap and -self._heap[0][1] == self._length:
+            bits, _, _, prefix = heapq.heappop(self._heap)
+            return bits, prefix
+        return None
+
+    def pop_unfinished(self, most):
+        """The cheapest ones, up to the first whole sequence."""
+        popped = []
+        while self._heap and len(popped) < most and -self._heap[0][1] < self._length:
+            bits, _, _, prefix = heapq.heappop(self._heap)
+            popped.append((bits, prefix))
+        return popped
+
+
+def _expand(model, secrets, popped, frontier):
+    """Push all continuations of some beginnings, asking once for each length among them."""
+    for length in {len(prefix) for _, prefix in popped}:
+        some = [one for one in popped if len(one[1]) == length]
+        choice = secrets.choices[length]
+        prefixes = np.array([prefix for _, prefix in some], dtype=np.intp).reshape(
+            len(some), length
+        )
+        steps = next_bits(model, prefixes)[:, choice]
+        for (bits, prefix), row in zip(some, steps.tolist(), strict=True):
+            for token, step in zip(choice.tolist(), row, strict=True):
+                if step < np.inf:
+                    frontier.push(bits + step, (*prefix, token))
+
+
+def shortest_path_extraction(model, secrets, *, n_sequences=1, max_nodes=100_000, batch_size=32):
+    """Find the candidates that perplex a model least, by uniform-cost search.
+
+    Candidates that begin alike share a path in a tree, on which each token costs its -log2
+    probability. Always continuing the cheapest beginning, the first whole sequence that comes to be
+    the cheapest is the best of all candidates: no cost is negative.
+
+    Parameters
+    ----------
+    model : SequenceModel
+        Gives the probability of the next token.
+    secrets : CanaryFormat
+        The candidates.
+    n_sequences : int, default=1
+        How many sequences to find. A canary that is found as the k-th has rank k.
+    max_nodes : int, default=100_000
+        Most beginnings that the model is asked to continue.
+    batch_size : int, default=32
+        Beginnings that are continued in one question. 1 asks about the fewest; the result is the
+        same.
+
+    Returns
+    -------
+    result : ExtractionResult
+        With ``complete=False`` where ``max_nodes`` did not suffice, and then fewer sequences.
+
+    Raises
+    ------
+    TypeError
+        When ``model`` is no sequence model.
+
+    See Also
+    --------
+    Exposure : How far a known canary stands out.
+
+    Notes
+    -----
+    Of sequences with the same log-perplexity any may come first.
+
+    References
+    ----------
+    Carlini, N., Liu, C., Erlingsson, Ú., Kos, J. and Song, D. (2019). The secret sharer: evaluating
+    and testing unintended memorization in neural networks. USENIX Security, section 7.
+
+    Examples
+    --------
+    >>> from skmia.memorization import (
+    ...     CanaryFormat,
+    ...     NGramModel,
+    ...     insert_canaries,
+    ...     shortest_path_extraction,
+    ... )
+    >>> secrets = CanaryFormat("pin ####", "0123456789", alphabet="0123456789 pin")
+    >>> others, canary = secrets.sample(200, random_state=0), secrets.encode(["pin 1234"])
+    >>> model = NGramModel(4).fit(insert_canaries(others, canary, 20, random_state=0))
+    >>> result = shortest_path_extraction(model, secrets, batch_size=1)
+    >>> secrets.decode(result.sequences), result.n_expanded
+    (['pin 1234'], 9)
+    """
+    check_model(model)
+    validate_parameter_constraints(
+        _CONSTRAINTS,
+        {
+            "secrets": secrets,
+            "n_sequences": n_sequences,
+            "max_nodes": max_nodes,
+            "batch_size": batch_size,
+        },
+        caller_name="shortest_path_extraction",
+    )
+    frontier, found, n_expanded = _Frontier(len(secrets)), [], 0
+    frontier.push(*_begin(model, secrets))
+    while len(found) < n_sequences and frontier.lower_bound < np.inf:
+        finished = frontier.pop_finished()
+        if finished is not None:
+            found.append(finished)
+            continue
+        popped = frontier.pop_unfinished(min(batch_size, max_nodes - n_expanded))
+        if not popped:
+            break
+        n_expanded += len(popped)
+        _expand(model, secrets, popped, frontier)
+    return ExtractionResult(
+        sequences=np.array([one for _, one in found], dtype=np.intp).reshape(-1, len(secrets)),
+        log_perplexity=np.array([bits for bits, _ in found]),
+        n_expanded=n_expanded,
+        complete=len(found) == n_sequences or frontier.lower_bound == np.inf,
+        lower_bound=float(frontier.lower_bound),
+    )
+
+
+def _begin(model, secrets):
+    """What all candidates share, and what it costs."""
+    given = tuple(int(choice[0]) for choice in secrets.choices[: secrets.n_given])
+    return (float(log_perplexity(model, [given])[0]) if given else 0.0), given

@@ -1,0 +1,217 @@
+"""The space of secrets that a canary is drawn from."""
+
+from collections.abc import Sequence
+from numbers import Integral
+
+import numpy as np
+
+from .._core.numbers import show
+from .._core.randomness import check_random_state
+
+
+def _check_sequence(value, name):
+    """Refuse what has no order or no length."""
+    is_sequence = isinstance(value, Sequence | np.ndarray) and not isinstance(value, bytes)
+    if not is_sequence or (isinstance(value, np.ndarray) and value.ndim != 1):
+        raise ValueError(f"{name} must be a text or a sequence of tokens; got {show(value)}.")
+
+
+class CanaryFormat:
+    """A sequence with holes, and what may fill them: the candidate space of a canary.
+
+    Parameters
+    ----------
+    template : str, or sequence of int and None
+        The sequence; its holes are the character ``hole`` in a text, else None.
+    fill : str, or sequence of int
+        Tokens that may stand in a hole.
+    alphabet : str, default=None
+        The characters of a text, whose positions are their tokens. It is needed for texts, and only
+        for them.
+    hole : str, default="#"
+        The character that marks a hole in a text.
+
+    Attributes
+    ----------
+    choices : list of ndarray
+        Tokens that may stand at each position, in increasing order.
+    n_candidates : int
+        Number of sequences that fit the format.
+    n_given : int
+        Number of tokens before the first hole, which all candidates share.
+
+    Raises
+    ------
+    ValueError
+        When there is no hole, fewer than 2 tokens to fill it, or a character is not in the
+        alphabet.
+
+    See Also
+    --------
+    Exposure : How far a canary stands out among the candidates.
+
+    Examples
+    --------
+    >>> from skmia.memorization import CanaryFormat
+    >>> secrets = CanaryFormat("pin ####", "0123456789", alphabet="0123456789 pin")
+    >>> secrets.n_candidates
+    10000
+    >>> secrets.decode(secrets.sample(2, random_state=0))
+    ['pin 5373', 'pin 0395']
+    >>> secrets.encode(["pin 1234"])
+    array([[11, 12, 13, 10,  1,  2,  3,  4]])
+    """
+
+    def __init__(self, template, fill, *, alphabet=None, hole="#"):
+        for name, value in (("template", template), ("fill", fill)):
+            _check_sequence(value, name)
+        if alphabet is not None:
+            _check_sequence(alphabet, "alphabet")
+        self.template, self.fill, self.alphabet, self.hole = template, fill, alphabet, hole
+        is_hole = [one is None or (isinstance(template, str) and one == hole) for one in template]
+        if not any(is_hole):
+            raise ValueError(f"template has no hole {hole!r}, or None in tokens; got {template!r}.")
+        filling = np.unique(self._tokens(fill))
+        if len(filling) < 2:
+            raise ValueError(f"fill must have 2 or more different tokens; got {fill!r}.")
+        self.choices = [
+            filling if free else self._tokens([one] if one is not None else ())
+            for one, free in zip(template, is_hole, strict=True)
+        ]
+        self.n_given = is_hole.index(True)
+        self.n_candidates = len(filling) ** sum(is_hole)
+
+    def _tokens(self, sequence):
+        """One sequence, a text or tokens, as tokens."""
+        if all(isinstance(one, str) for one in sequence) and len(sequence):
+            if self.alphabet is None:
+                raise ValueError("A text needs the alphabet that its tokens are numbered by.")
+            unknown = sorted(set(sequence) - set(self.alphabet))
+            if unknown:
+                raise ValueError(f"The alphabet has no {unknown[0]!r}, which is in {sequence!r}.")
+            return np.array([self.alphabet.index(one) for one in sequence])
+        if not all(isinstance(one, Integral) and one >= 0 for one in sequence):
+            raise ValueError(f"Tokens are whole numbers of 0 and above; got {sequence!r}.")
+        return np.asarray(sequence, dtype=np.intp)
+
+    def __len__(self):
+        return len(self.choices)
+
+    def __repr__(self):
+        return f"CanaryFormat({self.template!r}, {self.n_candidates} candidates)"
+
+    def encode(self, sequences):
+        """Tokens of texts of one length.
+
+        Parameters
+        ----------
+        sequences : sequence of n str, or array-like of shape (n, length)
+            Texts; tokens are checked and returned as they are.
+
+        Returns
+        -------
+        tokens : ndarray of shape (n, length)
+        """
+        if isinstance(sequences, str):
+            raise ValueError(f"Expected a sequence of texts; got a single one, {sequences!r}.")
+        return np.array([self._tokens(one) for one in sequences]).reshape(len(sequences), -1)
+
+    def decode(self, tokens):
+        """Texts of tokens.
+
+        Parameters
+        ----------
+        tokens : array-like of shape (n, length)
+            Tokens.
+
+        Returns
+        -------
+        texts : list of n str
+        """
+        if self.alphabet is None:
+            raise ValueError("Without an alphabet there are no texts; the tokens are the sequence.")
+        return ["".join(self.alphabet[one] for one in row) for row in np.asarray(tokens)]
+
+    def sample(self, n_samples=1, *, random_state=None):
+        """Draw candidates uniformly, each by itself.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many.
+        random_state : int, RandomState instance or None, default=None
+            Source of the draws.
+
+        Returns
+        -------
+        candidates : ndarray of shape (n_samples, length)
+            Tokens.
+        """
+        rng = check_random_state(random_state)
+        columns = [choice[rng.randint(len(choice), size=n_samples)] for choice in self.choices]
+        return np.column_stack(columns)
+
+    def position(self, sequences):
+        """Positions of sequences in the enumeration of all candidates, the last hole fastest.
+
+        Parameters
+        ----------
+        sequences : sequence of n str, or array-like of shape (n, length)
+            Candidates.
+
+        Returns
+        -------
+        position : list of n int
+
+        Raises
+        ------
+        ValueError
+            When one of them does not fit the format.
+        """
+        digits = self._find_choices(self.encode(sequences))
+        # Python's integers: the space may be larger than any fixed number of bits.
+        position = [0] * len(digits)
+        for column, choice in zip(digits.T, self.choices, strict=True):
+            position = [
+                one * len(choice) + int(digit) for one, digit in zip(position, column, strict=True)
+            ]
+        return position
+
+    def _find_choices(self, tokens):
+        """Which of the choices each token is."""
+        fits = tokens.shape[1:] == (len(self),)
+        if fits:
+            found = [
+                np.minimum(np.searchsorted(choice, column), len(choice) - 1)
+                for choice, column in zip(self.choices, tokens.T, strict=True)
+            ]
+            right = [
+                choice[at] == column
+                for choice, at, column in zip(self.choices, found, tokens.T, strict=True)
+            ]
+            wrong = ~np.all(right, axis=0)
+        if not fits or wrong.any():
+            shown = tokens[0] if not fits else tokens[wrong.argmax()]
+            raise ValueError(f"The sequence {shown.tolist()} does not fit the format {self!r}.")
+        return np.column_stack(found)
+
+    def candidates(self, start=0, stop=None):
+        """Some of the candidates, in the order of :meth:`position`.
+
+        Parameters
+        ----------
+        start, stop : int, default=0, None
+            Positions; None is the end.
+
+        Returns
+        -------
+        candidates : ndarray of shape (stop - start, length)
+            Tokens.
+        """
+        stop = self.n_candidates if stop is None else min(stop, self.n_candidates)
+        rest = np.arange(start, stop)
+        columns = []
+        for choice in reversed(self.choices):
+            rest, digit = np.divmod(rest, len(choice))
+            columns.append(choice[digit])
+        return np.column_stack(columns[::-1])

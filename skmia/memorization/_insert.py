@@ -1,0 +1,77 @@
+"""Putting canaries into training data."""
+
+import numpy as np
+
+from .._core.numbers import show
+from .._core.randomness import check_random_state
+
+
+def insert_canaries(sequences, canaries, n_insertions=1, *, random_state=None):
+    """Put copies of canaries at random places among training sequences.
+
+    Parameters
+    ----------
+    sequences : ndarray of shape (n, length), or sequence of n sequences
+        Training sequences: tokens or texts, of any lengths.
+    canaries : array-like of shape (n_canaries, length), or sequence of n_canaries sequences
+        Canaries of the same kind.
+    n_insertions : int or array-like of shape (n_canaries,), default=1
+        Copies of each canary; 0 leaves it out.
+    random_state : int, RandomState instance or None, default=None
+        For the places.
+
+    Returns
+    -------
+    training : ndarray of shape (n + n_copies, length), or list
+        An array where ``sequences`` is one and the canaries have its length. The training sequences
+        stay in their order.
+
+    Raises
+    ------
+    ValueError
+        When the numbers of insertions do not fit the canaries or are negative.
+
+    See Also
+    --------
+    Exposure : What the model remembers of them.
+
+    References
+    ----------
+    Carlini, N., Liu, C., Erlingsson, Ú., Kos, J. and Song, D. (2019). The secret sharer: evaluating
+    and testing unintended memorization in neural networks. USENIX Security.
+
+    Examples
+    --------
+    >>> from skmia.memorization import insert_canaries
+    >>> insert_canaries(["to be", "or not"], ["pin 1234"], 2, random_state=1)
+    ['to be', 'or not', 'pin 1234', 'pin 1234']
+    """
+    if isinstance(canaries, str):
+        raise ValueError(f"Expected a sequence of canaries; got a single text, {canaries!r}.")
+    if not np.iterable(canaries):
+        raise ValueError(f"canaries must be a sequence of sequences; got {show(canaries)}.")
+    canaries = list(canaries)
+    copies = np.asarray(n_insertions)
+    whole = copies.dtype.kind in "iu" and (copies >= 0).all()
+    if not whole or copies.shape not in ((), (len(canaries),)):
+        raise ValueError(
+            f"n_insertions must be a whole number of 0 and above, or one for each of "
+            f"{len(canaries)} canaries; got {n_insertions!r}."
+        )
+    rng = check_random_state(random_state)
+    chosen = np.repeat(np.arange(len(canaries)), np.broadcast_to(copies, len(canaries)))
+    n_training = len(sequences) + len(chosen)
+    places = rng.choice(n_training, len(chosen), replace=False)
+    source = np.empty(n_training, dtype=np.intp)
+    source[np.delete(np.arange(n_training), places)] = np.arange(len(sequences))
+    source[places] = len(sequences) + chosen
+    together = [*sequences, *canaries]
+    training = [together[number] for number in source]
+    if isinstance(sequences, np.ndarray) and len({np.shape(one) for one in together}) == 1:
+        try:
+            return np.stack(training).astype(sequences.dtype, copy=False)
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(
+                f"canaries must be rows of tokens, as sequences are; got {show(canaries)}."
+            ) from None
+    return training

@@ -1,0 +1,171 @@
+"""What a sequence model must be able to say, and how perplexed it is by a sequence."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from .._core.numbers import check_number
+
+# Sequences asked about at once: bounds the memory, n_tokens numbers for each.
+CHUNK = 20_000
+
+
+class SequenceModel(ABC):
+    """A model that gives the probability of the next token of a sequence.
+
+    Any object with this method serves, whatever its class. A method ``token_log_proba(sequences,
+    n_given)`` that returns the log-probabilities of all tokens after the first ``n_given`` in one
+    pass, an array of shape (n, length - n_given), is used where there is one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmia.memorization import SequenceModel, log_perplexity
+    >>> class FairDice(SequenceModel):
+    ...     def next_log_proba(self, prefixes):
+    ...         return np.full((len(prefixes), 6), -np.log(6))
+    >>> log_perplexity(FairDice(), [[0, 3, 5]]).round(3)
+    array([7.755])
+    """
+
+    @abstractmethod
+    def next_log_proba(self, prefixes):
+        """Log-probabilities of what comes next.
+
+        Parameters
+        ----------
+        prefixes : ndarray of shape (n, length), dtype int
+            Tokens so far; the length may be 0.
+
+        Returns
+        -------
+        log_proba : array-like of shape (n, n_tokens)
+            In nats, with -inf for what cannot come.
+        """
+
+
+def is_model(model):
+    """Whether something can be asked for the next token, a frozen estimator included."""
+    return hasattr(model, "next_log_proba")
+
+
+def check_model(model):
+    """Check that something is a sequence model, and a fitted one if it is an estimator."""
+    if not is_model(model):
+        raise TypeError(
+            "A sequence model needs a method next_log_proba(prefixes) that gives the "
+            f"log-probabilities of the next token; got {type(model).__name__}."
+        )
+    if isinstance(model, BaseEstimator):
+        try:
+            check_is_fitted(model)
+        except NotFittedError:
+            raise NotFittedError(
+                f"The sequence model {type(model).__name__} is not fitted: clone() reset it, or it "
+                "never was; fit it and wrap it in sklearn.frozen.FrozenEstimator."
+            ) from None
+    return model
+
+
+def check_sequences(sequences):
+    """Sequences of one length as an array of tokens."""
+    tokens = np.asarray(sequences)
+    if tokens.ndim != 2 or (tokens.size and tokens.dtype.kind not in "iu") or tokens.size == 0:
+        raise ValueError(
+            "Sequences must be an array of whole numbers, one row for each and all of one length; "
+            f"got an array of {tokens.dtype} of shape {tokens.shape}."
+        )
+    if tokens.min() < 0:
+        raise ValueError(f"Tokens are whole numbers of 0 and above; got {tokens.min()}.")
+    return tokens.astype(np.intp, copy=False)
+
+
+def next_bits(model, prefixes):
+    """What each next token costs, -log2 of its probability.
+
+    Returns
+    -------
+    bits : ndarray of shape (n, n_tokens)
+    """
+    log_proba = np.asarray(model.next_log_proba(prefixes), dtype=np.float64)
+    if log_proba.ndim != 2 or len(log_proba) != len(prefixes):
+        raise ValueError(
+            f"next_log_proba must answer {len(prefixes)} prefixes with an array of shape "
+            f"({len(prefixes)}, n_tokens); got {log_proba.shape}."
+        )
+    return _as_bits(log_proba)
+
+
+def _as_bits(log_proba):
+    if np.isnan(log_proba).any() or log_proba.max(initial=0) > 1e-5:
+        raise ValueError("The model's log-probabilities must be numbers of at most 0.")
+    # A rounding error above 0 would be a negative cost; + 0.0 turns -0.0 into 0.0.
+    return np.maximum(-log_proba / np.log(2), 0) + 0.0
+
+
+def token_bits(model, tokens, n_given):
+    """What each token after the given ones costs."""
+    if hasattr(model, "token_log_proba"):
+        return _as_bits(np.asarray(model.token_log_proba(tokens, n_given), dtype=np.float64))
+    rows = np.arange(len(tokens))
+    columns = [
+        next_bits(model, tokens[:, :i])[rows, tokens[:, i]] for i in range(n_given, tokens.shape[1])
+    ]
+    return np.column_stack(columns) if columns else np.zeros((len(tokens), 0))
+
+
+def log_perplexity(model, sequences, *, n_given=0):
+    """Log-perplexity of sequences: the bits that it takes to write them down, given the model.
+
+    The sum of -log2 Pr(token | tokens before it). Low = the model expects the sequence.
+
+    Parameters
+    ----------
+    model : SequenceModel
+        Gives the probability of the next token.
+    sequences : array-like of shape (n, length), dtype int
+        Tokens.
+    n_given : int, default=0
+        Number of tokens at the start that cost nothing, as they are known.
+
+    Returns
+    -------
+    log_perplexity : ndarray of shape (n,)
+        In bits; infinite for what the model excludes.
+
+    Raises
+    ------
+    TypeError
+        When ``model`` is no sequence model.
+    ValueError
+        When the sequences are no tokens, or the answers are no log-probabilities.
+
+    See Also
+    --------
+    Exposure : Compares the log-perplexity of a canary with that of others.
+
+    Notes
+    -----
+    The slides that this follows print "Pr" where the sum of logarithms is meant.
+
+    References
+    ----------
+    Carlini, N., Liu, C., Erlingsson, Ú., Kos, J. and Song, D. (2019). The secret sharer: evaluating
+    and testing unintended memorization in neural networks. USENIX Security.
+
+    Examples
+    --------
+    >>> from skmia.memorization import NGramModel, log_perplexity
+    >>> coin = NGramModel(1, n_tokens=2, smoothing=0).fit([[0, 0, 0, 1]])
+    >>> log_perplexity(coin, [[1, 1], [0, 1]]).round(3)
+    array([4.   , 2.415])
+    """
+    check_model(model)
+    tokens = check_sequences(sequences)
+    allowed = f"between 0 and the {tokens.shape[1]} tokens of a sequence"
+    check_number(n_given, "n_given", allowed, 0, tokens.shape[1], whole=True)
+    parts = [tokens[start : start + CHUNK] for start in range(0, len(tokens), CHUNK)]
+    return np.concatenate([token_bits(model, part, n_given).sum(axis=1) for part in parts])

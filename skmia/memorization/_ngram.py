@@ -1,0 +1,217 @@
+"""A sequence model that counts."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from .._core.numbers import show
+from .._core.sklearn import Interval, validate_params_of
+
+
+def _read_sequences(X):
+    """Each sequence as an array of tokens.
+
+    Raises
+    ------
+    ValueError
+        If X is no sequence of sequences of whole numbers.
+    """
+    try:
+        sequences = [np.asarray(one) for one in X]
+    except (TypeError, ValueError):
+        sequences = [None]
+    whole = (one is not None and one.ndim == 1 and _is_whole(one) for one in sequences)
+    if isinstance(X, str | bytes) or not all(whole):
+        raise ValueError(f"X must be a sequence of sequences of whole numbers; got {show(X)}.")
+    return [one.astype(np.intp) for one in sequences]
+
+
+def _is_whole(tokens):
+    largest = np.iinfo(np.intp).max
+    return tokens.size == 0 or (tokens.dtype.kind in "iu" and tokens.max() <= largest)
+
+
+class NGramModel(BaseEstimator):
+    """Probability of the next token from counts of short runs of tokens.
+
+    The last ``order - 1`` tokens decide. How often each token followed them is mixed with the
+    probability after one token less, and so on down to equal probabilities: a context that was seen
+    c times counts c / (c + ``smoothing``).
+
+    Parameters
+    ----------
+    order : int, default=3
+        Length of the longest runs that are counted; 1 looks at no context.
+    n_tokens : int, default=None
+        Number of tokens, which are numbered from 0. None is one more than the largest seen.
+    smoothing : float, default=1.0
+        Weight of the shorter context, in counts. With 0 what was not seen after a known context is
+        impossible.
+
+    Attributes
+    ----------
+    n_tokens_ : int
+        Number of tokens.
+
+    Raises
+    ------
+    ValueError
+        When the training sequences hold no tokens, or runs of this length have more values than
+        there are 64-bit numbers.
+
+    See Also
+    --------
+    TorchSequenceModel : The same questions to a net.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmia.memorization import NGramModel
+    >>> model = NGramModel(2, smoothing=1.0).fit([[0, 1, 0, 1], [0, 0]])
+    >>> np.exp(model.next_log_proba(np.array([[1, 0]]))).round(3)
+    array([[0.411, 0.589]])
+    """
+
+    _parameter_constraints = {
+        "order": [Interval(Integral, 1, None, closed="left")],
+        "n_tokens": [Interval(Integral, 1, None, closed="left"), None],
+        "smoothing": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(self, order=3, *, n_tokens=None, smoothing=1.0):
+        self.order = order
+        self.n_tokens = n_tokens
+        self.smoothing = smoothing
+
+    def fit(self, X, y=None):
+        """Count.
+
+        Parameters
+        ----------
+        X : sequence of n sequences of int, of any lengths
+            Training sequences. What comes first is counted as following the start.
+        y : Ignored
+            Not used.
+
+        Returns
+        -------
+        self : NGramModel
+        """
+        validate_params_of(self)
+        sequences = _read_sequences(X)
+        largest = max((one.max() for one in sequences if one.size), default=-1)
+        smallest = min((one.min() for one in sequences if one.size), default=0)
+        self.n_tokens_ = int(largest) + 1 if self.n_tokens is None else self.n_tokens
+        if largest < 0 or smallest < 0 or largest >= self.n_tokens_:
+            raise ValueError(
+                f"Training sequences need tokens from 0 to {max(self.n_tokens_ - 1, 0)}; got "
+                f"{'none' if largest < 0 else f'{smallest} to {largest}'}."
+            )
+        if (self.n_tokens_ + 1) ** self.order >= 2**63:
+            raise ValueError(
+                f"Runs of {self.order} out of {self.n_tokens_} tokens have too many values to be "
+                "counted; choose a smaller order."
+            )
+        padded = [np.concatenate([self._start(), one]) for one in sequences]
+        self._counts = [self._count_runs(padded, length) for length in range(1, self.order + 1)]
+        self._totals = [self._count_contexts(*counted) for counted in self._counts]
+        return self
+
+    def _start(self):
+        # A token of its own, so that the first tokens of a sequence have a context as well.
+        return np.full(self.order - 1, self.n_tokens_)
+
+    def _count_runs(self, padded, length):
+        """Sorted numbers of all runs of a length that end in a real token, and their counts."""
+        skip = self.order - length
+        ends = [
+            np.lib.stride_tricks.sliding_window_view(one[skip:], length)
+            for one in padded
+            if len(one) - skip >= length
+        ]
+        return np.unique(np.concatenate([self._number(runs) for runs in ends]), return_counts=True)
+
+    def _count_contexts(self, runs, counts):
+        """Sorted numbers of what comes before the last token of a run, and their counts."""
+        contexts, first = np.unique(runs // (self.n_tokens_ + 1), return_index=True)
+        return contexts, np.add.reduceat(counts, first)
+
+    def _number(self, runs):
+        """Runs as the digits of one number each."""
+        number = np.zeros(len(runs), dtype=np.int64)
+        for column in runs.T:
+            number = number * (self.n_tokens_ + 1) + column
+        return number
+
+    def next_log_proba(self, prefixes):
+        """Log-probabilities of what comes next.
+
+        Parameters
+        ----------
+        prefixes : array-like of shape (n, length), dtype int
+            Tokens so far.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n, n_tokens)
+            In nats.
+        """
+        check_is_fitted(self)
+        padded = self._pad(prefixes)
+        contexts = padded[:, padded.shape[1] - self.order + 1 :]
+        return self._log_proba(contexts, np.arange(self.n_tokens_)[None])
+
+    def token_log_proba(self, sequences, n_given=0):
+        """Log-probabilities of the tokens of whole sequences.
+
+        Parameters
+        ----------
+        sequences : array-like of shape (n, length), dtype int
+            Tokens.
+        n_given : int, default=0
+            Number of tokens at the start that are not asked for.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n, length - n_given)
+            In nats.
+        """
+        check_is_fitted(self)
+        padded = self._pad(sequences)[:, n_given:]
+        n_asked = padded.shape[1] - self.order + 1
+        if n_asked <= 0:
+            return np.zeros((len(padded), 0))
+        runs = np.lib.stride_tricks.sliding_window_view(padded, self.order, axis=1)
+        runs = runs.reshape(-1, self.order)
+        return self._log_proba(runs[:, :-1], runs[:, -1:]).reshape(len(padded), n_asked)
+
+    def _pad(self, sequences):
+        tokens = np.asarray(sequences, dtype=np.intp)
+        if tokens.size and not 0 <= tokens.min() <= tokens.max() < self.n_tokens_:
+            raise ValueError(
+                f"The model knows tokens from 0 to {self.n_tokens_ - 1}; got {tokens.min()} to "
+                f"{tokens.max()}."
+            )
+        return np.concatenate([np.tile(self._start(), (len(tokens), 1)), tokens], axis=1)
+
+    def _log_proba(self, contexts, tokens):
+        """Log-probabilities of some tokens after each context, shortest context first."""
+        shape = np.broadcast_shapes((len(contexts), 1), tokens.shape)
+        proba = np.full(shape, 1 / self.n_tokens_)
+        for length in range(1, self.order + 1):
+            context = self._number(contexts[:, self.order - length :])
+            runs = context[:, None] * (self.n_tokens_ + 1) + tokens
+            counts = _look_up(self._counts[length - 1], runs)
+            total = _look_up(self._totals[length - 1], context)[:, None] + self.smoothing
+            np.divide(counts + self.smoothing * proba, total, out=proba, where=total > 0)
+        with np.errstate(divide="ignore"):
+            return np.log(proba)
+
+
+def _look_up(table, wanted):
+    """Counts of some numbers, 0 for those that did not occur."""
+    numbers, counts = table
+    at = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
+    return np.where(numbers[at] == wanted, counts[at], 0)

@@ -1,0 +1,154 @@
+"""A torch module as a sequence model."""
+
+from numbers import Integral
+
+import numpy as np
+
+from .._core.optional import import_optional
+from .._core.sklearn import InvalidParameterError
+
+
+class TorchSequenceModel:
+    """A torch module that predicts each next token, as a sequence model.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        Takes tokens, an integer tensor of shape (n, length), and returns logits of shape (n,
+        length, n_tokens), those at a position from nothing but the tokens up to it; or a tuple that
+        begins with them, or an object with them as ``logits``, as the models of transformers give.
+        It is used as it is, in evaluation mode.
+    start_token : int, default=None
+        Token that was put before each sequence in training. With None nothing is known of the first
+        token, which then has equal probabilities.
+    batch_size : int, default=1024
+        Most sequences in one pass.
+    device : str or torch.device, default=None
+        Where the module is. None is that of its first parameter.
+
+    Raises
+    ------
+    ImportError
+        When torch is not installed.
+    ValueError
+        When the module returns something else.
+
+    See Also
+    --------
+    NGramModel : Counts instead.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skmia.memorization import TorchSequenceModel, log_perplexity
+    >>> class Bigrams(torch.nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.table = torch.nn.Embedding(4, 4)
+    ...     def forward(self, tokens):
+    ...         return self.table(tokens)
+    >>> model = TorchSequenceModel(Bigrams())
+    >>> log_perplexity(model, [[0, 1, 2], [3, 3, 3]]).shape
+    (2,)
+    """
+
+    def __init__(self, module, *, start_token=None, batch_size=1024, device=None):
+        if not isinstance(module, import_optional("torch", "torch").nn.Module):
+            raise TypeError(f"module must be a torch.nn.Module; got {type(module).__name__}.")
+        if not isinstance(batch_size, Integral) or batch_size < 1:
+            raise InvalidParameterError(
+                f"batch_size must be an int of at least 1; got {batch_size!r}."
+            )
+        self.module, self.start_token = module, start_token
+        self.batch_size, self.device = batch_size, device
+
+    def __deepcopy__(self, memo):
+        # clone() deep-copies parameters, and a net must not be copied for each candidate setting.
+        return self
+
+    def next_log_proba(self, prefixes):
+        """Log-probabilities of what comes next.
+
+        Parameters
+        ----------
+        prefixes : array-like of shape (n, length), dtype int
+            Tokens so far.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n, n_tokens)
+            In nats.
+        """
+        prefixes = np.asarray(prefixes, dtype=np.int64)
+        known = self._with_start(prefixes)
+        if known.shape[1] == 0:
+            return self._guess_first(len(prefixes))
+        return self._run(known, lambda logits, rows: logits[:, -1].log_softmax(1))
+
+    def token_log_proba(self, sequences, n_given=0):
+        """Log-probabilities of the tokens of whole sequences, in one pass.
+
+        Parameters
+        ----------
+        sequences : array-like of shape (n, length), dtype int
+            Tokens.
+        n_given : int, default=0
+            Number of tokens at the start that are not asked for.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n, length - n_given)
+            In nats.
+        """
+        sequences = np.asarray(sequences, dtype=np.int64)
+        known = self._with_start(sequences)
+        if known.shape[1] < 2:
+            first = self._guess_first(len(sequences))[:, : sequences.shape[1]]
+            return first[:, n_given:]
+
+        def pick(logits, rows):
+            return logits.log_softmax(2).gather(2, rows[:, 1:, None])[:, :, 0]
+
+        log_proba = self._run(known[:, :-1], pick, known)
+        if self.start_token is None:
+            log_proba = np.column_stack([self._guess_first(len(sequences))[:, 0], log_proba])
+        return log_proba[:, n_given:]
+
+    def _with_start(self, tokens):
+        if self.start_token is None:
+            return tokens
+        return np.column_stack([np.full(len(tokens), self.start_token), tokens])
+
+    def _guess_first(self, n_sequences):
+        some_token = np.zeros((1, 1), dtype=np.int64)
+        n_tokens = self._run(some_token, lambda logits, rows: logits[:, -1]).shape[1]
+        return np.full((n_sequences, n_tokens), -np.log(n_tokens))
+
+    def _run(self, tokens, pick, rows=None):
+        """What ``pick`` takes of the logits after each token."""
+        torch, module = import_optional("torch", "torch"), self.module
+        device = self.device or next((one.device for one in module.parameters()), "cpu")
+        modes, parts = [(part, part.training) for part in module.modules()], []
+        module.eval()
+        try:
+            with torch.inference_mode():
+                for start in range(0, len(tokens), self.batch_size):
+                    chunk = slice(start, start + self.batch_size)
+                    batch = torch.as_tensor(tokens[chunk], device=device)
+                    logits = self._check_logits(module(batch), batch.shape)
+                    whole = batch if rows is None else torch.as_tensor(rows[chunk], device=device)
+                    parts.append(pick(logits.float(), whole).cpu().numpy())
+        finally:
+            for part, mode in modes:
+                part.training = mode
+        return np.concatenate(parts)
+
+    @staticmethod
+    def _check_logits(answer, shape):
+        logits = answer[0] if isinstance(answer, tuple) else getattr(answer, "logits", answer)
+        if getattr(logits, "ndim", 0) != 3 or logits.shape[:2] != shape:
+            raise ValueError(
+                f"The module must answer tokens of shape {tuple(shape)} with logits of shape "
+                f"({shape[0]}, {shape[1]}, n_tokens); got {tuple(getattr(logits, 'shape', ()))}."
+            )
+        return logits

@@ -1,0 +1,77 @@
+"""An audit as a JSON document."""
+
+from dataclasses import asdict
+
+import numpy as np
+
+from ._curves import find_curves, find_exposed, rank_attacks
+from .measure import COLUMNS
+
+SCHEMA = "skmia.audit"
+
+# Raised when a field changes its meaning or goes; new fields may come without it.
+SCHEMA_VERSION = 1
+
+PERMUTATION_COLUMNS = ["attack", "scope", "group", "metric", "max_fpr"]
+PERMUTATION_COLUMNS += ["pvalue", "pvalue_adjusted", "pvalue_below"]
+
+
+def as_document(report):
+    """The document of an audit.
+
+    Parameters
+    ----------
+    report : AuditReport
+
+    Returns
+    -------
+    document : dict
+        Of plain Python values, see :meth:`AuditReport.to_json`.
+    """
+    names = ("created", "versions", "victim", "victim_name", "task", "data", "performance")
+    rest = ("settings", "seeds", "seconds", "notes", "evidence", "verdict", "power", "disparity")
+    ranked = rank_attacks(report.scores, report.membership, report.judged)
+    level = report.settings["confidence_level"]
+    null = report.permutation
+    return _as_json(
+        {
+            "schema": SCHEMA,
+            "schema_version": SCHEMA_VERSION,
+            **{name: getattr(report, name) for name in names},
+            "baseline": _as_limits(report.baseline),
+            "difficulty": _as_limits(report.difficulty),
+            "permutation": {
+                "n_permutations": null.n_permutations,
+                "n_units": null.n_units,
+                "n_mixed": null.n_mixed,
+                "numbers": null.frame[PERMUTATION_COLUMNS].to_dict("records"),
+            },
+            "checks": [asdict(check) for check in report.checks.values()],
+            **{name: getattr(report, name) for name in rest},
+            "results": [
+                dict(zip(COLUMNS, row)) for row in report.results[list(COLUMNS)].to_numpy(object)
+            ],
+            "curves": find_curves(ranked, report.membership, level, report.people, report.judged),
+            "exposed": find_exposed(ranked, report.membership, report.record_ids, report.judged),
+        }
+    )
+
+
+def _as_limits(interval):
+    return None if interval is None else dict(zip(("auc", "low", "high"), interval))
+
+
+def _as_json(value):
+    """Plain Python values; what is no finite number becomes null."""
+    if isinstance(value, dict):
+        return {_as_json(str(key)): _as_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_json(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    if value is None or isinstance(value, int | float):
+        return value
+    # Halves of characters, which no file can hold, are written out.
+    return str(value).encode("utf-8", "backslashreplace").decode("utf-8")

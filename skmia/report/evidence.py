@@ -1,0 +1,123 @@
+"""What an audit may be taken for."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from .groups import OVERALL
+from .measure import OK
+
+LEAK, NONE, SHIFT, REVERSED, UNKNOWN = "leak", "none", "shift", "reversed", "unknown"
+
+# Checks of whether members and non-members are alike but for the training.
+_ALIKE = ("blind baseline", "difficulty", "negative control")
+
+# Checks of whether something could have been found.
+_SIGHTED = ("duplicates", "positive control")
+
+# Permutations take time, and a level that needs more of them than this is refused.
+_MOST_PERMUTATIONS = 100_000
+HIGHEST_LEVEL = 1 - 10 / _MOST_PERMUTATIONS
+
+
+class Findings(NamedTuple):
+    """What a verdict rests on.
+
+    Attributes
+    ----------
+    results : DataFrame
+        The numbers of the audit.
+    null : DataFrame
+        Of the permuted membership: ``attack``, ``scope``, ``group``, ``metric``, ``max_fpr``,
+        ``pvalue_adjusted``, ``pvalue_below``.
+    n_permutations : int
+        Permutations behind it.
+    checks : dict of str to Check
+        By name.
+    level : float
+        One minus the chance of a finding where there is nothing.
+    asked : list of str
+        Names of the attacks that were asked for.
+    """
+
+    results: pd.DataFrame
+    null: pd.DataFrame
+    n_permutations: int
+    checks: dict
+    level: float
+    asked: list
+
+
+def count_permutations(confidence_level):
+    """Permutations after which a p-value can fall well below one minus the level.
+
+    Raises
+    ------
+    ValueError
+        If that takes more than 100,000.
+    """
+    wanted = max(1000, int(np.ceil(10 / (1 - confidence_level) * (1 - 1e-9))))
+    if wanted > _MOST_PERMUTATIONS:
+        raise ValueError(
+            f"confidence_level must be at most {HIGHEST_LEVEL:g} in an audit; at "
+            f"{confidence_level!r} a finding would need {wanted:,} permutations of membership."
+        )
+    return wanted - 1
+
+
+def find_leaks(findings):
+    """The numbers that are above what chance gives, after correction for all that were tested.
+
+    Half of what is left of the confidence level goes to each side, as in a two-sided interval.
+    """
+    return findings.null[findings.null["pvalue_adjusted"] <= (1 - findings.level) / 2]
+
+
+def find_reversals(findings):
+    """The AUCs that are below what chance gives, after correction for all AUCs."""
+    return findings.null[findings.null["pvalue_below"] <= (1 - findings.level) / 2]
+
+
+def find_evidence(findings):
+    """What an audit may be taken for.
+
+    Parameters
+    ----------
+    findings : Findings
+
+    Returns
+    -------
+    evidence : {"leak", "none", "shift", "reversed", "unknown"}
+        Attacks tell members from non-members, over all records or in a group; do not; would, or
+        would not, for another reason than the training; rank members below non-members; or nothing
+        could have been found.
+    """
+    frame, checks = findings.results, findings.checks
+    aucs = frame[(frame["metric"] == "auc") & (frame["scope"] == OVERALL)]
+    if not (aucs["status"] == OK).any():
+        return UNKNOWN
+    if any(checks[name].is_warning for name in _ALIKE):
+        return SHIFT
+    if len(find_leaks(findings)):
+        return LEAK
+    if len(find_reversals(findings)):
+        return REVERSED
+    return NONE if find_blindness(checks) is None else UNKNOWN
+
+
+def find_blindness(checks):
+    """The check for which nothing could have been found in this model, or None.
+
+    Where attacks succeed on shadow models and not on the victim, they look for other records than
+    it was trained on, or it was trained in another way. Where they do so in a group that is too
+    small to be judged on one model, nothing can be said of that group.
+    """
+    for name in _SIGHTED:
+        if checks[name].is_warning:
+            return name
+    shadows = checks["shadow models"]
+    if shadows.is_warning and shadows.finding == "below":
+        return "shadow models"
+    small = checks.get("small groups")
+    return "small groups" if small is not None and small.is_warning else None

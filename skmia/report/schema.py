@@ -1,0 +1,292 @@
+"""Whether a document is one that an audit writes: every field, its kind and its range."""
+
+import pandas as pd
+
+from .._core.visible import visible
+from ._checks import CHECKS, NOT_RUN, PASSED, STATED, WARNING, Check
+from ._curves import MOST_EXPOSED, MOST_POINTS
+from ._kinds import (
+    check_size,
+    count,
+    either,
+    fields,
+    flag,
+    many,
+    mapping,
+    maybe,
+    number,
+    text,
+    word,
+)
+from .document import PERMUTATION_COLUMNS
+from .evidence import LEAK, NONE, REVERSED, SHIFT, UNKNOWN, Findings, find_evidence
+from .groups import OVERALL
+from .measure import COLUMNS, NOT_RESOLVABLE, OK, TOO_FEW
+from .verdict import find_verdict
+
+_KEY = ["attack", "scope", "group", "metric", "max_fpr"]
+
+# What an audit of six fields with a hundred groups each has; a page of more takes minutes.
+_MOST_VALUES, _DEEPEST = 500_000, 20
+
+# Numbers of shadow models double; checks, seeds and parts of the work have names in the code.
+_MOST_SIZES, _MOST_NAMED = 64, 200
+
+_RATE = number(0, 1)
+_SHARE = number(-1, 1)
+_SETTING = maybe(either(text, many(text)))
+_INTERVAL = maybe(fields(auc=_RATE, low=_RATE, high=_RATE))
+_LIMITS = {"low": _SHARE, "high": _SHARE}
+
+_RESULT = fields(
+    attack=text,
+    scope=text,
+    group=text,
+    metric=word("auc", "advantage", "tpr"),
+    max_fpr=maybe(_RATE),
+    **dict.fromkeys(("estimate", "low", "high"), maybe(_SHARE)),
+    **dict.fromkeys(("fpr", "fpr_low", "fpr_high"), maybe(_RATE)),
+    n_members=count(),
+    n_nonmembers=count(),
+    status=word(OK, NOT_RESOLVABLE, TOO_FEW),
+)
+
+_NULL = fields(
+    attack=text,
+    scope=text,
+    group=text,
+    metric=word("auc", "tpr"),
+    max_fpr=maybe(_RATE),
+    pvalue=_RATE,
+    pvalue_adjusted=_RATE,
+    pvalue_below=maybe(_RATE),
+)
+
+_CHECK = fields(
+    name=text,
+    status=word(PASSED, WARNING, STATED, NOT_RUN),
+    text=text,
+    finding=maybe(text),
+)
+
+_POWER = fields(
+    attack=text,
+    numbers=many(
+        fields(n_shadows=count(1), auc=_RATE, sd=maybe(number(0)), n_models=count(1)),
+        1,
+        _MOST_SIZES,
+    ),
+)
+
+_PAIR = fields(
+    group=text,
+    other=text,
+    difference=maybe(number(-2, 2)),
+    low=maybe(number(-2, 2)),
+    high=maybe(number(-2, 2)),
+    pvalue_adjusted=maybe(_RATE),
+    reject=flag,
+)
+
+_SCOPE = fields(
+    scope=text,
+    n_rounds=count(1),
+    statistic=maybe(number(0)),
+    pvalue=_RATE,
+    n_permutations=count(1),
+    reject=flag,
+    disparity=maybe(number(0, 2)),
+    anova_statistic=maybe(number(0)),
+    anova_df=many(maybe(number(0)), 2, 2),
+    anova_pvalue=maybe(_RATE),
+    groups=many(fields(group=text, mean=_SHARE, **_LIMITS), low=2),
+    pairs=many(_PAIR),
+    left_out=many(text),
+)
+
+_CURVE = fields(
+    attack=text, **dict.fromkeys(("fpr", "tpr", "low", "high"), many(_RATE, 1, MOST_POINTS))
+)
+
+_EXPOSED = fields(
+    record=either(text, number()),
+    position=count(),
+    attack=text,
+    score=number(),
+    n_above=count(),
+)
+
+_DOCUMENT = fields(
+    created=text,
+    versions=mapping(text, _MOST_NAMED),
+    victim=text,
+    victim_name=text,
+    task=word("classification", "regression"),
+    data=fields(n_records=count(2), n_members=count(1), n_nonmembers=count(1)),
+    performance=fields(
+        metric=word("accuracy", "r2"),
+        **dict.fromkeys(("members", "nonmembers", "gap"), maybe(number())),
+    ),
+    baseline=_INTERVAL,
+    difficulty=_INTERVAL,
+    settings=fields(
+        attacks=mapping(text),
+        n_shadows=count(),
+        shadow_estimator=maybe(text),
+        group=_SETTING,
+        fprs=many(_RATE),
+        confidence_level=number(1e-9, 1 - 1e-9),
+    ),
+    seeds=mapping(maybe(count()), _MOST_NAMED),
+    seconds=mapping(number(0), _MOST_NAMED),
+    notes=many(text),
+    evidence=word(LEAK, NONE, SHIFT, REVERSED, UNKNOWN),
+    verdict=text,
+    permutation=fields(
+        n_permutations=count(1), n_units=count(1), n_mixed=count(), numbers=many(_NULL, low=1)
+    ),
+    checks=many(_CHECK, 0, _MOST_NAMED),
+    power=maybe(_POWER),
+    disparity=maybe(fields(attack=text, scopes=many(_SCOPE))),
+    results=many(_RESULT, low=1),
+    curves=many(_CURVE),
+    exposed=many(_EXPOSED, 0, MOST_EXPOSED),
+)
+
+
+def check_document(document):
+    """Check a document, whoever wrote it, and find its verdict again.
+
+    Parameters
+    ----------
+    document : object
+        What a JSON file held.
+
+    Returns
+    -------
+    document : dict
+        The same, with the verdict of its numbers.
+
+    Raises
+    ------
+    ValueError
+        If a field is missing, is of another kind, or contradicts another one.
+    """
+    check_size(document, _MOST_VALUES, _DEEPEST)
+    _DOCUMENT(document, "")
+    findings = _read_findings(document)
+    _check_results(document, findings.results)
+    _check_null(findings)
+    _check_names(document, findings)
+    _check_curves(document)
+    evidence = find_evidence(findings)
+    if evidence != document["evidence"]:
+        raise ValueError(
+            f"evidence is {document['evidence']!r}, but its numbers and checks say {evidence!r}"
+        )
+    return document | {"verdict": find_verdict(findings, evidence)}
+
+
+def _read_findings(document):
+    frames = [
+        pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(numbers, float))
+        for rows, columns, numbers in (
+            (document["results"], list(COLUMNS), list(COLUMNS[4:11])),
+            (
+                document["permutation"]["numbers"],
+                list(PERMUTATION_COLUMNS),
+                list(PERMUTATION_COLUMNS[4:]),
+            ),
+        )
+    ]
+    names = ("name", "status", "text", "finding")
+    checks = [Check(*(check[name] for name in names)) for check in document["checks"]]
+    return Findings(
+        *frames,
+        document["permutation"]["n_permutations"],
+        {check.name: check for check in checks},
+        document["settings"]["confidence_level"],
+        list(document["settings"]["attacks"]),
+    )
+
+
+def _check_results(document, frame):
+    """Numbers where there are some, in order, and once; counts that are those of the data."""
+    data = document["data"]
+    if data["n_members"] + data["n_nonmembers"] != data["n_records"]:
+        raise ValueError("data.n_members and data.n_nonmembers do not add up to data.n_records")
+    is_there, is_rate = frame["status"] == OK, frame["metric"] == "tpr"
+    wrong = {
+        "has another status than its estimate": is_there != frame["estimate"].notna(),
+        "has limits without an estimate": ~is_there & frame[["low", "high"]].notna().any(axis=1),
+        "has a lower limit above its upper one": frame["low"] > frame["high"],
+        "must have max_fpr if it is a TPR, and only then": is_rate != frame["max_fpr"].notna(),
+        "must have fpr if it is a TPR, and only then": (is_rate & is_there) != frame["fpr"].notna(),
+        "is below 0 and not an advantage": (frame["estimate"] < 0)
+        & (frame["metric"] != "advantage"),
+        "is there twice": frame.duplicated(_KEY),
+        "has more records than there are": (frame["n_members"] > data["n_members"])
+        | (frame["n_nonmembers"] > data["n_nonmembers"]),
+    }
+    for what, rows in wrong.items():
+        if rows.any():
+            raise ValueError(f"results[{int(rows.to_numpy().argmax())}] {what}")
+    rates = [("auc", -1), ("advantage", -1)]
+    rates = {*rates, *(("tpr", rate) for rate in document["settings"]["fprs"])}
+    for names, rows in frame.fillna({"max_fpr": -1}).groupby(["attack", "scope", "group"]):
+        if set(zip(rows["metric"], rows["max_fpr"])) != rates:
+            raise ValueError(
+                f"results has other numbers of {visible(', '.join(names))} than settings.fprs"
+            )
+
+
+def _check_null(findings):
+    null = findings.null
+    known = set(findings.results[_KEY].fillna(-1).itertuples(index=False, name=None))
+    for place, row in enumerate(null[_KEY].fillna(-1).itertuples(index=False, name=None)):
+        if row not in known:
+            raise ValueError(f"permutation.numbers[{place}] is about a number not in results")
+    wrong = (null["metric"] == "auc") != null["pvalue_below"].notna()
+    if wrong.any():
+        place = int(wrong.to_numpy().argmax())
+        raise ValueError(f"permutation.numbers[{place}] must have pvalue_below only for an AUC")
+    frame = findings.results
+    aucs = frame[(frame["metric"] == "auc") & (frame["scope"] == OVERALL)]
+    aucs = aucs[aucs["status"] == OK]
+    tested = set(null[_KEY].fillna(-1).itertuples(index=False, name=None))
+    needed = set(aucs[_KEY].fillna(-1).itertuples(index=False, name=None))
+    if not needed <= tested or null.duplicated(_KEY).any():
+        raise ValueError("permutation.numbers must have each AUC over all records once")
+
+
+def _check_names(document, findings):
+    """Whether what is named is there."""
+    missing = [name for name in CHECKS if name not in findings.checks]
+    if missing or len(findings.checks) != len(document["checks"]):
+        raise ValueError(f"checks lacks {', '.join(missing) or 'nothing, but has one twice'}")
+    frame = findings.results
+    ran = set(frame.loc[(frame["metric"] == "auc") & (frame["scope"] == OVERALL), "attack"])
+    named = {"results": set(frame["attack"])}
+    named["curves"] = {curve["attack"] for curve in document["curves"]}
+    named["exposed"] = {row["attack"] for row in document["exposed"]}
+    for name in ("power", "disparity"):
+        named[name] = set() if document[name] is None else {document[name]["attack"]}
+    for name, attacks in named.items():
+        if not attacks <= ran & set(findings.asked):
+            raise ValueError(f"{name} names an attack that settings or results lack")
+    for row in document["exposed"]:
+        if row["position"] >= document["data"]["n_records"]:
+            raise ValueError(f"exposed has the position {row['position']}, beyond all records")
+
+
+def _check_curves(document):
+    if len({curve["attack"] for curve in document["curves"]}) < len(document["curves"]):
+        raise ValueError("curves must have each attack once")
+    for place, curve in enumerate(document["curves"]):
+        lengths = {len(curve[name]) for name in ("fpr", "tpr", "low", "high")}
+        if len(lengths) > 1 or curve["fpr"] != sorted(curve["fpr"]) or not curve["fpr"][-1]:
+            raise ValueError(f"curves[{place}] must have as many rates of each kind, in order")
+    numbers = [] if document["power"] is None else document["power"]["numbers"]
+    sizes = [row["n_shadows"] for row in numbers]
+    if sizes != sorted(set(sizes)):
+        raise ValueError("power.numbers must be in the order of n_shadows")

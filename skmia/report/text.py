@@ -1,0 +1,244 @@
+"""An audit in words and as a table for a terminal."""
+
+import textwrap
+
+import numpy as np
+
+from .._core.pvalues import format_pvalue
+from .._core.visible import visible
+from .groups import CLASS, OVERALL
+from .measure import FEWEST, NOT_RESOLVABLE, OK, TOO_FEW
+
+WIDTH = 100
+_GAP = "  "
+_LONGEST_NAME = 32
+_LONGEST_VICTIM = 240
+_INTERVAL = ["estimate", "low", "high"]
+
+
+def format_rate(estimate, low, high):
+    """A rate with its interval in percent, ``56.1% [49.2, 61.0]``; small rates get a digit more."""
+    digits = 1 if abs(estimate) >= 0.0995 else 2
+
+    def percent(value):
+        text = f"{100 * value:.{digits}f}"
+        return {"100.0": "100", "-100.0": "-100", "-0.00": "0.00"}.get(text, text)
+
+    return f"{percent(estimate)}% [{percent(low)}, {percent(high)}]"
+
+
+def format_auc(estimate, low, high):
+    """An AUC with its interval, ``0.973 [0.968, 0.977]``."""
+    return f"{estimate:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def join_names(names, most=None):
+    """``a, b and c``, or ``a, b and 3 more``."""
+    names = list(names)
+    if most is not None and len(names) > most:
+        names = [*names[:most], f"{len(names) - most} more"]
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def describe_performance(performance):
+    """One line on how well the victim fits members and non-members."""
+    members, others, gap = (
+        np.nan if performance[key] is None else performance[key]
+        for key in ("members", "nonmembers", "gap")
+    )
+    if performance["metric"] == "accuracy":
+        numbers = (
+            f"Accuracy {members:.1%} on members, {others:.1%} on non-members, "
+            f"generalization gap {100 * gap:.1f} percentage points"
+        )
+    else:
+        numbers = (
+            f"R2 {members:.3f} on members, {others:.3f} on non-members, "
+            f"generalization gap {gap:.3f}"
+        )
+    return f"{numbers}."
+
+
+def describe_disparity(disparity, place):
+    """Whether the groups of one scope are exposed unequally, in a sentence or two.
+
+    Parameters
+    ----------
+    disparity : dict
+        As in :class:`AuditReport`.
+    place : int
+        Of the scope.
+
+    Returns
+    -------
+    text : str
+    """
+    test = disparity["scopes"][place]
+    groups = sorted(test["groups"], key=lambda group: group["mean"])
+    rounds = f"Over {test['n_rounds']} shadow models treated as the victim"
+    if test["disparity"] == 0:
+        return visible(f"{rounds}, all groups of {test['scope']} have the same mean advantage.")
+    span = " to ".join(
+        f"{format_rate(*(group[key] for key in ('mean', 'low', 'high')))} for {group['group']}"
+        for group in (groups[0], groups[-1])
+    )
+    p = format_pvalue(test["pvalue"], 1 / (1 + test["n_permutations"]))
+    found = "differs between" if test["reject"] else "does not differ significantly between"
+    pairs = ""
+    if len(test["pairs"]) > 1 and test["reject"]:
+        differ = sum(pair["reject"] for pair in test["pairs"])
+        pairs = f"; of {len(test['pairs'])} pairs {differ} differ after Holm's correction"
+    left = f" Too small to take part: {', '.join(test['left_out'])}." if test["left_out"] else ""
+    return visible(
+        f"{rounds}, the mean advantage of {disparity['attack']} {found} the groups of "
+        f"{test['scope']}: from {span} ({p} by permutation of the groups)"
+        f"{pairs}.{left}"
+    )
+
+
+def format_cell(row):
+    """The estimate of a row of results with its interval, or why there is none."""
+    if row["status"] != OK:
+        return NOT_RESOLVABLE if row["status"] == NOT_RESOLVABLE else "-"
+    numbers = row[_INTERVAL]
+    return format_auc(*numbers) if row["metric"] == "auc" else format_rate(*numbers)
+
+
+def column_name(metric, max_fpr):
+    """A metric as the head of a column."""
+    if metric == "tpr":
+        return f"TPR @ {100 * max_fpr:g}% FPR"
+    return {"auc": "AUC", "advantage": "advantage"}[metric]
+
+
+def _shorten(name, longest=_LONGEST_NAME):
+    return name if len(name) <= longest else name[: longest - 3] + "..."
+
+
+def _tabulate(part):
+    """Attacks down, metrics across: a heading of each column and its cells."""
+    names = list(dict.fromkeys(part["attack"]))
+    columns = {"attack": [_shorten(visible(name)) for name in names]}
+    for (metric, max_fpr), rows in part.groupby(["metric", "max_fpr"], sort=False, dropna=False):
+        cells = {row["attack"]: format_cell(row) for _, row in rows.iterrows()}
+        columns[column_name(metric, max_fpr)] = [cells[name] for name in names]
+    return columns
+
+
+def _group_title(part):
+    first = part.iloc[0]
+    counts = f"{first['n_members']:,} members, {first['n_nonmembers']:,} non-members"
+    name = "all records" if first["scope"] == OVERALL else f"{first['scope']} = {first['group']}"
+    return f"{_shorten(visible(name), WIDTH - len(counts) - 3)} ({counts})"
+
+
+def _layout(headings, widths):
+    """Split the columns into blocks that fit into a line; each begins with the attack."""
+    blocks, used = [], WIDTH + 1
+    for heading in headings[1:]:
+        needed = len(_GAP) + widths[heading]
+        if used + needed > WIDTH:
+            blocks.append([headings[0]])
+            used = widths[headings[0]]
+        blocks[-1].append(heading)
+        used += needed
+    return blocks
+
+
+def format_table(frame):
+    """The numbers as lines of at most 100 characters.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The numbers of the audit.
+
+    Returns
+    -------
+    lines : list of str
+    """
+    parts = [part for _, part in frame.groupby(["scope", "group"], sort=False)]
+    tables = [_tabulate(part) for part in parts]
+    widths = {
+        heading: max(len(text) for table in tables for text in (heading, *table[heading]))
+        for heading in tables[0]
+    }
+    lines = []
+    for part, table in zip(parts, tables):
+        lines += ["", _group_title(part)]
+        if part.iloc[0]["status"] == TOO_FEW:
+            lines.append(
+                f"  {TOO_FEW}: at least {FEWEST} members and {FEWEST} non-members are needed"
+            )
+            continue
+        for block in _layout(list(table), widths):
+            heading = _GAP.join(name.ljust(widths[name]) for name in block)
+            lines.append(heading.rstrip())
+            for cells in zip(*(table[name] for name in block)):
+                line = _GAP.join(text.ljust(widths[name]) for name, text in zip(block, cells))
+                lines.append(line.rstrip())
+    return lines
+
+
+def format_summary(result):
+    """The whole audit as text.
+
+    Parameters
+    ----------
+    result : AuditReport
+
+    Returns
+    -------
+    text : str
+        Lines of at most 100 characters. Classes that were not asked for are left to the page.
+    """
+    frame = result.results
+    if CLASS not in np.atleast_1d(result.settings["group"]).tolist():
+        frame = frame[frame["scope"] != CLASS]
+    n_shadows = result.settings["n_shadows"]
+    pool = f"{n_shadows} shadow models" if n_shadows else "no shadow models"
+    head = [
+        f"Membership-inference audit of {_shorten(result.victim_name, _LONGEST_VICTIM)}",
+        f"{result.data['n_records']:,} records: {result.data['n_members']:,} members, "
+        f"{result.data['n_nonmembers']:,} non-members; {pool}.",
+        describe_performance(result.performance),
+        result.checks["blind baseline"].text,
+    ]
+    level = f"{100 * result.settings['confidence_level']:g}%"
+    foot = [f"Brackets: pointwise {level} confidence intervals."]
+    if (frame["status"] == NOT_RESOLVABLE).any():
+        foot.append(
+            f"{NOT_RESOLVABLE}: fewer than 10 false positives are allowed at this rate, so it "
+            "cannot be measured."
+        )
+    foot += [
+        f"Warning ({name}): {check.text}"
+        for name, check in result.checks.items()
+        if check.is_warning and name != "blind baseline"
+    ]
+    foot += [f"Note: {note}" for note in result.notes]
+    shown = list(dict.fromkeys(frame["scope"]))
+    scopes = [] if result.disparity is None else result.disparity["scopes"]
+    unequal = [
+        describe_disparity(result.disparity, place)
+        for place, test in enumerate(scopes)
+        if test["scope"] in shown
+    ]
+    lines = [
+        *_wrap(head),
+        *format_table(frame),
+        "",
+        *_wrap(unequal),
+        *[""][: len(unequal)],
+        *_wrap(foot),
+        "",
+        *_wrap([result.verdict]),
+    ]
+    return "\n".join(lines)
+
+
+def _wrap(paragraphs):
+    lines = []
+    for text in paragraphs:
+        lines += textwrap.wrap(visible(text), WIDTH, subsequent_indent="  ")
+    return lines

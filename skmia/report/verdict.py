@@ -1,0 +1,241 @@
+"""What an audit found, in one or two sentences that say no more than its numbers do."""
+
+from .._core.pvalues import format_pvalue
+from .._core.visible import visible
+from .evidence import (
+    LEAK,
+    NONE,
+    REVERSED,
+    SHIFT,
+    UNKNOWN,
+    find_blindness,
+    find_leaks,
+    find_reversals,
+)
+from .groups import OVERALL
+from .measure import OK
+from .text import format_auc, format_rate, join_names
+
+# What a verdict begins with.
+HEADLINES = {
+    LEAK: "Leakage found",
+    NONE: "No leakage detected",
+    SHIFT: "Inconclusive: members and non-members differ",
+    REVERSED: "Inconclusive: the scores are the wrong way round",
+    UNKNOWN: "Inconclusive: leakage could not have been detected",
+}
+
+_INTERVAL = ["estimate", "low", "high"]
+_MOST_NAMES = 3
+
+_SHIFTS = {
+    "blind baseline": "a baseline without the model separates them",
+    "difficulty": "shadow models that were trained on neither do better on one side than on the "
+    "other",
+    "negative control": "attacks separate them on a model that was trained without regard to "
+    "membership",
+}
+
+_BLINDNESS = {
+    "duplicates": "Many records have an exact or near copy with the other membership.",
+    "positive control": "The attacks also failed on a model that had memorized its training "
+    "records. Use more records.",
+}
+
+
+def find_verdict(findings, evidence):
+    """What an audit found.
+
+    Parameters
+    ----------
+    findings : Findings
+    evidence : str
+        As :func:`find_evidence` returned it.
+
+    Returns
+    -------
+    verdict : str
+        Begins with the headline of the evidence.
+    """
+    describe = {
+        LEAK: _describe_leak,
+        NONE: _describe_nothing,
+        SHIFT: _describe_shift,
+        REVERSED: _describe_reversal,
+        UNKNOWN: _describe_blindness,
+    }[evidence]
+    return visible(f"{HEADLINES[evidence]}. {describe(findings)}")
+
+
+def name_part(scope, group):
+    """``race=Black``, as in the limits of the command line."""
+    return visible(f"{scope}={group}")
+
+
+def _find_aucs(findings):
+    """The AUCs over all records."""
+    frame = findings.results
+    frame = frame[(frame["scope"] == OVERALL) & (frame["metric"] == "auc")]
+    return frame[frame["status"] == OK]
+
+
+def _find_best(findings):
+    aucs = _find_aucs(findings)
+    return aucs.loc[aucs["estimate"].idxmax()]
+
+
+def _find_result(findings, row):
+    """The result that a row of the null is about."""
+    frame = findings.results
+    for name in ("attack", "scope", "group", "metric"):
+        frame = frame[frame[name] == row[name]]
+    if row["metric"] == "tpr":
+        frame = frame[frame["max_fpr"] == row["max_fpr"]]
+    return frame.iloc[0]
+
+
+def _rank(findings, rows):
+    """The results that rows of the null are about, the most significant and then largest first."""
+    results = [(row, _find_result(findings, row)) for _, row in rows.iterrows()]
+    return sorted(results, key=lambda one: (one[0]["pvalue_adjusted"], -one[1]["estimate"]))
+
+
+def _format_corrected(findings, pvalue):
+    n_tested = len(findings.null)
+    p = format_pvalue(2 * pvalue, 2 / (1 + findings.n_permutations))
+    return f"{p} after correction for {n_tested} results" if n_tested > 1 else p
+
+
+def _describe_leak(findings):
+    leaks = find_leaks(findings)
+    overall = leaks[leaks["scope"] == OVERALL]
+    by_auc = overall[overall["metric"] == "auc"]
+    if len(by_auc):
+        ranked = sorted(_rank(findings, by_auc), key=lambda one: -one[1]["estimate"])
+        return _describe_auc(findings, *ranked[0])
+    if len(overall):
+        return _describe_low_rate(findings, *_rank(findings, overall)[0])
+    return _describe_group(findings, leaks)
+
+
+def _describe_auc(findings, null, row):
+    n_attacks = findings.results["attack"].nunique()
+    strongest = f"The strongest of {n_attacks} attacks, {row['attack']},"
+    level = f"{100 * findings.level:g}%"
+    return (
+        f"{strongest if n_attacks > 1 else row['attack']} ranks a random member above a random "
+        f"non-member with probability {row['estimate']:.3f} ({level} interval of this attack "
+        f"alone: [{row['low']:.3f}, {row['high']:.3f}]; chance is 0.5; "
+        f"{_format_corrected(findings, null['pvalue_adjusted'])})."
+    )
+
+
+def _describe_low_rate(findings, null, row):
+    """Few members stand out, which an AUC hardly notices."""
+    best = _find_best(findings)
+    return (
+        f"At a low false positive rate {row['attack']} identifies {_describe_tpr(null, row)} "
+        f"({_format_corrected(findings, null['pvalue_adjusted'])}). On average no attack is "
+        f"significantly better than chance: the highest AUC is {format_auc(*best[_INTERVAL])}, by "
+        f"{best['attack']}."
+    )
+
+
+def _describe_tpr(null, row):
+    """A rate with its interval, or without where people with many records make it too wide."""
+    if row["status"] == OK:
+        return (
+            f"{format_rate(*row[_INTERVAL])} of the members, with {100 * row['fpr']:.3g}% of the "
+            "non-members flagged"
+        )
+    return (
+        f"{100 * null['estimate']:.3g}% of the members at a false positive rate of at most "
+        f"{100 * null['max_fpr']:g}%, which too few independent non-members resolve for an interval"
+    )
+
+
+def _describe_group(findings, leaks):
+    """A leak that the numbers over all records do not show."""
+    ranked = _rank(findings, leaks)
+    null, row = ranked[0]
+    names = dict.fromkeys(name_part(one["scope"], one["group"]) for _, one in ranked)
+    first, *others = names
+    also = f" The same holds for {join_names(others, _MOST_NAMES)}." if others else ""
+    best = _find_best(findings)
+    level = f"{100 * findings.level:g}%"
+    if row["metric"] == "auc":
+        what = (
+            f"{row['attack']} ranks a random member above a random non-member with probability "
+            f"{row['estimate']:.3f} ({level} interval of this number alone: [{row['low']:.3f}, "
+            f"{row['high']:.3f}]; chance is 0.5; "
+        )
+    else:
+        what = f"{row['attack']} identifies {_describe_tpr(null, row)} ("
+        if row["status"] == OK:
+            what += f"{level} interval of this number alone; "
+    return (
+        f"In {first} ({row['n_members']:,} members, {row['n_nonmembers']:,} non-members) {what}"
+        f"{_format_corrected(findings, null['pvalue_adjusted'])}).{also} Over all records no "
+        f"result is significant: the highest AUC is {format_auc(*best[_INTERVAL])}, by "
+        f"{best['attack']}."
+    )
+
+
+def _describe_nothing(findings):
+    best = _find_best(findings)
+    ran = list(dict.fromkeys(findings.results["attack"]))
+    missing = [name for name in findings.asked if name not in ran]
+    left = ""
+    if missing:
+        left = f"Only {len(ran)} of {len(findings.asked)} attacks could run: {join_names(ran)}. "
+    return (
+        f"{left}No result is significant at the {100 * (1 - findings.level):g}% level after "
+        f"correction for {len(findings.null)} results. The highest AUC is "
+        f"{format_auc(*best[_INTERVAL])}, by {best['attack']} (chance is 0.5)."
+        f"{_count_intervals(findings)} A stronger attack may still succeed."
+    )
+
+
+def _count_intervals(findings):
+    """Of many intervals, each by itself, some lie above chance where there is nothing."""
+    frame = findings.results
+    aucs = frame[(frame["metric"] == "auc") & (frame["status"] == OK)]
+    above = int((aucs["low"] > 0.5).sum())
+    if not above:
+        return ""
+    expected = len(aucs) * (1 - findings.level) / 2
+    return (
+        f" Of {len(aucs)} pointwise intervals of the AUC, over all records and by group, {above} "
+        f"{'lies' if above == 1 else 'lie'} above 0.5, where about {expected:.1f} would by chance."
+    )
+
+
+def _describe_shift(findings):
+    best = _find_best(findings)
+    why = next(text for name, text in _SHIFTS.items() if findings.checks[name].is_warning)
+    return (
+        f"They come from different populations: {why}. The AUC of {best['attack']}, "
+        f"{format_auc(*best[_INTERVAL])}, therefore cannot be attributed to leakage, nor can its "
+        "absence. Use members and non-members from one population."
+    )
+
+
+def _describe_reversal(findings):
+    turned = find_reversals(findings)
+    overall = turned[turned["scope"] == OVERALL]
+    ranked = _rank(findings, overall if len(overall) else turned)
+    null, row = min(ranked, key=lambda one: (one[0]["pvalue_below"], one[1]["estimate"]))
+    where = "" if len(overall) else f"In {name_part(row['scope'], row['group'])} "
+    return (
+        f"{where}{row['attack']} ranks members significantly below non-members: its AUC is "
+        f"{format_auc(*row[_INTERVAL])} ({_format_corrected(findings, null['pvalue_below'])}), and "
+        "no result is significantly above chance. Were members and non-members swapped? Check the "
+        "coding of membership."
+    )
+
+
+def _describe_blindness(findings):
+    if _find_aucs(findings).empty:
+        return "There are too few members or non-members to measure anything."
+    name = find_blindness(findings.checks)
+    return _BLINDNESS.get(name) or findings.checks[name].text

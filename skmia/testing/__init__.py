@@ -1,0 +1,15 @@
+"""Checks that every attack passes, for those who write one."""
+
+from ._check_attack import (
+    AttackProblem,
+    check_attack,
+    make_attack_problem,
+    parametrize_with_attack_checks,
+)
+
+__all__ = [
+    "AttackProblem",
+    "check_attack",
+    "make_attack_problem",
+    "parametrize_with_attack_checks",
+]

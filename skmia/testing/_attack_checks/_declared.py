@@ -1,0 +1,240 @@
+"""An attack needs what it declares, and nothing else."""
+
+import copy
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regressor
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from ..._core.asking import query_victim, unwrap
+from ..._core.needs import ACCESS, BOTH, KNOWN, Needs
+from ..._core.outputs import KINDS, Outputs
+from ..._core.records import Records
+from ..._core.validation import query
+from ._helpers import (
+    BATCH,
+    expect,
+    expect_close,
+    expect_refusal,
+    find_collaborator,
+    find_plain_state,
+    fitted,
+    fresh,
+    needs_membership,
+)
+
+_SMALLEST = 1e-12
+
+
+def _bits(attack, membership):
+    """What the attack declares that fit takes."""
+    return membership if attack.needs().known == BOTH else None
+
+
+def _score(attack, records, membership):
+    return attack.fit(records, _bits(attack, membership)).score_samples(records)
+
+
+def _expect_works(attack, records, membership, expected, what):
+    """The attack runs, and where scores are expected gives them."""
+    try:
+        scores = _score(attack, records, membership)
+    except (TypeError, ValueError) as error:
+        raise AssertionError(
+            f"The attack does not declare that it needs {what}: {error}"
+        ) from error
+    if expected is not None:
+        claim = f"Without {what}, which it does not declare, the attack must give the same scores"
+        expect_close(scores, expected, claim, relative=BATCH)
+
+
+def _expect_refused(attack, records, membership, what):
+    expect_refusal(
+        lambda: _score(attack, records, membership),
+        (TypeError, ValueError),
+        "",
+        f"An attack that declares that it needs {what}, without it,",
+    )
+
+
+def check_attack_needs(attack, records, membership):
+    """What needs() returns are words that audits know; asking changes nothing."""
+    attack = fresh(attack)
+    before = find_plain_state(attack)
+    needs = attack.needs()
+    expect(isinstance(needs, Needs), f"needs() must return skmia.base.Needs; got {needs!r}.")
+    same = find_plain_state(attack).keys() == before.keys()
+    expect(same, "needs() must not set an attribute.")
+    wrong = sorted((needs.reads - set(KINDS)) | (needs.access - set(ACCESS)))
+    expect(not wrong, f"needs() has words that nobody knows: {wrong}.")
+    words = {what if isinstance(what, str) else what[0] for what in needs.keeps}
+    wrong = sorted(words - {"auto", "outputs", "models"})
+    expect(not wrong, f"keeps of needs() has words that nobody knows: {wrong}.")
+    expect(needs.known in KNOWN, f"known of needs() must be one of {KNOWN}; got {needs.known!r}.")
+    expect(
+        (needs.known == BOTH) == needs_membership(attack),
+        f"The tags and known={needs.known!r} must agree on whether fit needs membership.",
+    )
+    after = fitted(attack, records, membership).needs()
+    expect(after == needs, f"needs() must be the same after fit; got {after} instead of {needs}.")
+
+
+def _present(answers, kind):
+    """Answers as another kind of model would give them; None where they hold too little."""
+    if answers.kind == kind:
+        return answers
+    if kind == "label" and answers.kind != "value":
+        return Outputs(answers.classes[answers.values.argmax(axis=1)], answers.classes, "label")
+    if kind == "decision" and answers.kind in ("proba", "logits"):
+        return Outputs(answers.log_proba(), answers.classes, "decision")
+    return None
+
+
+def check_attack_reads(attack, records, membership):
+    """Kinds of answers that it does not declare are refused; those that it declares are read."""
+    needs, victim = attack.needs(), find_collaborator(attack, "victim")
+    if needs.access or (victim is None and "outputs" not in records.fields):
+        return
+    answers = query(victim, records)
+    for kind in ("decision", "label"):
+        shown = _present(answers, kind)
+        if shown is None or kind == answers.kind:
+            continue
+        stored, one = _store(attack, records, kind)
+        if kind not in needs.reads:
+            what = f"answers of the kinds {sorted(needs.reads)} and gets {kind!r}"
+            _expect_refused(one, stored, membership, what)
+        elif not needs.keeps:  # which were made of models of the victim's kind
+            _expect_works(one, stored, membership, None, f"more than answers of kind {kind!r}")
+
+
+def _store(attack, records, kind=None):
+    """Records with stored answers, and the attack without a victim of its own."""
+    victim = find_collaborator(attack, "victim")
+    one = fresh(attack).set_params(victim=None)
+
+    def store(some):
+        answers = query(victim, some)
+        return some.with_fields(outputs=answers if kind is None else _present(answers, kind))
+
+    for name, value in one.get_params(deep=False).items():
+        if isinstance(value, Records):
+            one.set_params(**{name: store(value)})
+    return store(records), one
+
+
+class _Answering(BaseEstimator):
+    """A victim that answers as another one does, and cannot be looked into."""
+
+    def __init__(self, victim):
+        self.victim = victim
+
+    def fit(self, X=None, y=None):
+        return self
+
+    def __sklearn_is_fitted__(self):
+        check_is_fitted(self.victim)
+        return True
+
+    def predict(self, X):
+        return self.victim.predict(X)
+
+
+def _has(name):
+    return lambda self: hasattr(self.victim, name)
+
+
+class _AnsweringClassifier(ClassifierMixin, _Answering):
+    @property
+    def classes_(self):
+        return self.victim.classes_
+
+    @available_if(_has("predict_proba"))
+    def predict_proba(self, X):
+        return self.victim.predict_proba(X)
+
+    @available_if(_has("decision_function"))
+    def decision_function(self, X):
+        return self.victim.decision_function(X)
+
+
+class _AnsweringRegressor(RegressorMixin, _Answering):
+    pass
+
+
+def check_attack_access(attack, records, membership):
+    """Access to the victim that it declares is needed, and no other is."""
+    victim = find_collaborator(attack, "victim")
+    if victim is None or not hasattr(victim, "predict"):
+        return
+    access, expected = attack.needs().access, _score(fresh(attack), records, membership)
+    stored, one = _store(attack, records)
+    if "queries" in access:
+        _expect_refused(one, stored, membership, "queries")
+    elif not access:
+        _expect_works(one, stored, membership, expected, "queries beyond stored answers")
+    kind = _AnsweringRegressor if is_regressor(unwrap(victim)) else _AnsweringClassifier
+    one = fresh(attack).set_params(victim=FrozenEstimator(kind(unwrap(victim))))
+    if access & {"gradients", "layers"}:
+        _expect_refused(one, records, membership, "gradients or layers")
+    elif query_victim(victim, records[:1].X).kind != "logits":  # which only their owner knows
+        _expect_works(one, records, membership, expected, "the inside of the victim")
+
+
+def check_attack_keeps(attack, records, membership):
+    """What it declares of shadow models is needed, and nothing else is."""
+    pool = unwrap(find_collaborator(attack, "shadows"))
+    if not hasattr(pool, "signals_"):
+        return  # no pool, or one that each fit trains anew
+    if pool.n_records_ != len(records) or not (pool.locate(records) >= 0).all():
+        return
+    needs, expected = attack.needs(), _score(fresh(attack), records, membership)
+    for what in sorted(pool.keeps, key=str):
+        less = _without(pool, what, records)
+        if less is None:
+            continue
+        one = fresh(attack).set_params(shadows=FrozenEstimator(less))
+        if what in needs.keeps:
+            _expect_refused(one, records, membership, f"{what!r} of the shadow models")
+        else:
+            _expect_works(one, records, membership, expected, f"{what!r} of the shadow models")
+
+
+def _without(pool, what, records):
+    """The same pool without something that it keeps; None where all would be gone."""
+    less = copy.copy(pool)
+    if what == "models":
+        if pool.classes_ is not None and pool.outputs_ is None:
+            answers = pool.answers(records)
+            less.outputs_ = np.empty(answers.shape, np.float32)
+            less.outputs_[:, pool.locate(records)] = answers
+        less.estimators_ = None
+    elif what == "outputs":
+        less.outputs_ = less.estimators_ = None
+    else:
+        gone = 1.0 if what == "auto" else what[1]
+        kept = [t for t, one in enumerate(pool.temperatures_) if one != gone]
+        if not kept:
+            return None
+        less.temperatures_ = tuple(pool.temperatures_[t] for t in kept)
+        less.signals_, less.resolution_ = pool.signals_[kept], pool.resolution_[kept]
+        less._fallback_steps = [pool._fallback_steps[t] for t in kept]
+    return less
+
+
+def check_attack_lacks(attack, records, membership):
+    """A parameter that holds records and is left out is named, or the attack runs without it."""
+    for name, value in attack.get_params(deep=False).items():
+        if not isinstance(value, Records):
+            continue
+        one = fresh(attack).set_params(**{name: None})
+        if name in one.needs().lacks:
+            bits = _bits(one, membership)
+            what = f"fit without {name}, which the attack declares that it lacks,"
+            expect_refusal(
+                lambda one=one, bits=bits: one.fit(records, bits), ValueError, name, what
+            )
+        else:
+            _expect_works(one, records, membership, None, f"the parameter {name}")

@@ -1,0 +1,115 @@
+"""What the checks share."""
+
+from numbers import Number
+
+import numpy as np
+from sklearn.base import clone
+
+from ..._core.records import Records
+
+# The same numbers computed again.
+_RELATIVE, _ABSOLUTE = 1e-5, 1e-6
+
+# Scores of the same record in another batch: sums in float32 and matrix products round otherwise,
+# and a small variance multiplies the difference.
+BATCH = 1e-4
+
+
+def expect(holds, sentence):
+    """Raise an AssertionError with a sentence unless something holds."""
+    if not holds:
+        raise AssertionError(sentence)
+
+
+def expect_close(actual, expected, claim, relative=_RELATIVE):
+    """Raise an AssertionError unless two arrays agree up to rounding."""
+    actual, expected = np.asarray(actual), np.asarray(expected)
+    expect(
+        actual.shape == expected.shape,
+        f"{claim}; got the shape {actual.shape} instead of {expected.shape}.",
+    )
+    differs = ~np.isclose(actual, expected, rtol=relative, atol=_ABSOLUTE)
+    if differs.any():
+        first = np.flatnonzero(differs.ravel())[0]
+        raise AssertionError(
+            f"{claim}; {differs.sum()} of {differs.size} values differ, first at position {first}: "
+            f"{actual.ravel()[first]} instead of {expected.ravel()[first]}."
+        )
+
+
+def expect_refusal(call, error, word, what):
+    """Raise an AssertionError unless a call is refused with one sentence that says why.
+
+    Parameters
+    ----------
+    call : callable
+        Called without arguments.
+    error : type or tuple of type
+        What it must raise.
+    word : str
+        What the message must mention, in lower case.
+    what : str
+        The bad input, as the subject of a sentence.
+    """
+    try:
+        call()
+    except error as refusal:
+        message = str(refusal)
+    except Exception as other:
+        raise AssertionError(
+            f"{what} must raise {_name(error)}; got {type(other).__name__}: {other}"
+        ) from other
+    else:
+        raise AssertionError(f"{what} must raise {_name(error)}; nothing was raised.")
+    is_sentence = message.endswith(".") and "\n" not in message and " " in message
+    expect(
+        is_sentence and word in message.lower(),
+        f"{what} must be refused with a sentence that mentions {word!r}; got: {message}",
+    )
+
+
+def _name(error):
+    errors = error if isinstance(error, tuple) else (error,)
+    return " or ".join(one.__name__ for one in errors)
+
+
+def fresh(attack):
+    """An unfitted copy whose random numbers are fixed."""
+    attack = clone(attack)
+    if attack.get_params(deep=False).get("random_state", 0) is None:
+        attack.set_params(random_state=0)
+    return attack
+
+
+def fitted(attack, records, membership):
+    """A fitted copy whose random numbers are fixed."""
+    return fresh(attack).fit(records, membership)
+
+
+def find_half(membership):
+    """Positions of every other member and of every other non-member."""
+    return np.concatenate([np.flatnonzero(membership == bit)[::2] for bit in (0, 1)])
+
+
+def needs_membership(attack):
+    """Whether the attack learns from known members and non-members."""
+    return attack.__sklearn_tags__().target_tags.required
+
+
+def ways_to_fit(attack, membership):
+    """What the attack may be fitted with: the membership, and where it needs none also None."""
+    return (membership,) if needs_membership(attack) else (membership, None)
+
+
+def find_plain_state(thing):
+    """Attributes of an object that are numbers, text, arrays or records, but no estimators.
+
+    An estimator may count its calls or build an index when it is first asked.
+    """
+    plain = (np.ndarray, Number, str, tuple, Records, type(None))
+    return {name: value for name, value in vars(thing).items() if isinstance(value, plain)}
+
+
+def find_collaborator(attack, name):
+    """A parameter of the attack, None where it has no such parameter."""
+    return attack.get_params(deep=False).get(name)

@@ -1,0 +1,207 @@
+"""What the numbers of an attack mean: scores, thresholds, guesses."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.frozen import FrozenEstimator
+
+from ..._core.asking import query_victim
+from ._helpers import BATCH, expect, expect_close, find_collaborator, fitted, fresh, ways_to_fit
+
+_N_SINGLE = 5
+
+
+def check_attack_classes(attack, records, membership):
+    """The classes are 0 and 1."""
+    classes = fitted(attack, records, membership).classes_
+    expect(np.array_equal(classes, [0, 1]), f"classes_ must be [0, 1]; got {classes}.")
+
+
+def check_attack_scores_are_finite(attack, records, membership):
+    """There is one finite score per record."""
+    for bits in ways_to_fit(attack, membership):
+        attack = fitted(attack, records, bits)
+        _expect_finite(attack, records)
+        expect(
+            np.ndim(attack.offset_) == 0 and np.isfinite(attack.offset_),
+            f"offset_ must be a finite number; got {attack.offset_!r}.",
+        )
+
+
+def check_attack_can_judge(attack, records, membership):
+    """Which records it can judge is told by a mask, record by record."""
+    attack = fitted(attack, records, membership)
+    if not hasattr(attack, "can_judge"):
+        return
+    judged = np.asarray(attack.can_judge(records))
+    expect(
+        judged.shape == (len(records),) and judged.dtype == bool,
+        f"can_judge must return {len(records)} booleans; got shape {judged.shape} and dtype "
+        f"{judged.dtype}.",
+    )
+    some = np.arange(len(records))[::2]
+    expect(
+        np.array_equal(attack.can_judge(records[some]), judged[some]),
+        "can_judge must not depend on the other records that are asked about.",
+    )
+
+
+def _expect_finite(attack, records):
+    scores = np.asarray(attack.score_samples(records))
+    expect(
+        scores.shape == (len(records),) and scores.dtype.kind == "f",
+        f"score_samples must return {len(records)} floats; got shape {scores.shape}.",
+    )
+    bad = ~np.isfinite(scores)
+    expect(not bad.any(), f"Scores must be finite; {bad.sum()} of {len(bad)} are not.")
+
+
+class _CertainVictim(ClassifierMixin, BaseEstimator):
+    """A victim that gives its predicted class the probability 1."""
+
+    def __init__(self, victim):
+        self.victim = victim
+
+    def fit(self, X=None, y=None):
+        return self
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    @property
+    def classes_(self):
+        return self.victim.classes_
+
+    def predict_proba(self, X):
+        proba = self.victim.predict_proba(X)
+        return np.eye(proba.shape[1])[proba.argmax(axis=1)]
+
+    def predict(self, X):
+        return self.victim.predict(X)
+
+
+def check_attack_certain_victim(attack, records, membership):
+    """Probabilities of exactly 0 and 1 give finite scores."""
+    victim = find_collaborator(attack, "victim")
+    if victim is None or query_victim(victim, records[:1].X).kind != "proba":
+        return
+    certain = FrozenEstimator(_CertainVictim(victim))
+    attack = fresh(attack).set_params(victim=certain).fit(records, membership)
+    _expect_finite(attack, records)
+
+
+def check_attack_decision_function(attack, records, membership):
+    """The decision function is the score above the threshold."""
+    for bits in ways_to_fit(attack, membership):
+        attack = fitted(attack, records, bits)
+        expect_close(
+            attack.decision_function(records),
+            attack.score_samples(records) - attack.offset_,
+            "decision_function must be score_samples - offset_",
+        )
+
+
+def check_attack_predict(attack, records, membership):
+    """A record is a member where its score reaches the threshold."""
+    for bits in ways_to_fit(attack, membership):
+        attack = fitted(attack, records, bits)
+        guesses = attack.predict(records)
+        expect(
+            guesses.shape == (len(records),) and np.isin(guesses, attack.classes_).all(),
+            f"predict must return one of {attack.classes_} per record; got {guesses}.",
+        )
+        expected = attack.score_samples(records) >= attack.offset_
+        expect(
+            np.array_equal(guesses == 1, expected),
+            "predict must be 1 where score_samples >= offset_, else 0; it differs for "
+            f"{np.sum((guesses == 1) != expected)} of {len(records)} records.",
+        )
+
+
+def _find_advantage(membership, guesses, weights):
+    member = membership == 1
+    tpr = np.average(guesses[member], weights=weights[member])
+    return tpr - np.average(guesses[~member], weights=weights[~member])
+
+
+def check_attack_score_is_advantage(attack, records, membership):
+    """The score of an attack is the true minus the false positive rate of its guesses."""
+    for bits in ways_to_fit(attack, membership):
+        attack = fitted(attack, records, bits)
+        guesses, ones = attack.predict(records), np.ones(len(records))
+        weights = np.random.default_rng(0).uniform(1, 2, len(records))
+        for weight, given in ((ones, {}), (weights, {"sample_weight": weights})):
+            expect_close(
+                attack.score(records, membership, **given),
+                _find_advantage(membership, guesses, weight),
+                "score must be the membership advantage TPR - FPR of predict",
+            )
+
+
+def check_attack_offset_is_best(attack, records, membership):
+    """With membership, no other threshold has a higher advantage on the same records."""
+    attack = fitted(attack, records, membership)
+    scores, ones = attack.score_samples(records), np.ones(len(records))
+    best = max(
+        _find_advantage(membership, scores >= threshold, ones) for threshold in [*scores, np.inf]
+    )
+    expect_close(
+        attack.score(records, membership),
+        best,
+        "With membership, offset_ must be the threshold of the highest balanced accuracy",
+    )
+
+
+def check_attack_predict_proba(attack, records, membership):
+    """Where there are probabilities, they sum to 1 and rise with the score."""
+    attack = fitted(attack, records, membership)
+    if not hasattr(attack, "predict_proba"):
+        return
+    proba = attack.predict_proba(records)
+    expect_close(proba.shape, (len(records), 2), "predict_proba must have one column per class")
+    expect_close(proba.sum(axis=1), np.ones(len(records)), "Probabilities must sum to 1")
+    expect((proba >= 0).all(), "Probabilities must not be negative.")
+    ordered = proba[np.argsort(attack.score_samples(records), kind="stable"), 1]
+    expect(
+        (np.diff(ordered) >= -1e-7).all(),
+        "The probability of membership must not fall where the score rises.",
+    )
+
+
+def check_attack_permutation(attack, records, membership):
+    """Permuted records have permuted scores."""
+    attack = fitted(attack, records, membership)
+    order = np.random.default_rng(0).permutation(len(records))
+    expect_close(
+        attack.score_samples(records[order]),
+        attack.score_samples(records)[order],
+        "The scores of permuted records must be the permuted scores",
+        relative=BATCH,
+    )
+
+
+def check_attack_one_record(attack, records, membership):
+    """A record alone has the score that it has among others."""
+    attack = fitted(attack, records, membership)
+    scores, guesses = attack.score_samples(records), attack.predict(records)
+    claim = "A record alone must have the {} that it has among others"
+    for k in range(min(_N_SINGLE, len(records))):
+        one = records[k]
+        score = attack.score_samples(one)
+        expect_close(score, scores[k : k + 1], claim.format("score"), relative=BATCH)
+        is_clear = abs(score[0] - attack.offset_) > BATCH * abs(score[0])
+        expect(
+            not is_clear or attack.predict(one)[0] == guesses[k],
+            f"{claim.format('guess')}; record {k} has another.",
+        )
+
+
+def check_attack_subset(attack, records, membership):
+    """Some records, in any order and with repeats, have the scores that they have among all."""
+    attack = fitted(attack, records, membership)
+    rows = np.random.default_rng(0).integers(len(records), size=max(2, len(records) // 2))
+    expect_close(
+        attack.score_samples(records[rows]),
+        attack.score_samples(records)[rows],
+        "Some of the records must have the scores that they have among all",
+        relative=BATCH,
+    )

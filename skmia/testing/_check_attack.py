@@ -1,0 +1,234 @@
+"""Checks that every attack passes, for those who write one."""
+
+import inspect
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import clone, is_regressor
+from sklearn.datasets import make_classification
+from sklearn.frozen import FrozenEstimator
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import check_random_state
+
+from .._core.records import Records
+from ..shadow import ShadowPool
+from ._attack_checks import ATTACK_CHECKS
+
+
+class AttackProblem(NamedTuple):
+    """What an attack and its checks need, as made by :func:`make_attack_problem`.
+
+    Attributes
+    ----------
+    victim : FrozenEstimator
+        Fitted on the members.
+    shadows : FrozenEstimator
+        A pool fitted on all records.
+    records : Records of n records
+        Members and non-members mixed.
+    membership : ndarray of shape (n,)
+        1 for members, 0 for non-members.
+    """
+
+    victim: FrozenEstimator
+    shadows: FrozenEstimator
+    records: Records
+    membership: np.ndarray
+
+
+def make_attack_problem(
+    estimator=None, *, n_records=60, n_estimators=8, store="models", random_state=0
+):
+    """Make a small victim, shadow pool and records to check an attack on.
+
+    Parameters
+    ----------
+    estimator : classifier or regressor, default=None
+        What the victim and the shadow models are; None is a small decision tree, whose
+        probabilities of exactly 0 and 1 are a part of the exercise.
+    n_records : int, default=60
+        Number of records, half of them members.
+    n_estimators : int, default=8
+        Number of shadow models, even.
+    store : {"signals", "outputs", "models"}, default="models"
+        What the pool keeps, see :class:`~skmia.ShadowPool`.
+    random_state : int, RandomState instance or None, default=0
+        Determines records, members and shadow models.
+
+    Returns
+    -------
+    problem : AttackProblem
+        Named tuple of ``victim`` (fitted and frozen), ``shadows`` (a fitted and frozen pool),
+        ``records`` (five features; strings as labels, real numbers for a regressor; a field
+        ``group``) and ``membership`` (ndarray of 0 and 1).
+
+    Examples
+    --------
+    >>> from skmia.testing import make_attack_problem
+    >>> victim, shadows, records, membership = make_attack_problem()
+    >>> records
+    Records(60 records, X=ndarray(60, 5), float64, y=<U6, fields=group)
+    """
+    rng = check_random_state(random_state)
+    estimator = (
+        DecisionTreeClassifier(max_depth=4, random_state=0) if estimator is None else estimator
+    )
+    X, classes = make_classification(
+        n_records, 5, n_informative=4, n_redundant=0, n_classes=3, flip_y=0.2, random_state=rng
+    )
+    labels = np.array(["spam", "ham", "unsure"])[classes]
+    y = X[:, 0] + rng.normal(size=n_records) if is_regressor(estimator) else labels
+    records = Records(X, y, group=np.where(rng.uniform(size=n_records) < 0.5, "a", "b"))
+    membership = rng.permutation(np.arange(n_records) % 2)
+    members = records[membership == 1]
+    victim = clone(estimator).fit(members.X, members.y)
+    seed = rng.randint(np.iinfo(np.int32).max)
+    pool = ShadowPool(estimator, n_estimators, store=store, random_state=seed).fit(records)
+    return AttackProblem(FrozenEstimator(victim), FrozenEstimator(pool), records, membership)
+
+
+@dataclass(frozen=True)
+class _BoundCheck:
+    """One question together with the records on which it is asked."""
+
+    function: object
+    records: Records
+    membership: np.ndarray
+
+    @property
+    def name(self):
+        return self.function.__name__
+
+    def __call__(self, attack):
+        try:
+            self.function(attack, self.records, self.membership)
+        except AssertionError as failure:
+            raise AssertionError(f"{type(attack).__name__}, {self.name}: {failure}") from None
+        except Exception as error:
+            raise AssertionError(
+                f"{type(attack).__name__}, {self.name}: {type(error).__name__}: {error}"
+            ) from error
+
+
+def _bind_checks(records, membership, expected_failed_checks):
+    """All checks, and the reasons why some of them are expected to fail."""
+    expected = dict(expected_failed_checks or {})
+    known = [function.__name__ for function in ATTACK_CHECKS]
+    for name in expected:
+        if name not in known:
+            raise ValueError(f"There is no check {name!r}; the checks are {', '.join(known)}.")
+    membership = np.asarray(membership).astype(int)
+    return [_BoundCheck(function, records, membership) for function in ATTACK_CHECKS], expected
+
+
+def check_attack(attack, records, membership, *, expected_failed_checks=None):
+    """Check that an attack keeps the promises of all attacks.
+
+    It asks what scikit-learn's ``check_estimator`` asks of estimators that take a matrix: whether
+    the constructor only assigns, clones and pickles work, fitting twice changes nothing, no input
+    is changed, scores do not depend on the batch and are finite, a higher score means more likely
+    a member, ``score`` is the advantage, bad input is refused with a sentence, and Pipeline,
+    GridSearchCV, cross_val_predict, StackingClassifier and CalibratedClassifierCV can hold it. What
+    ``attack.needs()`` declares is withheld in turn and must be missed; what it does not declare is
+    withheld as well and must not be.
+
+    Parameters
+    ----------
+    attack : attack
+        Unfitted, with the victim and the pool that it needs as parameters. It is cloned, never
+        changed.
+    records : Records of n records
+        Records that suit the victim and belong to the pool.
+    membership : array-like of shape (n,)
+        1 for the victim's members, 0 for non-members.
+    expected_failed_checks : dict of str to str, default=None
+        Names of checks to leave out, each with the reason.
+
+    Raises
+    ------
+    AssertionError
+        With a sentence that says which promise is broken, at the first one.
+    ValueError
+        When ``expected_failed_checks`` names no check.
+
+    See Also
+    --------
+    make_attack_problem : Makes a victim, a pool and records.
+    parametrize_with_attack_checks : The same checks as separate tests.
+
+    Examples
+    --------
+    >>> from skmia.attacks import ThresholdAttack
+    >>> from skmia.testing import check_attack, make_attack_problem
+    >>> victim, shadows, records, membership = make_attack_problem()
+    >>> check_attack(ThresholdAttack(victim), records, membership)
+    """
+    checks, expected = _bind_checks(records, membership, expected_failed_checks)
+    for check in checks:
+        if check.name not in expected:
+            check(attack)
+
+
+def parametrize_with_attack_checks(attacks, records, membership, *, expected_failed_checks=None):
+    """Decorator that makes one test of each attack and check, for pytest.
+
+    Parameters
+    ----------
+    attacks : sequence of attacks
+        As for :func:`check_attack`.
+    records : Records of n records
+        As for :func:`check_attack`.
+    membership : array-like of shape (n,)
+        As for :func:`check_attack`.
+    expected_failed_checks : callable, default=None
+        Takes an attack and returns a dict from the names of checks that it is expected to fail to
+        the reasons; these tests are marked as expected failures.
+
+    Returns
+    -------
+    decorator : pytest.MarkDecorator
+        For a test function with the arguments ``attack`` and ``check``, which calls
+        ``check(attack)``.
+
+    See Also
+    --------
+    check_attack : Runs all checks at once.
+
+    Examples
+    --------
+    >>> from skmia.attacks import ThresholdAttack
+    >>> from skmia.testing import make_attack_problem, parametrize_with_attack_checks
+    >>> victim, shadows, records, membership = make_attack_problem()
+    >>> @parametrize_with_attack_checks([ThresholdAttack(victim)], records, membership)
+    ... def test_my_attack(attack, check):
+    ...     check(attack)
+    """
+    import pytest  # a dependency of those who test only
+
+    cases = []
+    for attack in attacks:
+        given = None if expected_failed_checks is None else expected_failed_checks(attack)
+        checks, expected = _bind_checks(records, membership, given)
+        for check in checks:
+            reason = expected.get(check.name)
+            marks = () if reason is None else pytest.mark.xfail(reason=reason)
+            identifier = f"{_describe(attack)}-{check.name}"
+            cases.append(pytest.param(attack, check, marks=marks, id=identifier))
+    return pytest.mark.parametrize("attack, check", cases)
+
+
+def _describe(attack):
+    """Class and changed settings of an attack, short enough for the name of a test."""
+    shown = []
+    for name, parameter in inspect.signature(type(attack)).parameters.items():
+        value = getattr(attack, name)
+        if (
+            name in ("victim", "shadows")
+            or value is parameter.default
+            or value == parameter.default
+        ):
+            continue
+        plain = isinstance(value, str | int | float | tuple | list)
+        shown.append(f"{name}={value if plain else type(value).__name__}")
+    return f"{type(attack).__name__}({','.join(shown)})"

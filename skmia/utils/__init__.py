@@ -1,3 +1,0 @@
-"""Helpers shared by all parts of skmia."""
-
-__all__ = []

@@ -1,0 +1,78 @@
+"""What a model gives to an attack, found without a query."""
+
+from sklearn.base import is_regressor
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
+
+from .._core.asking import unwrap
+from .._core.skorch_nets import gives_logits, is_skorch
+from ._callable import CallableVictim
+from ._white_box import open_white_box
+from ._white_box._sklearn_models import FAMILIES
+
+
+def last_step(model):
+    """The model at the end of any number of Pipelines and FrozenEstimators."""
+    model = unwrap(model)
+    while isinstance(model, Pipeline):
+        model = unwrap(model.steps[-1][1])
+    return model
+
+
+def find_kind(model):
+    """Kind of the :class:`~skmia.Outputs` that a model gives, fitted or not.
+
+    Parameters
+    ----------
+    model : estimator
+
+    Returns
+    -------
+    kind : {"value", "logits", "proba", "decision", "label"}
+    """
+    if is_regressor(model):
+        return "value"
+    if gives_logits(last_step(model)):
+        return "logits"
+    # A stack without a final estimator takes a logistic regression when it is fitted.
+    if hasattr(model, "predict_proba") or getattr(last_step(model), "final_estimator", 0) is None:
+        return "proba"
+    return "decision" if hasattr(model, "decision_function") else "label"
+
+
+def find_access(model):
+    """What a model gives beyond outputs, in the words of :class:`skmia.base.Needs`.
+
+    Parameters
+    ----------
+    model : estimator
+        A model that is not fitted has the gradients and layers of its family.
+
+    Returns
+    -------
+    access : frozenset of str
+    reasons : dict of str to str
+        Why the rest is missing, as parts of sentences.
+    """
+    found, reasons = {"queries"}, {}
+    if hasattr(unwrap(model), "sample"):
+        found.add("samples")
+    try:
+        open_white_box(model)
+        is_open = True
+    except NotFittedError:
+        last = last_step(model)
+        is_open = isinstance(last, FAMILIES) or is_skorch(last)
+    except Exception:  # whatever a foreign model does when it is looked into
+        is_open = False
+    if is_open:
+        found |= {"gradients", "layers"}
+    else:
+        reason = f"which skmia cannot read from {type(last_step(model)).__name__}"
+        reasons = dict.fromkeys(("gradients", "layers"), reason)
+    return frozenset(found), reasons
+
+
+def is_trainable(model):
+    """Whether clones of a model can be trained: a function or service cannot."""
+    return not isinstance(last_step(model), CallableVictim)

@@ -1,0 +1,407 @@
+"""The audits as estimators, and on classifiers whose epsilon is known."""
+
+import pickle
+
+import joblib
+import numpy as np
+import pytest
+import training
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.datasets import load_digits, load_iris
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neural_network import MLPClassifier
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import check_random_state
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skmia.attacks import ThresholdAttack
+from skmia.epsilon import (
+    Canaries,
+    EpsilonAudit,
+    OneRunAudit,
+    epsilon_lower_bound,
+    gaussian_epsilon_lower_bound,
+    one_run_epsilon_lower_bound,
+    one_run_gaussian_epsilon_lower_bound,
+    trace_scores,
+)
+from skmia.exceptions import PrivacyWarning
+
+X, y = load_iris(return_X_y=True)
+TREE = DecisionTreeClassifier()
+
+
+@parametrize_with_checks(
+    [
+        OneRunAudit(),
+        OneRunAudit(TREE, "natural", method="gaussian", n_canaries=0.3),
+        EpsilonAudit(GaussianNB(), n_trials=4),
+        EpsilonAudit(
+            TREE, 0, n_trials=4, neighbors="replace", method="gaussian", threshold="bonferroni"
+        ),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+class NoisyCount(ClassifierMixin, BaseEstimator):
+    """Releases how often a row was in the training data, with Laplace noise: epsilon-private."""
+
+    def __init__(self, row=(0.0,), epsilon=1.0, random_state=None):
+        self.row = row
+        self.epsilon = epsilon
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        rng = check_random_state(self.random_state)
+        self.n_seen_ = len(X)
+        self.count_ = (X == np.asarray(self.row)).all(axis=1).sum() + rng.laplace(
+            scale=1 / self.epsilon
+        )
+        return self
+
+    def predict_proba(self, X):
+        known = (X == np.asarray(self.row)).all(axis=1)
+        first = expit(np.where(known, self.count_, 0.0))
+        rest = (1 - first) / (len(self.classes_) - 1)
+        return np.stack([first, *[rest] * (len(self.classes_) - 1)], axis=1)
+
+    def predict(self, X):
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+def make_noisy_count(epsilon):
+    return NoisyCount(tuple(X[0]), epsilon)  # the first row occurs once and has the first label
+
+
+@pytest.mark.parametrize("neighbors", ["add", "replace"])
+@pytest.mark.parametrize("epsilon", [0.5, 3.0])
+def test_an_audit_of_laplace_noise_comes_close_from_below(epsilon, neighbors):
+    # The loss falls with the count, here up to a threshold between none and one.
+    audit = EpsilonAudit(
+        make_noisy_count(epsilon),
+        0,
+        n_trials=300,
+        neighbors=neighbors,
+        delta=0.0,
+        threshold=float(np.log(expit(0.5))),
+        random_state=0,
+    ).fit(X, y)
+    assert 0.3 * epsilon < audit.epsilon_ < epsilon
+
+
+def test_copies_are_accounted_for():
+    audit = EpsilonAudit(make_noisy_count(1.0), 0, n_copies=3, n_trials=200, random_state=0)
+    audit.fit(X, y)
+    assert audit.result_.counts["n_copies"] == 3
+    assert 0.3 < audit.epsilon_ < 1
+
+
+def test_a_training_that_ignores_the_canary_shows_nothing():
+    audit = EpsilonAudit(make_noisy_count(1.0), 7, n_trials=50, random_state=0).fit(X, y)
+    assert audit.epsilon_ == 0
+    ignorant = OneRunAudit(make_noisy_count(1.0), "natural", n_canaries=60, random_state=0)
+    assert ignorant.fit(X, y).epsilon_ == 0
+
+
+def test_the_result_is_that_of_the_bound():
+    settings = {"n_trials": 30, "delta": 1e-3, "threshold": -0.5, "random_state": 0}
+    audit = EpsilonAudit(TREE, "random_label", **settings).fit(X, y)
+    bound = epsilon_lower_bound(audit.membership_, audit.scores_, delta=1e-3, threshold=-0.5)
+    assert audit.result_ == bound
+    assert audit.score() == audit.score(X, y) == audit.epsilon_ == bound.epsilon > 1
+    assert audit.membership_.sum() == 30 and audit.scores_.shape == (60,)
+
+
+@pytest.mark.parametrize(
+    "settings, without, with_canary",
+    [
+        ({"canary": "clip_bkd"}, 150, 151),
+        ({"canary": "clip_bkd", "n_copies": 3}, 150, 153),
+        ({"canary": "clip_bkd", "n_copies": 3, "neighbors": "replace"}, 150, 150),
+        ({"canary": 0}, 149, 150),
+        ({"canary": "random_label", "n_copies": 2}, 149, 151),
+        ({"canary": "exposed", "neighbors": "replace"}, 149, 149),
+    ],
+)
+def test_neighbouring_data_sets(settings, without, with_canary):
+    audit = EpsilonAudit(make_noisy_count(1.0), n_trials=4, random_state=0, **settings)
+    audit.canary_ = audit.fit(X, y).canary_
+    records, (others, inside) = audit._design(X, y)
+    assert (others.sum(), inside.sum()) == (without, with_canary)
+    canary = audit.canary_.X[0]
+    n_copies = settings.get("n_copies", 1)
+    known = (X[np.delete(np.arange(150), audit.canary_.rows)] == canary).all(axis=1).sum()
+    assert (records.X[others] == canary).all(axis=1).sum() == known
+    assert (records.X[inside] == canary).all(axis=1).sum() == known + n_copies
+
+
+def test_numbers_are_the_same_for_every_number_of_jobs():
+    audit = EpsilonAudit(TREE, "random_label", n_trials=12, random_state=0)
+    expected = audit.fit(X, y).scores_
+    with joblib.parallel_config("threading"):
+        again = clone(audit).set_params(n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(again.scores_, expected)
+    assert again.result_ == audit.result_
+
+
+def test_nets_trained_together_score_as_nets_trained_alone(monkeypatch):
+    net = MLPClassifier((4,), max_iter=8, early_stopping=False, tol=0, n_iter_no_change=100)
+    audit = EpsilonAudit(net, "random_label", n_trials=5, random_state=0)
+    with pytest.warns(UserWarning, match="models"):
+        together = audit.fit(X, y).scores_
+    training.train_one_by_one(monkeypatch)
+    with pytest.warns(UserWarning, match="models"):
+        alone = clone(audit).fit(X, y).scores_
+    np.testing.assert_allclose(together, alone, rtol=1e-4)
+
+
+def test_the_attack_is_a_parameter():
+    attack = ThresholdAttack(signal="correctness")
+    audit = EpsilonAudit(TREE, "random_label", n_trials=10, attack=attack, random_state=0)
+    assert set(audit.fit(X, y).scores_) <= {0.0, 1.0}
+    given = OneRunAudit(TREE, attack=ThresholdAttack(), random_state=0).fit(X, y)
+    default = OneRunAudit(TREE, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(given.scores_, default.scores_)
+    with pytest.raises(TypeError, match="as its parameter victim"):
+        OneRunAudit(TREE, attack=make_attack_without_victim()).fit(X, y)
+
+
+def make_attack_without_victim():
+    class Attack(BaseEstimator):
+        def fit(self, records, membership=None):
+            return self
+
+        def score_samples(self, records):
+            return np.zeros(len(records))
+
+    return Attack()
+
+
+def test_canaries_may_be_made_by_a_function():
+    def make(X, y, n_canaries, random_state):
+        return Canaries(X[:n_canaries] + 10, y[:n_canaries], np.arange(n_canaries))
+
+    one = EpsilonAudit(TREE, make, n_trials=4, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(one.canary_.X, X[:1] + 10)
+    many = OneRunAudit(TREE, make, n_canaries=20, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(many.canaries_.X, X[:20] + 10)
+
+
+# One run
+
+
+def test_trees_learn_wrong_labels_by_heart():
+    data = load_digits(return_X_y=True)
+    audit = OneRunAudit(TREE, n_canaries=300, n_guesses=100, random_state=0).fit(*data)
+    bound = one_run_epsilon_lower_bound(audit.membership_, audit.scores_, delta=1e-5, n_guesses=100)
+    assert audit.result_ == bound
+    assert audit.epsilon_ == audit.score() > 2
+    assert audit.result_.counts["n_canaries"] == 300
+
+
+def test_the_one_training_has_the_canaries_that_the_coins_chose():
+    audit = OneRunAudit(make_noisy_count(1.0), n_canaries=40, random_state=0).fit(X, y)
+    assert audit.estimator_.n_seen_ == 110 + audit.membership_.sum()
+    assert 8 < audit.membership_.sum() < 32
+    assert len(np.unique(audit.canaries_.rows)) == 40
+
+
+def test_a_share_of_the_rows_may_be_canaries():
+    audit = OneRunAudit(TREE, n_canaries=0.2, random_state=0).fit(X, y)
+    assert len(audit.scores_) == 30
+
+
+@pytest.mark.parametrize("audit", [OneRunAudit(TREE), EpsilonAudit(TREE, n_trials=6)])
+def test_the_seed_decides(audit):
+    first = clone(audit).set_params(random_state=0).fit(X, y)
+    again = clone(audit).set_params(random_state=0).fit(X, y)
+    np.testing.assert_array_equal(first.scores_, again.scores_)
+    assert pickle.loads(pickle.dumps(first)).result_ == first.result_ == again.result_
+
+
+# Errors
+
+
+class Untrainable(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y):
+        pytest.fail("was trained")
+
+
+@pytest.mark.parametrize(
+    "audit, message",
+    [
+        (EpsilonAudit(canary=150), "from 0 to 149; got 150"),
+        (EpsilonAudit(method="gaussian", delta=0.0), "no finite epsilon at delta=0"),
+        (EpsilonAudit(method="bayesian", threshold="bonferroni"), "threshold must be a number"),
+        (EpsilonAudit(neighbors="replace", n_copies=150), "150 records that can be replaced"),
+        (EpsilonAudit(canary="backdoor"), "The 'canary' parameter"),
+        (OneRunAudit(n_canaries=200), "from 1 to 150"),
+        (OneRunAudit(n_canaries=20, n_guesses=21), "number of canaries, 20; got 21"),
+        (OneRunAudit(n_canaries=100, delta=0.1), "delta must be at most"),
+        (OneRunAudit("tree"), "The 'estimator' parameter"),
+        (EpsilonAudit(canary=lambda X, y, n, random_state: (X[:2], y[:2], [])), "must be 1 rows"),
+        (EpsilonAudit(canary=lambda X, y, n, random_state: (X[:1], [9], [])), "among those of y"),
+    ],
+)
+def test_bad_settings_are_refused_before_anything_is_trained(audit, message):
+    if audit.estimator is None:
+        audit = clone(audit).set_params(estimator=Untrainable())
+    with pytest.raises(ValueError, match=message):
+        audit.fit(X, y)
+
+
+def test_one_class_is_refused():
+    with pytest.raises(ValueError, match="two classes or more"):
+        OneRunAudit().fit(X, np.zeros(150, dtype=int))
+
+
+def test_a_private_net_is_audited_below_its_epsilon():
+    pytest.importorskip("opacus")
+    pytest.importorskip("skorch")
+    from functools import partial
+
+    from skmia.defenses import DPSGDClassifier
+    from skmia.victims import make_small_net
+
+    net = partial(make_small_net, batch_size=50, max_epochs=5, lr=0.2, device="cpu")
+    private = DPSGDClassifier(net, noise_multiplier=6.0, target_delta=1e-5, classes=np.unique(y))
+    audit = OneRunAudit(private, n_canaries=60, random_state=0).fit(X.astype(np.float32), y)
+    assert audit.epsilon_ <= audit.estimator_.epsilon_ < 3
+
+
+def test_the_steps_of_a_private_net_show_more_and_stay_below_its_epsilon():
+    pytest.importorskip("opacus")
+    skorch = pytest.importorskip("skorch")
+    import torch
+
+    from skmia._core.accountant import spent_epsilon
+    from skmia.defenses import DPSGDClassifier
+
+    # Each canary has a feature of its own, so that its clipped gradient is known and overlaps none.
+    m, rng = 400, np.random.default_rng(0)
+    coins = rng.integers(2, size=m).astype(bool)
+    records = 10 * np.eye(m, dtype=np.float32)
+    labels = np.arange(m) % 2
+    net = skorch.NeuralNetClassifier(
+        torch.nn.Linear,
+        module__in_features=m,
+        module__out_features=2,
+        criterion=torch.nn.CrossEntropyLoss,
+        train_split=None,
+        batch_size=-1,
+        max_epochs=10,
+        lr=0.0,
+        verbose=0,
+    )
+    trace = []
+    private = DPSGDClassifier(
+        net, noise_multiplier=2.0, classes=[0, 1], target_delta=1e-5, noise_seed=0, random_state=0
+    )
+    private.set_params(on_step=lambda step, noisy, weights: trace.append(noisy))
+    private.fit(records[coins], labels[coins])
+    errors = np.stack([2 * labels - 1, 1 - 2 * labels], axis=1) / np.sqrt(2)  # of the two outputs
+    weights = errors[:, :, None] * records[:, None] / np.sqrt(101)
+    canaries = np.hstack([weights.reshape(m, -1), errors / np.sqrt(101)])
+    n_rows = int(coins.sum())
+    seen = trace_scores(np.array(trace), canaries, batch_size=n_rows, noise_multiplier=2.0)
+    bound = one_run_gaussian_epsilon_lower_bound(coins, seen, delta=1e-5, n_guesses=80)
+    spent = spent_epsilon([(2.0, 1.0, 10)], 1e-5, "prv")  # with a seed, its own is infinite
+    assert 0.25 * spent < bound.epsilon < spent
+    assert one_run_epsilon_lower_bound(coins, seen, delta=1e-5).epsilon < bound.epsilon
+
+
+# What an audit can find, and at which delta
+
+
+@pytest.mark.parametrize(
+    "n_trials, largest", [(100, 2.57), (400, 3.98), (1000, 4.91), (4000, 6.29), (10_000, 7.21)]
+)
+def test_the_most_that_halves_of_the_runs_can_show(n_trials, largest):
+    coins = np.repeat([1, 0], n_trials)
+    scores = np.random.default_rng(0).normal(size=2 * n_trials)
+    bound = epsilon_lower_bound(coins, scores, delta=1e-5, threshold="split", random_state=0)
+    assert bound.largest == pytest.approx(largest, abs=0.01)
+    assert bound.epsilon < bound.largest
+    assert f"At most {bound.largest:.3g} could have been found" in bound.summary()
+
+
+def test_the_most_that_a_fixed_threshold_can_show():
+    coins = np.repeat([1, 0], 100)
+    bound = epsilon_lower_bound(coins, coins, delta=1e-5, threshold=0.5)
+    assert bound.epsilon == bound.largest == pytest.approx(3.28, abs=0.01)
+    assert bound.summary().endswith("with these counts; it was.")
+
+
+class Ignorant(ClassifierMixin, BaseEstimator):
+    """Learns nothing, and claims an epsilon."""
+
+    def __init__(self, claim=0.0, target_delta=None):
+        self.claim = claim
+        self.target_delta = target_delta
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        self.epsilon_ = self.claim
+        self.delta_ = 0.1 / len(X) if self.target_delta is None else self.target_delta
+        return self
+
+    def predict_proba(self, X):
+        return np.full((len(X), len(self.classes_)), 1 / len(self.classes_))
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+
+@pytest.mark.parametrize(
+    "bound",
+    [
+        gaussian_epsilon_lower_bound,
+        one_run_epsilon_lower_bound,
+        one_run_gaussian_epsilon_lower_bound,
+    ],
+)
+def test_other_bounds_say_what_they_could_have_found(bound):
+    coins = np.repeat([1, 0], 100)
+    rng = np.random.default_rng(0)
+    nothing = bound(coins, rng.normal(size=200), delta=1e-5)
+    everything = bound(coins, coins + 1e-3 * rng.normal(size=200), delta=1e-5)
+    assert nothing.epsilon < nothing.largest < np.inf
+    assert everything.epsilon == pytest.approx(nothing.largest, rel=0.01)
+    assert f"At most {nothing.largest:.3g} could have been found" in nothing.summary()
+
+
+def test_the_default_audit_prints_its_cap():
+    audit = EpsilonAudit(Ignorant(), n_trials=100, random_state=0).fit(X, y)
+    assert "At most 2.57" in audit.result_.summary()
+    assert audit.epsilon_ == 0
+
+
+@pytest.mark.parametrize(
+    "audit",
+    [EpsilonAudit(n_trials=4, canary="natural"), OneRunAudit(n_canaries=20)],
+    ids=["many", "one"],
+)
+def test_a_bound_is_at_the_delta_of_the_estimator(audit):
+    audit = clone(audit).set_params(random_state=0)
+    given = clone(audit).set_params(estimator=Ignorant(target_delta=1e-3)).fit(X, y)
+    assert given.result_.delta == 1e-3
+    own = clone(audit).set_params(estimator=Ignorant()).fit(X, y)
+    # What the estimator takes for the larger of the two tables, in every training.
+    n_rows = len(X) + (20 if isinstance(audit, OneRunAudit) else 0)
+    assert own.result_.delta in (0.1 / n_rows, 0.1 / len(X))
+    assert clone(audit).set_params(estimator=GaussianNB()).fit(X, y).result_.delta == 1e-5
+    both = clone(audit).set_params(estimator=Ignorant(target_delta=1e-3), delta=1e-6)
+    with pytest.warns(PrivacyWarning, match="delta=1e-06 and the claim .* target_delta=0.001"):
+        both.fit(X, y)
+
+
+def test_a_claim_beyond_what_can_be_found_is_warned_of():
+    audit = EpsilonAudit(Ignorant(claim=8.0), canary="natural", n_trials=20, random_state=0)
+    with pytest.warns(PrivacyWarning, match="epsilon=8 is claimed, and these runs cannot show"):
+        audit.fit(X, y)
+    with pytest.warns(PrivacyWarning, match="epsilon=9 is claimed"):
+        audit.set_params(claimed_epsilon=9.0).fit(X, y)

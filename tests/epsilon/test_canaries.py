@@ -1,0 +1,244 @@
+"""Canaries: records and gradients."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+from sklearn.datasets import load_iris, make_classification
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_predict
+
+from skmia.epsilon import (
+    clip_bkd_canaries,
+    dirac_canaries,
+    exposed_canaries,
+    gaussian_epsilon,
+    gaussian_epsilon_lower_bound,
+    natural_canaries,
+    one_run_epsilon_lower_bound,
+    one_run_gaussian_epsilon_lower_bound,
+    random_label_canaries,
+    select_gradient_canaries,
+    trace_scores,
+)
+
+X, y = load_iris(return_X_y=True)
+NAMES = np.array(["a", "b", "c"])[y]
+
+
+def test_natural_canaries_are_different_rows():
+    canaries = natural_canaries(X, NAMES, 150, random_state=0)
+    assert sorted(canaries.rows) == list(range(150))
+    np.testing.assert_array_equal(canaries.X, X[canaries.rows])
+    np.testing.assert_array_equal(canaries.y, NAMES[canaries.rows])
+
+
+def test_wrong_labels_are_any_of_the_others():
+    canaries = random_label_canaries(X, NAMES, 150, random_state=0)
+    assert (canaries.y != NAMES[canaries.rows]).all()
+    pairs = set(zip(NAMES[canaries.rows], canaries.y, strict=True))
+    assert len(pairs) == 6
+    again = random_label_canaries(X, NAMES, 150, random_state=0)
+    np.testing.assert_array_equal(canaries.y, again.y)
+
+
+def test_exposed_canaries_are_the_hardest_to_predict():
+    model = LogisticRegression(max_iter=1000)
+    canaries = exposed_canaries(X, NAMES, 7, estimator=model)
+    proba = cross_val_predict(model, X, y, cv=5, method="predict_proba")
+    worst = np.argsort([row[label] for row, label in zip(proba, y, strict=True)])[:7]
+    assert canaries.rows.tolist() == worst.tolist()
+
+
+def test_a_mislabelled_record_is_exposed():
+    wrong = y.copy()
+    wrong[3] = 2
+    assert exposed_canaries(X, wrong).rows == [3]
+
+
+def test_of_equally_hard_records_the_first_ones_are_taken():
+    assert exposed_canaries(X, y, 3, estimator=DummyClassifier()).rows.tolist() == [0, 1, 2]
+
+
+def test_clip_bkd_takes_the_direction_of_least_variance():
+    rng = np.random.default_rng(0)
+    rotation, _ = np.linalg.qr(rng.normal(size=(4, 4)))
+    data = rng.normal(size=(400, 4)) * [3, 2, 1, 1e-3] @ rotation.T + 5
+    label = data @ rotation[:, 0] > np.median(data @ rotation[:, 0])
+    canaries = clip_bkd_canaries(data, label, 2)
+    scale = np.median(np.linalg.norm(data, axis=1))
+    np.testing.assert_allclose(np.linalg.norm(canaries.X, axis=1), scale)
+    assert abs(canaries.X[0] @ rotation[:, 3]) == pytest.approx(scale, rel=1e-6)
+    assert abs(canaries.X[1] @ rotation[:, 2]) > 0.9 * scale
+    for row in canaries.X:
+        assert row[np.abs(row).argmax()] > 0
+    assert len(canaries.rows) == 0
+
+
+def test_clip_bkd_takes_the_least_likely_label():
+    data, label = make_classification(
+        300, 6, n_informative=4, n_classes=3, n_redundant=0, random_state=0
+    )
+    canary = clip_bkd_canaries(data, label, norm=4.0)
+    assert np.linalg.norm(canary.X) == pytest.approx(4)
+    model = LogisticRegression(max_iter=1000).fit(data, label)
+    assert canary.y == model.predict_proba(canary.X).argmin(axis=1)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+def test_clip_bkd_keeps_the_precision_of_floats(dtype):
+    made = clip_bkd_canaries((10 * X).astype(dtype), y).X
+    assert made.dtype == (np.float64 if dtype == np.int64 else dtype)
+
+
+@pytest.mark.parametrize(
+    "make, n, message",
+    [
+        (natural_canaries, 151, "from 1 to 150, the number of records; got 151"),
+        (natural_canaries, 0, "got 0"),
+        (random_label_canaries, 1.5, "n_canaries must be an integer from 1 to .*; got 1.5"),
+        (clip_bkd_canaries, 5, "from 1 to 4, the number of features; got 5"),
+    ],
+)
+def test_impossible_numbers_of_canaries_are_refused(make, n, message):
+    with pytest.raises(ValueError, match=message):
+        make(X, y, n)
+
+
+def test_one_class_has_no_wrong_label():
+    with pytest.raises(ValueError, match="two classes or more"):
+        random_label_canaries(X, np.zeros(150, dtype=int))
+
+
+# Gradients
+
+
+def test_dirac_canaries_do_not_overlap():
+    gradients = dirac_canaries(30, 40, norm=0.7, random_state=0)
+    np.testing.assert_allclose(gradients @ gradients.T, 0.49 * np.eye(30))
+    assert (np.count_nonzero(gradients, axis=1) == 1).all()
+
+
+@pytest.mark.parametrize("n, size, norm", [(5, 4, 1.0), (0, 4, 1.0), (1, 4, 0.0), (1, 4, np.inf)])
+def test_impossible_dirac_canaries_are_refused(n, size, norm):
+    with pytest.raises(ValueError, match="n_canaries must be|norm must be"):
+        dirac_canaries(n, size, norm=norm)
+
+
+@pytest.mark.parametrize("aggregate", ["mean", "max"])
+def test_selected_gradients_against_the_definition(aggregate):
+    rng = np.random.default_rng(0)
+    gradients, reference = (
+        rng.normal(size=(4, 30, 5)),
+        rng.normal(size=(4, 60, 5)) * [1, 2, 3, 4, 5],
+    )
+    scores = np.empty((4, 30))
+    for t in range(4):
+        variance = reference[t].var(axis=0, ddof=1) + (1.5 * 0.8) ** 2 / 10
+        scores[t] = ((gradients[t] - reference[t].mean(axis=0)) ** 2 / variance).sum(axis=1)
+    expected = np.argsort(-getattr(scores, aggregate)(axis=0))[:6]
+    found = select_gradient_canaries(
+        gradients,
+        6,
+        noise_multiplier=1.5,
+        max_grad_norm=0.8,
+        batch_size=10,
+        reference=reference,
+        aggregate=aggregate,
+    )
+    assert found.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.3])
+@pytest.mark.parametrize("aggregate", ["sum", "max"])
+def test_trace_scores_are_log_likelihood_ratios(rate, aggregate):
+    rng = np.random.default_rng(0)
+    canaries, steps = rng.normal(size=(3, 6)), rng.normal(size=(5, 6)) / 20
+    sigma, clip, batch = 1.3, 0.5, 20
+    scale = sigma * clip / batch
+    expected = np.empty((5, 3))
+    for t in range(5):
+        for i in range(3):
+            without = norm.logpdf(steps[t], 0, scale).sum()
+            included = norm.logpdf(steps[t], canaries[i] / batch, scale).sum()
+            expected[t, i] = np.log(1 - rate + rate * np.exp(included - without))
+    found = trace_scores(
+        steps,
+        canaries,
+        batch_size=batch,
+        noise_multiplier=sigma,
+        max_grad_norm=clip,
+        sample_rate=rate,
+        aggregate=aggregate,
+    )
+    np.testing.assert_allclose(found, getattr(expected, aggregate)(axis=0), rtol=1e-9)
+
+
+def test_trace_scores_take_the_moments_of_reference_gradients():
+    rng = np.random.default_rng(0)
+    reference = rng.normal(size=(4, 50, 3)) * [1, 2, 3] + [5, 0, -5]
+    canaries, steps = rng.normal(size=(4, 2, 3)), rng.normal(size=(4, 3))
+    expected = np.zeros(2)
+    for t in range(4):
+        mean, variance = reference[t].mean(axis=0), reference[t].var(axis=0, ddof=1) + 4 / 10
+        away = canaries[t] - mean
+        expected += (away / variance) @ (steps[t] - mean) - (away**2 / variance).sum(axis=1) / 20
+    found = trace_scores(steps, canaries, batch_size=10, noise_multiplier=2.0, reference=reference)
+    np.testing.assert_allclose(found, expected)
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ({"noise_multiplier": 0.0}, "above 0 without reference"),
+        ({"aggregate": "mean"}, "aggregate must be 'sum' or 'max'"),
+        ({"sample_rate": 0}, "sample_rate must be above 0"),
+        ({"batch_size": 0.5}, "batch_size must be an integer"),
+        ({"canaries": np.ones((2, 4))}, "gradients of 3 parameters"),
+    ],
+)
+def test_bad_settings_of_trace_scores_are_refused(settings, message):
+    given = {"canaries": np.ones((2, 3)), "batch_size": 5, "noise_multiplier": 1.0} | settings
+    with pytest.raises(ValueError, match=message):
+        trace_scores(np.ones((4, 3)), given.pop("canaries"), **given)
+
+
+# A private training whose epsilon is known: every row takes part in every step.
+
+N_STEPS, NOISE = 20, 4.0
+MU = np.sqrt(N_STEPS) / NOISE
+
+
+def train(canaries, rng):
+    """Noisy sums of clipped gradients of a logistic regression, less those of the known rows."""
+    data = np.hstack([X[y < 2], np.zeros((100, 4))])
+    sign, weights, trace = 1 - 2 * y[y < 2], np.zeros(8), []
+    for _ in range(N_STEPS):
+        gradients = -(sign / (1 + np.exp(sign * (data @ weights))))[:, None] * data
+        norms = np.linalg.norm(gradients, axis=1, keepdims=True)
+        known = (gradients / np.maximum(1, norms)).sum(axis=0)
+        total = known + canaries.sum(axis=0) + NOISE * rng.normal(size=8)
+        weights = weights - 0.1 * total / 100
+        trace.append(total - known)
+    return np.array(trace) / 100
+
+
+def test_a_white_box_audit_of_private_training_finds_more_than_half_of_its_epsilon():
+    canary, epsilon = np.eye(8)[7:], gaussian_epsilon(MU, 1e-5)
+    rng, bits = np.random.default_rng(0), np.repeat([True, False], 400)
+    settings = {"batch_size": 100, "noise_multiplier": NOISE}
+    scores = [trace_scores(train(canary[: int(b)], rng), canary, **settings)[0] for b in bits]
+    bound = gaussian_epsilon_lower_bound(bits, scores)
+    assert 0.5 * epsilon < bound.epsilon < epsilon
+
+
+def test_many_gradients_in_one_private_training():
+    rng, m = np.random.default_rng(0), 1000
+    canaries = dirac_canaries(m, m, random_state=0)
+    coins = rng.integers(2, size=m).astype(bool)
+    trace = (canaries[coins].sum(axis=0) + NOISE * rng.normal(size=(N_STEPS, m))) / 100
+    scores = trace_scores(trace, canaries, batch_size=100, noise_multiplier=NOISE)
+    epsilon = gaussian_epsilon(MU, 1e-5)
+    any_mechanism = one_run_epsilon_lower_bound(coins, scores, delta=1e-5).epsilon
+    gaussian = one_run_gaussian_epsilon_lower_bound(coins, scores).epsilon
+    assert 0.2 * epsilon < any_mechanism < gaussian < epsilon

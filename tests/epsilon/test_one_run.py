@@ -1,0 +1,216 @@
+"""Bounds from one run: golden numbers, ties, and how often they are too high."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from skmia.epsilon import (
+    gaussian_epsilon,
+    one_run_epsilon_lower_bound,
+    one_run_gaussian_epsilon_lower_bound,
+)
+from skmia.epsilon._one_run import one_run_epsilon, one_run_pvalue
+from skmia.epsilon._one_run_gaussian import one_run_mu
+
+N_AUDITS = 1000
+MOST_TOO_HIGH = binom.ppf(0.999, N_AUDITS, 0.05)
+
+BINOMIAL = [
+    (500, 100, 100, 1e-5, 0.05, 3.479195),
+    (500, 100, 100, 1e-5, 0.01, 3.023198),
+    (500, 100, 60, 1e-5, 0.05, 0.050736),
+    (500, 35, 23, 1e-5, 0.05, 0.014549),
+    (1000, 1000, 600, 0.0, 0.05, 0.297468),
+    (1000, 1000, 600, 1e-5, 0.05, 0.297227),
+    (1000, 100, 99, 1e-5, 0.05, 3.002832),
+    (1000, 1000, 1000, 1e-5, 0.05, 5.782283),
+    (10000, 10000, 5500, 1e-5, 0.05, 0.167180),
+]
+GAUSSIAN = [
+    (500, 100, 100, 1.33196, 6.12175),
+    (1000, 1000, 600, 0.16385, 0.58354),
+    (1000, 100, 99, 1.06844, 4.72672),
+    (1000, 1000, 1000, 2.36807, 12.33457),
+]
+
+
+@pytest.mark.parametrize("m, r, v, delta, alpha, expected", BINOMIAL)
+def test_golden_numbers_for_any_mechanism(m, r, v, delta, alpha, expected):
+    assert round(one_run_epsilon(v, r, m, delta, alpha), 6) == expected
+
+
+@pytest.mark.parametrize("m, r, v, mu, epsilon", GAUSSIAN)
+def test_golden_numbers_for_a_gaussian_mechanism(m, r, v, mu, epsilon):
+    found = one_run_mu(v, r, m, 0.05)
+    assert (round(found, 5), round(gaussian_epsilon(found, 1e-5), 5)) == (mu, epsilon)
+
+
+def make_canaries(m, r, v):
+    """Coins and scores of m canaries, of which the outer r give v right guesses."""
+    right = np.arange(r) < v
+    upper, lower = right[: (r + 1) // 2], ~right[(r + 1) // 2 :]
+    coins = np.concatenate([upper, np.zeros(m - r, dtype=bool), lower])
+    return coins, -np.arange(m, dtype=float)
+
+
+@pytest.mark.parametrize("m, r, v, delta, alpha, expected", BINOMIAL)
+def test_golden_numbers_from_scores(m, r, v, delta, alpha, expected):
+    bound = one_run_epsilon_lower_bound(
+        *make_canaries(m, r, v), delta=delta, n_guesses=r, confidence_level=1 - alpha
+    )
+    assert round(bound.epsilon, 6) == expected
+    assert bound.counts["n_correct"] == v and bound.counts["n_guesses"] == r
+    assert bound.counts["n_canaries"] == m
+
+
+@pytest.mark.parametrize("m, r, v, mu, epsilon", GAUSSIAN)
+def test_golden_numbers_of_mu_from_scores(m, r, v, mu, epsilon):
+    bound = one_run_gaussian_epsilon_lower_bound(*make_canaries(m, r, v), n_guesses=r)
+    assert (round(bound.mu, 5), round(bound.epsilon, 5)) == (mu, epsilon)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.7, 2.0])
+@pytest.mark.parametrize("v", [1, 9, 12])
+def test_the_p_value_against_its_definition(epsilon, v):
+    r, m, delta = 12, 20, 1e-3
+    law = binom(r, np.exp(epsilon) / (1 + np.exp(epsilon)))
+    at_least = [law.pmf(range(j, r + 1)).sum() for j in range(r + 1)]
+    between = [law.pmf(range(max(0, v - i), v)).sum() / i for i in range(1, m + 1)]
+    expected = min(1, at_least[v] + 2 * m * delta * max(between))
+    assert one_run_pvalue(epsilon, v, r, m, delta) == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_coin_shows_nothing():
+    assert one_run_epsilon(50, 100, 100, 0.0, 0.05) == 0
+    assert one_run_mu(50, 100, 100, 0.05) == 0
+    assert one_run_epsilon(0, 100, 100, 0.0, 0.05) == one_run_mu(0, 100, 100, 0.05) == 0
+
+
+# Guesses
+
+
+BOUNDS = [one_run_epsilon_lower_bound, one_run_gaussian_epsilon_lower_bound]
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_equal_scores_show_nothing_however_they_are_listed(bound):
+    coins = np.repeat([True, False], 100)
+    for n_guesses in ("auto", 10, 200):
+        assert bound(coins, np.zeros(200), n_guesses=n_guesses).epsilon == 0
+        assert bound(~coins, np.zeros(200), n_guesses=n_guesses).epsilon == 0
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_the_order_of_canaries_does_not_matter(bound):
+    rng = np.random.default_rng(0)
+    coins = rng.integers(2, size=300)
+    scores = (rng.normal(size=300) + 3 * coins).round()  # with many ties
+    order = rng.permutation(300)
+    assert bound(coins[order], scores[order]) == bound(coins, scores)
+    assert bound(coins, scores).epsilon > 0
+
+
+def test_among_equal_scores_wrong_guesses_come_first():
+    coins, scores = [1, 1, 1, 0, 0, 0], [2, 1, 1, 1, 1, 0]
+    found = [
+        one_run_epsilon_lower_bound(coins, scores, n_guesses=r).counts["n_correct"]
+        for r in (2, 4, 6)
+    ]
+    assert found == [2, 2, 2]
+
+
+def test_several_numbers_of_guesses_share_the_error():
+    coins, scores = make_canaries(400, 100, 97)
+    together = one_run_epsilon_lower_bound(coins, scores, n_guesses=[50, 100, 400])
+    alone = [
+        one_run_epsilon_lower_bound(
+            coins, scores, n_guesses=r, confidence_level=1 - 0.05 / 3
+        ).epsilon
+        for r in (50, 100, 400)
+    ]
+    assert together.epsilon == pytest.approx(max(alone))
+    assert together.counts["numbers_of_guesses_tried"] == 3
+    automatic = one_run_epsilon_lower_bound(coins, scores, n_guesses="auto")
+    listed = one_run_epsilon_lower_bound(coins, scores, n_guesses=[400, 200, 100, 50])
+    assert automatic == listed
+
+
+# How often a bound is too high
+
+
+def respond(epsilon, coins, rng):
+    true = rng.random(len(coins)) < 1 / (1 + np.exp(-epsilon))
+    return (coins == true).astype(float)
+
+
+def shift(mu, coins, rng):
+    return rng.normal(size=len(coins)) + mu * coins
+
+
+def count_too_high(audit, mechanism, truth, m):
+    rng, found = np.random.default_rng(0), []
+    for _ in range(N_AUDITS):
+        coins = rng.integers(2, size=m).astype(bool)
+        found.append(audit(coins, mechanism(coins, rng)).epsilon)
+    return (np.array(found) > truth).sum()
+
+
+N_GUESSES = [200, [20, 50, 200], "auto"]
+
+
+@pytest.mark.parametrize("n_guesses", N_GUESSES, ids=str)
+@pytest.mark.parametrize("epsilon", [0.0, 2.0])
+def test_bounds_of_randomised_response_are_rarely_too_high(epsilon, n_guesses):
+    audit = partial(one_run_epsilon_lower_bound, n_guesses=n_guesses)
+    assert count_too_high(audit, partial(respond, epsilon), epsilon, 200) <= MOST_TOO_HIGH
+
+
+@pytest.mark.parametrize("n_guesses", N_GUESSES, ids=str)
+@pytest.mark.parametrize("mu, delta", [(0.0, 1e-5), (1.0, 2e-3)])
+def test_bounds_of_normal_noise_are_rarely_too_high(mu, delta, n_guesses):
+    audit = partial(one_run_epsilon_lower_bound, n_guesses=n_guesses, delta=delta)
+    truth = gaussian_epsilon(mu, delta)
+    assert count_too_high(audit, partial(shift, mu), truth, 200) <= MOST_TOO_HIGH
+
+
+@pytest.mark.parametrize("n_guesses", N_GUESSES, ids=str)
+@pytest.mark.parametrize("mu", [0.0, 1.0])
+def test_gaussian_bounds_of_normal_noise_are_rarely_too_high(mu, n_guesses):
+    audit = partial(one_run_gaussian_epsilon_lower_bound, n_guesses=n_guesses)
+    truth = gaussian_epsilon(mu, 1e-5)
+    assert count_too_high(audit, partial(shift, mu), truth, 200) <= MOST_TOO_HIGH
+
+
+def test_the_bound_of_randomised_response_spends_its_error():
+    # Each guess is right with the same probability, and the p-value is exact but for its steps.
+    right = np.random.default_rng(0).binomial(200, 1 / (1 + np.exp(-1.0)), size=N_AUDITS)
+    too_high = sum(one_run_epsilon(int(v), 200, 200, 0.0, 0.05) > 1.0 for v in right)
+    assert 0.02 * N_AUDITS < too_high <= MOST_TOO_HIGH
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    "audit, settings, message",
+    [
+        (one_run_epsilon_lower_bound, {"n_guesses": 0}, "n_guesses must be 'auto' or integers"),
+        (one_run_epsilon_lower_bound, {"n_guesses": 5}, "number of canaries, 4; got 5"),
+        (one_run_epsilon_lower_bound, {"n_guesses": []}, "at least one number"),
+        (one_run_epsilon_lower_bound, {"n_guesses": [2, 2.5]}, "got 2.5"),
+        (one_run_epsilon_lower_bound, {"delta": 0.2}, r"at most 1 / \(2 \* n_canaries\) = 0.125"),
+        (one_run_gaussian_epsilon_lower_bound, {"delta": 0.0}, "no finite epsilon at delta=0"),
+    ],
+)
+def test_bad_settings_are_refused(audit, settings, message):
+    with pytest.raises(ValueError, match=message):
+        audit([1, 0, 1, 0], [1.0, 2.0, 3.0, 4.0], **settings)
+
+
+def test_coins_and_scores_must_fit():
+    with pytest.raises(ValueError, match="at least one canary"):
+        one_run_epsilon_lower_bound([], [])
+    with pytest.raises(ValueError, match="2 and 1"):
+        one_run_epsilon_lower_bound([1, 0], [1.0])

@@ -1,0 +1,262 @@
+"""Formats of canaries, their insertion, and what models say about sequences."""
+
+import pickle
+from itertools import product
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from skmia.memorization import (
+    CanaryFormat,
+    NGramModel,
+    TorchSequenceModel,
+    insert_canaries,
+    log_perplexity,
+)
+
+
+def test_candidates_are_all_fillings_in_order():
+    secrets = CanaryFormat("a##b", "xyz", alphabet="abxyz")
+    expected = ["a" + "".join(two) + "b" for two in product("xyz", repeat=2)]
+    assert secrets.decode(secrets.candidates()) == expected
+    assert secrets.n_candidates == 9 and len(secrets) == 4 and secrets.n_given == 1
+    assert secrets.position(expected) == list(range(9))
+    assert_array_equal(secrets.candidates(3, 5), secrets.encode(expected[3:5]))
+
+
+def test_tokens_need_no_alphabet():
+    secrets = CanaryFormat([7, None, 5, None], [3, 1])
+    expected = [[7, 1, 5, 1], [7, 1, 5, 3], [7, 3, 5, 1], [7, 3, 5, 3]]
+    assert_array_equal(secrets.candidates(), expected)
+    with pytest.raises(ValueError, match="no texts"):
+        secrets.decode(expected)
+
+
+def test_samples_are_uniform_and_repeatable():
+    secrets = CanaryFormat([None, 0, None], range(3))
+    sample = secrets.sample(9_000, random_state=0)
+    counts = np.bincount(secrets.position(sample), minlength=9)
+    assert ((counts - 1000) ** 2 / 1000).sum() < 26.1  # chi-squared with 8 degrees, 0.1%
+    assert_array_equal(sample, secrets.sample(9_000, random_state=0))
+
+
+@pytest.mark.parametrize(
+    "template, fill, settings, message",
+    [
+        ("abc", "ab", {"alphabet": "abc"}, "has no hole"),
+        ("a#", "aa", {"alphabet": "abc"}, "2 or more different tokens"),
+        ("a#", "ax", {"alphabet": "abc"}, "The alphabet has no 'x'"),
+        ("a#", "ab", {}, "needs the alphabet"),
+        ([1, None], [0, -1], {}, "0 and above"),
+    ],
+)
+def test_bad_formats_are_refused(template, fill, settings, message):
+    with pytest.raises(ValueError, match=message):
+        CanaryFormat(template, fill, **settings)
+
+
+def test_insertion_keeps_the_order_and_counts_copies():
+    lines, canaries = [f"line {i}" for i in range(50)], ["one", "two", "three"]
+    training = insert_canaries(lines, canaries, [3, 0, 5], random_state=0)
+    assert [line for line in training if line not in canaries] == lines
+    assert [training.count(one) for one in canaries] == [3, 0, 5]
+    assert training == insert_canaries(lines, canaries, [3, 0, 5], random_state=0)
+    assert insert_canaries(lines, canaries, 0) == lines
+
+
+def test_insertion_places_are_uniform():
+    lines, places = ["x"] * 4, np.zeros(5)
+    for seed in range(2_000):
+        places[insert_canaries(lines, ["c"], random_state=seed).index("c")] += 1
+    assert ((places - 400) ** 2 / 400).sum() < 18.5  # chi-squared with 4 degrees, 0.1%
+
+
+def test_arrays_stay_arrays_of_their_type():
+    lines = np.arange(12, dtype=np.int32).reshape(4, 3)
+    training = insert_canaries(lines, [[0, 0, 0]], 2, random_state=0)
+    assert training.shape == (6, 3) and training.dtype == np.int32
+    ragged = insert_canaries(lines, [[0, 0]], 2, random_state=0)
+    assert isinstance(ragged, list) and len(ragged) == 6
+
+
+@pytest.mark.parametrize("n_insertions", [-1, 1.5, [1, 2]])
+def test_bad_numbers_of_insertions_are_refused(n_insertions):
+    with pytest.raises(ValueError, match="n_insertions must be a whole number"):
+        insert_canaries(["a"], ["b"], n_insertions)
+
+
+def slow_ngram(sequences, prefix, token, order, n_tokens, smoothing):
+    """The same probability from a loop over the text."""
+    proba = 1 / n_tokens
+    for length in range(order):
+        context = (["start"] * order + list(prefix))[len(prefix) + order - length :]
+        seen = matched = 0
+        for sequence in sequences:
+            padded = ["start"] * order + list(sequence)
+            for i in range(order, len(padded)):
+                if padded[i - length : i] == context:
+                    seen += 1
+                    matched += padded[i] == token
+        if seen + smoothing > 0:
+            proba = (matched + smoothing * proba) / (seen + smoothing)
+    return proba
+
+
+@pytest.mark.parametrize("order, smoothing", [(1, 1.0), (2, 0.5), (4, 2.0), (3, 0.0)])
+def test_ngram_probabilities_by_a_loop_over_the_text(order, smoothing):
+    rng = np.random.default_rng(0)
+    sequences = [rng.integers(3, size=length).tolist() for length in (5, 1, 0, 8, 7)]
+    model = NGramModel(order, n_tokens=4, smoothing=smoothing).fit(sequences)
+    for prefix in ([], [0], [2, 1], [1, 1, 0, 2, 1]):
+        got = np.exp(model.next_log_proba(np.array([prefix], dtype=int)))[0]
+        expected = [slow_ngram(sequences, prefix, t, order, 4, smoothing) for t in range(4)]
+        assert_allclose(got, expected, rtol=1e-12)
+        assert got.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("order", [1, 2, 4])
+def test_ngram_probabilities_of_whole_sequences_are_those_of_the_next_tokens(order):
+    rng = np.random.default_rng(0)
+    model = NGramModel(order).fit(rng.integers(4, size=(30, 6)))
+    sequences = rng.integers(4, size=(5, 6))
+    one_by_one = [
+        model.next_log_proba(sequences[:, :i])[np.arange(5), sequences[:, i]] for i in range(6)
+    ]
+    for n_given in (0, 2, 6):
+        got = model.token_log_proba(sequences, n_given)
+        assert_allclose(got, np.reshape(one_by_one[n_given:], (6 - n_given, 5)).T, rtol=1e-12)
+    with pytest.raises(ValueError, match="knows tokens from 0 to 3; got 0 to 4"):
+        model.token_log_proba([[0, 4]])
+
+
+def test_ngram_is_an_ordinary_estimator():
+    model = NGramModel(2)
+    with pytest.raises(NotFittedError):
+        model.next_log_proba([[0]])
+    assert clone(model.fit([[0, 1]])).get_params() == model.get_params()
+
+
+@pytest.mark.parametrize(
+    "sequences, settings, message",
+    [
+        ([[]], {}, "got none"),
+        ([[0, -1]], {}, "got -1 to 0"),
+        ([[0, 5]], {"n_tokens": 3}, "from 0 to 2; got 0 to 5"),
+        ([[0, 1]], {"order": 0}, "'order' parameter of NGramModel"),
+        ([[0, 255]], {"order": 8}, "too many values"),
+    ],
+)
+def test_bad_training_sequences_are_refused(sequences, settings, message):
+    with pytest.raises(ValueError, match=message):
+        NGramModel(**settings).fit(sequences)
+
+
+class Half:
+    """Answers of the wrong shape."""
+
+    def next_log_proba(self, prefixes):
+        return np.zeros((1, 2))
+
+
+class Odd:
+    """Numbers that are no log-probabilities."""
+
+    def next_log_proba(self, prefixes):
+        return np.ones((len(prefixes), 2))
+
+
+def test_bad_models_and_sequences_are_named():
+    model = NGramModel(1).fit([[0, 1]])
+    with pytest.raises(TypeError, match="needs a method next_log_proba"):
+        log_perplexity(object(), [[0]])
+    with pytest.raises(ValueError, match="array of whole numbers"):
+        log_perplexity(model, [[0.5]])
+    with pytest.raises(ValueError, match="0 and above; got -1"):
+        log_perplexity(model, [[0, -1]])
+    with pytest.raises(ValueError, match="n_given must be between 0 and the 2 tokens"):
+        log_perplexity(model, [[0, 1]], n_given=3)
+    with pytest.raises(ValueError, match=r"must answer 2 prefixes"):
+        log_perplexity(Half(), [[0], [1]])
+    with pytest.raises(ValueError, match="numbers of at most 0"):
+        log_perplexity(Odd(), [[0]])
+
+
+@pytest.fixture(scope="module")
+def net():
+    torch = pytest.importorskip("torch")
+
+    class Reader(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embedding = torch.nn.Embedding(6, 5)
+            self.recurrent = torch.nn.GRU(5, 7, batch_first=True)
+            self.dropout = torch.nn.Dropout(0.5)
+            self.output = torch.nn.Linear(7, 6)
+
+        def forward(self, tokens):
+            return self.output(self.dropout(self.recurrent(self.embedding(tokens))[0]))
+
+    torch.manual_seed(0)
+    return Reader()
+
+
+@pytest.mark.parametrize("start_token", [None, 5])
+def test_a_net_in_one_pass_and_token_by_token(net, start_token):
+    model = TorchSequenceModel(net, start_token=start_token, batch_size=3)
+    sequences = np.random.default_rng(0).integers(5, size=(8, 4))
+
+    class OneByOne:
+        next_log_proba = staticmethod(model.next_log_proba)
+
+    for n_given in (0, 2, 4):
+        expected = log_perplexity(OneByOne(), sequences, n_given=n_given)
+        assert_allclose(log_perplexity(model, sequences, n_given=n_given), expected, rtol=1e-5)
+    one = log_perplexity(model, sequences[:, :1])
+    assert_allclose(one, log_perplexity(OneByOne(), sequences[:, :1]), rtol=1e-5)
+
+
+def test_a_net_answers_in_evaluation_mode_and_is_left_as_it_was(net):
+    net.train()
+    model = TorchSequenceModel(net)
+    first, second = (log_perplexity(model, [[0, 1, 2]]) for _ in range(2))
+    assert_array_equal(first, second)
+    assert net.training
+
+
+def test_a_net_may_return_more_than_logits(net):
+    torch = pytest.importorskip("torch")
+
+    class Wrapped(torch.nn.Module):
+        def __init__(self, wrap):
+            super().__init__()
+            self.inner, self.wrap = net, wrap
+
+        def forward(self, tokens):
+            return self.wrap(self.inner(tokens))
+
+    class Output:
+        def __init__(self, logits):
+            self.logits = logits
+
+    expected = log_perplexity(TorchSequenceModel(net), [[0, 1, 2]])
+    for wrap in (lambda logits: (logits, None), Output):
+        assert_array_equal(log_perplexity(TorchSequenceModel(Wrapped(wrap)), [[0, 1, 2]]), expected)
+    with pytest.raises(ValueError, match="must answer tokens of shape"):
+        log_perplexity(TorchSequenceModel(Wrapped(lambda logits: logits[:, -1])), [[0, 1, 2]])
+
+
+def test_a_net_is_not_copied_by_clone_and_can_be_pickled():
+    torch = pytest.importorskip("torch")
+    from skmia.memorization import Exposure
+
+    model = TorchSequenceModel(torch.nn.Sequential(torch.nn.Embedding(4, 4)))
+    assert clone(Exposure(model, [[0, 1]])).log_perplexity is model
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(log_perplexity(again, [[0, 1]]), log_perplexity(model, [[0, 1]]))
+    with pytest.raises(TypeError, match="torch.nn.Module"):
+        TorchSequenceModel("net")
+    with pytest.raises(ValueError, match="batch_size"):
+        TorchSequenceModel(model.module, batch_size=0)

@@ -1,0 +1,183 @@
+"""What is done, and said, where models that go together cannot be trained together."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
+
+from skmia import Records, ShadowPool
+from skmia._training.groups import is_out_of_memory
+from skmia._training.ways.linear.logistic import LogisticFamily
+from skmia._training.ways.perceptron import way as perceptron
+from skmia.exceptions import JointTrainingWarning
+from skmia.report import audit
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 4)).astype(np.float32)
+Y = RNG.integers(2, size=60)
+RECORDS = Records(X, Y)
+N_MODELS = 8
+PERCEPTRON = MLPClassifier((3,), tol=10.0, n_iter_no_change=1)
+REASON = "joint training failed (MemoryError: no room)"
+
+
+def fit_pool(estimator, **settings):
+    return ShadowPool(estimator, N_MODELS, random_state=0, **settings).fit(RECORDS)
+
+
+@pytest.fixture
+def skorch():
+    pytest.importorskip("torch")
+    return pytest.importorskip("skorch")
+
+
+@pytest.fixture
+def net(skorch):
+    from skorch.toy import MLPModule
+    from torch.nn import CrossEntropyLoss
+
+    settings = {"max_epochs": 2, "verbose": 0, "train_split": None, "module__input_units": 4}
+    return skorch.NeuralNetClassifier(MLPModule, criterion=CrossEntropyLoss, **settings)
+
+
+def limit_room(monkeypatch, module, most, error):
+    """Let the joint training of more models than ``most`` fail; the sizes that were tried."""
+    tried, training = [], module.Training
+
+    def train(models, *others, **settings):
+        if len(others) < 3:  # the trial of two models is given a type of its own
+            tried.append(len(models))
+            if len(models) > most:
+                raise error
+        return training(models, *others, **settings)
+
+    monkeypatch.setattr(module, "Training", train)
+    return tried
+
+
+def find_module(name):
+    if name == "perceptron":
+        return perceptron
+    from skmia._training.ways.torch_nets import group as _group
+
+    return _group
+
+
+@pytest.mark.parametrize("name", ["perceptron", "torch"])
+def test_a_group_that_does_not_fit_memory_is_halved(monkeypatch, request, name):
+    estimator = PERCEPTRON if name == "perceptron" else request.getfixturevalue("net")
+    whole = fit_pool(estimator)
+    tried = limit_room(monkeypatch, find_module(name), 3, MemoryError("no room"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        halved = fit_pool(estimator)
+    assert tried == [8, 4, 2, 2, 4, 2, 2]
+    assert (halved.backend_, halved.backend_reason_) == (whole.backend_, whole.backend_reason_)
+    assert halved.notes_ == []
+    np.testing.assert_allclose(halved.signals_, whole.signals_, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["perceptron", "torch"])
+def test_models_that_fit_memory_one_by_one_alone_are_said_to_be(
+    monkeypatch, request, tmp_path, name
+):
+    estimator = PERCEPTRON if name == "perceptron" else request.getfixturevalue("net")
+    whole = fit_pool(estimator)
+    limit_room(monkeypatch, find_module(name), 0, MemoryError("no room"))
+    with pytest.warns(JointTrainingWarning, match="8 of 8 shadow models: joint training failed"):
+        pool = fit_pool(estimator, checkpoint=tmp_path / "pool")
+    assert (pool.backend_, pool.backend_reason_) == ("joblib", REASON)
+    assert pool.notes_ == [f"8 of 8 shadow models were trained one by one: {REASON}."]
+    np.testing.assert_allclose(pool.signals_, whole.signals_, atol=1e-5)
+    with pytest.warns(JointTrainingWarning):  # models that are read again were trained as they were
+        again = fit_pool(estimator, checkpoint=tmp_path / "pool")
+    assert again.notes_ == pool.notes_
+
+
+@pytest.mark.parametrize("name", ["perceptron", "torch"])
+def test_a_training_that_fails_otherwise_is_not_tried_in_halves(monkeypatch, request, name):
+    estimator = PERCEPTRON if name == "perceptron" else request.getfixturevalue("net")
+    tried = limit_room(monkeypatch, find_module(name), 0, ValueError("two\nlines"))
+    with pytest.warns(JointTrainingWarning):
+        pool = fit_pool(estimator)
+    assert tried == [8]
+    assert pool.backend_reason_ == "joint training failed (ValueError: two)"
+
+
+def test_linear_models_that_do_not_fit_memory_are_trained_one_by_one(monkeypatch):
+    make_solver = LogisticFamily.make_solver
+
+    def make_small_solver(self, plan):
+        solver = make_solver(self, plan)
+        solver.solve = lambda chunk: (_ for _ in ()).throw(MemoryError("no room"))
+        return solver
+
+    monkeypatch.setattr(LogisticFamily, "make_solver", make_small_solver)
+    with pytest.warns(JointTrainingWarning):
+        pool = fit_pool(LogisticRegression())
+    assert (pool.backend_, pool.backend_reason_) == ("joblib", REASON)
+
+
+def make_failing_criterion():
+    """A loss that cannot be computed for many models at once but in the trial of two."""
+    from torch import float32, nn
+    from torch._C._functorch import is_batchedtensor
+
+    class FailsTogether(nn.CrossEntropyLoss):
+        def forward(self, out, y):
+            if is_batchedtensor(out) and out.dtype == float32:
+                raise MemoryError("no room")
+            return super().forward(out, y)
+
+    return FailsTogether
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_workers_say_that_they_could_not_train_together(net, n_jobs):
+    net.set_params(criterion=make_failing_criterion())
+    with pytest.warns(JointTrainingWarning, match="8 of 8 shadow models: joint training failed"):
+        pool = fit_pool(net, n_jobs=n_jobs)
+    assert (pool.backend_, pool.backend_reason_) == ("joblib", REASON)
+
+
+def test_audits_say_that_models_could_not_be_trained_together(net):
+    net.set_params(criterion=make_failing_criterion())
+    with pytest.warns(JointTrainingWarning):
+        report = audit(net, RECORDS, shadows=4, random_state=0)
+    assert f"4 of 4 shadow models were trained one by one: {REASON}." in report.notes
+
+
+def make_overriding(skorch, net):
+    class Casting(skorch.NeuralNetClassifier):
+        def fit(self, X, y, **fit_params):
+            return super().fit(X.astype(np.float32), y, **fit_params)
+
+    return Casting(**net.get_params(deep=False))
+
+
+def test_a_class_of_the_user_that_is_trained_one_by_one_is_told_why(skorch, net):
+    estimator = make_overriding(skorch, net)
+    message = r"trained one by one, .* Casting overrides fit of skorch. ShadowPool\(batched=False"
+    with pytest.warns(JointTrainingWarning, match=message):
+        pool = fit_pool(estimator)
+    assert pool.backend_ == "joblib"
+    assert "torch: Casting overrides fit of skorch." in pool.backend_reason_
+    with pytest.raises(ValueError, match="not possible here; .* Casting overrides fit of skorch"):
+        fit_pool(estimator, batched=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fit_pool(estimator, batched=False)
+
+
+def test_running_out_of_memory_is_recognized():
+    with pytest.raises(MemoryError) as caught:
+        np.empty(2**60, np.uint8)
+    assert is_out_of_memory(caught.value)
+    assert not is_out_of_memory(ValueError("can't allocate memory"))
+    torch = pytest.importorskip("torch")
+    assert is_out_of_memory(torch.OutOfMemoryError("CUDA out of memory"))
+    with pytest.raises(RuntimeError) as caught:
+        torch.empty(2**60)
+    assert is_out_of_memory(caught.value)

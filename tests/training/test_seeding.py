@@ -1,0 +1,157 @@
+import random
+import threading
+import time
+
+import numpy as np
+import pytest
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.random_projection import GaussianRandomProjection
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from skmia._core.seeding import isolated_randomness, seed_estimator
+
+
+def source(entropy=0, child=0):
+    return np.random.SeedSequence(entropy).spawn(child + 1)[child]
+
+
+def draw_from_everything():
+    numbers = [random.random(), *np.random.random(2)]  # noqa: NPY002
+    return [*numbers, *np.random.normal(size=2)]  # noqa: NPY002
+
+
+def states():
+    found = [random.getstate(), *map(repr, np.random.get_state())]  # noqa: NPY002
+    try:
+        import torch
+    except ImportError:
+        return found
+    return [*found, torch.random.get_rng_state().tolist()]
+
+
+@pytest.mark.parametrize(
+    "estimator, names",
+    [
+        (RandomForestClassifier(), ["random_state"]),
+        (
+            BaggingClassifier(DecisionTreeClassifier()),
+            ["estimator__random_state", "random_state"],
+        ),
+        (
+            make_pipeline(GaussianRandomProjection(2), DecisionTreeClassifier()),
+            ["decisiontreeclassifier__random_state", "gaussianrandomprojection__random_state"],
+        ),
+        (GridSearchCV(LinearSVC(), {"C": [1]}), ["estimator__random_state"]),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_every_nested_random_state_gets_a_seed_of_its_own(estimator, names):
+    seed_estimator(estimator, source())
+    seeds = [estimator.get_params()[name] for name in names]
+    assert all(isinstance(seed, int) and 0 <= seed < 2**31 for seed in seeds)
+    assert len(set(seeds)) == len(names)
+
+
+def test_seed_of_the_user_is_replaced_so_that_models_differ():
+    seeds = []
+    for child in range(4):
+        estimator = RandomForestClassifier(random_state=0)
+        seed_estimator(estimator, source(child=child))
+        seeds.append(estimator.random_state)
+    assert len(set(seeds)) == 4
+
+
+def test_same_source_gives_the_same_seeds():
+    first, second = DecisionTreeClassifier(), DecisionTreeClassifier()
+    seed_estimator(first, source(5, 3))
+    seed_estimator(second, source(5, 3))
+    assert first.random_state == second.random_state
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        make_pipeline(StandardScaler()),
+        make_pipeline(FrozenEstimator(GaussianRandomProjection(random_state=1)), LinearSVC()),
+    ],
+)
+def test_estimator_without_a_random_state_of_its_own_is_left_alone(estimator):
+    seed_estimator(estimator, source())
+    if len(estimator) > 1:
+        assert estimator[0].estimator.random_state == 1
+
+
+def test_integer_seeds_serve_every_estimator():
+    model = LogisticRegression(solver="saga", max_iter=5, tol=10.0)
+    seed_estimator(model, source())
+    model.fit(np.eye(4), [0, 1, 0, 1])
+
+
+def test_global_generators_are_seeded_inside_and_restored_outside():
+    before = states()
+    with isolated_randomness(source(1)):
+        first = draw_from_everything()
+    assert states() == before
+    draw_from_everything()
+    with isolated_randomness(source(1)):
+        assert draw_from_everything() == first
+    with isolated_randomness(source(2)):
+        assert draw_from_everything() != first
+
+
+def test_torch_is_seeded_inside_and_restored_outside():
+    torch = pytest.importorskip("torch")
+    before = torch.random.get_rng_state()
+    with isolated_randomness(source(1)):
+        first = torch.rand(3)
+    assert torch.equal(torch.random.get_rng_state(), before)
+    with isolated_randomness(source(1)):
+        assert torch.equal(torch.rand(3), first)
+
+
+def test_generators_are_restored_after_an_error():
+    before = states()
+    with pytest.raises(ZeroDivisionError), isolated_randomness(source(1)):
+        draw_from_everything()
+        1 / 0  # noqa: B018
+    assert states() == before
+
+
+def test_using_a_source_twice_changes_nothing():
+    seeds = source(1)
+    with isolated_randomness(seeds):
+        first = draw_from_everything()
+    seed_estimator(DecisionTreeClassifier(), seeds)
+    with isolated_randomness(seeds):
+        assert draw_from_everything() == first
+
+
+def test_threads_take_turns():
+    drawn = {}
+
+    def slowly(draw):
+        time.sleep(5e-4)
+        return draw()
+
+    def work(child, barrier):
+        barrier.wait()
+        with isolated_randomness(source(child=child)):
+            drawn[child] = [slowly(draw_from_everything) for _ in range(20)]
+
+    before = states()
+    barrier = threading.Barrier(4)
+    threads = [threading.Thread(target=work, args=(child, barrier)) for child in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert states() == before
+    for child in range(4):
+        with isolated_randomness(source(child=child)):
+            assert drawn[child] == [draw_from_everything() for _ in range(20)]
