@@ -6,7 +6,6 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.stats import binom
 
-from ..victims._callable import CallableVictim
 from .asking import unwrap
 
 # A warning is no verdict, but an order that is right must not be doubted in every long session.
@@ -54,7 +53,8 @@ def find_better_order(outputs, y):
 
 def check_order(victim, outputs, y):
     """Warn if the classes that were given for a function are in another order than its columns."""
-    if y is not None and isinstance(unwrap(victim), CallableVictim):
+    # CallableVictim has it; a model that was fitted knows its classes itself.
+    if y is not None and getattr(unwrap(victim), "classes_are_given", False):
         warn_of_order(outputs, y, stacklevel=4)
 
 

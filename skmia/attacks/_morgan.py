@@ -9,7 +9,7 @@ from .._core.sklearn import Interval
 from .._core.validation import query
 from ..base import SupervisedAttack
 from ..signals import Loss, Merlin
-from ..signals._rounding import loss_rounding
+from ..signals.rounding import loss_rounding
 
 # Quantiles of the loss that may bound the window.
 _N_BOUNDS = 64

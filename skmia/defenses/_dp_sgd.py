@@ -15,11 +15,10 @@ from .._core.optional import import_optional
 from .._core.seeding import isolated_randomness
 from .._core.sklearn import HasMethods, Interval, StrOptions, validate_params_of
 from ..exceptions import PrivacyWarning
-from ._mechanisms import DELTA, FINITE_POSITIVE
 from ._private_training import PrivateParts, check_trainable, plan, train_privately
 from ._probe import check_rows_apart
 from ._soft_targets import _ask_units
-from .private_input import check_label_types, validate_rows
+from .private_input import DELTA, FINITE_POSITIVE, check_label_types, validate_rows
 from .private_randomness import PrivateRandomness
 
 

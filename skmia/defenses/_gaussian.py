@@ -7,7 +7,8 @@ from .._core.sklearn import StrOptions
 from .._core.tradeoff import privacy_profile
 from ._exact_noise import LARGEST_SCALE, discrete_normal
 from ._grid import GRID_BITS, find_exponents
-from ._mechanisms import DELTA, FINITE_POSITIVE, NoiseMechanism
+from ._mechanisms import NoiseMechanism
+from .private_input import DELTA, FINITE_POSITIVE
 
 CALIBRATION = StrOptions({"exact", "classic"})
 

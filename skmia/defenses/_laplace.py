@@ -7,7 +7,8 @@ import numpy as np
 
 from ._exact_noise import LARGEST_SCALE, discrete_laplace
 from ._grid import count_steps, find_exponents
-from ._mechanisms import FINITE_POSITIVE, NoiseMechanism
+from ._mechanisms import NoiseMechanism
+from .private_input import FINITE_POSITIVE
 
 
 class LaplaceMechanism(NoiseMechanism):

@@ -1,20 +1,16 @@
 """What mechanisms that add noise share."""
 
 from abc import ABC, abstractmethod
-from numbers import Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.sklearn import Interval, validate_params_of
+from .._core.sklearn import validate_params_of
 from ._exact_noise import seeded_words, system_words
 from ._grid import add_on_grid
-from .private_input import validate_rows
-
-FINITE_POSITIVE = Interval(Real, 0, np.inf, closed="neither")
-DELTA = Interval(Real, 0, 1, closed="neither")
+from .private_input import FINITE_POSITIVE, validate_rows
 
 
 class NoiseMechanism(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):

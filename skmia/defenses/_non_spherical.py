@@ -8,7 +8,8 @@ from .._core.sklearn import Interval, StrOptions
 from ._exact_noise import discrete_normal
 from ._gaussian import CALIBRATION, count_scale, discrete_multiplier
 from ._grid import count_steps, find_exponents
-from ._mechanisms import DELTA, NoiseMechanism
+from ._mechanisms import NoiseMechanism
+from .private_input import DELTA, column_values
 
 _NUMBER = Interval(Real, None, None, closed="neither")
 
@@ -122,7 +123,7 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
     def _calibrate(self, n_features):
         self._bounds = self._check_bounds(n_features)
         if self._bounds is None:
-            self.widths_ = _column_values("widths", self.widths, n_features)
+            self.widths_ = column_values("widths", self.widths, n_features)
             if self.widths_.min() < 0:
                 raise ValueError(f"widths must be 0 or more; got {self.widths_.min()}.")
         else:
@@ -160,8 +161,8 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
             return None
         if given != (True, True, False):
             raise ValueError("Give either both of lower and upper, or widths.")
-        lower = _column_values("lower", self.lower, n_features)
-        upper = _column_values("upper", self.upper, n_features)
+        lower = column_values("lower", self.lower, n_features)
+        upper = column_values("upper", self.upper, n_features)
         if (crossed := lower > upper).any():
             column = crossed.argmax()
             raise ValueError(
@@ -174,15 +175,3 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
         return X if self._bounds is None else np.clip(X, *self._bounds)
 
     _sample = staticmethod(discrete_normal)
-
-
-def _column_values(name, values, n_features):
-    values = np.asarray(values, dtype=np.float64)
-    if values.shape not in ((), (n_features,)):
-        raise ValueError(
-            f"{name} must be a number or one for each of {n_features} columns; got an array of "
-            f"shape {values.shape}."
-        )
-    if not np.isfinite(values).all():
-        raise ValueError(f"{name} must be finite.")
-    return np.broadcast_to(values, (n_features,)).copy()

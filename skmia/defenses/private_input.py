@@ -1,9 +1,16 @@
 """Validation of private rows, with errors that quote none of their values."""
 
+from numbers import Real
+
 import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
 from .._core.matrix import check_container
+from .._core.sklearn import Interval
+
+# Constraints of parameters.
+FINITE_POSITIVE = Interval(Real, 0, np.inf, closed="neither")
+DELTA = Interval(Real, 0, 1, closed="neither")
 
 
 def validate_rows(estimator, *arrays, **settings):
@@ -58,3 +65,16 @@ def check_label_types(y, classes):
             "Labels and classes must both be numbers or both be strings; a list that mixes the two "
             "is a list of strings."
         )
+
+
+def column_values(name, values, n_features):
+    """One value for each column, of one for all or of as many as there are columns."""
+    values = np.asarray(values, dtype=np.float64)
+    if values.shape not in ((), (n_features,)):
+        raise ValueError(
+            f"{name} must be a number or one for each of {n_features} columns; got an array of "
+            f"shape {values.shape}."
+        )
+    if not np.isfinite(values).all():
+        raise ValueError(f"{name} must be finite.")
+    return np.broadcast_to(values, (n_features,)).copy()

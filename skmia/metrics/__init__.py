@@ -1,7 +1,5 @@
 """How well an attack tells members from non-members, with honest intervals."""
 
-from ._auc import auc_interval
-from ._intervals import Interval, advantage_interval, clopper_pearson, difference_interval
 from ._membership import (
     best_advantage_score,
     best_balanced_accuracy_score,
@@ -17,8 +15,10 @@ from ._plot.membership_roc import MembershipRocDisplay
 from ._plot.privacy_utility import PrivacyUtilityDisplay
 from ._plot.score_distribution import ScoreDistributionDisplay
 from ._ranking import RankingTest
-from ._resolution import resolvable_fpr
 from ._scorer import membership_advantage_scorer, tpr_at_fpr_scorer
+from .auc import auc_interval
+from .intervals import Interval, advantage_interval, clopper_pearson, difference_interval
+from .resolution import resolvable_fpr
 
 __all__ = [
     "CriticalDifferenceDisplay",

@@ -1,7 +1,5 @@
 """Point estimates of how well an attack tells members from non-members."""
 
-import warnings
-
 import numpy as np
 from sklearn.metrics import roc_curve
 
@@ -9,16 +7,11 @@ from .._core.checks import (
     RATE_TOLERANCE,
     check_membership_predictions,
     check_membership_scores,
-    check_option,
     check_rate,
     check_weights,
 )
 from .._core.numbers import show
-from ..exceptions import ResolutionWarning
-
-# The standard error of a rate that rests on ten false positives is a third of the rate.
-MIN_FALSE_POSITIVES = 10
-UNRESOLVABLE_POLICIES = ("warn", "ignore", "raise")
+from .resolution import check_resolution
 
 
 def membership_roc_curve(y_true, y_score):
@@ -82,23 +75,6 @@ def point_at_fpr(fpr, max_fpr):
     intervals hold at a threshold chosen on the same records.
     """
     return np.searchsorted(fpr, max_fpr + RATE_TOLERANCE, side="right") - 1
-
-
-def check_resolution(n_nonmembers, max_fpr, on_unresolvable):
-    """Tell whether `n_nonmembers` resolve the rate `max_fpr`; warn or raise where asked to."""
-    check_option(on_unresolvable, "on_unresolvable", UNRESOLVABLE_POLICIES)
-    expected = n_nonmembers * max_fpr
-    if expected >= MIN_FALSE_POSITIVES * (1 - RATE_TOLERANCE):
-        return True
-    message = (
-        f"max_fpr={max_fpr:g} cannot be resolved with {n_nonmembers} non-members: it allows "
-        f"{expected:.3g} false positives, and at least {MIN_FALSE_POSITIVES} are needed."
-    )
-    if on_unresolvable == "raise":
-        raise ValueError(message)
-    if on_unresolvable == "warn":
-        warnings.warn(message, ResolutionWarning, stacklevel=3)
-    return False
 
 
 def tpr_at_fpr_score(y_true, y_score, *, max_fpr=0.01, on_unresolvable="warn"):

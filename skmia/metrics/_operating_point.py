@@ -5,10 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._core.checks import check_confidence_level, check_membership_scores, check_rate
-from ._intervals import beta_limits
-from ._membership import check_resolution, point_at_fpr, realisable_points
-from ._mixture import count_points, tpr_limits
-from ._people import check_people, effective_sizes, split_people
+from ._membership import point_at_fpr, realisable_points
+from .intervals import beta_limits
+from .mixture import count_points, tpr_limits
+from .people import check_people, effective_sizes, split_people
+from .resolution import check_resolution
 
 
 @dataclass(frozen=True)

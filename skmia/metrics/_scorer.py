@@ -3,7 +3,8 @@
 from sklearn.metrics import make_scorer
 
 from .._core.checks import check_option, check_rate
-from ._membership import UNRESOLVABLE_POLICIES, membership_advantage_score, tpr_at_fpr_score
+from ._membership import membership_advantage_score, tpr_at_fpr_score
+from .resolution import UNRESOLVABLE_POLICIES
 
 membership_advantage_scorer = make_scorer(membership_advantage_score)
 

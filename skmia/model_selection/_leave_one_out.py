@@ -11,7 +11,7 @@ from .._core.checks import RATE_TOLERANCE, check_rate
 from .._core.numbers import show
 from .._core.validation import check_records
 from ..base import find_pool, treats_models_as_victims
-from ..metrics._membership import check_resolution
+from ..metrics.resolution import check_resolution
 
 # Group of the records that have no value.
 MISSING = "(missing)"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from .._core.pvalues import format_pvalue
 from .._core.visible import visible
 from ..metrics import resolvable_fpr
-from ..metrics._membership import check_resolution as is_resolved
+from ..metrics.resolution import check_resolution as is_resolved
 from .groups import OVERALL
 from .measure import OK
 from .text import format_auc, format_rate, join_names

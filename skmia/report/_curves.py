@@ -4,8 +4,8 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from ..metrics import membership_roc_curve
-from ..metrics._mixture import count_points, tpr_limits
-from ..metrics._people import check_people, effective_sizes, split_people
+from ..metrics.mixture import count_points, tpr_limits
+from ..metrics.people import check_people, effective_sizes, split_people
 
 # Points of a curve that are kept; more cannot be seen.
 MOST_POINTS = 120

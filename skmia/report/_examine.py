@@ -2,7 +2,7 @@
 
 from .._core.asking import unwrap
 from ..base.parts import has_own_victim
-from ..metrics._membership import check_resolution
+from ..metrics.resolution import check_resolution
 from ..victims import CallableVictim
 from . import _checks
 from ._controls import negative_control, positive_control

@@ -196,7 +196,7 @@ def _check_pool(request, records):
     if not isinstance(pool, ShadowPool):
         raise TypeError(f"{wanted} {request.shadows!r}.")
     if hasattr(pool, "membership_"):
-        pool._usable_columns(records)
+        pool.locate_usable(records)
 
 
 def make_pool(request, keeps, records):

@@ -197,7 +197,14 @@ class PoolLookup:
             'store="models".'
         )
 
-    def _usable_columns(self, records):
+    def locate_usable(self, records):
+        """Columns of records; those that the pool does not hold are refused, or asked about.
+
+        Raises
+        ------
+        ValueError
+            When a record is not in the pool and the models were not kept.
+        """
         return self._known_columns(records) if self.estimators_ is None else self.locate(records)
 
     def count_inside(self, records):
@@ -212,7 +219,7 @@ class PoolLookup:
         -------
         n_inside : ndarray of shape (n,)
         """
-        columns = self._usable_columns(records)
+        columns = self.locate_usable(records)
         return np.where(columns >= 0, self._n_inside[columns], 0)
 
     def inside(self, columns):
@@ -257,7 +264,7 @@ class PoolLookup:
             Number of models that were trained on each record.
         """
         t = self._temperature_index(temperature)
-        columns = self._usable_columns(records)
+        columns = self.locate_usable(records)
         order = None if (np.diff(columns) >= 0).all() else np.argsort(columns, kind="stable")
         for rows in gen_batches(len(records), size):
             rows = rows if order is None else order[rows]
@@ -294,7 +301,7 @@ class PoolLookup:
         """
         check_records(records)
         t = self._temperature_index(temperature)
-        return self._evidence_of(records, self._usable_columns(records), slice(None), t)
+        return self._evidence_of(records, self.locate_usable(records), slice(None), t)
 
     def answers(self, records):
         """Class probabilities (or logits, or decision values) of each model on each record.

@@ -10,7 +10,7 @@ from .._core.asking import query_victim
 from ._base import VictimSignal
 from ._changes import as_numbers
 from ._confidence import Loss
-from ._rounding import loss_rounding
+from .rounding import loss_rounding
 
 # Changed rows that the victim is asked about at once.
 _ROWS = 50_000

@@ -58,6 +58,9 @@ class CallableVictim(ClassifierMixin, BaseEstimator):
         "batch_size": [Interval(Integral, 1, None, closed="left")],
     }
 
+    # By the user, who can be wrong about the order of the function's columns.
+    classes_are_given = True
+
     def __init__(self, function, classes, *, batch_size=1000):
         self.function = function
         self.classes = classes

@@ -8,9 +8,10 @@ from sklearn.metrics import auc
 
 from ..._core.checks import check_confidence_level, check_membership_scores, check_rate
 from ..._core.drawing import COLORS, GREY, LINE_STYLES, attack_scores, get_axes, thin_spines
-from .._membership import MIN_FALSE_POSITIVES, check_resolution, point_at_fpr, realisable_points
-from .._mixture import count_points, tpr_limits
-from .._people import check_people, split_people, thinned_sizes
+from .._membership import point_at_fpr, realisable_points
+from ..mixture import count_points, tpr_limits
+from ..people import check_people, split_people, thinned_sizes
+from ..resolution import MIN_FALSE_POSITIVES, check_resolution
 
 # Rates at which limits are computed, at most.
 _MOST_POINTS = 200

@@ -11,8 +11,8 @@ from ..._core.groups import number_groups
 from ..._core.randomness import check_random_state
 from ..._core.validation import check_membership, check_records
 from ...metrics import Interval
-from ...metrics._intervals import beta_limits
-from ...metrics._people import People
+from ...metrics.intervals import beta_limits
+from ...metrics.people import People
 from ._points import Points
 
 _MOST_PAIRS = 100

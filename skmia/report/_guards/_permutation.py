@@ -11,7 +11,7 @@ from ..._core.checks import check_finite_vector, check_rate
 from ..._core.numbers import show
 from ..._core.randomness import check_random_state
 from ..._core.validation import check_membership
-from ...metrics._membership import check_resolution
+from ...metrics.resolution import check_resolution
 from ..groups import EVERYONE, OVERALL
 from ..measure import FEWEST
 from ._numbers import Measured, Part, Ruler, centre_ranks, find_tails

@@ -6,7 +6,7 @@ import pandas as pd
 
 from ..._core.optional import import_optional
 from ...metrics import precision_at_prior, resolvable_fpr
-from ...metrics._membership import MIN_FALSE_POSITIVES
+from ...metrics.resolution import MIN_FALSE_POSITIVES
 from ..groups import OVERALL
 from ..measure import COLUMNS, NOT_RESOLVABLE, OK
 from ..text import column_name, describe_disparity, describe_performance, format_cell

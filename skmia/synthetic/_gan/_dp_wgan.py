@@ -13,9 +13,7 @@ from ..._core.optional import import_optional
 from ..._core.randomness import check_random_state
 from ..._core.seeding import isolated_randomness
 from ..._core.sklearn import Interval, StrOptions, validate_params_of
-from ...defenses._mechanisms import DELTA, FINITE_POSITIVE
-from ...defenses._non_spherical import _column_values
-from ...defenses.private_input import validate_rows
+from ...defenses.private_input import DELTA, FINITE_POSITIVE, column_values, validate_rows
 from ...defenses.private_randomness import PrivateRandomness
 from ._training import Plan, Training
 
@@ -300,8 +298,8 @@ class DPWassersteinGAN(BaseEstimator):
 
     def _scale(self, X):
         """Rows in [0, 1]^d."""
-        lower = _column_values("lower", self.lower, X.shape[1])
-        upper = _column_values("upper", self.upper, X.shape[1])
+        lower = column_values("lower", self.lower, X.shape[1])
+        upper = column_values("upper", self.upper, X.shape[1])
         if (crossed := lower > upper).any():
             raise ValueError(
                 f"lower must not be above upper; got {lower[crossed][0]} and {upper[crossed][0]} "

@@ -4,8 +4,8 @@ import numpy as np
 from scipy import optimize, special, stats
 
 from .._core.checks import check_confidence_level, check_membership_scores
-from ._intervals import Interval
-from ._people import Sizes, check_people, shared_covariance, split_people
+from .intervals import Interval
+from .people import Sizes, check_people, shared_covariance, split_people
 
 # Fewer records than this on one side, or in the wrong order, and DeLong's variance is not trusted.
 _FEW = 20

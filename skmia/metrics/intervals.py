@@ -7,7 +7,7 @@ from scipy import special, stats
 
 from .._core.checks import check_confidence_level, check_membership_predictions
 from .._core.numbers import as_numbers, check_broadcast, check_number, show
-from ._people import check_people, effective_sizes, shared_correlation, split_people
+from .people import check_people, effective_sizes, shared_correlation, split_people
 
 
 class Interval(NamedTuple):

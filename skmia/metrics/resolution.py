@@ -1,9 +1,15 @@
 """How small a false positive rate a number of non-members can show."""
 
 import math
+import warnings
 from numbers import Integral
 
-from ._membership import MIN_FALSE_POSITIVES
+from .._core.checks import RATE_TOLERANCE, check_option
+from ..exceptions import ResolutionWarning
+
+# The standard error of a rate that rests on ten false positives is a third of the rate.
+MIN_FALSE_POSITIVES = 10
+UNRESOLVABLE_POLICIES = ("warn", "ignore", "raise")
 
 
 def resolvable_fpr(n_nonmembers):
@@ -44,3 +50,20 @@ def resolvable_fpr(n_nonmembers):
     if n_nonmembers < MIN_FALSE_POSITIVES:
         return math.inf
     return float(MIN_FALSE_POSITIVES / n_nonmembers)
+
+
+def check_resolution(n_nonmembers, max_fpr, on_unresolvable):
+    """Tell whether `n_nonmembers` resolve the rate `max_fpr`; warn or raise where asked to."""
+    check_option(on_unresolvable, "on_unresolvable", UNRESOLVABLE_POLICIES)
+    expected = n_nonmembers * max_fpr
+    if expected >= MIN_FALSE_POSITIVES * (1 - RATE_TOLERANCE):
+        return True
+    message = (
+        f"max_fpr={max_fpr:g} cannot be resolved with {n_nonmembers} non-members: it allows "
+        f"{expected:.3g} false positives, and at least {MIN_FALSE_POSITIVES} are needed."
+    )
+    if on_unresolvable == "raise":
+        raise ValueError(message)
+    if on_unresolvable == "warn":
+        warnings.warn(message, ResolutionWarning, stacklevel=3)
+    return False
