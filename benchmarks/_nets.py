@@ -18,7 +18,7 @@ class OneHiddenLayer(nn.Module):
 
 
 def make_net(n_features, n_hidden, n_classes, max_epochs=30):
-    """A net trained long enough to memorise."""
+    """A net trained long enough to memorize."""
     return NeuralNetClassifier(
         OneHiddenLayer,
         module__n_features=n_features,

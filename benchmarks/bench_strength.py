@@ -1,7 +1,7 @@
 """How well the attacks tell members from non-members, over several victims.
 
 Two problems: digits with an overfit forest, and a Purchase-like table with a neural net that was
-trained to memorise. Prints the mean over victims and the standard deviation between them.
+trained to memorize. Prints the mean over victims and the standard deviation between them.
 
     python benchmarks/bench_strength.py digits [--shadows 64] [--victims 12] [--jobs 2]
     python benchmarks/bench_strength.py baskets [--shadows 16] [--victims 3] [--jobs 2]

@@ -302,7 +302,7 @@ def test_attacks_on_stored_values_of_a_regressor(attack, check):
     check(attack)
 
 
-def test_the_threshold_between_neighbouring_floats_parts_them():
+def test_the_threshold_between_neighboring_floats_parts_them():
     values = np.array([[0.0, 1.0], [0.0, np.nextafter(1.0, 2.0)]])
     outputs = Outputs(values, classes=[0, 1], kind="decision")
     records = Records(np.eye(2), [1, 1], outputs=outputs)

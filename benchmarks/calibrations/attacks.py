@@ -45,9 +45,9 @@ def draw_normal_evidence(rng, layout, n_records=2000, n_models=16, shift=1.5):
     """Records with the answers of a victim, their membership, and a pool made as the victim was."""
     truth = rng.random(n_records) < 0.5
     inside = LAYOUTS[layout](n_models, n_records, rng)
-    centre, spread = rng.normal(0, 2, n_records), rng.uniform(0.5, 1.5, n_records)
+    center, spread = rng.normal(0, 2, n_records), rng.uniform(0.5, 1.5, n_records)
     target, *shadows = (
-        centre + shift * members + spread * rng.normal(size=n_records)
+        center + shift * members + spread * rng.normal(size=n_records)
         for members in (truth, *inside)
     )
     answers = Outputs(np.column_stack([np.zeros(n_records), target]), [0, 1], "logits")

@@ -148,7 +148,7 @@ ax.set_yticks(
     groups.index,
     labels=[f"{group} ({n:,})" for group, n in zip(groups["group"], groups["n_members"])],
 )
-ax.axvline(0, color="grey", linewidth=1)
+ax.axvline(0, color="gray", linewidth=1)
 ax.set(xlabel="Advantage of LiRA: TPR - FPR", title="Leak by race (number of members)")
 ax.legend(loc="upper center")
 plt.show()

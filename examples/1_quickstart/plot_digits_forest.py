@@ -62,7 +62,7 @@ for name, attack in attacks.items():
 
 # %%
 # What counts is the left side of the ROC curve: how many members are found while hardly any
-# non-member is accused? The axes are logarithmic, to show just that. In the grey range the number
+# non-member is accused? The axes are logarithmic, to show just that. In the gray range the number
 # of non-members is too small to tell.
 
 MembershipRocDisplay.from_estimator(attacks, records, membership, max_fpr=0.02)
@@ -110,7 +110,7 @@ plt.show()
 # How sure?
 # ---------
 # ``operating_point`` gives the rates at one threshold with exact intervals, and the false positive
-# rate that was realised.
+# rate that was realized.
 
 point = operating_point(membership, attacks["LiRA"].score_samples(records), max_fpr=0.02)
 print(

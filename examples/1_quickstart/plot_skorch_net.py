@@ -30,7 +30,7 @@ torch.set_num_threads(1)  # the net is small: more threads would wait for each o
 # The records
 # -----------
 # torch wants float32 features and integer labels. They are made so once, before the records are, as
-# records are recognised by their content. Which labels are wrong goes along as a field; neither the
+# records are recognized by their content. Which labels are wrong goes along as a field; neither the
 # net nor the attack looks at it.
 
 digits = load_digits()

@@ -183,7 +183,7 @@ def draw_score_laws(ax):
 
 
 def draw_powers(ax, panel):
-    """Power against false positive rate, a colour for each setting."""
+    """Power against false positive rate, a color for each setting."""
     part = table[table["panel"] == panel]
     for color, (setting, curve) in zip(COLORS, part.groupby("setting", sort=False)):
         x, style = curve["fpr"], "--" if setting == "GLiR" else "-"

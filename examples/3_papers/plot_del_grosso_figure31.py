@@ -4,7 +4,7 @@ The attacker that cannot be beaten (del Grosso, figure 3.1)
 
 How well could anybody tell whether a response was used in a linear regression? For Gaussian noise
 the answer is exact, and it can be set against what theory promises in general: a lower bound from
-the generalisation gap, and an upper bound from the information in the coefficients. This is figure
+the generalization gap, and an upper bound from the information in the coefficients. This is figure
 3.1 of del Grosso's thesis (2023), with the authors' own random numbers, the exact values that a
 simulation only estimates, and two corrections.
 """

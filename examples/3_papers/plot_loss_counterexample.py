@@ -32,7 +32,7 @@ N_RECORDS, N_SHIFTS = (400, 4) if FAST else (20_000, 12)
 # shift.
 
 
-class Memoriser(RegressorMixin, BaseEstimator):
+class Memorizer(RegressorMixin, BaseEstimator):
     def __init__(self, shift, spread, seed=0):
         self.shift = shift
         self.spread = spread
@@ -56,7 +56,7 @@ def make_victim(shift, spread):
     records = Records(X, rng.uniform(0, spread, 2 * N_RECORDS))
     membership = rng.permutation(np.arange(2 * N_RECORDS) % 2)
     members = records[membership == 1]
-    model = Memoriser(shift, spread).fit(members.X, members.y)
+    model = Memorizer(shift, spread).fit(members.X, members.y)
     return FrozenEstimator(model), records, membership
 
 
@@ -109,7 +109,7 @@ figure, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
 ax.plot(table["gap"], table["attack"], "o-", color="#0072B2", label="attack")
 ax.plot(table["gap"], table["bound"], "k-", label="lower bound from the gap")
 ax.axhline(0.5, color="#666666", lw=0.8)
-ax.set(xscale="log", xlabel="Generalisation gap", ylabel="Success", ylim=(0.45, 1.05))
+ax.set(xscale="log", xlabel="Generalization gap", ylabel="Success", ylim=(0.45, 1.05))
 ax.spines[["top", "right"]].set_visible(False)
 ax.legend(frameon=False, loc="center left")
 plt.show()

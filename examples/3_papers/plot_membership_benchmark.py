@@ -173,7 +173,7 @@ print("share of members found at a false positive rate of .01\n", found.round(3)
 
 # %%
 # One victim in detail. The axes are logarithmic, as what matters is at the left: members that are
-# found while hardly anybody is accused without reason. In the grey range there are too few
+# found while hardly anybody is accused without reason. In the gray range there are too few
 # non-members to tell. The loss begins at .03 only: for as many non-members, and as many members,
 # the probability of the label is rounded to 1.
 

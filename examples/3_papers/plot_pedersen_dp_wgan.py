@@ -73,7 +73,7 @@ print(f"{len(train)} people to train on; {train[:, 5].mean():.3f} have gains\n")
 # The measures
 # ------------
 # A logistic regression learns from synthetic people who earns much, and is tested on real ones. The
-# accuracy of an attacker who looks at nearest neighbours is split into what the synthetic people
+# accuracy of an attacker who looks at nearest neighbors is split into what the synthetic people
 # miss of the distribution, the resemblance loss, and by how much they are nearer to people that the
 # generator has seen, the privacy loss. Ages and years are rounded, as in the table.
 
@@ -158,7 +158,7 @@ for ax, (measured, label) in zip(axes, MEASURES.items(), strict=True):
         (line,) = ax.plot(means.loc[name].index, means.loc[name][measured], label=name)
         some = table[table["setting"] == name]
         ax.plot(some["level"], some[measured], ".", color=line.get_color())
-    ax.axhline(means.loc[("no noise", 0.0), measured], color="grey", ls=":", label="no noise")
+    ax.axhline(means.loc[("no noise", 0.0), measured], color="gray", ls=":", label="no noise")
     ax.axhline(real[measured], color="black", lw=0.8, label="real people")
     ax.set(xscale="log", xlabel="Noise multiplier", title=label)
     ax.spines[["top", "right"]].set_visible(False)

@@ -163,7 +163,7 @@ groups = results.groupby(["model", "setting"], sort=False)
 table = groups.apply(lambda some: some.apply(interval).T.rename_axis("quantity"))
 names = list(results.index.unique("setting"))
 colors = [*plt.get_cmap("viridis")(np.linspace(0, 0.85, len(ALPHAS))), "#D55E00"]
-colors += ["grey"] * len(SMOOTHINGS)
+colors += ["gray"] * len(SMOOTHINGS)
 
 
 def draw(ax, x, points, **style):
@@ -184,7 +184,7 @@ for line, kind in zip(axes, MODELS, strict=True):
             ax.tick_params(axis="x", rotation=90)
     roc.plot(MAX_FPRS, MAX_FPRS, "k-", lw=0.5)
     roc.set(xscale="log", yscale="log", title=f"{kind}: members found", ylim=(0.015, 1.2))
-    roc.set(xlabel="False positive rate (colours: see right)", ylabel="True positive rate")
+    roc.set(xlabel="False positive rate (colors: see right)", ylabel="True positive rate")
     for axis, ticks in ((roc.xaxis, MAX_FPRS), (roc.yaxis, (0.02, 0.05, 0.1, 0.2, 0.5, 1))):
         axis.set_ticks(ticks, [f"{tick:g}" for tick in ticks])
         axis.minorticks_off()

@@ -202,8 +202,8 @@ for kind, some in games.groupby("kind", sort=False):
     (line,) = axes[0].plot(x, means, label=kind)
     at = [INSERTIONS.index(one) for one in some["insertions"]]
     axes[0].plot(at, some["exposure"], "o", ms=3, alpha=0.5, color=line.get_color())
-axes[0].axhline(np.log2(np.e), color="grey", lw=0.8, ls=":")
-axes[0].axhline(np.log2(secrets.n_candidates), color="grey", lw=0.8)
+axes[0].axhline(np.log2(np.e), color="gray", lw=0.8, ls=":")
+axes[0].axhline(np.log2(secrets.n_candidates), color="gray", lw=0.8)
 axes[0].set_xticks(x, INSERTIONS)
 axes[0].set(xlabel="Insertions", ylabel="Exposure (bits)", title="Exposure")
 axes[0].legend(frameon=False)

@@ -197,7 +197,7 @@ for ax, quantity in zip(axes[1:], ("precision", "auc"), strict=True):
         points = some.groupby("source", sort=False)[quantity].agg(["mean", "std"])
         x = np.arange(len(points)) + 0.2 * (shift - 1)
         ax.errorbar(x, points["mean"], points["std"], fmt="o", capsize=2, label=problem)
-    ax.axhline(0.5, color="grey", linewidth=0.8)
+    ax.axhline(0.5, color="gray", linewidth=0.8)
     ax.set_xticks(range(len(points)), points.index, rotation=60)
     ax.set(title=f"{quantity}: mean and standard deviation")
 axes[1].legend(frameon=False, fontsize="small")

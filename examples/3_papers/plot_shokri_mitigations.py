@@ -209,7 +209,7 @@ for ax, name in zip(axes, TABLES, strict=True):
         ax.errorbar(
             some["accuracy"], places + shift, xerr=some["accuracy_half"], fmt="o", label=attacker
         )
-    ax.axvline(0.5, color="grey", linewidth=0.8)
+    ax.axvline(0.5, color="gray", linewidth=0.8)
     ax.set(title=name, xlabel="Accuracy of the attack", yticks=places)
     ax.set_yticklabels(MITIGATIONS)
 axes[0].invert_yaxis()

@@ -14,7 +14,7 @@ from .outputs import Outputs
 from .randomness import preserved_randomness
 from .skorch_nets import gives_logits, is_skorch, query_logits, query_proba
 
-# Rows asked for at once: bounds the memory of wide answers without slowing vectorised models.
+# Rows asked for at once: bounds the memory of wide answers without slowing vectorized models.
 _CHUNK = 50_000
 
 

@@ -1,12 +1,12 @@
-"""What the displays share: colours, axes, the scores of an attack."""
+"""What the displays share: colors, axes, the scores of an attack."""
 
 from .optional import import_optional
 
-# Okabe and Ito's palette, which readers with any colour vision can tell apart, in an order that
-# keeps neighbours apart in brightness too; line styles repeat the distinction for grey print.
+# Okabe and Ito's palette, which readers with any color vision can tell apart, in an order that
+# keeps neighbors apart in brightness too; line styles repeat the distinction for gray print.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 LINE_STYLES = ("-", "--", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))
-GREY = "#666666"
+GRAY = "#666666"
 
 
 def get_axes(ax):

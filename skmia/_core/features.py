@@ -56,7 +56,7 @@ class FeatureEncoder:
     Parameters
     ----------
     records : Records of n records
-        Labelled records.
+        Labeled records.
     """
 
     def __init__(self, records):

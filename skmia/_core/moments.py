@@ -86,28 +86,28 @@ def count_models(chosen):
     return np.einsum("kn->n", chosen.view(np.uint8), dtype=np.uint32).astype(np.int64)
 
 
-def _shift(count, centre, total, squares):
-    """Means and squares around them, from sums of deviations from a centre and of their squares."""
+def _shift(count, center, total, squares):
+    """Means and squares around them, from sums of deviations from a center and of their squares."""
     rest = total / np.maximum(count, 1)
-    return centre + rest, np.maximum(squares - rest * total, 0)
+    return center + rest, np.maximum(squares - rest * total, 0)
 
 
 def _sum_chosen(values, chosen):
-    """Counts, centres, sums of deviations from them and sums of their squares."""
+    """Counts, centers, sums of deviations from them and sums of their squares."""
     n_models, n_records = values.shape
     step = min(n_models, max(1, CACHED // n_records))
     room = np.empty((2, step, n_records), np.result_type(values, np.float32))
-    centre = _find_centre(values, chosen)
+    center = _find_center(values, chosen)
     count, total, squares = np.zeros((3, n_records))
     for models in gen_batches(n_models, step):
         deviations, weight = room[:, : models.stop - models.start]
         deviations[:], weight[:] = values[models], chosen[models]
-        deviations -= centre
+        deviations -= center
         deviations *= weight
         count += np.einsum("kn->n", weight)
         total += np.einsum("kn->n", deviations)
         squares += np.einsum("kn,kn->n", deviations, deviations)
-    return count, centre, total, squares
+    return count, center, total, squares
 
 
 def _sum_both(values, inside):
@@ -120,13 +120,13 @@ def _sum_both(values, inside):
     values = values.astype(np.result_type(values, np.float32), copy=False)
     bits = np.dtype(f"i{values.itemsize}")
     room, mask = np.empty((2, n_models, size), values.dtype), np.empty((n_models, size), bits)
-    centre, total, squares = np.empty((3, 2, n_records))
+    center, total, squares = np.empty((3, 2, n_records))
     for some in gen_batches(n_records, size):
         n_here = some.stop - some.start
         (members, others), is_in = room[:, :, :n_here], mask[:, :n_here]
         np.negative(inside[:, some].view(np.int8), out=is_in)
-        into, out = _find_both_centres(values[:, some], is_in, members)
-        centre[:, some] = into, out
+        into, out = _find_both_centers(values[:, some], is_in, members)
+        center[:, some] = into, out
         np.bitwise_and(is_in, into.view(bits) ^ out.view(bits), out=others.view(bits))
         np.bitwise_xor(others.view(bits), out.view(bits), out=others.view(bits))
         np.subtract(values[:, some], others, out=others)
@@ -136,11 +136,11 @@ def _sum_both(values, inside):
             total[side, some] = np.einsum("kn->n", deviations)
             squares[side, some] = np.einsum("kn,kn->n", deviations, deviations)
     n_in = count_models(inside)
-    return np.stack([n_in, n_models - n_in]), centre, total, squares
+    return np.stack([n_in, n_models - n_in]), center, total, squares
 
 
-def _find_both_centres(values, is_in, room):
-    """As :func:`_find_centre` for both sides, in the precision of the values."""
+def _find_both_centers(values, is_in, room):
+    """As :func:`_find_center` for both sides, in the precision of the values."""
     for some in (slice(None, None, max(1, len(values) // _N_CENTRAL)), slice(None)):
         few, n_in = values[some], -np.einsum("kn->n", is_in[some])
         members = room[: len(few)]
@@ -153,12 +153,12 @@ def _find_both_centres(values, is_in, room):
     return into.astype(values.dtype), out.astype(values.dtype)
 
 
-def _find_centre(values, chosen):
+def _find_center(values, chosen):
     """Mean over some of the chosen models of each record.
 
     It lies within sqrt(n / m) standard deviations of the mean of n values when m of them are taken,
     so that single precision keeps the deviations from it. From an origin common to both sides it
-    would lose those of the narrow one where a record is memorised.
+    would lose those of the narrow one where a record is memorized.
     """
     for some in (slice(None, None, max(1, len(values) // _N_CENTRAL)), slice(None)):
         weight = chosen[some].astype(np.result_type(values, np.float32))
@@ -187,11 +187,11 @@ def _sum_pairs(values, inside):
         sides[0], sides[1] = values[models][::2], values[models][1::2]
         exchange(*sides, inside[models][1::2])
         if pairs.start == 0:
-            centre = sides.mean(axis=1)
-        sides -= centre[:, None]
+            center = sides.mean(axis=1)
+        sides -= center[:, None]
         total += np.einsum("skn->sn", sides)
         squares += np.einsum("skn,skn->sn", sides, sides)
-    return centre, total, squares
+    return center, total, squares
 
 
 def exchange(first, second, where):

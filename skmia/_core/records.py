@@ -1,4 +1,4 @@
-"""The container of labelled records that every attack takes as its X."""
+"""The container of labeled records that every attack takes as its X."""
 
 import numbers
 from types import MappingProxyType
@@ -163,7 +163,7 @@ def _as_key(key, n_records):
 
 
 class Records:
-    """Labelled records: the samples of a membership attack.
+    """Labeled records: the samples of a membership attack.
 
     A record is a row of features with its task label and, where known, further facts about it
     (the group a person belongs to, an identifier, the victim's answer). An attack is fitted on

@@ -56,7 +56,7 @@ def describe_job(job, records, entropy, design, numbers):
     Returns
     -------
     manifest : dict
-        Serialisable as JSON. Where a part of the estimator cannot be identified, ``unidentified``
+        Serializable as JSON. Where a part of the estimator cannot be identified, ``unidentified``
         says which.
     """
     from .. import __version__

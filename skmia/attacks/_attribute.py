@@ -132,7 +132,7 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : Records of n records
-            Labelled records with their attribute. Take others than those under attack.
+            Labeled records with their attribute. Take others than those under attack.
         y : ignored
 
         Returns
@@ -168,7 +168,7 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : Records of n records
-            Labelled records; what they hold as their attribute is not read.
+            Labeled records; what they hold as their attribute is not read.
 
         Returns
         -------
@@ -216,7 +216,7 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : Records of n records
-            Labelled records.
+            Labeled records.
 
         Returns
         -------
@@ -227,12 +227,12 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         return self.classes_[best]
 
     def predict_proba(self, X):
-        """Scores of the candidates, normalised; they are no calibrated probabilities.
+        """Scores of the candidates, normalized; they are no calibrated probabilities.
 
         Parameters
         ----------
         X : Records of n records
-            Labelled records.
+            Labeled records.
 
         Returns
         -------
@@ -251,7 +251,7 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : Records of n records
-            Labelled records.
+            Labeled records.
         y : array-like of shape (n,), default=None
             The attribute; None reads it from the records.
         sample_weight : array-like of shape (n,), default=None
@@ -272,7 +272,7 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         records : Records of n records
-            Labelled records that the baseline was not fitted on.
+            Labeled records that the baseline was not fitted on.
         confidence_level : float, default=0.95
             Of the intervals.
 

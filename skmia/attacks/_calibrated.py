@@ -183,8 +183,8 @@ class CalibratedAttack(PoolAttack):
         return self._compare(target, *find_both_moments(shadows, inside, outside))
 
     def _compare(self, target, into, out):
-        centre = out.mean if self.reference == "out" else (into.mean + out.mean) / 2
-        return (target - centre).mean(axis=0)
+        center = out.mean if self.reference == "out" else (into.mean + out.mean) / 2
+        return (target - center).mean(axis=0)
 
     def _score_left_out(self, shadows, inside, models, others):
         if self.reference in ("rank", "population"):

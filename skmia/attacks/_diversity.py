@@ -123,8 +123,8 @@ class DiversityAttack(SupervisedAttack):
 
     Notes
     -----
-    The thesis prints that the closed form minimises the difference; the matrix that it prints
-    maximises it, and so does this class. The thesis keeps the best of several epochs on a
+    The thesis prints that the closed form minimizes the difference; the matrix that it prints
+    maximizes it, and so does this class. The thesis keeps the best of several epochs on a
     validation set; here none is set aside, and the last one is kept.
 
     Training starts from a random matrix. A :class:`~sklearn.exceptions.ConvergenceWarning` says if

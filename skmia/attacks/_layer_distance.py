@@ -7,7 +7,7 @@ from .._core.needs import BOTH, Needs
 from ..base import SupervisedAttack
 from ..victims import open_white_box
 
-# Keeps the ratio finite for a record that lies on a centre.
+# Keeps the ratio finite for a record that lies on a center.
 _SMALLEST = 1e-12
 
 

@@ -42,8 +42,8 @@ def _log_normal_joint(target, shadows, chosen, ridge):
     """Log density of all augmentations together, with the covariance matrix of each record."""
     n_queries = len(target)
     moments = find_moments(shadows, chosen)
-    centred = np.where(chosen, shadows - moments.mean[:, None], 0)
-    covariance = np.einsum("qkn,rkn->nqr", centred, centred) / moments.count[:, None, None]
+    centered = np.where(chosen, shadows - moments.mean[:, None], 0)
+    covariance = np.einsum("qkn,rkn->nqr", centered, centered) / moments.count[:, None, None]
     added = ridge * np.trace(covariance, axis1=1, axis2=2) / n_queries + SMALLEST_SPREAD**2
     covariance += added[:, None, None] * np.eye(n_queries)
     away = (target - moments.mean).T
@@ -307,7 +307,7 @@ class LiRA(PoolAttack):
         Parameters
         ----------
         X : Records of n records
-            Labelled records.
+            Labeled records.
 
         Returns
         -------

@@ -15,8 +15,8 @@ class ClassGaussians:
     def __init__(self, values, labels):
         classes, position = np.unique(labels, return_inverse=True)
         means = np.array([values[position == k].mean(axis=0) for k in range(len(classes))])
-        centred = values - means[position]
-        variances, directions = np.linalg.eigh(centred.T @ centred / len(values))
+        centered = values - means[position]
+        variances, directions = np.linalg.eigh(centered.T @ centered / len(values))
         floor = max(variances.max(), 0) * len(variances) * np.finfo(float).eps
         kept = variances > floor
         self.whitener = directions[:, kept] / np.sqrt(variances[kept])

@@ -51,7 +51,7 @@ class _Usual(NamedTuple):
     least_scale: float
     threshold: float = 0.0
 
-    def standardise(self, records, evidence):
+    def standardize(self, records, evidence):
         scale = np.maximum(self.scale.predict(records), self.least_scale)
         return (evidence - self.location.predict(records)) / scale - self.threshold
 
@@ -269,7 +269,7 @@ class QuantileAttack(BaseAttack):
             held = folds == fold
             least = _LEAST_SCALE * deviation[~held].mean() or 1.0
             usual = _Usual(regress(evidence, ~held), regress(deviation, ~held), least)
-            excess = np.sort(usual.standardise(population[held], evidence[held]))
+            excess = np.sort(usual.standardize(population[held], evidence[held]))
             learned.append(usual._replace(threshold=excess[self._find_rank(len(excess)) - 1]))
         return learned
 
@@ -285,7 +285,7 @@ class QuantileAttack(BaseAttack):
         scores = np.empty(len(records))
         for fold in np.unique(folds):
             rows = np.flatnonzero(folds == fold)
-            scores[rows] = self._usual[fold].standardise(records[rows], evidence[rows])
+            scores[rows] = self._usual[fold].standardize(records[rows], evidence[rows])
         return scores
 
     def _natural_offset(self, records):

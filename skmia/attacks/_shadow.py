@@ -95,7 +95,7 @@ class ShadowAttack(BaseAttack):
     -----
     With one binary feature such as ``"correctness"`` an attack model can only say "member if
     right", the opposite, or the same of all records, so that the advantage within a class is plus
-    or minus the generalisation gap there, or 0.
+    or minus the generalization gap there, or 0.
 
     References
     ----------
@@ -261,7 +261,7 @@ class ShadowAttack(BaseAttack):
         Parameters
         ----------
         X : Records of n records
-            Labelled records.
+            Labeled records.
 
         Returns
         -------

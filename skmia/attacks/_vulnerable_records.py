@@ -27,7 +27,7 @@ class VulnerableRecordsAttack(PoolAttack):
     r"""Test the records that few others resemble, and say nothing of the rest.
 
     A record is vulnerable when the shadow models answer to few other records as they answer to it:
-    then a victim that is sure of it has hardly learned so from its neighbours. Such a record is
+    then a victim that is sure of it has hardly learned so from its neighbors. Such a record is
     tested by the rank of the victim's evidence among that of the OUT models. The score is
     :math:`-\log p` of this test; all other records get 0, the score of no evidence.
 
@@ -46,15 +46,15 @@ class VulnerableRecordsAttack(PoolAttack):
         With ``store="outputs"``; a fitted pool in a :class:`~sklearn.frozen.FrozenEstimator`, an
         unfitted one is fitted on the records given to ``fit``.
     radius : float or "auto", default="auto"
-        Records whose answers have at most this cosine distance are neighbours, in [0, 2]. With
+        Records whose answers have at most this cosine distance are neighbors, in [0, 2]. With
         ``"auto"``, the radius at which ``share`` of the references are vulnerable.
     share : float, default=0.1
         For ``radius="auto"``: share of records to test, in (0, 1]. What distance is large depends
         on the data: at a radius of 0.1 no record may be vulnerable, or nearly all.
     max_neighbors : int, default=0
-        Most neighbours of a vulnerable record among the references.
+        Most neighbors of a vulnerable record among the references.
     n_references : int, default=5000
-        Records of ``fit`` among which neighbours are counted; drawn where there are more.
+        Records of ``fit`` among which neighbors are counted; drawn where there are more.
     level : float, default=0.05
         A vulnerable record is called a member where :math:`p` is at most this.
     target_fpr : float, default=None
@@ -184,7 +184,7 @@ class VulnerableRecordsAttack(PoolAttack):
         return float(np.clip(radius, 0, 2))
 
     def is_vulnerable(self, records):
-        """Which records have so few neighbours that they are tested.
+        """Which records have so few neighbors that they are tested.
 
         Parameters
         ----------

@@ -55,7 +55,7 @@ class WhiteBoxAttack(SupervisedAttack):
 
     Notes
     -----
-    Evidence is standardised before it enters the net. Of weights with more than two axes those
+    Evidence is standardized before it enters the net. Of weights with more than two axes those
     after the first are taken as one.
 
     References
@@ -148,7 +148,7 @@ class WhiteBoxAttack(SupervisedAttack):
         Parameters
         ----------
         X : Records of n records
-            Labelled records.
+            Labeled records.
 
         Returns
         -------

@@ -22,7 +22,7 @@ def best_threshold(membership, scores):
     if not len(lower):
         return float(thresholds[best])
     middle = (thresholds[best] + lower.max()) / 2
-    # Between two neighbouring floats there is none, and the middle is rounded to one of them.
+    # Between two neighboring floats there is none, and the middle is rounded to one of them.
     return float(middle if middle > lower.max() else thresholds[best])
 
 
@@ -70,7 +70,7 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
         Parameters
         ----------
         X : Records of n records
-            Labelled records, members and non-members mixed.
+            Labeled records, members and non-members mixed.
         y : array-like of shape (n,), default=None
             1 for members, 0 for non-members. When given, ``offset_`` becomes the threshold of the
             highest balanced accuracy on these records. Otherwise it is the attack's own threshold,
@@ -105,7 +105,7 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
         Parameters
         ----------
         X : Records of n records
-            Labelled records.
+            Labeled records.
 
         Returns
         -------
@@ -122,7 +122,7 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
         Parameters
         ----------
         X : Records of n records
-            Labelled records.
+            Labeled records.
 
         Returns
         -------
@@ -137,7 +137,7 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
         Parameters
         ----------
         X : Records of n records
-            Labelled records.
+            Labeled records.
 
         Returns
         -------
@@ -153,7 +153,7 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
         Parameters
         ----------
         X : Records of n records
-            Labelled records.
+            Labeled records.
         y : array-like of shape (n,)
             1 = member, 0 = non-member.
         sample_weight : array-like of shape (n,), default=None
@@ -175,7 +175,7 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
         Parameters
         ----------
         X : Records of n records
-            Labelled records.
+            Labeled records.
 
         Returns
         -------

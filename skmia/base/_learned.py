@@ -51,7 +51,7 @@ class LearnedAttack(SupervisedAttack):
         Parameters
         ----------
         X : Records of n records
-            Labelled records.
+            Labeled records.
 
         Returns
         -------

@@ -61,16 +61,16 @@ def warn_unlike(pool, victim, records, rate):
         pool.log_likelihood(row.astype(np.float64)).mean()
         for row in pool.evidence(some, stored_at)[0]
     ]
-    own, centre, spread = (
+    own, center, spread = (
         pool.log_likelihood(evidence).mean(),
         np.mean(usual),
         np.std(usual, ddof=1),
     )
     widest = stats.t.isf(_LEVEL / 2, len(usual) - 1) * np.sqrt(1 + 1 / len(usual))
-    if abs(own - centre) > max(widest * spread, _TIE):
+    if abs(own - center) > max(widest * spread, _TIE):
         warnings.warn(
             f"target_fpr={rate:g} may be missed: the victim fits these records unlike the shadow "
-            f"models (mean log-likelihood {own:.3g}; shadow models {centre:.3g}, standard "
+            f"models (mean log-likelihood {own:.3g}; shadow models {center:.3g}, standard "
             f"deviation {spread:.2g}). The rate holds for a victim that was trained like them and "
             "on as many records, which max_samples of the pool sets.",
             UserWarning,

@@ -136,7 +136,7 @@ def fetch_fashion_mnist(*, data_home=None, download_if_missing=True):
     """Fetch Fashion-MNIST: 70,000 photographs of clothes in 10 classes.
 
     The four published files [1]_; the sha256 of their content is known and verified at every use.
-    MIT licence, copyright Zalando SE.
+    MIT license, copyright Zalando SE.
 
     Parameters
     ----------
@@ -173,10 +173,10 @@ def fetch_fashion_mnist(*, data_home=None, download_if_missing=True):
 
 
 def fetch_cifar10(*, data_home=None, download_if_missing=True):
-    """Fetch CIFAR-10: 60,000 small colour photographs in 10 classes.
+    """Fetch CIFAR-10: 60,000 small color photographs in 10 classes.
 
     The binary version of the publisher [1]_, because the Python version is a pickle, which can run
-    code when it is loaded. Its sha256 is known and verified at every use. No licence is stated; the
+    code when it is loaded. Its sha256 is known and verified at every use. No license is stated; the
     authors ask for the citation.
 
     Parameters
@@ -217,10 +217,10 @@ def fetch_cifar10(*, data_home=None, download_if_missing=True):
 
 
 def fetch_cifar100(*, data_home=None, download_if_missing=True):
-    """Fetch CIFAR-100: 60,000 small colour photographs in 100 classes.
+    """Fetch CIFAR-100: 60,000 small color photographs in 100 classes.
 
     The binary version of the publisher [1]_, because the Python version is a pickle, which can run
-    code when it is loaded. Its sha256 is known and verified at every use. No licence is stated; the
+    code when it is loaded. Its sha256 is known and verified at every use. No license is stated; the
     authors ask for the citation. 26 pairs of images are identical, 10 of them across train and
     test.
 

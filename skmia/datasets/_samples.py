@@ -16,9 +16,9 @@ _KMEANS_ITERATIONS = 20
 
 
 def _make_mixture(n_samples, n_features, n_classes, memorization, rng):
-    centres = rng.standard_normal((_CLUSTERS_PER_CLASS * n_classes, n_features))
-    cluster = rng.permutation(np.arange(n_samples) % len(centres))
-    X = centres[cluster] + 0.5 * rng.standard_normal((n_samples, n_features))
+    centers = rng.standard_normal((_CLUSTERS_PER_CLASS * n_classes, n_features))
+    cluster = rng.permutation(np.arange(n_samples) % len(centers))
+    X = centers[cluster] + 0.5 * rng.standard_normal((n_samples, n_features))
     redrawn = rng.uniform(size=n_samples) < memorization
     y = np.where(redrawn, rng.randint(n_classes, size=n_samples), cluster % n_classes)
     return X, y
@@ -84,7 +84,7 @@ def make_membership_problem(
     member_fraction=0.5,
     random_state=None,
 ):
-    """Make labelled records and say which of them are the members.
+    """Make labeled records and say which of them are the members.
 
     A model trained on the members until it fits them has to memorize what cannot be learned, and
     that is what a membership attack sees. ``memorization`` sets how much that is.

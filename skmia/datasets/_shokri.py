@@ -36,7 +36,7 @@ def _as_labels(numbers, n_classes):
     return numbers.astype(np.intp) - 1
 
 
-def _fetch_labelled_bits(remote, member, n_classes, **cache):
+def _fetch_labeled_bits(remote, member, n_classes, **cache):
     def parse(stream):
         table = _read_small_integers(stream)
         return Records(_as_bits(table[:, 1:]), _as_labels(table[:, 0], n_classes))
@@ -50,7 +50,7 @@ def fetch_purchase100(*, data_home=None, download_if_missing=True):
     The records of 197,324 customers of the "acquire valued shoppers" challenge (Kaggle, 2014), each
     saying which of 600 items the customer has bought; the classes are clusters of the rows, found
     by k-means [1]_. The publisher gives no checksum: the first download is trusted, its sha256 is
-    written beside it and every later use is held to it. No licence is stated. Reading it takes
+    written beside it and every later use is held to it. No license is stated. Reading it takes
     about 5 seconds.
 
     Parameters
@@ -86,7 +86,7 @@ def fetch_purchase100(*, data_home=None, download_if_missing=True):
     >>> fetch_purchase100()  # doctest: +SKIP
     Records(197324 records, X=ndarray(197324, 600), uint8, y=int64)
     """
-    return _fetch_labelled_bits(
+    return _fetch_labeled_bits(
         _PURCHASE,
         "dataset_purchase",
         100,
@@ -101,7 +101,7 @@ def fetch_texas100(*, data_home=None, download_if_missing=True):
     67,330 stays of the Texas hospital discharge data, each with 6,169 bits for causes of injury,
     diagnosis, procedures and the patient; the class is the main procedure [1]_. The publisher gives
     no checksum: the first download is trusted, its sha256 is written beside it and every later use
-    is held to it. No licence is stated. Reading it takes about half a minute.
+    is held to it. No license is stated. Reading it takes about half a minute.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def fetch_location30(*, data_home=None, download_if_missing=True):
     Foursquare check-ins of 5,010 people in Bangkok, each with 446 bits for regions and kinds of
     place visited; the classes are clusters of the rows [1]_, [2]_. The publisher gives no checksum:
     the first download is trusted, its sha256 is written beside it and every later use is held to
-    it. No licence is stated.
+    it. No license is stated.
 
     Parameters
     ----------
@@ -183,6 +183,6 @@ def fetch_location30(*, data_home=None, download_if_missing=True):
     >>> fetch_location30()  # doctest: +SKIP
     Records(5010 records, X=ndarray(5010, 446), uint8, y=int64)
     """
-    return _fetch_labelled_bits(
+    return _fetch_labeled_bits(
         _LOCATION, "bangkok", 30, data_home=data_home, download_if_missing=download_if_missing
     )

@@ -89,7 +89,7 @@ def fetch_adult(*, data_home=None, download_if_missing=True):
 
     Both files of the UCI Machine Learning Repository [1]_; the sha256 of their content is known and
     verified at every use. 3,620 rows have an unknown value; 52 rows repeat an earlier row exactly
-    and thus count as one record with it. Licence CC BY 4.0.
+    and thus count as one record with it. License CC BY 4.0.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def fetch_diabetes130(*, data_home=None, download_if_missing=True):
     101,766 stays of 71,518 patients in 130 US hospitals, 1999 to 2008 [1]_, [2]_. 16,773 patients
     have more than one stay, so where a person is what must not leak, the stays of one person have
     to be members or non-members together: this is what the field ``group_by`` is for. The sha256 of
-    the content is known and verified at every use. Licence CC BY 4.0.
+    the content is known and verified at every use. License CC BY 4.0.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def fetch_law_school(*, data_home=None, download_if_missing=True):
     The longitudinal study of the Law School Admission Council, 1991 to 1997 [1]_, as cleaned for
     the survey of Le Quy et al. [2]_: 20,798 students. The publisher gives no checksum: the first
     download is trusted, its sha256 is written beside it and every later use is held to it. No
-    licence is stated.
+    license is stated.
 
     Parameters
     ----------

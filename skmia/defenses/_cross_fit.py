@@ -21,7 +21,7 @@ from .._core.splits import MOST_MODELS, find_strata, find_units
 from .._training.job import Data, Job, Kept
 from .._training.notes import warn_once
 from .._training.plan import plan_training
-from ._output._base import renormalised
+from ._output._base import renormalized
 from ._soft_meta import SoftTargetDefense
 
 
@@ -70,7 +70,7 @@ def ask_left_out(estimator, data, left_out, seeds, *, targets=None, n_jobs=None,
     ----------
     estimator : estimator
         Cloned, never changed.
-    data : Labelled of n rows
+    data : Labeled of n rows
         Training rows.
     left_out : ndarray of shape (n_models, n), dtype bool
         As of :func:`draw_left_out`.
@@ -134,7 +134,7 @@ class _Fit:
 
 def _as_proba(outputs):
     values = outputs.values.astype(np.float64)
-    return softmax(values, axis=1) if outputs.kind == "logits" else renormalised(values)
+    return softmax(values, axis=1) if outputs.kind == "logits" else renormalized(values)
 
 
 def _find_equal_rows(data):
@@ -225,6 +225,6 @@ class CrossFitDefense(SoftTargetDefense):
             Answers.
         codes : ndarray of shape (n,)
             Columns of the labels.
-        data : Labelled
+        data : Labeled
             The rows.
         """

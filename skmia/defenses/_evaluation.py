@@ -131,7 +131,7 @@ def evaluate_defense(
     candidates : dict of str to classifier
         Unfitted classifiers by name: defenses, and the classifier without them.
     records : Records of n records
-        Labelled records; each model is trained on half of them.
+        Labeled records; each model is trained on half of them.
     attack : LiRA, RMIA or CalibratedAttack, default=None
         Its pool is replaced. None takes ``LiRA()``.
     n_estimators : int, default=16
@@ -210,7 +210,7 @@ def mislabel(records, n_canaries, *, random_state=None):
     Parameters
     ----------
     records : Records of n records
-        Labelled records.
+        Labeled records.
     n_canaries : int
         How many.
     random_state : int, RandomState instance or None, default=None

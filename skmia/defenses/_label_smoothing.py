@@ -40,7 +40,7 @@ class LabelSmoothingDefense(SoftTargetDefense):
     Notes
     -----
     What is known against it: the answers to all training rows are drawn to one and the same
-    target, which an attack with shadow models trained in the same way can recognise, and smoothed
+    target, which an attack with shadow models trained in the same way can recognize, and smoothed
     labels were found to help those who reconstruct inputs of a class from a net.
 
     How classifiers with ``sample_weight`` are trained, and what counts copies of rows, is said in

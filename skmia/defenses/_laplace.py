@@ -48,7 +48,7 @@ class LaplaceMechanism(NoiseMechanism):
     the records themselves are private each on its own, and then the sensitivity is that between
     any two records.
 
-    The ratio of the densities at two neighbouring data sets is at most ``exp(+epsilon)``, by the
+    The ratio of the densities at two neighboring data sets is at most ``exp(+epsilon)``, by the
     triangle inequality. The source prints a minus sign in the exponent.
 
     ``transform`` never repeats noise, or the difference of two calls would show the exact

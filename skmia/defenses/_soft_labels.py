@@ -33,7 +33,7 @@ def _by_direction(proba, mean, label, alpha):
 
 
 def _by_coordinate(proba, mean, label, alpha):
-    """Each class by ``alpha`` standard deviations of its own, cut to [0, 1] and normalised."""
+    """Each class by ``alpha`` standard deviations of its own, cut to [0, 1] and normalized."""
     moved = np.clip(mean + alpha[:, None] * proba.std(axis=0) * (2 * label - 1), 0, 1)
     total = moved.sum(axis=1, keepdims=True)
     return np.where(total > 0, moved / np.where(total > 0, total, 1), label)
@@ -96,7 +96,7 @@ class SoftLabelDefense(CrossFitDefense):
     spread : {"label", "direction", "coordinate"}, default="label"
         What has the standard deviation (divisor ``n_left_out``): the probability of the label; the
         projection of the answer on the line from the mean to the label; or the probability of each
-        class by itself, which leaves that line and needs to be cut and normalised.
+        class by itself, which leaves that line and needs to be cut and normalized.
     n_iterations : int, default=1
         Number of rounds. From the second on the sub-models are trained on the soft labels of the
         round before, and so pass on less of the labels of other rows. It need not help: classifiers
@@ -143,7 +143,7 @@ class SoftLabelDefense(CrossFitDefense):
     that was trained on the row, but the label of a row still reaches the soft labels of others, and
     a classifier that learns its targets by heart answers otherwise to rows that it has no targets
     of. Nothing is promised: judge the defense with shadow models that are trained with it, and on
-    the rows that are most exposed, such as mislabelled ones.
+    the rows that are most exposed, such as mislabeled ones.
 
     Classifiers with ``sample_weight`` get a copy of each row for each class, weighted by the soft
     label. Where the loss is a sum over rows this is the cross-entropy with the soft labels. Options

@@ -17,7 +17,7 @@ from ._meta import DefendedClassifier
 from ._soft_targets import check_takes_targets, fit_on_targets
 
 
-class Labelled(NamedTuple):
+class Labeled(NamedTuple):
     """Training rows."""
 
     X: object
@@ -26,7 +26,7 @@ class Labelled(NamedTuple):
 
     def take(self, rows):
         """Some of them."""
-        return Labelled(*(take_rows(part, rows) for part in self))
+        return Labeled(*(take_rows(part, rows) for part in self))
 
     def fit(self, model, targets, classes):
         """Fit a model on targets for these rows, in place; see :func:`fit_on_targets`."""
@@ -41,7 +41,7 @@ class Labelled(NamedTuple):
         return self.fit(model, one_hot(self.y, classes), classes)
 
 
-def check_labelled(X, y, sample_weight):
+def check_labeled(X, y, sample_weight):
     """Training rows without those of weight 0, which count as absent."""
     if not isinstance(X, np.ndarray) or X.ndim == 0:
         X = as_rows(X)
@@ -53,7 +53,7 @@ def check_labelled(X, y, sample_weight):
     if len(y) == 0:
         raise ValueError("Expected at least 1 row; got 0.")
     if sample_weight is None:
-        return Labelled(X, y, None)
+        return Labeled(X, y, None)
     weight = np.asarray(sample_weight, dtype=np.float64)
     if weight.shape != y.shape:
         raise ValueError(
@@ -64,7 +64,7 @@ def check_labelled(X, y, sample_weight):
         raise ValueError("sample_weight must be finite and not negative.")
     if not weight.any():
         raise ValueError("sample_weight is zero for every row.")
-    data = Labelled(X, y, weight)
+    data = Labeled(X, y, weight)
     return data if weight.all() else data.take(np.flatnonzero(weight))
 
 
@@ -102,7 +102,7 @@ class SoftTargetDefense(DefendedClassifier):
         """
         validate_params_of(self)
         check_takes_targets(self.estimator, type(self).__name__)
-        data = check_labelled(X, y, sample_weight)
+        data = check_labeled(X, y, sample_weight)
         self._fit_targets(data)
         self.classes_ = np.union1d(np.unique(data.y), self.estimator_.classes_)
         return self

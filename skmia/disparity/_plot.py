@@ -5,7 +5,7 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.checks import check_confidence_level, check_option
-from .._core.drawing import COLORS, GREY, get_axes, thin_spines
+from .._core.drawing import COLORS, GRAY, get_axes, thin_spines
 from .._core.visible import visible
 from ._repeated_measures import describe_groups
 from ._table import check_table, drop_incomplete
@@ -204,7 +204,7 @@ class DisparityDisplay:
             label=f"mean and its {100 * confidence_level:g}% interval over rounds",
         )
         self.ax_.axhline(
-            0, color=GREY, linestyle=":", linewidth=1.2, zorder=0, label="no better than a coin"
+            0, color=GRAY, linestyle=":", linewidth=1.2, zorder=0, label="no better than a coin"
         )
         self._label_axes(frame)
         return self
@@ -213,9 +213,9 @@ class DisparityDisplay:
         style = {
             "widths": 0.55,
             "medianprops": {"color": "black", "linewidth": 1.0},
-            "whiskerprops": {"color": GREY},
-            "capprops": {"color": GREY},
-            "flierprops": {"marker": ".", "markersize": 4, "markeredgecolor": GREY},
+            "whiskerprops": {"color": GRAY},
+            "capprops": {"color": GRAY},
+            "flierprops": {"marker": ".", "markersize": 4, "markeredgecolor": GRAY},
         }
         style |= kwargs | {"positions": places, "patch_artist": True}
         return self.ax_.boxplot(values, **style)["boxes"]
@@ -242,7 +242,7 @@ class DisparityDisplay:
         self.ax_.set(
             xlim=(-0.6, len(names) - 0.4), ylabel="Vulnerability, TPR - FPR (0 = coin)", title=title
         )
-        self.ax_.grid(axis="y", color=GREY, alpha=0.2, linewidth=0.6)
+        self.ax_.grid(axis="y", color=GRAY, alpha=0.2, linewidth=0.6)
         self.ax_.set_axisbelow(True)
         self.ax_.margins(y=0.15)
         self.ax_.legend(fontsize="small", framealpha=0.9)

@@ -29,9 +29,9 @@ def _rounding(values):
 def _sums_of_squares(values):
     """Of the groups, of the rounds and of what neither explains; 0 where it is rounding alone."""
     n_rounds, n_groups = values.shape
-    centred = values - values.mean()
-    groups, rounds = centred.mean(axis=0), centred.mean(axis=1)
-    residual = centred - groups - rounds[:, None]
+    centered = values - values.mean()
+    groups, rounds = centered.mean(axis=0), centered.mean(axis=1)
+    residual = centered - groups - rounds[:, None]
     sums = n_rounds * (groups**2).sum(), n_groups * (rounds**2).sum(), (residual**2).sum()
     return np.where(np.array(sums) > values.size * _rounding(values) ** 2, sums, 0.0)
 
@@ -51,8 +51,8 @@ def find_epsilon(values):
         variance; NaN where rounds do not differ but by a constant.
     """
     n_groups = values.shape[1]
-    centred = values - values.mean(axis=1, keepdims=True)  # the same as H S H of the covariance S
-    covariance = np.atleast_2d(np.cov(centred, rowvar=False))
+    centered = values - values.mean(axis=1, keepdims=True)  # the same as H S H of the covariance S
+    covariance = np.atleast_2d(np.cov(centered, rowvar=False))
     size = (covariance**2).sum()
     return float(np.trace(covariance) ** 2 / ((n_groups - 1) * size)) if size > 0 else np.nan
 
@@ -73,7 +73,7 @@ def _f_test(values):
     return float(row["F Value"]), float(row["Pr > F"])
 
 
-def analyse(values):
+def analyze(values):
     """Test whether all columns have one mean.
 
     Parameters

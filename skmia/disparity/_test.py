@@ -14,7 +14,7 @@ from .._core.visible import visible
 from ._describe import CORRECTIONS, describe_test
 from ._means import describe_means, describe_pairs
 from ._permutation import compare_exposures
-from ._repeated_measures import analyse, find_eta_squared, tabulate_analysis
+from ._repeated_measures import analyze, find_eta_squared, tabulate_analysis
 from ._table import check_table, drop_incomplete
 from .game import play
 from .guesses import GroupGuesses, read_exposures, read_guesses, tabulate
@@ -366,7 +366,7 @@ class DisparityTest(BaseEstimator):
         return records[self.group]
 
     def _analyse(self):
-        found = analyse(self.vulnerabilities_.to_numpy())
+        found = analyze(self.vulnerabilities_.to_numpy())
         self.anova_statistic_, self.anova_pvalue_ = found.statistic, found.pvalue
         self.epsilon_, self.anova_pvalue_corrected_ = found.epsilon, found.pvalue_corrected
         self.partial_eta_squared_, self.generalized_eta_squared_ = find_eta_squared(found)

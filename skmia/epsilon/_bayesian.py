@@ -140,7 +140,7 @@ def bayesian_epsilon_interval(
     -----
     A credible interval is right on average over mechanisms drawn from the prior. For one given
     mechanism its lower end may be too high more often than the level says: where a guess errs
-    equally often in both ways, epsilon is the larger of two ratios, and of randomised response with
+    equally often in both ways, epsilon is the larger of two ratios, and of randomized response with
     an epsilon of 3 and 100 runs on either side the end at 95% is too high in one case of six if the
     threshold is given. It is an interval for the epsilon that this attack at these thresholds
     shows: ``epsilon_high`` does not bound that of the mechanism.

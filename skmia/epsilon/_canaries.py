@@ -124,7 +124,7 @@ def exposed_canaries(X, y, n_canaries=1, *, estimator=None, cv=5, random_state=N
     """Take the records whose labels a model finds hardest to predict when it has not seen them.
 
     What a model cannot infer from other records it has to learn from the record itself. These are
-    natural records, mislabelled or unusual ones first.
+    natural records, mislabeled or unusual ones first.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def exposed_canaries(X, y, n_canaries=1, *, estimator=None, cv=5, random_state=N
     n_canaries : int, default=1
         How many.
     estimator : classifier with ``predict_proba``, default=None
-        The model. None takes a logistic regression on standardised features.
+        The model. None takes a logistic regression on standardized features.
     cv : int or splitter, default=5
         Folds in which records are left out.
     random_state : int, RandomState instance or None, default=None
@@ -219,9 +219,9 @@ def clip_bkd_canaries(X, y, n_canaries=1, *, norm=None, random_state=None):
     array([[0. , 1.7, 0. ]])
     """
     X, y = _check(X, y, n_canaries, lambda X: X.shape[1], "features")
-    centred = np.asarray(X, dtype=np.float64) - X.mean(axis=0, dtype=np.float64)
+    centered = np.asarray(X, dtype=np.float64) - X.mean(axis=0, dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
-        spread = centred.T @ centred
+        spread = centered.T @ centered
     if not np.isfinite(spread).all():
         raise ValueError("X holds numbers whose squares are too large for double precision.")
     if norm is None:

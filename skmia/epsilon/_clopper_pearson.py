@@ -55,7 +55,7 @@ def epsilon_lower_bound(
 ):
     r"""Lower bound of epsilon from the scores of many runs, for any mechanism.
 
-    An (epsilon, delta)-private mechanism lets nobody tell two neighbouring data sets apart with
+    An (epsilon, delta)-private mechanism lets nobody tell two neighboring data sets apart with
     ``TPR > exp(epsilon) * FPR + delta``, nor with the rates of the other guess. From runs on both
     data sets the two error rates are bounded (Clopper-Pearson), and with them epsilon.
 

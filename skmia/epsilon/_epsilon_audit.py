@@ -47,7 +47,7 @@ class EpsilonAudit(EpsilonAuditBase):
     n_copies : int, default=1
         How often the canary is put into the data. The bound is for one record all the same.
     neighbors : {"add", "replace"}, default="add"
-        Which data sets are neighbours: the canary is one record more, or it is in the place of one,
+        Which data sets are neighbors: the canary is one record more, or it is in the place of one,
         the last of X. State the epsilon that is claimed in the same way: for an algorithm whose
         epsilon is for adding a record, replacing one costs twice as much.
     method : {"clopper_pearson", "gaussian", "bayesian"}, default="clopper_pearson"

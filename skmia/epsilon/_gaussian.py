@@ -109,7 +109,7 @@ def gaussian_epsilon_lower_bound(
     -----
     The bound is as good as its assumption. Noise on sums of whole data sets keeps it exactly.
     Steps on samples of the rows keep it in the limit of many steps; a mechanism of another kind,
-    such as randomised response, may break it, and the bound then exceeds its epsilon.
+    such as randomized response, may break it, and the bound then exceeds its epsilon.
 
     References
     ----------

@@ -105,7 +105,7 @@ def one_run_epsilon_lower_bound(
     >>> from skmia.epsilon import one_run_epsilon_lower_bound
     >>> rng = np.random.default_rng(0)
     >>> coins = rng.integers(2, size=1000)
-    >>> right = rng.random(1000) < np.exp(2) / (1 + np.exp(2))  # randomised response, epsilon 2
+    >>> right = rng.random(1000) < np.exp(2) / (1 + np.exp(2))  # randomized response, epsilon 2
     >>> bound = one_run_epsilon_lower_bound(coins, coins == right, n_guesses=1000)
     >>> bool(1.5 < bound.epsilon < 2)
     True

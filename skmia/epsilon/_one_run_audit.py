@@ -87,7 +87,7 @@ default="random_label"
 
     Notes
     -----
-    Neighbouring data sets differ by a record that is added or removed. Canaries with wrong labels
+    Neighboring data sets differ by a record that is added or removed. Canaries with wrong labels
     cost accuracy; natural ones cost none but leave half of the rows chosen out.
 
     With an algorithm whose losses differ from record to record more than by membership, such as a

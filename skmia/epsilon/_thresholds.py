@@ -36,7 +36,7 @@ class Sides(NamedTuple):
         return false_positives, np.searchsorted(self.members, thresholds)
 
     def candidates(self):
-        """Thresholds between neighbouring scores, and one above all."""
+        """Thresholds between neighboring scores, and one above all."""
         scores = np.unique(np.concatenate(self))
         return np.append(scores[:1], np.append(scores[:-1] / 2 + scores[1:] / 2, np.inf))
 

@@ -156,7 +156,7 @@ class DensityAttack(PoolAttack):
         Parameters
         ----------
         X : Records of n records
-            Labelled records.
+            Labeled records.
 
         Returns
         -------

@@ -105,7 +105,7 @@ def leave_two_unlabeled(
     verbose=0,
     random_state=None,
 ):
-    """Leave two records unlabelled and ask which of them is the member.
+    """Leave two records unlabeled and ask which of them is the member.
 
     In each round two records are drawn, one of the victim's members and one of the others. The
     attacker knows the membership of all records but these two and has to tell which of them is the

@@ -1,4 +1,4 @@
-"""What a generalisation gap, and differential privacy, promise about the best attacker."""
+"""What a generalization gap, and differential privacy, promise about the best attacker."""
 
 import numpy as np
 from scipy import special
@@ -33,7 +33,7 @@ def _success_from_variation(variation, baseline, what):
 
 
 def bounded_loss_success_bound(gap, max_loss=1.0, *, baseline=0.5, nonnegative=False):
-    """Success that the best attacker reaches at least when a bounded loss generalises badly.
+    """Success that the best attacker reaches at least when a bounded loss generalizes badly.
 
     Whoever knows how the loss is distributed on members and on others can tell them apart at least
     as well as the two means differ. The bound is ``max(b, 1 - b * (1 - v))`` with the baseline b
@@ -72,7 +72,7 @@ def bounded_loss_success_bound(gap, max_loss=1.0, *, baseline=0.5, nonnegative=F
     -----
     A small gap promises nothing: the bound is one-sided, and a model with a gap next to 0 may give
     away every member. The published theorem is the case ``nonnegative=False``; a loss that is never
-    negative can be centred first, which doubles the margin.
+    negative can be centered first, which doubles the margin.
 
     References
     ----------
@@ -153,7 +153,7 @@ def check_variance(proxy_variance):
 
 
 def subgaussian_loss_success_bound(gap, proxy_variance=1.0, *, baseline=0.5, cutoff=None):
-    """Success that the best attacker reaches at least when a sub-Gaussian loss generalises badly.
+    """Success that the best attacker reaches at least when a sub-Gaussian loss generalizes badly.
 
     The loss R of a record, member or not, must have tails of at most
     ``P(|R| >= r) <= 2 * exp(-r**2 / (2 * proxy_variance))``.
@@ -202,7 +202,7 @@ def subgaussian_loss_success_bound(gap, proxy_variance=1.0, *, baseline=0.5, cut
 
 
 def subexponential_loss_success_bound(gap, proxy_variance=1.0, *, baseline=0.5, cutoff=None):
-    """Success that the best attacker reaches at least when a squared loss generalises badly.
+    """Success that the best attacker reaches at least when a squared loss generalizes badly.
 
     The loss R of a record, member or not, must have tails of at most
     ``P(|R| >= r) <= 2 * exp(-r / (2 * proxy_variance))``, which the square of a sub-Gaussian
@@ -264,7 +264,7 @@ def dp_advantage_bound(epsilon, delta=0.0, *, form="tight"):
     delta : float or array-like, default=0.0
         In [0, 1].
     form : {"tight", "printed"}, default="tight"
-        ``"tight"`` is ``(exp(epsilon) - 1 + 2 * delta) / (exp(epsilon) + 1)``, which randomised
+        ``"tight"`` is ``(exp(epsilon) - 1 + 2 * delta) / (exp(epsilon) + 1)``, which randomized
         response reaches. ``"printed"`` is the older ``min(1, exp(epsilon) - 1 + delta)``, which
         says nothing from epsilon = log(2) on; O'Dell prints it for delta = 0.
 

@@ -37,7 +37,7 @@ def threshold_interval(members, values, confidence_level):
 def witness_bound(members, guesses, confidence_level):
     """Lower bound of the total variation by one region that was chosen on other records.
 
-    Each rate may err on the unfavourable side with half of the error allowed (Clopper-Pearson), so
+    Each rate may err on the unfavorable side with half of the error allowed (Clopper-Pearson), so
     that their difference holds at the level asked for.
 
     Parameters
@@ -62,7 +62,7 @@ def witness_bound(members, guesses, confidence_level):
     return max(0.0, float(low[0] - high[1]))
 
 
-def summarise_null(estimate, null):
+def summarize_null(estimate, null):
     """Mean of the estimates without leakage, and the p-value of the estimate among them.
 
     Parameters

@@ -8,7 +8,7 @@ from .._core.visible import visible
 _NAMES = {
     "plugin": "observed frequencies",
     "kde": "kernel densities",
-    "neighbors": "nearest neighbours",
+    "neighbors": "nearest neighbors",
     "classifier": "a cross-fitted classifier",
 }
 

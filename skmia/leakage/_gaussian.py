@@ -134,7 +134,7 @@ class GaussianRegressionAttacker(BaseAttack):
     success_rate_error_ : float
         Standard error of ``success_rate_``, 0 where it is exact.
     success_lower_bound_ : float
-        What the generalisation gap promises, in [0.5, 1]. The loss, on which it rests, takes the
+        What the generalization gap promises, in [0.5, 1]. The loss, on which it rests, takes the
         row: for an attacker who does not know it there is no such bound, and this is 0.5.
     success_upper_bound_ : float
         What ``mutual_information_`` allows.

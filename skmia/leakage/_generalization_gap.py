@@ -87,7 +87,7 @@ class GeneralizationGapBound(BaseEstimator):
     Attributes
     ----------
     gap_ : ndarray of shape (n_features,)
-        Mean over members minus mean over non-members. For minus a loss this is the generalisation
+        Mean over members minus mean over non-members. For minus a loss this is the generalization
         gap.
     gap_interval_ : ndarray of shape (n_features, 2)
         Confidence limits of the gap.

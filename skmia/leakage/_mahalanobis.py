@@ -45,7 +45,7 @@ class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
     standard deviations :math:`\gamma` in each row. The log-likelihood ratio tends to
     :math:`N(-m/2, m)` for a non-member and to :math:`N(m/2, m)` for a member when rows and columns
     grow together. Rows typically have :math:`m = d / n`: the more columns are released, the more
-    each record leaks, and records far from the centre leak most.
+    each record leaks, and records far from the center leak most.
 
     Parameters
     ----------

@@ -121,16 +121,16 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
         self.direction_ = self._find_direction(self._moments)
         if X is None:
             self._held_out = None
-            centre = float(self.direction_ @ self.location_)
+            center = float(self.direction_ @ self.location_)
             variance = self._moments.variance_along(self.direction_)
-            self._law = ProjectionLaw(centre, variance)
+            self._law = ProjectionLaw(center, variance)
         else:
             self._held_out = hold_out(
                 X, lambda rows: self._estimate(rows, shrinkage), self._find_direction
             )
             noise = np.broadcast_to(self._noise**2, X.shape[1])
             self._law = estimate_law(X, self.direction_, self._held_out, noise)
-        self._move = (float(self.direction_ @ self.target_) - self._law.centre) / self._n_drawn
+        self._move = (float(self.direction_ @ self.target_) - self._law.center) / self._n_drawn
         self._spread = np.sqrt(self._law.variance / self._n_drawn)
         self.effective_score_ = float(self.sampling_ratio * self._shift**2)
         self.classes_ = np.array([0, 1])
@@ -157,7 +157,7 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
     def _find_offset(self):
         """Score where both hypotheses are as likely, or of the asked false positive rate."""
         if self.target_fpr is None:
-            return self._score_at(self._law.centre + self._move / 2)
+            return self._score_at(self._law.center + self._move / 2)
         return self._score_at(self._law.threshold(self.target_fpr, self._n_drawn))
 
     def score_samples(self, X):

@@ -131,7 +131,7 @@ class MeanLikelihoodRatioAttack(BaseMeanAttack):
         return moments.solve(self.target_ - moments.mean)
 
     def _score_at(self, projection):
-        return projection - self._law.centre - self._move / 2
+        return projection - self._law.center - self._move / 2
 
 
 class MeanScalarProductAttack(BaseMeanAttack):

@@ -15,17 +15,17 @@ class ProjectionLaw(NamedTuple):
 
     Attributes
     ----------
-    centre : float
+    center : float
         Mean of a projected row.
     variance : float
         Variance of a projected row, with its noise.
     error : float
-        Variance of the centre as an estimate; 0 if the moments are known.
+        Variance of the center as an estimate; 0 if the moments are known.
     dof : float
         Degrees of freedom of the variance; infinite if the moments are known.
     """
 
-    centre: float
+    center: float
     variance: float
     error: float = 0.0
     dof: float = np.inf
@@ -36,10 +36,10 @@ class ProjectionLaw(NamedTuple):
         With estimates it is the end of a prediction interval for a mean of new rows: the rate holds
         on average over draws of the reference rows.
         """
-        return self.centre + self.quantile(rate) * np.sqrt(self.variance / n_drawn + self.error)
+        return self.center + self.quantile(rate) * np.sqrt(self.variance / n_drawn + self.error)
 
     def quantile(self, rate):
-        """Standard deviations above the centre that are exceeded at a rate."""
+        """Standard deviations above the center that are exceeded at a rate."""
         return -ndtri(rate) if np.isinf(self.dof) else student.isf(rate, self.dof)
 
 
@@ -113,7 +113,7 @@ def estimate_law(X, direction, held_out, noise):
     """
     variance = float(held_out.projections.var(ddof=1))
     return ProjectionLaw(
-        centre=float(direction @ X.mean(axis=0)) + held_out.pull,
+        center=float(direction @ X.mean(axis=0)) + held_out.pull,
         variance=variance + float(direction**2 @ noise),
         error=(variance + max(held_out.pull, 0.0)) / len(X),
         dof=len(X) - 1.0,
@@ -129,7 +129,7 @@ class DistanceLaw(NamedTuple):
         Squared distance of the target from the mean of rows.
     square : float
         Mean squared distance of a row, with its noise, from the mean of rows.
-    centre, variance : float
+    center, variance : float
         Of the squared distance of a mean of new rows, with the errors of the estimates; known
         moments need neither.
     dof : float
@@ -138,13 +138,13 @@ class DistanceLaw(NamedTuple):
 
     from_mean: float
     square: float
-    centre: float = np.nan
+    center: float = np.nan
     variance: float = np.nan
     dof: float = np.inf
 
     def threshold(self, rate):
         """Distance below which means of new rows lie at a rate, or less often."""
-        return self.centre - student.isf(rate, self.dof) * np.sqrt(self.variance)
+        return self.center - student.isf(rate, self.dof) * np.sqrt(self.variance)
 
 
 def estimate_distances(from_mean, held_out, law, noise, df, n_drawn):
@@ -177,11 +177,11 @@ def estimate_distances(from_mean, held_out, law, noise, df, n_drawn):
     quadratic = np.sqrt(held_out.squares.var(ddof=1) / 2)
     with_noise = quadratic + noise / np.sqrt(df)
     curved = 2 * ((with_noise / n_drawn) ** 2 + (quadratic / n_rows) ** 2)
-    centred = from_mean - 2 * pull + square / n_rows
+    centered = from_mean - 2 * pull + square / n_rows
     return DistanceLaw(
-        from_mean=max(centred, 0.0),
+        from_mean=max(centered, 0.0),
         square=square + noise,
-        centre=centred + (square + noise) / n_drawn,
+        center=centered + (square + noise) / n_drawn,
         variance=linear + curved,
         dof=law.dof,
     )

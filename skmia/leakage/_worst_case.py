@@ -18,7 +18,7 @@ from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, validate_p
 from .._core.splits import draw_halves
 from ..metrics import membership_advantage_score
 from ._columns import take_column
-from ._confidence import summarise_null, threshold_interval, witness_bound
+from ._confidence import summarize_null, threshold_interval, witness_bound
 from ._describe import describe_worst_case
 from ._witness import GroupedWitness, choose_method, make_witness
 
@@ -43,7 +43,7 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
           It errs upwards, the more so the more values there are;
         - ``"kde"``: half the integral of the difference of two kernel densities; see
           :func:`total_variation_kde`;
-        - ``"neighbors"``: advantage of the majority of the nearest neighbours, without the record
+        - ``"neighbors"``: advantage of the majority of the nearest neighbors, without the record
           itself. Features are divided by their standard deviation;
         - ``"classifier"``: advantage of ``estimator``, cross-fitted;
         - ``"auto"``: plugin where the rows take at most as many values as the square root of their
@@ -69,7 +69,7 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
         estimate is expensive (a slow ``estimator``, kernel densities of many rows in several
         dimensions).
     n_jobs : int, default=None
-        Jobs of the search for neighbours, or classifiers fitted at the same time.
+        Jobs of the search for neighbors, or classifiers fitted at the same time.
     random_state : int, RandomState instance or None, default=None
         For shuffles, halves, folds and draws.
 
@@ -343,7 +343,7 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
         weights /= weights.sum()
         combined = weights @ np.nan_to_num(estimates)
         self.vulnerability_, self.null_ = float(combined[0]), combined[1:]
-        self.bias_, self.pvalue_ = summarise_null(self.vulnerability_, self.null_)
+        self.bias_, self.pvalue_ = summarize_null(self.vulnerability_, self.null_)
         return weights
 
     def _bound(self, X, members, groups, rng):
@@ -361,7 +361,7 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
         ]
 
     def _tabulate(self, estimates, weights, bounds, sizes):
-        null = np.array([summarise_null(row[0], row[1:]) for row in estimates])
+        null = np.array([summarize_null(row[0], row[1:]) for row in estimates])
         columns = {
             "n_members": sizes[0],
             "n_nonmembers": sizes[1],

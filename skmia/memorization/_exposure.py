@@ -19,10 +19,10 @@ from ._skew_normal import fit_skew_normal, skew_normal_logcdf
 
 
 class Exposure(BaseEstimator):
-    """Exposure of canaries: how much a sequence model has memorised them.
+    """Exposure of canaries: how much a sequence model has memorized them.
 
     A canary is a random sequence that is put into the training data. If the model finds it less
-    perplexing than the other candidates that might have been drawn, it has memorised the canary.
+    perplexing than the other candidates that might have been drawn, it has memorized the canary.
     The exposure is the number of bits by which the model makes it easier to guess: 0 for the last
     of the candidates, log2 of their number for the first.
 
@@ -172,7 +172,7 @@ class Exposure(BaseEstimator):
         Returns
         -------
         exposure : ndarray of shape (n,)
-            In bits; higher = more memorised.
+            In bits; higher = more memorized.
         """
         check_is_fitted(self)
         if self.method == "exact":

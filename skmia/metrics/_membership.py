@@ -15,7 +15,7 @@ from .resolution import check_resolution
 
 
 def membership_roc_curve(y_true, y_score):
-    """Every operating point that a threshold on the scores can realise.
+    """Every operating point that a threshold on the scores can realize.
 
     The guess is "member" where the score is at least the threshold, so records with equal scores
     are always guessed together.
@@ -59,10 +59,10 @@ def membership_roc_curve(y_true, y_score):
     >>> thresholds.tolist()
     [inf, 0.8, 0.4, 0.1]
     """
-    return realisable_points(*check_membership_scores(y_true, y_score))
+    return realizable_points(*check_membership_scores(y_true, y_score))
 
 
-def realisable_points(membership, scores):
+def realizable_points(membership, scores):
     """Compute the ROC curve of input that was checked."""
     return roc_curve(membership.astype(np.int8), scores, drop_intermediate=False)
 
@@ -80,7 +80,7 @@ def point_at_fpr(fpr, max_fpr):
 def tpr_at_fpr_score(y_true, y_score, *, max_fpr=0.01, on_unresolvable="warn"):
     """Largest true positive rate of a threshold whose false positive rate is at most `max_fpr`.
 
-    Only thresholds that the data can realise count; the ROC curve is not interpolated. With
+    Only thresholds that the data can realize count; the ROC curve is not interpolated. With
     ``max_fpr < 1 / n_nonmembers`` no false positive at all is allowed. The value 0 means that
     no member scores above the non-members that have to be rejected; `max_fpr` is what a guess
     at random would reach.
@@ -119,7 +119,7 @@ def tpr_at_fpr_score(y_true, y_score, *, max_fpr=0.01, on_unresolvable="warn"):
 
     See Also
     --------
-    operating_point : The same point with its threshold, realised FPR and confidence intervals.
+    operating_point : The same point with its threshold, realized FPR and confidence intervals.
     tpr_at_fpr_scorer : The same number for ``GridSearchCV(scoring=...)``.
 
     References
@@ -138,7 +138,7 @@ def tpr_at_fpr_score(y_true, y_score, *, max_fpr=0.01, on_unresolvable="warn"):
     max_fpr = check_rate(max_fpr, "max_fpr")
     membership, scores = check_membership_scores(y_true, y_score)
     check_resolution(int((~membership).sum()), max_fpr, on_unresolvable)
-    fpr, tpr, _ = realisable_points(membership, scores)
+    fpr, tpr, _ = realizable_points(membership, scores)
     return float(tpr[point_at_fpr(fpr, max_fpr)])
 
 
@@ -160,8 +160,8 @@ def fpr_at_tpr_score(y_true, y_score, *, min_tpr=0.95, interpolate=False):
         Smallest true positive rate allowed, a fraction in [0, 1].
 
     interpolate : bool, default=False
-        If True, join neighbouring operating points by straight lines, as the tables of [1]_ do;
-        a rate that no threshold realises can then be returned.
+        If True, join neighboring operating points by straight lines, as the tables of [1]_ do;
+        a rate that no threshold realizes can then be returned.
 
     Returns
     -------

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._core.checks import check_confidence_level, check_membership_scores, check_rate
-from ._membership import point_at_fpr, realisable_points
+from ._membership import point_at_fpr, realizable_points
 from .intervals import beta_limits
 from .mixture import count_points, tpr_limits
 from .people import check_people, effective_sizes, split_people
@@ -14,7 +14,7 @@ from .resolution import check_resolution
 
 @dataclass(frozen=True)
 class OperatingPoint:
-    """One threshold on the scores of an attack and the rates it realises, all of them fractions.
+    """One threshold on the scores of an attack and the rates it realizes, all of them fractions.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ def operating_point(
     tail = (1 - check_confidence_level(confidence_level)) / 2
     membership, scores = check_membership_scores(y_true, y_score)
     sides = split_people(check_people(groups, len(membership)), membership)
-    fpr, tpr, thresholds = realisable_points(membership, scores)
+    fpr, tpr, thresholds = realizable_points(membership, scores)
     index = point_at_fpr(fpr, max_fpr)
     tpr_there, fpr_there, threshold = (float(array[index]) for array in (tpr, fpr, thresholds))
     parts = scores[membership], scores[~membership]

@@ -113,7 +113,7 @@ def make_leakage_scorer(records, *, attack=None, metric="advantage"):
     """Make a scorer of the leakage of models, for a search or a cross-validation.
 
     Members are the records of the training fold, non-members those of the test fold: the scorer is
-    called with the test fold, recognises its records, and takes all others for members. So the
+    called with the test fold, recognizes its records, and takes all others for members. So the
     folds must divide the records between them (``KFold``, ``StratifiedKFold``); training scores
     mean nothing.
 

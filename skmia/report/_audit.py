@@ -63,7 +63,7 @@ def audit(
         predictions (a field ``outputs``), these are attacked instead, and the estimator is only
         used to train shadow models; ``membership`` is then needed.
     records : Records of n records
-        Labelled records, members and non-members mixed. Records with one value of a field
+        Labeled records, members and non-members mixed. Records with one value of a field
         ``group_by`` are kept together by the shadow models.
     membership : array-like of shape (n,), default=None
         1 for the records that the victim was trained on, 0 for others. None makes a random half

@@ -67,7 +67,7 @@ def positive_control(
     Parameters
     ----------
     records : Records of n records
-        Labelled records, members and non-members mixed; of more than 5,000 so many are drawn.
+        Labeled records, members and non-members mixed; of more than 5,000 so many are drawn.
         Columns that are no numbers are numbered.
     membership : array-like of shape (n,)
         1 for members, 0 for others.
@@ -147,7 +147,7 @@ def negative_control(
     estimator : estimator
         Of the kind of the victim; cloned, so that it may be fitted or not.
     records : Records of n records
-        Labelled records, members and non-members mixed.
+        Labeled records, members and non-members mixed.
     membership : array-like of shape (n,)
         1 for the members of the real victim, 0 for others.
     attacks : "default" or mapping of str to attack, default="default"

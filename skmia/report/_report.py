@@ -46,7 +46,7 @@ class AuditReport:
         ``n_records``, ``n_members``, ``n_nonmembers``.
     performance : dict
         ``metric`` ("accuracy" or "r2"), its value for ``members`` and ``nonmembers``, and their
-        difference ``gap``, the generalisation gap.
+        difference ``gap``, the generalization gap.
     baseline : Interval or None
         AUC of a model that is told the records but not the victim's answers.
     difficulty : Interval or None
@@ -160,7 +160,7 @@ class AuditReport:
             ``attack``; ``scope`` ("overall" or the name of the field) and ``group`` ("all" or a
             value of the field); ``metric`` ("auc", "advantage" or "tpr") and for a TPR the largest
             FPR allowed, ``max_fpr``; ``estimate``, ``low``, ``high``; for a TPR the FPR that was
-            realised, ``fpr``, ``fpr_low``, ``fpr_high``; ``n_members``, ``n_nonmembers``;
+            realized, ``fpr``, ``fpr_low``, ``fpr_high``; ``n_members``, ``n_nonmembers``;
             ``status``: "ok", "not resolvable" or "too few records". All estimates are NaN unless
             it is "ok". Rates are fractions.
         """

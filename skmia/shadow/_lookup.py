@@ -368,7 +368,7 @@ class PoolLookup:
         victim : fitted estimator or None
             With None the answers stored with the records are read.
         records : Records of n records
-            Labelled records.
+            Labeled records.
         temperature : float, default=1.0
             One of ``temperatures_``.
 

@@ -66,7 +66,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         records that the pool never saw can be scored, and writes them to `checkpoint` as pickles.
     resolution : "auto" or float, default="auto"
         Finest step of the models' probabilities. Probabilities of exactly 0 or 1, as forests and
-        nearest neighbours give, are moved inside by half of it before a logit is taken. ``"auto"``
+        nearest neighbors give, are moved inside by half of it before a logit is taken. ``"auto"``
         takes the smallest positive p or 1 - p in the pool, or 0 where no probability is 0 or 1. For
         a regressor it is the residual, in units of y, below which differences do not count
         (``"auto"``: a tenth of the median over records that a model was not trained on).

@@ -47,7 +47,7 @@ class Signal(ABC):
         victim : fitted estimator or None
             Model under attack; None stands for the answers stored in the records.
         records : Records of n records
-            Labelled records.
+            Labeled records.
 
         Returns
         -------

@@ -135,7 +135,7 @@ class BoundaryDistance(VictimSignal):
     Parameters
     ----------
     scale : float or sequence of float, default=1.0
-        Unit of the features, one for all or one for each: 1 for standardised features.
+        Unit of the features, one for all or one for each: 1 for standardized features.
     max_queries : int, default=1000
         Most queries for each record, at least 150.
     random_state : int, default=0

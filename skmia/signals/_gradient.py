@@ -119,7 +119,7 @@ class GradientStatistics(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : Records of n records
-            Labelled records.
+            Labeled records.
         y : ignored
 
         Returns
@@ -138,7 +138,7 @@ class GradientStatistics(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : Records of n records
-            Labelled records.
+            Labeled records.
 
         Returns
         -------

@@ -104,7 +104,7 @@ _CHANGES = {"noise": _Noise, "flip": _Flip, "swap": _Swap}
 class LabelRobustness(VictimSignal):
     """Share of random changes of a record that leave the predicted label right.
 
-    Models are often right in a wider neighbourhood of the records that they were trained on. The
+    Models are often right in a wider neighborhood of the records that they were trained on. The
     victim is asked for predicted labels alone: about the record itself and, where it is right,
     about ``n_changes`` copies for each magnitude. The score is the share of right answers, the
     record's own included, and 0 where the record itself is misclassified. The same changes are made
@@ -124,7 +124,7 @@ class LabelRobustness(VictimSignal):
     n_changes : int, default=25
         Number of changed copies of each record for each magnitude.
     scale : float or sequence of float, default=1.0
-        Unit of the noise, one for all features or one for each: 1 for standardised features.
+        Unit of the noise, one for all features or one for each: 1 for standardized features.
     population : Records, default=None
         Records to take values from for ``change="swap"``, members or not.
     random_state : int, default=0

@@ -94,7 +94,7 @@ class Signals(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : Records of n records
-            Labelled records.
+            Labeled records.
         y : ignored
 
         Returns
@@ -118,7 +118,7 @@ class Signals(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : Records of n records
-            Labelled records.
+            Labeled records.
 
         Returns
         -------

@@ -29,7 +29,7 @@ class AdversarialAccuracy:
     synthetic : float
         Share of the synthetic rows with a synthetic row nearest.
     standard_error : float
-        Of the mean; rows of which one is the other's neighbour are not taken for independent.
+        Of the mean; rows of which one is the other's neighbor are not taken for independent.
     n_rows : int
         Rows of either kind that were compared.
     n_draws : int
@@ -62,7 +62,7 @@ def compare_tables(real, synthetic, metric, version, n_jobs=None):
     )
 
 
-def summarise(terms):
+def summarize(terms):
     """The accuracy that rows add up to; an :class:`AdversarialAccuracy` of one draw."""
     error = find_standard_error(terms.shares, terms.edges)
     return AdversarialAccuracy(terms.mean, *terms.sides, error, len(terms.rows), 1)
@@ -87,7 +87,7 @@ def nearest_neighbor_adversarial_accuracy(
     random_state=None,
     n_jobs=None,
 ):
-    """Nearest-neighbour adversarial accuracy of two tables.
+    """Nearest-neighbor adversarial accuracy of two tables.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def nearest_neighbor_adversarial_accuracy(
     random_state : int, RandomState instance or None, default=None
         Seed of the subsamples.
     n_jobs : int, default=None
-        Threads of the search for neighbours.
+        Threads of the search for neighbors.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def nearest_neighbor_adversarial_accuracy(
     draws = []
     for _ in range(n_draws):
         drawn = [draw_rows(table, n_rows, random_state) for table in tables]
-        draws.append(summarise(compare_tables(*drawn, metric, version, n_jobs)))
+        draws.append(summarize(compare_tables(*drawn, metric, version, n_jobs)))
     means = [
         float(np.mean([getattr(draw, name) for draw in draws]))
         for name in ("mean", "real", "synthetic", "standard_error")
@@ -179,7 +179,7 @@ class NearestNeighborAdversarialAccuracy(BaseEstimator):
     random_state : int, RandomState instance or None, default=None
         Seed of the subsamples.
     n_jobs : int, default=None
-        Threads of the search for neighbours.
+        Threads of the search for neighbors.
 
     Attributes
     ----------

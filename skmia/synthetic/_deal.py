@@ -1,4 +1,4 @@
-"""Neighbours of rows, whichever of the real rows are training rows."""
+"""Neighbors of rows, whichever of the real rows are training rows."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ _N_KEPT, _N_FIRST = 40, 6
 
 
 class Deal:
-    """Adversarial accuracy against any half of the real rows, from neighbours found once.
+    """Adversarial accuracy against any half of the real rows, from neighbors found once.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class Deal:
 
 
 def _find_first(distances, places, chosen, k, rows):
-    """Distances to the first k chosen neighbours, and their places, of shape (n, k)."""
+    """Distances to the first k chosen neighbors, and their places, of shape (n, k)."""
     column = np.empty((len(rows), k), dtype=np.intp)
     left, n_kept = np.arange(len(rows)), distances.shape[1]
     for width in (min(_N_FIRST, n_kept), n_kept):

@@ -29,7 +29,7 @@ class GeneratorAttack(BaseAttack):
         distance as a share of the distance to the second closest, which is small where a single row
         sticks to the record. ``"density_ratio"``: logarithm of how much denser synthetic rows lie
         around the record than the records given to ``fit`` do, both by the distance of the
-        ``n_neighbors``-th neighbour.
+        ``n_neighbors``-th neighbor.
     n_samples : int, default=None
         Synthetic rows to draw; None draws as many as there are records in ``fit``.
     n_neighbors : int, default=3
@@ -147,7 +147,7 @@ class GeneratorAttack(BaseAttack):
         k = self.n_neighbors
         made = find_nearest(points, synthetic, k, metric)[0][:, -1]
         distances, places = find_nearest(points, known, k + 1, metric)
-        # A record is no neighbour of itself.
+        # A record is no neighbor of itself.
         own = self._reference.fingerprint[places] == records.fingerprint[:, None]
         last = np.where(own.any(axis=1), k, k - 1)
         real = distances[np.arange(len(points)), last]

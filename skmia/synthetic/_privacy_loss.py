@@ -11,14 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.pvalues import format_pvalue
 from .._core.sklearn import N_JOBS, Interval, StrOptions, validate_params_of
-from ._adversarial_accuracy import check_sizes, draw_rows, summarise
+from ._adversarial_accuracy import check_sizes, draw_rows, summarize
 from ._deal import Deal
 from ._neighbors import as_points
 from ._terms import VERSIONS, find_standard_error
 
 
 class PrivacyLoss(BaseEstimator):
-    """What a generator gives away of its training rows, by their nearest neighbours.
+    """What a generator gives away of its training rows, by their nearest neighbors.
 
     The adversarial accuracy of synthetic rows against other real rows, minus that against the
     training rows. A generator that has learned the distribution and nothing else is equally far
@@ -40,7 +40,7 @@ class PrivacyLoss(BaseEstimator):
     random_state : int, RandomState instance or None, default=None
         Seed of subsamples and permutations.
     n_jobs : int, default=None
-        Threads of the search for neighbours.
+        Threads of the search for neighbors.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class PrivacyLoss(BaseEstimator):
 
     The test is exact: under the null hypothesis all ways to deal the real rows are equally likely,
     given the synthetic ones. The intervals are normal, with a variance to which rows that are
-    neighbours contribute together.
+    neighbors contribute together.
 
     Duplicates between the two real tables bring the loss to zero, whatever the generator does. Rows
     of one person belong into one of them.
@@ -158,7 +158,7 @@ class PrivacyLoss(BaseEstimator):
         return self
 
     def _estimate(self, train, test):
-        self.train_accuracy_, self.test_accuracy_ = summarise(train), summarise(test)
+        self.train_accuracy_, self.test_accuracy_ = summarize(train), summarize(test)
         self.statistic_ = self.test_accuracy_.mean - self.train_accuracy_.mean
         error = find_standard_error(test.shares - train.shares, train.edges + test.edges)
         estimates = {

@@ -22,7 +22,7 @@ class Terms(NamedTuple):
     rows, made : ndarray of shape (n,)
         Numbers of the real and of the synthetic rows, the last of which is the largest.
     edges : list of pairs of ndarray
-        Numbers of rows, and of the neighbours on which what they add depends.
+        Numbers of rows, and of the neighbors on which what they add depends.
     """
 
     real: np.ndarray
@@ -76,11 +76,11 @@ def count_farther(own, cross, version):
 
 
 def find_standard_error(shares, edges):
-    """Standard error of a sum of shares that depend on each other where rows are neighbours.
+    """Standard error of a sum of shares that depend on each other where rows are neighbors.
 
     The variance is the sum of the products of all shares with themselves, with those of their
-    neighbours and of rows with a neighbour in common. Resampling goes wrong here: a bootstrap draws
-    rows twice, which then are each other's nearest, and leaving rows out changes the neighbours of
+    neighbors and of rows with a neighbor in common. Resampling goes wrong here: a bootstrap draws
+    rows twice, which then are each other's nearest, and leaving rows out changes the neighbors of
     the rest.
 
     Parameters
@@ -88,7 +88,7 @@ def find_standard_error(shares, edges):
     shares : ndarray of shape (n,)
         Of each row, with a mean of zero.
     edges : list of pairs of ndarray
-        Rows and neighbours.
+        Rows and neighbors.
     """
     rows, neighbors = (np.concatenate(ends) for ends in zip(*edges))
     n = len(shares)

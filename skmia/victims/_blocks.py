@@ -100,7 +100,7 @@ def grouped_block(n_in, n_out, width, cardinality, stride):
 
 
 def dense_block(n_in, growth):
-    """Convolutions of 1 x 1 and 3 x 3 before which everything is normalised."""
+    """Convolutions of 1 x 1 and 3 x 3 before which everything is normalized."""
     return Joined(
         nn.Sequential(
             nn.BatchNorm2d(n_in),

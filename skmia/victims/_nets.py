@@ -55,7 +55,7 @@ def dense_net(widths, activation="relu", batch_norm=False, weight_bound=None):
     activation : {"relu", "tanh"}, default="relu"
         Of the hidden layers.
     batch_norm : bool, default=False
-        Whether there is batch normalisation before each activation.
+        Whether there is batch normalization before each activation.
     weight_bound : float, default=None
         Weights and intercepts are drawn uniformly from minus to plus this number; as torch does
         it with None.
@@ -107,7 +107,7 @@ def make_conv_net(input_shape=(3, 32, 32), n_classes=10, **settings):
     """Make the convolutional net for images of del Grosso (2023).
 
     Four convolutions with padding 2 (16 filters of 7 x 7; 32 of 6 x 6, stride 2; 64 of 5 x 5; 64
-    of 5 x 5, stride 2), then linear layers of 64, 32 and n_classes units; batch normalisation and
+    of 5 x 5, stride 2), then linear layers of 64, 32 and n_classes units; batch normalization and
     ReLU after each but the last. It has 439,722 parameters for images of 3 x 32 x 32 and 376,714
     for 1 x 28 x 28, as published.
 
@@ -145,7 +145,7 @@ def make_conv_net(input_shape=(3, 32, 32), n_classes=10, **settings):
 def make_pendigits_net(n_features=110, n_classes=10, **settings):
     """Make the net for handwritten digits on a tablet of del Grosso (2023).
 
-    Hidden layers of 32, 16 and 16 units with batch normalisation and ReLU: 4,650 parameters, as
+    Hidden layers of 32, 16 and 16 units with batch normalization and ReLU: 4,650 parameters, as
     published.
 
     Parameters
@@ -229,7 +229,7 @@ def make_small_net(n_features, n_classes=2, **settings):
     """Make the net for tables of O'Dell (2023): one hidden layer of 8 units.
 
     Weights start uniform between -1 / sqrt(10) and 1 / sqrt(10), and are trained by plain gradient
-    descent for 200 epochs with a learning rate of 0.01 and no regularisation. The thesis leaves
+    descent for 200 epochs with a learning rate of 0.01 and no regularization. The thesis leaves
     open the size of the batches (here 128), the activation (here ReLU) and where the intercepts
     start (here as the weights do).
 

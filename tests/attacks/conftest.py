@@ -70,19 +70,19 @@ def make_world():
 def draw_world():
     """Draw a world with normal evidence.
 
-    The evidence on a record is N(centre + shift, std) where a model was trained on it, else
-    N(centre, std), and models come in complementary pairs; the victim is drawn like a shadow model
+    The evidence on a record is N(center + shift, std) where a model was trained on it, else
+    N(center, std), and models come in complementary pairs; the victim is drawn like a shadow model
     but is none of them.
     """
 
     def draw(n_records=50, n_models=16, shift=1.5, std=1.0, spread=3.0, seed=0):
         rng = np.random.default_rng(seed)
-        centre = rng.normal(0, spread, n_records)
+        center = rng.normal(0, spread, n_records)
         inside = np.repeat(rng.random((n_models // 2, n_records)) < 0.5, 2, axis=0)
         inside[1::2] = ~inside[1::2]
         membership = rng.permutation(np.arange(n_records) % 2)
-        shadows = centre + shift * inside + std * rng.normal(size=inside.shape)
-        target = centre + shift * membership + std * rng.normal(size=n_records)
+        shadows = center + shift * inside + std * rng.normal(size=inside.shape)
+        target = center + shift * membership + std * rng.normal(size=n_records)
         return build_world(target, shadows, inside, membership)
 
     return draw

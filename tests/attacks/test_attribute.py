@@ -129,7 +129,7 @@ def test_a_victim_that_knows_nothing_leaks_nothing_beyond_the_baseline():
 
 def test_a_victim_that_knows_its_records_by_heart_leaks_beyond_the_baseline():
     half = np.arange(300) < 150
-    # Completed with its own value a record is its own neighbour, otherwise another one is.
+    # Completed with its own value a record is its own neighbor, otherwise another one is.
     model = make_pipeline(StandardScaler(), KNeighborsClassifier(1)).fit(X[half], Y[half])
     attack = AttributeInferenceAttack(FrozenEstimator(model), 3, random_state=0)
     attack.fit(RECORDS[~half])

@@ -24,8 +24,8 @@ def test_mahalanobis_is_the_smallest_quadratic_form():
     values = RNG.normal(size=(90, 4)) @ RNG.normal(size=(4, 4))
     labels = RNG.integers(3, size=90)
     means = [values[labels == k].mean(axis=0) for k in range(3)]
-    centred = values - np.array(means)[labels]
-    inverse = np.linalg.inv(centred.T @ centred / 90)
+    centered = values - np.array(means)[labels]
+    inverse = np.linalg.inv(centered.T @ centered / 90)
     expected = [min((v - m) @ inverse @ (v - m) for m in means) for v in values]
     np.testing.assert_allclose(ClassGaussians(values, labels).measure(values), expected, rtol=1e-8)
 
@@ -123,7 +123,7 @@ def test_the_score_is_the_weighted_sum_of_ratios(audit):
 
 
 @pytest.mark.parametrize("attack", [MahalanobisAttack, FisherRaoAttack])
-def test_known_records_are_recognised_by_their_ratio(audit, attack):
+def test_known_records_are_recognized_by_their_ratio(audit, attack):
     # Without cross-fitting a record helps to describe its own side, and stands out: the ratios of
     # the very records that were described are what the weights were learned from.
     victim, records, membership = audit

@@ -32,7 +32,7 @@ def draw_world(n, seed, share=0.5, spread=0.7):
     return Records(X, np.ones(n, dtype=int), outputs=answers), membership, evidence, std
 
 
-def test_the_best_standardised_score_is_approached():
+def test_the_best_standardized_score_is_approached():
     population = draw_world(4000, 0, share=0)[0]
     records, membership, evidence, std = draw_world(20_000, 1)
     best = norm.cdf(SHIFT / np.sqrt(2))
@@ -45,7 +45,7 @@ def test_the_best_standardised_score_is_approached():
     assert auc > roc_auc_score(membership, plain.score_samples(records)) + 0.1
 
 
-def test_with_the_true_model_the_score_is_the_standardised_residual():
+def test_with_the_true_model_the_score_is_the_standardized_residual():
     # One standard deviation for all: the mean absolute deviation is sqrt(2 / pi) of it.
     population = draw_world(3000, 0, share=0, spread=0)[0]
     records, _, evidence, _ = draw_world(300, 1, spread=0)

@@ -144,7 +144,7 @@ def test_class_with_a_single_row_falls_back_to_the_pooled_model():
 
 
 def test_group_is_a_feature():
-    # The labels of group "a" are noise, which models memorise; those of "b" are plain to see.
+    # The labels of group "a" are noise, which models memorize; those of "b" are plain to see.
     rng = np.random.default_rng(0)
     group = np.repeat(["a", "b"], 200)
     X = rng.normal(size=(400, 6))
@@ -162,7 +162,7 @@ def test_group_is_a_feature():
     assert np.isfinite(attack.score_samples(other)).all()
 
 
-def test_correctness_alone_gives_the_generalisation_gap_of_each_class_or_nothing(audit):
+def test_correctness_alone_gives_the_generalization_gap_of_each_class_or_nothing(audit):
     attack = audit.attack(features=["correctness"])
     guesses = attack.predict(audit.records)
     right = audit.model.predict(audit.records.X) == audit.records.y
@@ -351,7 +351,7 @@ def test_signals_are_features_as_their_names_are(audit):
         ({"features": []}, "at least one feature"),
         ({"features": [LabelRobustness()]}, "neither one of .* nor a signal of answers"),
         ({"features": "loss"}, "'features' parameter of ShadowAttack"),
-        ({"features": ["colour"]}, r"'colour' is neither .* nor a field of the records \(group\)"),
+        ({"features": ["color"]}, r"'color' is neither .* nor a field of the records \(group\)"),
         ({"features": [3]}, "Feature 3 is neither"),
         ({"attack_estimator": LinearSVC()}, "'attack_estimator' parameter of ShadowAttack"),
         ({"max_rows": 5}, "'max_rows' parameter of ShadowAttack"),

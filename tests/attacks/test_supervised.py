@@ -87,7 +87,7 @@ def test_the_order_of_the_records_changes_nothing():
 def test_equal_records_share_a_fold():
     twice = np.repeat(np.arange(60), 2)
     attack = fit(NOISE[twice], COIN[twice])
-    # With its twin in the training set a record would be recognised.
+    # With its twin in the training set a record would be recognized.
     right = (attack.score_samples(NOISE[:60]) >= 0.5) == COIN[:60]
     assert right.mean() < 0.8
 

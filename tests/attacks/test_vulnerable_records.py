@@ -1,4 +1,4 @@
-"""Who has neighbours, and what is said of those who have none."""
+"""Who has neighbors, and what is said of those who have none."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def fit(**settings):
 
 
 @pytest.mark.parametrize("radius, max_neighbors", [(0.001, 0), (0.004, 2), (0.05, 110)])
-def test_neighbours_are_those_of_two_loops(radius, max_neighbors):
+def test_neighbors_are_those_of_two_loops(radius, max_neighbors):
     answers = np.moveaxis(POOL.estimator.answers(RECORDS), 0, 1).reshape(200, -1)
     lengths = np.linalg.norm(answers, axis=1)
     distance = 1 - answers @ answers.T / np.outer(lengths, lengths)
@@ -41,7 +41,7 @@ def test_neighbours_are_those_of_two_loops(radius, max_neighbors):
 
 
 def test_the_score_is_minus_the_logarithm_of_a_p_value_within_a_rank():
-    attack = fit(radius=0.0)  # nobody has a neighbour
+    attack = fit(radius=0.0)  # nobody has a neighbor
     scores = attack.score_samples(RECORDS)
     pool = POOL.estimator
     target = pool.victim_evidence(VICTIM, RECORDS)[0]
@@ -70,7 +70,7 @@ def test_few_models_leave_no_ties():
     assert len(np.unique(attack.fit(RECORDS).score_samples(RECORDS))) == 200
 
 
-def test_records_with_neighbours_are_no_evidence():
+def test_records_with_neighbors_are_no_evidence():
     attack = fit(radius=0.003)
     vulnerable = attack.is_vulnerable(RECORDS)
     scores = attack.score_samples(RECORDS)

@@ -138,7 +138,7 @@ def test_log_proba_cuts_probabilities_at_1e_minus_12():
     np.testing.assert_allclose(log_proba, [[np.log(1e-12), 0.0]])
 
 
-def test_rounded_probabilities_are_not_renormalised():
+def test_rounded_probabilities_are_not_renormalized():
     np.testing.assert_allclose(Outputs([[0.3, 0.3]], [0, 1]).log_proba(), np.log([[0.3, 0.3]]))
 
 

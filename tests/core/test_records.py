@@ -54,7 +54,7 @@ def make_mixed_frame():
         {
             "count": [1, 2, 3, 4],
             "amount": [0.5, np.nan, 1.5, -0.0],
-            "colour": pd.Categorical(["red", "blue", "red", None]),
+            "color": pd.Categorical(["red", "blue", "red", None]),
             "name": ["x", "y", "", "x"],
             "flag": [True, False, True, True],
         }

@@ -27,7 +27,7 @@ def frame():
         {
             "count": [1, 2, 3],
             "amount": [0.5, np.nan, -0.0],
-            "colour": pd.Categorical(["red", None, "red"]),
+            "color": pd.Categorical(["red", None, "red"]),
             "name": ["x", "y", ""],
             "flag": [True, False, True],
         }

@@ -57,7 +57,7 @@ def make_tensor(values):
 
 def make_frame(values):
     frame = pd.DataFrame(values, columns=list("abcd"))
-    frame["colour"] = np.where(values[:, 0] > 0, "red", "blue")
+    frame["color"] = np.where(values[:, 0] > 0, "red", "blue")
     return frame
 
 
@@ -67,7 +67,7 @@ CONTAINERS = {
     "frame": (
         make_frame,
         make_pipeline(
-            make_column_transformer((OneHotEncoder(), ["colour"]), remainder="passthrough"), TREE
+            make_column_transformer((OneHotEncoder(), ["color"]), remainder="passthrough"), TREE
         ),
     ),
     "sparse": (sparse.csr_matrix, TREE),

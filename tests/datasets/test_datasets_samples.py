@@ -119,7 +119,7 @@ def test_baskets_keep_the_popularity_of_items(memorization):
     assert_array_equal(np.unique(records.y), np.arange(20))
 
 
-def test_a_net_that_knows_its_members_by_heart_generalises_less():
+def test_a_net_that_knows_its_members_by_heart_generalizes_less():
     problem = make_membership_problem(
         2000, n_features=200, n_classes=20, kind="baskets", random_state=0
     )

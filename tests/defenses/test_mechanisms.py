@@ -115,7 +115,7 @@ MECHANISMS = {repr(mechanism): mechanism for mechanism, _ in mechanisms()}
 def divergence(evidence, epsilon):
     """Interval of P(T) - exp(epsilon) Q(T) for one event T, wrong once in 10,000 times.
 
-    T is what half of the draws say tells the neighbours apart best; the other half measures it.
+    T is what half of the draws say tells the neighbors apart best; the other half measures it.
     """
     (p, p_kept), (q, q_kept) = (np.split(values, 2) for values in evidence)
     thresholds = np.quantile(np.concatenate([p, q]), np.linspace(0.01, 0.999, 200))
@@ -129,7 +129,7 @@ def divergence(evidence, epsilon):
 
 
 @pytest.mark.parametrize("mechanism, delta", mechanisms())
-def test_no_event_tells_neighbours_apart_beyond_the_budget(mechanism, delta):
+def test_no_event_tells_neighbors_apart_beyond_the_budget(mechanism, delta):
     low, high = divergence(evidence(mechanism), mechanism.epsilon)
     assert low <= delta
     # Nor is there more noise than it takes: the exact calibration reaches its delta.

@@ -73,7 +73,7 @@ def test_a_class_of_two_rows_is_known_to_all_models():
         assert (~left_out[:, -2:]).any(axis=1).all()
 
 
-class Memoriser(ClassifierMixin, BaseEstimator):
+class Memorizer(ClassifierMixin, BaseEstimator):
     """Answers with the label of rows that it knows, and equal shares for others."""
 
     def fit(self, X, y, sample_weight=None):
@@ -95,13 +95,13 @@ class Memoriser(ClassifierMixin, BaseEstimator):
 def test_nobody_is_asked_about_a_row_that_it_was_trained_on():
     twice = np.append(np.arange(300), np.arange(100))  # equal rows are left out together
     for defense in (
-        SELENADefense(Memoriser(), store_targets=True, random_state=0),
-        SELENADefense(Memoriser(), n_estimators=3, n_left_out=1, store_targets=True),
-        SoftLabelDefense(Memoriser(), store_targets=True, random_state=0),
+        SELENADefense(Memorizer(), store_targets=True, random_state=0),
+        SELENADefense(Memorizer(), n_estimators=3, n_left_out=1, store_targets=True),
+        SoftLabelDefense(Memorizer(), store_targets=True, random_state=0),
     ):
         targets = defense.fit(X[twice], Y[twice]).targets_
         np.testing.assert_allclose(targets, 0.1, rtol=1e-12)
-    assert Memoriser().fit(X, Y).score(X, Y) == 1
+    assert Memorizer().fit(X, Y).score(X, Y) == 1
 
 
 def test_it_is_the_soft_label_for_alpha_0():

@@ -37,8 +37,8 @@ def analyse_by_hand(values):
     residual = ((values - grand) ** 2).sum() - between - rounds
     df = n_groups - 1, (n_rounds - 1) * (n_groups - 1)
     statistic = between / df[0] / (residual / df[1])
-    centring = np.eye(n_groups) - 1 / n_groups
-    double = centring @ np.cov(values.T) @ centring
+    centering = np.eye(n_groups) - 1 / n_groups
+    double = centering @ np.cov(values.T) @ centering
     epsilon = np.trace(double) ** 2 / ((n_groups - 1) * np.linalg.norm(double) ** 2)
     return (between, rounds, residual), df, statistic, epsilon
 

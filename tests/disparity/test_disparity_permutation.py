@@ -17,7 +17,7 @@ from skmia.disparity._permutation import (
     find_exposure,
     sum_parts,
 )
-from skmia.disparity._repeated_measures import analyse, find_half_width
+from skmia.disparity._repeated_measures import analyze, find_half_width
 from skmia.disparity.guesses import find_people, read_exposures, read_guesses, tabulate
 
 
@@ -62,7 +62,7 @@ def test_groups_at_random_are_not_found_unequal():
 
     assert find_level(200, make).max() <= at_most(0.05, 200)
     rounds = [tabulate(read_guesses(make(np.random.default_rng(i)))) for i in range(20)]
-    by_rounds = [analyse(table.dropna().to_numpy()).pvalue_corrected for table in rounds]
+    by_rounds = [analyze(table.dropna().to_numpy()).pvalue_corrected for table in rounds]
     assert np.mean(np.array(by_rounds) <= 0.05) > 0.5
 
 

@@ -57,8 +57,8 @@ def make_published_rounds():
     for (i, j), t in zip(combinations(range(5), 2), wanted, strict=True):
         squares[i, j] = squares[j, i] = N_ROUNDS * ((means[i] - means[j]) / t) ** 2
     # The covariance with these variances of the differences.
-    centring = np.eye(5) - 1 / 5
-    values, vectors = np.linalg.eigh(-centring @ squares @ centring / 2)
+    centering = np.eye(5) - 1 / 5
+    values, vectors = np.linalg.eigh(-centering @ squares @ centering / 2)
     assert values.min() > -1e-9
     noise = np.random.default_rng(0).normal(size=(N_ROUNDS, 5))
     noise -= noise.mean(axis=0)

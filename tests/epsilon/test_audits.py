@@ -127,7 +127,7 @@ def test_the_result_is_that_of_the_bound():
         ({"canary": "exposed", "neighbors": "replace"}, 149, 149),
     ],
 )
-def test_neighbouring_data_sets(settings, without, with_canary):
+def test_neighboring_data_sets(settings, without, with_canary):
     audit = EpsilonAudit(make_noisy_count(1.0), n_trials=4, random_state=0, **settings)
     audit.canary_ = audit.fit(X, y).canary_
     records, (others, inside) = audit._design(X, y)

@@ -173,7 +173,7 @@ def test_a_score_that_never_varies_shows_nothing():
 
 
 def respond(epsilon, bits, rng):
-    """Scores by randomised response: the bit is true with odds exp(epsilon)."""
+    """Scores by randomized response: the bit is true with odds exp(epsilon)."""
     true = rng.random(len(bits)) < 1 / (1 + np.exp(-epsilon))
     # Within each answer the score varies, so that there are thresholds to choose from.
     return (bits == true) + rng.random(len(bits))
@@ -204,7 +204,7 @@ THRESHOLDS = [[0.5, 1.0, 1.5], "bonferroni", "split", "multisplit"]
 
 @pytest.mark.parametrize("threshold", THRESHOLDS, ids=str)
 @pytest.mark.parametrize("epsilon", [0.0, 1.0])
-def test_bounds_of_randomised_response_are_rarely_too_high(epsilon, threshold):
+def test_bounds_of_randomized_response_are_rarely_too_high(epsilon, threshold):
     check_rarely_too_high(epsilon_lower_bound, partial(respond, epsilon), epsilon, threshold)
 
 

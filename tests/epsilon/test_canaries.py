@@ -50,7 +50,7 @@ def test_exposed_canaries_are_the_hardest_to_predict():
     assert canaries.rows.tolist() == worst.tolist()
 
 
-def test_a_mislabelled_record_is_exposed():
+def test_a_mislabeled_record_is_exposed():
     wrong = y.copy()
     wrong[3] = 2
     assert exposed_canaries(X, wrong).rows == [3]

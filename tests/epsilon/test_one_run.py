@@ -162,7 +162,7 @@ N_GUESSES = [200, [20, 50, 200], "auto"]
 
 @pytest.mark.parametrize("n_guesses", N_GUESSES, ids=str)
 @pytest.mark.parametrize("epsilon", [0.0, 2.0])
-def test_bounds_of_randomised_response_are_rarely_too_high(epsilon, n_guesses):
+def test_bounds_of_randomized_response_are_rarely_too_high(epsilon, n_guesses):
     audit = partial(one_run_epsilon_lower_bound, n_guesses=n_guesses)
     assert count_too_high(audit, partial(respond, epsilon), epsilon, 200) <= MOST_TOO_HIGH
 
@@ -183,7 +183,7 @@ def test_gaussian_bounds_of_normal_noise_are_rarely_too_high(mu, n_guesses):
     assert count_too_high(audit, partial(shift, mu), truth, 200) <= MOST_TOO_HIGH
 
 
-def test_the_bound_of_randomised_response_spends_its_error():
+def test_the_bound_of_randomized_response_spends_its_error():
     # Each guess is right with the same probability, and the p-value is exact but for its steps.
     right = np.random.default_rng(0).binomial(200, 1 / (1 + np.exp(-1.0)), size=N_AUDITS)
     too_high = sum(one_run_epsilon(int(v), 200, 200, 0.0, 0.05) > 1.0 for v in right)

@@ -145,8 +145,8 @@ def test_no_learner_is_safer_than_its_gap_allows(seed, baseline, n_values):
     conditional = rng.dirichlet(np.full(n_values, 0.5), size=2)
     gap = conditional[0] @ loss - conditional[1] @ loss
     success = best_success(conditional * rng.permutation([[baseline], [1 - baseline]]))
-    centred = bounded_loss_success_bound(gap, 3, baseline=baseline, nonnegative=True)
-    assert bounded_loss_success_bound(gap, 3, baseline=baseline) <= centred <= success + 1e-12
+    centered = bounded_loss_success_bound(gap, 3, baseline=baseline, nonnegative=True)
+    assert bounded_loss_success_bound(gap, 3, baseline=baseline) <= centered <= success + 1e-12
     # What is bounded has tails of any kind, from the bound on.
     for bound, variance in zip(TAILED, (9 / (2 * np.log(2)), 3 / (2 * np.log(2))), strict=True):
         assert bound(gap, variance, baseline=baseline) <= success + 1e-12
@@ -284,7 +284,7 @@ def test_a_gap_needs_information():
 
 
 @given(st.floats(0, 20))
-def test_randomised_response_reaches_the_tight_bound(epsilon):
+def test_randomized_response_reaches_the_tight_bound(epsilon):
     # The bit is told truly with probability exp(epsilon) / (1 + exp(epsilon)).
     truth = 1 / (1 + np.exp(-epsilon))
     assert dp_advantage_bound(epsilon) == pytest.approx(truth - (1 - truth), abs=1e-12)

@@ -11,16 +11,16 @@ from skmia.leakage import MahalanobisLeakage
 
 
 def make_correlated(n_rows, n_features, correlation, seed=0):
-    """Rows of other units and another centre, and their true squared distances as a function."""
+    """Rows of other units and another center, and their true squared distances as a function."""
     rng = np.random.default_rng(seed)
-    units, centre = np.exp(rng.normal(size=n_features)), 5 * rng.normal(size=n_features)
+    units, center = np.exp(rng.normal(size=n_features)), 5 * rng.normal(size=n_features)
 
     def draw(n):
         own, common = rng.normal(size=(n, n_features)), rng.normal(size=(n, 1))
-        return (np.sqrt(1 - correlation) * own + np.sqrt(correlation) * common) * units + centre
+        return (np.sqrt(1 - correlation) * own + np.sqrt(correlation) * common) * units + center
 
     def square(rows):
-        white = (rows - centre) / units
+        white = (rows - center) / units
         # The inverse of equal correlations, by the formula of Sherman and Morrison.
         share = correlation / (1 - correlation + correlation * n_features)
         return ((white**2).sum(axis=1) - share * white.sum(axis=1) ** 2) / (1 - correlation)

@@ -190,7 +190,7 @@ def test_bound_of_a_victim_lies_below_what_an_attack_reaches():
         assert 0.5 < bound.success_bound_low_[0] < bound.success_bound_[0] <= success + 1e-12
 
 
-class Memoriser(RegressorMixin, BaseEstimator):
+class Memorizer(RegressorMixin, BaseEstimator):
     """Knows the responses of its training records by heart and is off by a shift elsewhere."""
 
     def __init__(self, shift=0.3, spread=0.1, seed=1):
@@ -216,7 +216,7 @@ def test_a_small_gap_does_not_protect(shift):
     membership = np.repeat([1, 0], n)
     records = Records(np.arange(2.0 * n)[:, None], spread * rng.random(2 * n))
     members = records[membership == 1]
-    victim = FrozenEstimator(Memoriser(shift, spread).fit(members.X, members.y))
+    victim = FrozenEstimator(Memorizer(shift, spread).fit(members.X, members.y))
     attack = ThresholdAttack(victim, signal="absolute_error").fit(records, membership)
     assert attack.score(records, membership) == 1.0
     signals = Signals(victim, ["absolute_error"])

@@ -485,7 +485,7 @@ def test_fit_is_from_moments_with_estimates(kind):
         params["reference"] = "mean"
     fitted = kind(target, **params, n_samples=9, covariance="full").fit(X)
     known = kind.from_moments(target, X.mean(axis=0), np.cov(X.T), n_samples=9, **params)
-    # Only the centre of the scores, the spread and the threshold are measured on held-out rows.
+    # Only the center of the scores, the spread and the threshold are measured on held-out rows.
     scores, expected = fitted.score_samples(released), known.score_samples(released)
     np.testing.assert_allclose(scores - scores[0], expected - expected[0], atol=1e-12)
     np.testing.assert_allclose(fitted.direction_, known.direction_)

@@ -102,7 +102,7 @@ def test_members_among_the_non_members_shrink_the_distance(method):
 
 
 def majority_of_neighbors(X, members, n_neighbors):
-    """Advantage of the majority among the nearest neighbours, with one loop a row."""
+    """Advantage of the majority among the nearest neighbors, with one loop a row."""
     X = X / X.std(axis=0)
     guesses = np.zeros(len(X), dtype=bool)
     for row in range(len(X)):

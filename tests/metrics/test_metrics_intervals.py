@@ -224,7 +224,7 @@ def test_operating_point_spends_the_false_positives_it_may():
     assert (point.tpr, point.fpr, point.threshold) == (0.5, 0.5, 7.0)
 
 
-def test_threshold_realises_the_rates_of_the_point():
+def test_threshold_realizes_the_rates_of_the_point():
     rng = np.random.default_rng(3)
     membership, scores = rng.integers(2, size=4000), rng.normal(size=4000).round(1)
     for max_fpr in (0.01, 0.05, 0.5, 1.0):

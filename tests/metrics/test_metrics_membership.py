@@ -49,7 +49,7 @@ def all_points(membership, scores):
 
 @given(tied_evaluations())
 @settings(max_examples=60, deadline=None)
-def test_roc_curve_holds_every_realisable_point(evaluation):
+def test_roc_curve_holds_every_realizable_point(evaluation):
     expected = list(all_points(*evaluation))
     np.testing.assert_allclose(np.transpose(membership_roc_curve(*evaluation)), expected)
 

@@ -249,7 +249,7 @@ def test_histograms_share_bins_and_count_everybody(evaluation):
         np.testing.assert_array_equal(part["count"], expected)
 
 
-def test_threshold_is_drawn_with_the_rates_it_realises(evaluation):
+def test_threshold_is_drawn_with_the_rates_it_realizes(evaluation):
     membership, strong, _ = evaluation
     display = ScoreDistributionDisplay.from_predictions(membership, strong, threshold=1.0)
     assert list(display.threshold_line_.get_xdata()) == [1.0, 1.0]

@@ -163,18 +163,18 @@ def test_models_that_are_left_do_not_reveal_membership(draw, attack):
 def test_power_on_a_balanced_pool_is_that_against_a_new_victim(attack):
     rng = np.random.default_rng(4)
     n_records = 40_000
-    centre = rng.normal(0, 2, n_records)
+    center = rng.normal(0, 2, n_records)
     inside = draw_balanced(8, n_records, rng)
-    scores = centre + SHIFT * inside + rng.normal(size=inside.shape)
+    scores = center + SHIFT * inside + rng.normal(size=inside.shape)
     truth = rng.random(n_records) < 0.5
-    target = centre + SHIFT * truth + rng.normal(size=n_records)
+    target = center + SHIFT * truth + rng.normal(size=n_records)
     answers = Outputs(np.column_stack([np.zeros(n_records), target]), [0, 1], "logits")
     records = Records(np.arange(1.0 * n_records)[:, None], np.ones(n_records, int), outputs=answers)
     pool = FrozenEstimator(ShadowPool.from_scores(scores, inside, records))
     power = leave_one_model_out(attack.set_params(shadows=pool), records, max_fprs=())
     # The victim is attacked with six models: three of each side, as the models of the pool are.
     inside = draw_balanced(6, n_records, rng)
-    scores = centre + SHIFT * inside + rng.normal(size=inside.shape)
+    scores = center + SHIFT * inside + rng.normal(size=inside.shape)
     pool = FrozenEstimator(ShadowPool.from_scores(scores, inside, records))
     new = attack.set_params(shadows=pool).fit(records).score_samples(records)
     # Away from one half an area varies by less than without a leak.

@@ -1,4 +1,4 @@
-"""The page of an audit in a browser: sorting and tabs, no complaint, both colours, a phone.
+"""The page of an audit in a browser: sorting and tabs, no complaint, both colors, a phone.
 
 Pictures of it are left in build/screenshots, to be looked at.
 """

@@ -48,7 +48,7 @@ def test_planted_near_copies_are_found():
     assert found.share_near == (N_PLANTED / N_OTHERS, *clopper_pearson(N_PLANTED, N_OTHERS))
 
 
-def test_distances_are_those_of_standardised_columns():
+def test_distances_are_those_of_standardized_columns():
     X = gaussian() * [1, 10, 1e-3, 1e5, 1, 1, 1, 1, 1, 1]
     distances = cdist(X[N_MEMBERS:] / X.std(axis=0), X[:N_MEMBERS] / X.std(axis=0))
     found = find_duplicates(Records(X), MEMBERSHIP)

@@ -185,7 +185,7 @@ def test_records_of_a_group_are_not_independent():
         assert within(np.mean(np.array(together) <= level), level)
 
 
-def test_all_labellings_of_three_groups():
+def test_all_labelings_of_three_groups():
     # The group that is the member of three can be any of them; their AUCs are known.
     group, scores = np.array(["a", "a", "b", "c", "c", "c"]), np.array([5, 6, 4, 1, 2, 3])
     result = permutation_test(group == "a", scores, group_by=group, random_state=0)

@@ -296,24 +296,22 @@ SYNTHESIZERS = [
     MarginalSynthesizer(random_state=0),
     NoisyRecords(0.2, random_state=0),
 ]
-LABELLED = Records(
-    np.random.default_rng(0).integers(2, size=(30, N_FEATURES)), ["a", "b", "c"] * 10
-)
+Labeled = Records(np.random.default_rng(0).integers(2, size=(30, N_FEATURES)), ["a", "b", "c"] * 10)
 
 
 @pytest.mark.parametrize("synthesizer", SYNTHESIZERS, ids=lambda one: type(one).__name__)
 def test_they_are_ordinary_estimators(synthesizer):
     with pytest.raises(NotFittedError):
         synthesizer.sample(3)
-    one, two = (clone(synthesizer).fit(LABELLED) for _ in range(2))
+    one, two = (clone(synthesizer).fit(Labeled) for _ in range(2))
     first, second = one.sample(12), one.sample(12)
     assert_array_equal(first.X, two.sample(12).X)
     assert (first.X != second.X).any()  # further records, not the same again
     assert_array_equal(second.X, pickle.loads(pickle.dumps(two)).sample(12).X)
-    assert_array_equal(one.fit(LABELLED).sample(12).X, first.X)
+    assert_array_equal(one.fit(Labeled).sample(12).X, first.X)
     assert not synthesizer.__sklearn_tags__().input_tags.two_d_array
     with pytest.raises(TypeError, match=r"Expected skmia.Records"):
-        one.fit(LABELLED.X)
+        one.fit(Labeled.X)
     with pytest.raises(ValueError, match="n_samples"):
         one.sample(0)
 

@@ -92,7 +92,7 @@ def test_bare_array_of_answers_is_refused(audit):
         Signals().fit(records).transform(records)
 
 
-def test_unlabelled_records_are_refused(audit):
+def test_unlabeled_records_are_refused(audit):
     with pytest.raises(ValueError, match="carry no task labels"):
         Signals(audit[0]).fit(Records(audit[1].X))
 

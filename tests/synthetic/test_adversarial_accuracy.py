@@ -1,4 +1,4 @@
-"""Nearest-neighbour adversarial accuracy: by brute force, in expectation, and as an estimator."""
+"""Nearest-neighbor adversarial accuracy: by brute force, in expectation, and as an estimator."""
 
 import numpy as np
 import pandas as pd

@@ -15,7 +15,7 @@ from skmia.synthetic._gan._noise import share_noise, unit_scales
 torch = pytest.importorskip("torch")
 pytest.importorskip("opacus")
 
-from skmia.synthetic._gan._critic import clipped_gradient, flat_gradient, penalise  # noqa: E402
+from skmia.synthetic._gan._critic import clipped_gradient, flat_gradient, penalize  # noqa: E402
 from skmia.synthetic._gan._training import Plan, Training  # noqa: E402
 
 X = np.random.default_rng(0).beta(2, 5, size=(60, 3))
@@ -106,7 +106,7 @@ def test_no_row_moves_a_step_by_more_than_its_noise_allows(shape, penalty_bound)
         for row, made in zip(*rng.random((2, 30, 1, 3)).round(1), strict=True):
             share = rng.random()
             mixed = torch.tensor(share * row + (1 - share) * made)
-            loss = plan.penalty * penalise(training.critic, mixed)
+            loss = plan.penalty * penalize(training.critic, mixed)
             loss = loss - training.critic(torch.tensor(row)).sum()
             change = flat_gradient(loss, training.critic).numpy()
             assert (change[scales == 0] == 0).all()
@@ -133,7 +133,7 @@ def test_clipping_is_row_by_row():
     real, made, mixed = torch.tensor(X.reshape(3, 20, 3))
     alone = []
     for row in range(20):
-        loss = (critic(made[[row]]) - critic(real[[row]])).sum() + 2 * penalise(
+        loss = (critic(made[[row]]) - critic(real[[row]])).sum() + 2 * penalize(
             critic, mixed[[row]]
         )
         alone.append(flat_gradient(loss, critic).numpy())
@@ -161,7 +161,7 @@ def test_a_critic_without_slope_has_finite_gradients():
             parameter.zero_()
     rows = training.rows[:5]
     clipped = clipped_gradient(training.critic, rows, rows, rows, 1.0, 0.5)
-    plain = flat_gradient(penalise(training.critic, rows), training.critic)
+    plain = flat_gradient(penalize(training.critic, rows), training.critic)
     assert not clipped.any() and not plain.any()
 
 

@@ -11,7 +11,7 @@ from skmia.synthetic._gan._critic import (  # noqa: E402
     flat_gradient,
     layers_of,
     make_critic,
-    penalise,
+    penalize,
 )
 from skmia.synthetic._gan._penalty import penalty_bounds  # noqa: E402
 
@@ -40,11 +40,11 @@ def gradients(critic, rows, penalty=False):
     def answer(weights, row):
         return torch.func.functional_call(critic, weights, (row[None],)).sum()
 
-    def penalise_one(weights, row):
+    def penalize_one(weights, row):
         slope = torch.func.grad(answer, argnums=1)(weights, row)
         return (torch.linalg.vector_norm(slope) - 1) ** 2
 
-    function = torch.func.grad(penalise_one if penalty else answer)
+    function = torch.func.grad(penalize_one if penalty else answer)
     found = torch.func.vmap(function, (None, 0))(dict(critic.named_parameters()), rows)
     return torch.cat([one.flatten(start_dim=1) for one in found.values()], dim=1).detach().numpy()
 
@@ -155,7 +155,7 @@ def test_the_spectral_bound_is_attained_where_layers_are_aligned():
     critic = make_critic(1, (1,), 0.2)
     with torch.no_grad():
         critic[0].weight[:], critic[0].bias[:], critic[2].weight[:] = 2.0, 0.0, 3.0
-    loss = penalise(critic, torch.ones((1, 1), dtype=torch.float64))
+    loss = penalize(critic, torch.ones((1, 1), dtype=torch.float64))
     assert_allclose(flat_gradient(loss, critic).numpy(), [30, 0, 20])
     assert_allclose(penalty_bounds([np.array([[2.0]]), np.array([[3.0]])], "spectral"), [30, 20])
 
@@ -181,5 +181,5 @@ def test_the_gradient_of_the_penalty_is_the_closed_form():
         np.zeros(len(bias)),
         factor * slopes * (first @ unit),
     ]
-    found = flat_gradient(penalise(critic, row), critic).numpy()
+    found = flat_gradient(penalize(critic, row), critic).numpy()
     assert_allclose(found, np.concatenate([one.ravel() for one in expected]), atol=1e-12)

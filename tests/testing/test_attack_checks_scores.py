@@ -127,7 +127,7 @@ class NeedsManyRecords(ThresholdAttack):
         super()._fit(records, membership)
 
 
-class CentresOnTheBatch(ThresholdAttack):
+class CentersOnTheBatch(ThresholdAttack):
     def _score_samples(self, records):
         scores = super()._score_samples(records)
         return scores - scores.mean()
@@ -175,7 +175,7 @@ BROKEN = [
     (TakesUnknownLabels, "check_attack_refuses_an_unknown_label"),
     (ReadsBooleansOnly, "check_attack_membership_forms"),
     (NeedsManyRecords, "check_attack_in_cross_val_predict"),
-    (CentresOnTheBatch, "check_attack_subset"),
+    (CentersOnTheBatch, "check_attack_subset"),
     (TakesNoRecords, "check_attack_refuses_no_records"),
     (NeedsAKeyword, "check_attack_in_pipeline"),
     (NeedsManyRecords, "check_attack_in_grid_search"),

@@ -479,11 +479,11 @@ def test_rows_that_are_no_numbers_are_refused():
     assert "DataFrame" in refusal(table, X)
 
 
-def test_modules_that_cannot_be_vectorised_are_refused():
+def test_modules_that_cannot_be_vectorized_are_refused():
     X = np.random.default_rng(0).normal(size=(77, 6, 2))
     assert "GRU" in refusal(classifier(Recurrent), X)
     assert "Convolutions" in refusal(classifier(Convolution), X)
-    assert "vectorise" in refusal(classifier(Branching))
+    assert "vectorize" in refusal(classifier(Branching))
     assert "random numbers" in refusal(classifier(Noisy))
     assert "cannot be trained" in refusal(classifier(MLP, module__n_features=5))
     assert "cannot be trained" in refusal(classifier(), X[:, :, 0].astype(np.float32))

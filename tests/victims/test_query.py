@@ -133,9 +133,9 @@ def test_last_resort_is_the_predicted_label(problem):
 
 def test_pipeline_takes_a_table_of_mixed_columns(problem):
     X, y = problem
-    table = pd.DataFrame({"x": X[:, 0], "z": X[:, 1], "colour": np.where(X[:, 2] > 0, "r", "g")})
+    table = pd.DataFrame({"x": X[:, 0], "z": X[:, 1], "color": np.where(X[:, 2] > 0, "r", "g")})
     labels = pd.Series(np.array(["yes", "no"])[y % 2])
-    pre = make_column_transformer((OneHotEncoder(), ["colour"]), remainder=StandardScaler())
+    pre = make_column_transformer((OneHotEncoder(), ["color"]), remainder=StandardScaler())
     victim = make_pipeline(pre, LogisticRegression()).fit(table, labels)
     outputs = query_victim(victim, table)
     np.testing.assert_array_equal(outputs.values, victim.predict_proba(table))

@@ -86,7 +86,7 @@ class Branching(nn.Module):
 
 
 class Sequence(nn.Module):
-    """Words, layer normalisation and a linear layer at each position."""
+    """Words, layer normalization and a linear layer at each position."""
 
     def __init__(self, **settings):
         super().__init__()

@@ -76,7 +76,7 @@ class ProbabilityDefense(OutputDefense):
         """What is answered instead of these probabilities; the array may be written to."""
 
 
-def renormalised(proba):
+def renormalized(proba):
     """Rows that sum to 1; a row of zeros becomes equal shares."""
     total = proba.sum(axis=1, keepdims=True)
     return np.where(total > 0, proba / np.where(total > 0, total, 1), 1 / proba.shape[1])

@@ -5,7 +5,7 @@ from numbers import Integral
 import numpy as np
 
 from ..._core.sklearn import Interval
-from ._base import ProbabilityDefense, renormalised
+from ._base import ProbabilityDefense, renormalized
 
 
 class RoundingDefense(ProbabilityDefense):
@@ -61,4 +61,4 @@ class RoundingDefense(ProbabilityDefense):
 
     def _change(self, proba):
         rounded = np.round(proba, self.decimals)
-        return renormalised(rounded) if self.renormalize else rounded
+        return renormalized(rounded) if self.renormalize else rounded

@@ -5,7 +5,7 @@ from numbers import Integral
 import numpy as np
 
 from ..._core.sklearn import Interval
-from ._base import ProbabilityDefense, renormalised
+from ._base import ProbabilityDefense, renormalized
 
 
 class TopKDefense(ProbabilityDefense):
@@ -66,4 +66,4 @@ class TopKDefense(ProbabilityDefense):
     def _change(self, proba):
         dropped = np.argsort(-proba, axis=1, kind="stable")[:, self.k :]
         np.put_along_axis(proba, dropped, 0, axis=1)
-        return renormalised(proba) if self.renormalize else proba
+        return renormalized(proba) if self.renormalize else proba

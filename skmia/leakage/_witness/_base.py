@@ -53,20 +53,20 @@ class Witness(ABC):
         """
 
     @abstractmethod
-    def estimate(self, X, labellings, rng):
-        """Total variation under each of several labellings of the rows, the truth and its shuffles.
+    def estimate(self, X, labelings, rng):
+        """Total variation under each of several labelings of the rows, the truth and its shuffles.
 
         Parameters
         ----------
         X : ndarray of shape (n, d)
             Features.
-        labellings : ndarray of shape (n_labellings, n), dtype bool
+        labelings : ndarray of shape (n_labelings, n), dtype bool
             Memberships, all with the same number of members.
         rng : numpy Generator
             Source of randomness.
 
         Returns
         -------
-        estimates : ndarray of shape (n_labellings,)
+        estimates : ndarray of shape (n_labelings,)
             In [-1, 1]; below 0 where an estimate by the guesses of a rule finds less than a coin.
         """

@@ -53,7 +53,7 @@ class ClassifierWitness(Witness):
     cv : int or splitter
         Folds.
     n_jobs : int or None
-        Labellings treated at the same time.
+        Labelings treated at the same time.
     """
 
     def __init__(self, estimator, cv, n_jobs):
@@ -69,18 +69,18 @@ class ClassifierWitness(Witness):
     def posterior(self, X):
         return _predict(self._model, X, self._share)
 
-    def estimate(self, X, labellings, rng):
-        seeds = rng.integers(2**31, size=(len(labellings), 2))
+    def estimate(self, X, labelings, rng):
+        seeds = rng.integers(2**31, size=(len(labelings), 2))
         posteriors = Parallel(n_jobs=self.n_jobs)(
             delayed(_cross_fit)(
                 self.estimator, self._split(X, members, int(fold_seed)), X, members, int(seed)
             )
-            for members, (fold_seed, seed) in zip(labellings, seeds, strict=True)
+            for members, (fold_seed, seed) in zip(labelings, seeds, strict=True)
         )
         return np.array(
             [
                 self._measure(posterior, members)
-                for posterior, members in zip(posteriors, labellings, strict=True)
+                for posterior, members in zip(posteriors, labelings, strict=True)
             ]
         )
 

@@ -50,7 +50,7 @@ class GroupedWitness:
         for group, rows in self._find_parts(members, groups).items():
             witness = self._make()
             witness.check(X[rows], members[rows])
-            labellings = np.tile(members[rows], (1 + n_permutations, 1))
-            rng.permuted(labellings[1:], axis=1, out=labellings[1:])
-            estimates[group] = np.clip(witness.estimate(X[rows], labellings, rng), 0, 1)
+            labelings = np.tile(members[rows], (1 + n_permutations, 1))
+            rng.permuted(labelings[1:], axis=1, out=labelings[1:])
+            estimates[group] = np.clip(witness.estimate(X[rows], labelings, rng), 0, 1)
         return estimates

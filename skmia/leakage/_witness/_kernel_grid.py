@@ -20,7 +20,7 @@ def _bandwidth(values, narrowest):
 
 
 class _Grid:
-    """Nodes that carry a sample, each value shared by its two neighbouring nodes."""
+    """Nodes that carry a sample, each value shared by its two neighboring nodes."""
 
     def __init__(self, values, bandwidths):
         margin = 6 * bandwidths.max()
@@ -56,12 +56,12 @@ class GridKernelWitness(Witness):
         check_spread(X, members)
 
     @staticmethod
-    def _prepare(values, labellings):
+    def _prepare(values, labelings):
         narrowest = 1e-6 * max(np.ptp(values), np.finfo(float).tiny)
         bandwidths = np.array(
             [
                 [_bandwidth(values[side], narrowest) for side in (labels, ~labels)]
-                for labels in labellings
+                for labels in labelings
             ]
         )
         return bandwidths, _Grid(values, bandwidths)
@@ -81,10 +81,10 @@ class GridKernelWitness(Witness):
     def posterior(self, X):
         return np.interp(X[:, 0], self._nodes, self._posterior, left=0.5, right=0.5)
 
-    def estimate(self, X, labellings, rng):
-        bandwidths, grid = self._prepare(X[:, 0], labellings)
-        estimates = np.empty(len(labellings))
-        for position, (labels, widths) in enumerate(zip(labellings, bandwidths, strict=True)):
+    def estimate(self, X, labelings, rng):
+        bandwidths, grid = self._prepare(X[:, 0], labelings)
+        estimates = np.empty(len(labelings))
+        for position, (labels, widths) in enumerate(zip(labelings, bandwidths, strict=True)):
             inside, outside = self._densities(grid, labels, widths)
             estimates[position] = np.abs(inside - outside).sum() * grid.step / 2
         return estimates

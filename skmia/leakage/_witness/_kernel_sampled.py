@@ -24,13 +24,13 @@ class _ProductKernels:
         n_rows, n_features = rows.shape
         factor = (4 / ((n_features + 2) * n_rows)) ** (1 / (n_features + 4))
         self.bandwidths = np.maximum(factor * spread(rows), narrowest)
-        self._centre = rows.mean(axis=0)
+        self._center = rows.mean(axis=0)
         self._points = self._scale(rows)
         self._half_squares = (self._points**2).sum(axis=1) / 2
         self._log_height = -np.log(self.bandwidths * np.sqrt(2 * np.pi)).sum() - np.log(n_rows)
 
     def _scale(self, rows):
-        return (rows - self._centre) / self.bandwidths
+        return (rows - self._center) / self.bandwidths
 
     def log_density(self, rows):
         scaled = self._scale(rows)
@@ -43,7 +43,7 @@ class _ProductKernels:
 
     def draw(self, n_draws, rng):
         points = self._points[rng.integers(len(self._points), size=n_draws)]
-        return (points + rng.normal(size=points.shape)) * self.bandwidths + self._centre
+        return (points + rng.normal(size=points.shape)) * self.bandwidths + self._center
 
 
 class SampledKernelWitness(Witness):
@@ -74,9 +74,9 @@ class SampledKernelWitness(Witness):
     def posterior(self, X):
         return special.expit(self._log_ratio(X))
 
-    def estimate(self, X, labellings, rng):
-        estimates = np.empty(len(labellings))
-        for position, labels in enumerate(labellings):
+    def estimate(self, X, labelings, rng):
+        estimates = np.empty(len(labelings))
+        for position, labels in enumerate(labelings):
             self.learn(X, labels, rng)
             draws = [side.draw(self.n_draws, rng) for side in (self._inside, self._outside)]
             # |f - g| / (f + g), which no underflow of f and g spoils.

@@ -1,4 +1,4 @@
-"""Total variation by what the nearest neighbours say."""
+"""Total variation by what the nearest neighbors say."""
 
 import numpy as np
 from scipy import sparse
@@ -6,16 +6,16 @@ from sklearn.neighbors import NearestNeighbors
 
 from ._base import Witness, advantage, balanced_posterior
 
-# Neighbours looked up at once.
+# Neighbors looked up at once.
 _CHUNK = 2**22
 # Trees are faster than comparing all pairs of rows up to here.
 _MOST_FEATURES_OF_A_TREE = 6
 
 
 class NeighborsWitness(Witness):
-    """Advantage of the rule that sides with the majority of the nearest neighbours.
+    """Advantage of the rule that sides with the majority of the nearest neighbors.
 
-    Each row is judged by its neighbours without itself. The rule is no better than the best one,
+    Each row is judged by its neighbors without itself. The rule is no better than the best one,
     so that its advantage errs downwards on average, and reaches the total variation as the rows
     become many.
 
@@ -42,7 +42,7 @@ class NeighborsWitness(Witness):
         self._search.fit(X / self._scale)
 
     def _find(self, X, n_neighbors):
-        """Positions of the nearest neighbours, some rows of X at a time."""
+        """Positions of the nearest neighbors, some rows of X at a time."""
         size = max(1, _CHUNK // n_neighbors)
         for start in range(0, len(X), size):
             rows = X[start : start + size] / self._scale
@@ -61,9 +61,9 @@ class NeighborsWitness(Witness):
         outside = self._n_neighbors - inside
         return balanced_posterior(inside / n_members, outside / (len(self._members) - n_members))
 
-    def _count_members(self, X, labellings):
-        """Members among the neighbours of each row, which is no neighbour of itself."""
-        columns = labellings.T.astype(np.float32)
+    def _count_members(self, X, labelings):
+        """Members among the neighbors of each row, which is no neighbor of itself."""
+        columns = labelings.T.astype(np.float32)
         counts, start = np.empty(columns.shape, dtype=np.float32), 0
         for found in self._find(X, self._n_neighbors + 1):
             itself = found == np.arange(start, start + len(found))[:, None]
@@ -77,16 +77,16 @@ class NeighborsWitness(Witness):
             start += len(found)
         return counts.T
 
-    def estimate(self, X, labellings, rng):
+    def estimate(self, X, labelings, rng):
         # Equal rows are found in the order in which they come; members must not all come first.
         order = rng.permutation(len(X))
-        X, labellings = X[order], labellings[:, order]
+        X, labelings = X[order], labelings[:, order]
         self._build(X, n_spare=1)
-        inside = self._count_members(X, labellings)
-        n_members = labellings[0].sum()
+        inside = self._count_members(X, labelings)
+        n_members = labelings[0].sum()
         n_nonmembers = len(X) - n_members
         # Without itself a row finds one fewer of its own kind.
-        guesses = inside * (n_nonmembers - ~labellings) > (self._n_neighbors - inside) * (
-            n_members - labellings
+        guesses = inside * (n_nonmembers - ~labelings) > (self._n_neighbors - inside) * (
+            n_members - labelings
         )
-        return np.array([advantage(*each) for each in zip(guesses, labellings, strict=True)])
+        return np.array([advantage(*each) for each in zip(guesses, labelings, strict=True)])

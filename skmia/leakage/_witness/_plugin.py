@@ -47,11 +47,11 @@ class PluginWitness(Witness):
         answers[codes[:n_cells]] = self._posterior
         return answers[codes[n_cells:]]
 
-    def estimate(self, X, labellings, rng):
+    def estimate(self, X, labelings, rng):
         codes = number_rows(X)
         everyone = np.bincount(codes)
-        n_members = labellings[0].sum()
-        inside = np.array([np.bincount(codes[row], minlength=len(everyone)) for row in labellings])
+        n_members = labelings[0].sum()
+        inside = np.array([np.bincount(codes[row], minlength=len(everyone)) for row in labelings])
         outside = everyone - inside
         gaps = inside / n_members - outside / (len(X) - n_members)
         return np.abs(gaps).sum(axis=1) / 2

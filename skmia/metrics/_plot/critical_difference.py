@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..._core.drawing import COLORS, GREY, get_axes
+from ..._core.drawing import COLORS, GRAY, get_axes
 
 # In rows of text.
 _FIRST_LABEL, _CLIQUE_STEP = 1.0, 0.35
@@ -116,7 +116,7 @@ class CriticalDifferenceDisplay:
             is_left = k < n_left
             row = depth + (k if is_left else len(names) - 1 - k)
             side = left if is_left else right
-            ax.plot([rank, rank, side], [0, row, row], color=GREY, lw=0.8)
+            ax.plot([rank, rank, side], [0, row, row], color=GRAY, lw=0.8)
             label = f"{name}  {rank:.2f}" if is_left else f"{rank:.2f}  {name}"
             ax.annotate(
                 label,

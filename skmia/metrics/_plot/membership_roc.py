@@ -7,8 +7,8 @@ import pandas as pd
 from sklearn.metrics import auc
 
 from ..._core.checks import check_confidence_level, check_membership_scores, check_rate
-from ..._core.drawing import COLORS, GREY, LINE_STYLES, attack_scores, get_axes, thin_spines
-from .._membership import point_at_fpr, realisable_points
+from ..._core.drawing import COLORS, GRAY, LINE_STYLES, attack_scores, get_axes, thin_spines
+from .._membership import point_at_fpr, realizable_points
 from ..mixture import count_points, tpr_limits
 from ..people import check_people, split_people, thinned_sizes
 from ..resolution import MIN_FALSE_POSITIVES, check_resolution
@@ -180,7 +180,7 @@ class MembershipRocDisplay:
         for key, each in _by_name(y_score, name).items():
             membership, scores = check_membership_scores(y_true, each)
             sides = split_people(check_people(groups, len(membership)), membership)
-            curves[key] = realisable_points(membership, scores)
+            curves[key] = realizable_points(membership, scores)
             sizes[key] = thinned_sizes(scores, membership, sides, curves[key][2])
         n_members, n_nonmembers = (side.n_rows for side in sides)
         display = cls(curves=curves, n_members=n_members, n_nonmembers=n_nonmembers, sizes=sizes)
@@ -221,7 +221,7 @@ class MembershipRocDisplay:
             Axes to draw on; None makes a new figure.
 
         max_fpr : float, default=0.01
-            False positive rate at which the legend reports the TPR; the realised point is marked.
+            False positive rate at which the legend reports the TPR; the realized point is marked.
 
         confidence_level : float or None, default=0.95
             Of the pointwise band of the TPR; None draws no band.
@@ -332,12 +332,12 @@ class MembershipRocDisplay:
         if chance:
             rates = np.geomspace(min(x_floor, y_floor), 1, 200)
             self.ax_.plot(
-                rates, rates, color=GREY, linestyle=":", linewidth=1.2, label="chance: TPR = FPR"
+                rates, rates, color=GRAY, linestyle=":", linewidth=1.2, label="chance: TPR = FPR"
             )
         self.ax_.axvspan(
             x_floor,
             min(MIN_FALSE_POSITIVES / self.n_nonmembers, 1.0),
-            color=GREY,
+            color=GRAY,
             alpha=0.12,
             linewidth=0,
             zorder=0,
@@ -360,7 +360,7 @@ class MembershipRocDisplay:
         )
         for axis, floor in ((self.ax_.xaxis, x_floor), (self.ax_.yaxis, y_floor)):
             self._mark_zero(axis, floor)
-        self.ax_.grid(which="major", color=GREY, alpha=0.2, linewidth=0.6)
+        self.ax_.grid(which="major", color=GRAY, alpha=0.2, linewidth=0.6)
         thin_spines(self.ax_)
 
     @staticmethod

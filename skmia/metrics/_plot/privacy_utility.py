@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from ..._core.drawing import COLORS, GREY, get_axes, thin_spines
+from ..._core.drawing import COLORS, GRAY, get_axes, thin_spines
 
 
 def _is_efficient(utility, leakage):
@@ -158,7 +158,7 @@ class PrivacyUtilityDisplay:
         frame = self.frame()
         best = frame[frame["on_frontier"]].sort_values("leakage")
         bars = {"elinewidth": 0.8, "capsize": 2, "linestyle": "none"}
-        for part, color in ((frame[~frame["on_frontier"]], GREY), (best, COLORS[0])):
+        for part, color in ((frame[~frame["on_frontier"]], GRAY), (best, COLORS[0])):
             ax.errorbar(
                 part["leakage"],
                 part["utility"],

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from ..._core.checks import check_finite_vector, check_membership_scores
-from ..._core.drawing import COLORS, GREY, attack_scores, get_axes, thin_spines
+from ..._core.drawing import COLORS, GRAY, attack_scores, get_axes, thin_spines
 
 
 class ScoreDistributionDisplay:
@@ -49,7 +49,7 @@ class ScoreDistributionDisplay:
 
     See Also
     --------
-    MembershipRocDisplay : The operating points that thresholds on the scores realise.
+    MembershipRocDisplay : The operating points that thresholds on the scores realize.
 
     Examples
     --------
@@ -260,7 +260,7 @@ class ScoreDistributionDisplay:
             ylabel="Fraction of the group in each bin",
             title=title if self.name is None else f"{self.name}: {title[0].lower()}{title[1:]}",
         )
-        self.ax_.grid(axis="y", color=GREY, alpha=0.2, linewidth=0.6)
+        self.ax_.grid(axis="y", color=GRAY, alpha=0.2, linewidth=0.6)
         self.ax_.set_axisbelow(True)
         self.ax_.margins(y=0.2)
         self.ax_.legend(fontsize="small", framealpha=0.9)

@@ -1,4 +1,4 @@
-"""The numbers of an audit for many labellings of the same scores, and how far out they lie."""
+"""The numbers of an audit for many labelings of the same scores, and how far out they lie."""
 
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ class Part(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Numbers by labelling, of shape (n_labellings, n_numbers), and by how much they can move."""
+    """Numbers by labeling, of shape (n_labelings, n_numbers), and by how much they can move."""
 
     numbers: np.ndarray  # NaN without members or non-members
     steps: np.ndarray
@@ -32,11 +32,11 @@ class Measured(NamedTuple):
 
 
 class Tails(NamedTuple):
-    """Tail probabilities of one number by labelling, small where it is far out."""
+    """Tail probabilities of one number by labeling, small where it is far out."""
 
     upper: np.ndarray
     lower: np.ndarray
-    least: float  # the upper tail that a number of 1 would have in the first labelling
+    least: float  # the upper tail that a number of 1 would have in the first labeling
 
 
 class Ruler:
@@ -61,7 +61,7 @@ class Ruler:
             for part in parts
         ]
         columns = [places[part.rows] for part in parts]
-        ranks = [centre_ranks(scores[part.attack][part.rows]) for part in parts]
+        ranks = [center_ranks(scores[part.attack][part.rows]) for part in parts]
         self._sums = _stack(ranks, columns, n_units)
         self._sizes = _stack([np.ones(len(one)) for one in columns], columns, n_units)
         self._n_records = np.array([len(one) for one in columns])
@@ -74,7 +74,7 @@ class Ruler:
 
         Parameters
         ----------
-        labels : ndarray of shape (n_labellings, n_units)
+        labels : ndarray of shape (n_labelings, n_units)
             Ones and zeros.
 
         Returns
@@ -100,7 +100,7 @@ class Ruler:
         return Measured(np.hstack(numbers), np.hstack(steps))
 
 
-def centre_ranks(scores):
+def center_ranks(scores):
     """Twice the ranks minus their mean: whole numbers, sums of which are exact in any order."""
     return 2 * rankdata(scores) - (len(scores) + 1)
 
@@ -113,19 +113,19 @@ def _stack(values, columns, n_columns):
 
 
 def find_tails(numbers, steps):
-    """How far out a number lies among those of all labellings, on one scale for all numbers.
+    """How far out a number lies among those of all labelings, on one scale for all numbers.
 
     A share among few records moves in large steps and is bounded, a rate near 0 is skewed; in
     units of their standard deviations neither compares with the AUC of many records. So each
     number is put on the scale of the Beta law that has its mean and its variance over the
-    labellings, half a step nearer to the middle. The scale decides how the numbers are weighed
-    against each other and not whether a p-value holds: all labellings are measured by it.
+    labelings, half a step nearer to the middle. The scale decides how the numbers are weighed
+    against each other and not whether a p-value holds: all labelings are measured by it.
 
     Parameters
     ----------
-    numbers : ndarray of shape (n_labellings,)
+    numbers : ndarray of shape (n_labelings,)
         The truth first; NaN without members or non-members.
-    steps : ndarray of shape (n_labellings,)
+    steps : ndarray of shape (n_labelings,)
         Half of what a number moves by.
 
     Returns

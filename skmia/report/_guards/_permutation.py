@@ -14,7 +14,7 @@ from ..._core.validation import check_membership
 from ...metrics.resolution import check_resolution
 from ..groups import EVERYONE, OVERALL
 from ..measure import FEWEST
-from ._numbers import Measured, Part, Ruler, centre_ranks, find_tails
+from ._numbers import Measured, Part, Ruler, center_ranks, find_tails
 from ._units import draw_labels, find_units, order_units
 
 
@@ -244,7 +244,7 @@ def _find_parts(membership, attacks, rates, subsets, judged):
 
 
 def _arrange_units(membership, scores, subsets, group_by):
-    ranks = [centre_ranks(values) for values in scores.values()]
+    ranks = [center_ranks(values) for values in scores.values()]
     inside = [mask.astype(float) for _, _, mask in subsets]
     keys = np.column_stack([*inside, np.ones(len(membership)), *ranks])
     return order_units(find_units(membership, group_by), keys)
@@ -280,7 +280,7 @@ def _compare(measured, parts):
 
 
 def _count_reached(extremes, tails):
-    """The share of labellings whose most extreme number is as far out as each of these."""
+    """The share of labelings whose most extreme number is as far out as each of these."""
     return np.searchsorted(np.sort(extremes), tails, side="right") / len(extremes)
 
 

@@ -1,4 +1,4 @@
-"""True positive rates for many labellings of the same scores."""
+"""True positive rates for many labelings of the same scores."""
 
 import numpy as np
 
@@ -31,14 +31,14 @@ class TopCounter:
 
         Parameters
         ----------
-        labels : ndarray of shape (n_labellings, n_columns)
+        labels : ndarray of shape (n_labelings, n_columns)
             1 for members, 0 for others.
-        n_members : ndarray of shape (n_labellings,)
+        n_members : ndarray of shape (n_labelings,)
             How many of the records are members.
 
         Returns
         -------
-        tprs : ndarray of shape (n_labellings, n_rates)
+        tprs : ndarray of shape (n_labelings, n_rates)
             0 where there is no member.
         """
         n_others = len(self._columns) - n_members

@@ -118,7 +118,7 @@ def draw_labels(units, n_permutations, rng):
 
     Yields
     ------
-    labels : ndarray of shape (n_labellings, n_units)
+    labels : ndarray of shape (n_labelings, n_units)
     """
     yield units.is_member[None].astype(np.float64)
     n_units = len(units.is_member)

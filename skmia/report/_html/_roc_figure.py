@@ -2,7 +2,7 @@
 
 import math
 
-# The colours are variables of the page, so that the drawing has a light and a dark form; dashes
+# The colors are variables of the page, so that the drawing has a light and a dark form; dashes
 # tell the curves apart without them.
 _DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 4", "1 4")
 _WIDTH, _HEIGHT = 640, 460

@@ -33,7 +33,7 @@ class TableCodes:
             encoded = [(column, None) for column in X.reshape(len(X), -1).T]
         else:
             raise TypeError(
-                "Records are synthesised from a DataFrame or an array of numbers; got X as "
+                "Records are synthesized from a DataFrame or an array of numbers; got X as "
                 f"{type(X).__name__}{' of ' + str(X.dtype) if hasattr(X, 'dtype') else ''}."
             )
         self._values = [values for _, values in encoded]

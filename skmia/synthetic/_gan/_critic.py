@@ -32,7 +32,7 @@ def layers_of(critic):
     return weights, [layer.bias.detach().numpy() for layer in linear[:-1]]
 
 
-def penalise(critic, rows):
+def penalize(critic, rows):
     """Sum over rows of the squared difference between the norm of the critic's gradient and 1."""
     torch = import_optional(*_torch)
     rows = rows.detach().requires_grad_()

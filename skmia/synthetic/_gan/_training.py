@@ -14,7 +14,7 @@ from ._critic import (
     layers_of,
     make_critic,
     make_generator,
-    penalise,
+    penalize,
 )
 from ._noise import share_noise, unit_scales
 from ._penalty import penalty_bounds
@@ -123,7 +123,7 @@ class Training:
                 self.critic, real, made, mixed, plan.penalty, plan.max_grad_norm
             )
         else:
-            loss = plan.penalty * penalise(self.critic, mixed) - self.critic(real).sum()
+            loss = plan.penalty * penalize(self.critic, mixed) - self.critic(real).sum()
             total = flat_gradient(loss, self.critic)
         return total if scales is None else self._add_noise(total, scales)
 

@@ -7,7 +7,7 @@ from sklearn.utils import gen_batches
 
 from ..._core.randomness import preserved_randomness
 from . import _checks as checks
-from ._moments import STATISTICS, summarise
+from ._moments import STATISTICS, summarize
 from ._pass import as_array, join, parts_of, scaled, split
 
 
@@ -16,7 +16,7 @@ class WhiteBox(ABC):
 
     Arrays go in and come out as numpy arrays, wherever the model itself lives, and nothing of the
     model is changed. The model is read as it answers: in evaluation mode, without dropout and with
-    the statistics of batch normalisation as they were learnt.
+    the statistics of batch normalization as they were learnt.
 
     *Inputs* are what the last step of the victim receives, an array of shape (n, ...) as
     :meth:`encode` makes it of the rows of records; gradients with respect to inputs are taken
@@ -223,7 +223,7 @@ class WhiteBox(ABC):
         names = tuple(self.parameter_shapes)
 
         def measure(one, unit, scale):
-            return summarise(parts_of(one, unit, wrt, names), scale)
+            return summarize(parts_of(one, unit, wrt, names), scale)
 
         task = "parts" if wrt == "parameters" else wrt
         return join(self._each(inputs, y, wrt, task, measure), len(inputs), len(STATISTICS))
@@ -309,7 +309,7 @@ class WhiteBox(ABC):
         outputs : list of ndarray of shape (n, n_units)
             One array for each layer, in the order in which they were asked for, in the order of
             the forward pass with None. Images and sequences are averaged over their positions:
-            the channels come second after convolutions, pooling and normalisation over batches or
+            the channels come second after convolutions, pooling and normalization over batches or
             groups, last after other layers, and where they were after activations.
         """
         inputs = self._check_inputs(inputs)

@@ -10,7 +10,7 @@ STATISTICS = ("l1", "l2", "linf", "mean", "skewness", "kurtosis", "min_abs")
 _BLOCK, _BLOCK_ON_GPU = 2**16, 2**26
 
 
-def summarise(parts, scale):
+def summarize(parts, scale):
     """Statistics of the entries of each row of a matrix whose columns come in parts.
 
     Central moments are taken part by part and merged, so that none is the difference of large

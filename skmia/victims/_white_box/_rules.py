@@ -119,15 +119,15 @@ class _Conv(_WeightRule):
 
 
 class _Affine(Rule):
-    """Normalisations: y = x_normalised * weight + bias."""
+    """Normalizations: y = x_normalized * weight + bias."""
 
-    def __init__(self, normalise, channels_last=False):
-        self._normalise, self._channels_last = normalise, channels_last
+    def __init__(self, normalize, channels_last=False):
+        self._normalize, self._channels_last = normalize, channels_last
 
     def gradients(self, layer, x, g):
         found = {}
         if layer.weight is not None and layer.weight.requires_grad:
-            found["weight"] = self._sum(layer, g * self._normalise(layer, x))
+            found["weight"] = self._sum(layer, g * self._normalize(layer, x))
         bias = getattr(layer, "bias", None)
         if bias is not None and bias.requires_grad:
             found["bias"] = self._sum(layer, g)
@@ -176,19 +176,19 @@ def _square_product(outer, inner):
     return square((outer @ inner).flatten(1))
 
 
-def _batch_normalised(layer, x):
+def _batch_normalized(layer, x):
     return F.batch_norm(x, layer.running_mean, layer.running_var, eps=layer.eps)
 
 
-def _layer_normalised(layer, x):
+def _layer_normalized(layer, x):
     return F.layer_norm(x, layer.normalized_shape, eps=layer.eps)
 
 
-def _group_normalised(layer, x):
+def _group_normalized(layer, x):
     return F.group_norm(x, layer.num_groups, eps=layer.eps)
 
 
-_BATCH_NORM = _Affine(_batch_normalised)
+_BATCH_NORM = _Affine(_batch_normalized)
 _RULES = {
     nn.Linear: _Linear(),
     nn.Conv1d: _Conv(),
@@ -197,8 +197,8 @@ _RULES = {
     nn.BatchNorm1d: _BATCH_NORM,
     nn.BatchNorm2d: _BATCH_NORM,
     nn.BatchNorm3d: _BATCH_NORM,
-    nn.LayerNorm: _Affine(_layer_normalised, channels_last=True),
-    nn.GroupNorm: _Affine(_group_normalised),
+    nn.LayerNorm: _Affine(_layer_normalized, channels_last=True),
+    nn.GroupNorm: _Affine(_group_normalized),
     nn.Embedding: _Embedding(),
 }
 

@@ -132,7 +132,7 @@ class RulePass(TorchPass):
 
 
 class VmapPass(TorchPass):
-    """The gradient of one record, vectorised over the records by torch."""
+    """The gradient of one record, vectorized over the records by torch."""
 
     def _forward(self):
         with torch.no_grad():

@@ -37,7 +37,7 @@ def evaluating(module, with_gradients):
 
 @contextmanager
 def without_fused_attention():
-    """Context in which attention is computed by operations that can be vectorised."""
+    """Context in which attention is computed by operations that can be vectorized."""
     try:
         from torch.nn.attention import SDPBackend, sdpa_kernel
     except ImportError:  # torch 2.2, where modules with attention are read record by record

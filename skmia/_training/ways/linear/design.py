@@ -6,9 +6,9 @@ _ROUNDING = 16 * np.finfo(float).eps
 
 
 class Design:
-    """Centred and scaled features of all records.
+    """Centered and scaled features of all records.
 
-    Coordinates are changed, never the problem: an intercept takes up the centring, and the penalty
+    Coordinates are changed, never the problem: an intercept takes up the centering, and the penalty
     of each coefficient is divided by the square of its scale.
 
     Parameters
@@ -16,7 +16,7 @@ class Design:
     X : ndarray of shape (n, d)
         Features.
     fit_intercept : bool
-        Whether models have an intercept; without one nothing is centred.
+        Whether models have an intercept; without one nothing is centered.
     uniform : bool
         Whether all coefficients of a model have one penalty. Then features that outnumber the
         records are rotated into the n directions that the records span, which no penalty notices.
@@ -31,17 +31,17 @@ class Design:
         n, d = X.shape
         self.fit_intercept = fit_intercept
         self.mean = X.mean(axis=0, dtype=float) if fit_intercept else np.zeros(d)
-        centred = X - self.mean
-        self.scale = np.sqrt(np.einsum("nd,nd->d", centred, centred) / n)
+        centered = X - self.mean
+        self.scale = np.sqrt(np.einsum("nd,nd->d", centered, centered) / n)
         constant = self.scale <= _ROUNDING * np.abs(self.mean)
-        centred[:, constant], self.scale[constant] = 0.0, 1.0
+        centered[:, constant], self.scale[constant] = 0.0, 1.0
         self.rotation = None
         if uniform and d > n:
-            self.rotation, triangle = np.linalg.qr(centred.T)
-            centred = triangle.T
+            self.rotation, triangle = np.linalg.qr(centered.T)
+            centered = triangle.T
             self.scale = np.full(n, np.sqrt(np.mean(self.scale**2)))
-        centred /= self.scale
-        self.columns = np.column_stack([centred, np.ones(n)]) if fit_intercept else centred
+        centered /= self.scale
+        self.columns = np.column_stack([centered, np.ones(n)]) if fit_intercept else centered
 
     def penalty(self, strength, spread):
         """Penalty of each column.

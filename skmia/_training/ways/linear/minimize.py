@@ -1,4 +1,4 @@
-"""Minimising many smooth convex functions of one shape at once."""
+"""Minimizing many smooth convex functions of one shape at once."""
 
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ _EASY = 25
 
 
 class Minima(NamedTuple):
-    """Where the minimisation ended."""
+    """Where the minimization ended."""
 
     points: np.ndarray  # (K, D)
     done: np.ndarray  # (K,), bool: whether the error is small enough
@@ -144,7 +144,7 @@ class _Descent:
 
 
 def minimize_together(gradient, start, models, precondition, *, reach, tol, coarse, max_iter):
-    """Minimise convex functions by limited-memory BFGS with one preconditioner for all.
+    """Minimize convex functions by limited-memory BFGS with one preconditioner for all.
 
     Parameters
     ----------

@@ -124,11 +124,11 @@ class Plan:
         """What StandardScaler divides by, for all models at once."""
         inside = self.membership[models]
         share = inside / inside.sum(axis=1, keepdims=True)
-        centred = self.X - self.X.mean(axis=0, dtype=float)
-        variance = share @ centred**2 - (share @ centred) ** 2
+        centered = self.X - self.X.mean(axis=0, dtype=float)
+        variance = share @ centered**2 - (share @ centered) ** 2
         spread = np.sqrt(np.maximum(variance, 0))
         # Next to none is for scikit-learn to tell from none.
-        least = _DOUBTFUL * np.sqrt(np.mean(centred**2, axis=0))
+        least = _DOUBTFUL * np.sqrt(np.mean(centered**2, axis=0))
         for row in np.flatnonzero((spread <= least).any(axis=1)):
             columns = np.flatnonzero(spread[row] <= least)
             part = self.X[np.ix_(inside[row], columns)]
@@ -161,11 +161,11 @@ def affine_map(scaler):
         return -scaler.min_ / scaler.scale_, 1 / scaler.scale_
     shift = getattr(scaler, "mean_", getattr(scaler, "center_", None))
     return (
-        np.zeros(n_features) if shift is None or not _centres(scaler) else shift,
+        np.zeros(n_features) if shift is None or not _centers(scaler) else shift,
         np.ones(n_features) if scaler.scale_ is None else scaler.scale_,
     )
 
 
-def _centres(scaler):
+def _centers(scaler):
     # StandardScaler knows the mean whether or not it takes it off.
     return getattr(scaler, "with_mean", getattr(scaler, "with_centering", False))

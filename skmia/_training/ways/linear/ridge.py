@@ -162,12 +162,12 @@ class KernelSolver:
     def __init__(self, plan):
         self._plan = plan
         self._mean = plan.X.mean(axis=0, dtype=float) * plan.model.fit_intercept
-        self._centred = plan.X - self._mean
-        self._kernel = self._centred @ self._centred.T
+        self._centered = plan.X - self._mean
+        self._kernel = self._centered @ self._centered.T
 
     def memory(self):
         """Bytes that each further model takes."""
-        return 24 * len(self._centred) + 16 * self._centred.shape[1]
+        return 24 * len(self._centered) + 16 * self._centered.shape[1]
 
     def solve(self, models):
         """Optima of some models, as a Solution."""
@@ -187,9 +187,9 @@ class KernelSolver:
             solved[row] = factor.rcond > SMALLEST_RCOND
             if solved[row]:
                 duals[row, rows] = factor.solve(target)
-        coef = duals @ self._centred
+        coef = duals @ self._centered
         if self._plan.model.fit_intercept:
-            means = (inside / inside.sum(axis=1, keepdims=True)) @ self._centred
+            means = (inside / inside.sum(axis=1, keepdims=True)) @ self._centered
             offset -= np.einsum("kd,kd->k", coef, means + self._mean)
         return _as_solution(coef, offset, solved, [{}] * len(models))
 

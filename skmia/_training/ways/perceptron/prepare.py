@@ -14,7 +14,7 @@ class Network:
     Parameters
     ----------
     model : MLPClassifier or MLPRegressor
-        Initialised: weights drawn, its generator ahead of the first shuffle.
+        Initialized: weights drawn, its generator ahead of the first shuffle.
     X : ndarray of shape (n, d)
         Training records as its ``fit`` has them after validation.
     y : ndarray of shape (n, n_outputs)

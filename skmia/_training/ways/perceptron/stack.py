@@ -60,7 +60,7 @@ def _send_back(delta, coefs, out):
 class Stack:
     """The weights of k networks and room for one batch of each.
 
-    All weights of a model lie in one row, those that are regularised first, so that an optimizer
+    All weights of a model lie in one row, those that are regularized first, so that an optimizer
     takes them in one go.
 
     Parameters

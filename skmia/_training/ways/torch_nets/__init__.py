@@ -1,7 +1,7 @@
 """Many skorch nets trained in one program.
 
 Done: NeuralNetClassifier, NeuralNetBinaryClassifier and NeuralNetRegressor, alone or at the end of
-a Pipeline; any module that torch.func can vectorise (perceptrons have a faster path of their own),
+a Pipeline; any module that torch.func can vectorize (perceptrons have a faster path of their own),
 Dropout and buffers included; SGD, Adam, AdamW, RMSprop and Adagrad; any criterion; train_split;
 torch's DataLoader with shuffle, batch_size and drop_last; rows in arrays and tensors. Zeros of
 one-hot columns are neither stored nor multiplied by.

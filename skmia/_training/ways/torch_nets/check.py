@@ -45,7 +45,7 @@ def why_not_trained(job, generic=False):
 def _why_not_module(module, device):
     for part in module.modules():
         if isinstance(part, nn.RNNBase):
-            return f"torch does not vectorise {type(part).__name__}."
+            return f"torch does not vectorize {type(part).__name__}."
         if isinstance(part, nn.modules.conv._ConvNd) and device.type == "cpu":
             return "Convolutions are no faster for many models at once on a CPU."
     n_weights = sum(one.numel() for one in module.parameters())
@@ -81,7 +81,7 @@ def _compare(job, prepared, table, generic):
         except Exception as error:
             if "random operation" in str(error):
                 return "The module draws random numbers otherwise than through nn.Dropout."
-            return f"torch cannot vectorise the module over models ({_first_line(error)})."
+            return f"torch cannot vectorize the module over models ({_first_line(error)})."
         tolerance = _ROUNDING if dtype is None else _PRECISE_ROUNDING
         for one, module in zip(prepared, expected):
             if not _agree(one.net.module_, module, tolerance):

@@ -12,7 +12,7 @@ class Engine(ABC):
     Parameters
     ----------
     nets : list of NeuralNet
-        The models, initialised and of one architecture; they are read only.
+        The models, initialized and of one architecture; they are read only.
     labels : Tensor
         All targets.
 

@@ -1,4 +1,4 @@
-"""Any module whose forward pass torch can vectorise over models."""
+"""Any module whose forward pass torch can vectorize over models."""
 
 import copy
 from functools import partial
@@ -47,7 +47,7 @@ def _linear(module, x):
 
 
 class GenericEngine(Engine):
-    """Gradients of any module, by a vectorising transformation of torch.
+    """Gradients of any module, by a vectorizing transformation of torch.
 
     Parameters
     ----------

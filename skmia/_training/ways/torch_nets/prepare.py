@@ -52,7 +52,7 @@ class Prepared(NamedTuple):
     """A shadow model before its training."""
 
     model: object  # the net, or the Pipeline with its other steps fitted
-    net: object  # initialised
+    net: object  # initialized
     table: Table | None  # rows of its own, after the other steps; None where all models share them
     rows: torch.Tensor  # of the table, that it is trained on
     order: BatchOrder

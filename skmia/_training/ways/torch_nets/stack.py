@@ -16,7 +16,7 @@ class Stack:
     Parameters
     ----------
     modules : list of Module
-        The models, initialised; they are read only.
+        The models, initialized; they are read only.
 
     Attributes
     ----------
