@@ -28,10 +28,9 @@ from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia import Records
+from skmia import Records, audit
 from skmia.cli._gate import judge
 from skmia.cli._limits import parse_limit
-from skmia.report import audit
 
 FILE = Path("build") / "null_audits.jsonl"
 LIMITS = [parse_limit("auc=0.6"), parse_limit("advantage=0.2")]

@@ -88,19 +88,10 @@ def class_body(full_name, cls):
     return lines
 
 
-def home(module, name):
-    """Full name under which a thing is described: the first one, as two modules may offer it."""
-    for first in public_modules():
-        if name in first.__all__ and getattr(first, name) is getattr(module, name):
-            return f"{first.__name__}.{name}"
-
-
 def name_page(module, name):
     """The page of one name."""
     full_name, thing = f"{module.__name__}.{name}", getattr(module, name)
-    if home(module, name) != full_name:
-        body = [f"The same as :py:obj:`{home(module, name)}`."]
-    elif inspect.isclass(thing):
+    if inspect.isclass(thing):
         body = class_body(full_name, thing)
     elif inspect.isroutine(thing):
         body = [f".. autofunction:: {full_name}"]
@@ -116,7 +107,7 @@ def summary_table(module):
     lines = [".. list-table::", "   :class: api-summary", "   :widths: auto", ""]
     for name in public_names(module):
         lines += [
-            f"   * - :py:obj:`~{home(module, name)}`",
+            f"   * - :py:obj:`~{module.__name__}.{name}`",
             f"     - {summary(getattr(module, name))}",
         ]
     return "\n".join(lines) + "\n"

@@ -13,8 +13,7 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
-from skmia import Records
-from skmia.report import audit
+from skmia import Records, audit
 
 FOLDER = Path(__file__).parent / "_static"
 MODELS = {

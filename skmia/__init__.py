@@ -6,4 +6,17 @@ from .shadow import ShadowPool
 
 __version__ = "0.1.0"
 
-__all__ = ["Outputs", "Records", "ShadowPool", "__version__"]
+__all__ = ["Outputs", "Records", "ShadowPool", "__version__", "audit"]
+
+
+def __getattr__(name):
+    # Loaded late: the audit's package imports nearly every other one, and few programs audit.
+    if name == "audit":
+        from .report._audit import audit
+
+        return audit
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

@@ -5,9 +5,14 @@ that no import needs any more fails the test as well. ``python tests/test_house.
 """
 
 import ast
+import json
 import re
+import subprocess
+import sys
 from functools import lru_cache
 from pathlib import Path
+
+import pytest
 
 import skmia
 
@@ -143,6 +148,47 @@ def test_the_wall_holds_but_for_exceptions_that_are_listed():
     found, listed = find_faults(), EXCEPTIONS.read_text().splitlines()
     assert not sorted(set(found) - set(listed)), "an import or a member that the house forbids"
     assert not sorted(set(listed) - set(found)), "take these out of the list of exceptions"
+
+
+def find_public_names():
+    """Each name in the ``__all__`` of a public module, with the modules that name it."""
+    places = {}
+    for name, (tree, _) in read_modules().items():
+        if any(part.startswith("_") for part in name.split(".")):
+            continue
+        for node in tree.body:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+                for public in ast.literal_eval(node.value):
+                    places.setdefault(public, []).append(name)
+    return places
+
+
+def test_no_public_name_stands_in_two_places():
+    places = find_public_names()
+    assert len(places) > 150
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}
+    assert places["audit"] == ["skmia"]
+
+
+LOOK = """
+import json, sys
+import skmia
+before = sorted(sys.modules)
+listed = dir(skmia)
+audit = skmia.audit
+print(json.dumps([before, listed, audit.__name__, "skmia.report" in sys.modules]))
+"""
+
+
+def test_the_audit_is_loaded_when_it_is_asked_for():
+    done = subprocess.run([sys.executable, "-c", LOOK], capture_output=True, text=True, check=True)
+    before, listed, name, loaded = json.loads(done.stdout)
+    late = {"skmia.report", "torch", "matplotlib", "jinja2", "statsmodels", "opacus"}
+    assert not late & set(before)
+    assert {"Records", "ShadowPool", "audit"} <= set(listed)
+    assert (name, loaded) == ("audit", True)
+    with pytest.raises(AttributeError, match="module 'skmia' has no attribute 'audits'"):
+        _ = skmia.audits
 
 
 if __name__ == "__main__":

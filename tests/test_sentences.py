@@ -9,7 +9,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia import Outputs, Records, ShadowPool, defenses, leakage, metrics, report, synthetic
+from skmia import Outputs, Records, ShadowPool, audit, defenses, leakage, metrics, report, synthetic
 from skmia import epsilon as auditing
 from skmia import model_selection as selection
 from skmia._core.containers import concat_rows
@@ -292,14 +292,14 @@ CALLS = {
 }
 # Values that were taken.
 FORBIDDEN = {
-    "fprs": lambda: report.audit(TREE, RECORDS, BITS, fprs=(0,), shadows=4),
-    "no fprs": lambda: report.audit(TREE, RECORDS, BITS, fprs=(), shadows=4),
+    "fprs": lambda: audit(TREE, RECORDS, BITS, fprs=(0,), shadows=4),
+    "no fprs": lambda: audit(TREE, RECORDS, BITS, fprs=(), shadows=4),
     "temperatures": lambda: fit_pool(temperatures=(True,)),
     "temperatures twice": lambda: fit_pool(temperatures=(1.0, 1.0)),
     "n_jobs": lambda: fit_pool(n_jobs=True),
     "no n_jobs": lambda: fit_pool(n_jobs=0),
-    "n_jobs of audit": lambda: report.audit(TREE, RECORDS, BITS, n_jobs=True, shadows=4),
-    "random_state": lambda: report.audit(TREE, RECORDS, BITS, random_state=-1, shadows=4),
+    "n_jobs of audit": lambda: audit(TREE, RECORDS, BITS, n_jobs=True, shadows=4),
+    "random_state": lambda: audit(TREE, RECORDS, BITS, random_state=-1, shadows=4),
     "mean_train_loss": lambda: ThresholdAttack(TREE, mean_train_loss=True).fit(RECORDS),
 }
 

@@ -7,9 +7,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 
-from skmia import Outputs, Records
+from skmia import Outputs, Records, audit
 from skmia._core.order import find_better_order
-from skmia.report import audit
 
 from ._registry import promise
 

@@ -16,7 +16,7 @@ def short_names():
     found = {}
     for module in api_reference.public_modules():
         for name in api_reference.public_names(module):
-            found.setdefault(name, set()).add(api_reference.home(module, name))
+            found.setdefault(name, set()).add(f"{module.__name__}.{name}")
     return {name: homes.pop() for name, homes in found.items() if len(homes) == 1}
 
 

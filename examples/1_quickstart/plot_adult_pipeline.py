@@ -21,10 +21,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from xgboost import XGBClassifier
 
-from skmia import Records
+from skmia import Records, audit
 from skmia.attacks import LiRA, ShadowAttack, ThresholdAttack
 from skmia.datasets import fetch_adult
-from skmia.report import audit
 
 FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer people, trees and shadow models
 N_PEOPLE, N_TREES, N_SHADOWS = (2_400, 20, 8) if FAST else (12_000, 100, 32)

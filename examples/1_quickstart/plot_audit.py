@@ -18,8 +18,8 @@ import os
 import matplotlib.pyplot as plt
 from sklearn.ensemble import RandomForestClassifier
 
+from skmia import audit
 from skmia.datasets import load_digits
-from skmia.report import audit
 
 fast = bool(os.environ.get("SKMIA_EXAMPLE_FAST"))
 records = load_digits()

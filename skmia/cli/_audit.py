@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.ensemble import RandomForestClassifier
 
+from .. import audit
 from .._core.asking import unwrap
 from .._core.files import make_private_folder
 from .._core.records import Records
@@ -20,7 +21,6 @@ from .._core.visible import visible
 from .._training.job import Data, Job, keep_model
 from .._training.plan import plan_training
 from ..datasets import load_digits
-from ..report import audit
 from ..report.groups import find_subsets
 from ..report.text import join_names
 from ..report.victim import draw_members

@@ -1,6 +1,5 @@
-"""Audits: several attacks on one victim, measured with honest intervals, and checked."""
+"""What :func:`skmia.audit` returns, and its checks, each by itself."""
 
-from ._audit import audit
 from ._controls import ControlResult, negative_control, positive_control
 from ._guards import (
     Duplicates,
@@ -16,7 +15,6 @@ __all__ = [
     "ControlResult",
     "Duplicates",
     "PermutationResult",
-    "audit",
     "blind_baseline",
     "find_duplicates",
     "negative_control",

@@ -131,8 +131,8 @@ def audit(
     Examples
     --------
     >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skmia import audit
     >>> from skmia.datasets import make_membership_problem
-    >>> from skmia.report import audit
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]
     >>> victim = DecisionTreeClassifier(random_state=0).fit(members.X, members.y)

@@ -8,10 +8,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from skmia import Records, ShadowPool
+from skmia import Records, ShadowPool, audit
 from skmia._core.advice import find_advice
 from skmia._core.asking import query_victim
-from skmia.report import audit
 
 RNG = np.random.default_rng(0)
 Y = np.arange(40) % 2

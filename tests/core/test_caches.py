@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia import ShadowPool
+from skmia import ShadowPool, audit
 from skmia._core.caches import clone_to_train
 from skmia.attacks import ThresholdAttack
 from skmia.datasets import make_membership_problem
@@ -21,7 +21,6 @@ from skmia.defenses._cross_fit import ask_left_out
 from skmia.defenses._soft_meta import Labeled
 from skmia.epsilon import EpsilonAudit, OneRunAudit, exposed_canaries
 from skmia.games import membership_game, retraining_oracle
-from skmia.report import audit
 
 RECORDS, MEMBERSHIP = make_membership_problem(80, random_state=0)
 X, Y = RECORDS.X, RECORDS.y

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from skmia import report
+from skmia import audit, report
 
 from .budget import calls
 from .oracle import knock
@@ -45,7 +45,7 @@ def run_audit(model, rows, membership, settings, fitted):
     if fitted:
         ordinary = ordinary_records(np.random.default_rng(0))
         model.fit(ordinary.X[::2], ordinary.y[::2])
-    done = report.audit(model, rows, membership, **settings)
+    done = audit(model, rows, membership, **settings)
     return done.summary(), done.to_html(), done.to_json()
 
 

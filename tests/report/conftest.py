@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia import Records
-from skmia.report import audit
+from skmia import Records, audit
 
 
 @pytest.fixture(scope="session")

@@ -11,10 +11,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from skmia import Records, ShadowPool
+from skmia import Records, ShadowPool, audit
 from skmia.attacks import RMIA, CalibratedAttack, LiRA, ShadowAttack, ThresholdAttack
 from skmia.metrics import advantage_interval, auc_interval, operating_point
-from skmia.report import _plan, audit, blind_baseline
+from skmia.report import _plan, blind_baseline
 from skmia.report._curves import find_curves
 from skmia.victims import CallableVictim
 

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia import ShadowPool
+from skmia import ShadowPool, audit
 from skmia._training.checkpoint import FolderCheckpoint
 from skmia.datasets import make_membership_problem
-from skmia.report import audit
 
 RECORDS, MEMBERSHIP = make_membership_problem(120, random_state=0)
 TREE = DecisionTreeClassifier(random_state=0)

@@ -11,9 +11,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from skmia import audit
 from skmia.attacks import ThresholdAttack
 from skmia.metrics import auc_interval
-from skmia.report import AuditReport, audit
+from skmia.report import AuditReport
 from skmia.report.text import WIDTH, format_rate
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
+from skmia import audit
 from skmia.datasets import make_membership_problem
-from skmia.report import audit
 
 pytest.importorskip("jinja2")
 playwright = pytest.importorskip("playwright.sync_api")

@@ -8,9 +8,9 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from skmia import Records
+from skmia import Records, audit
 from skmia.attacks import ThresholdAttack
-from skmia.report import audit, negative_control, positive_control
+from skmia.report import negative_control, positive_control
 from skmia.victims import CallableVictim
 
 

@@ -12,11 +12,10 @@ import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia import Records
+from skmia import Records, audit
 from skmia.disparity import DisparityTest
 from skmia.leakage import WorstCaseVulnerability
 from skmia.metrics import RankingTest
-from skmia.report import audit
 from skmia.report._html import render
 from skmia.report.schema import check_document
 

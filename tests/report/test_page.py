@@ -11,10 +11,9 @@ import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia import Records
+from skmia import Records, audit
 from skmia.attacks import ThresholdAttack
 from skmia.datasets import make_membership_problem
-from skmia.report import audit
 from skmia.report._html import render
 
 pytest.importorskip("jinja2")

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from skmia import Records, ShadowPool
+from skmia import Records, ShadowPool, audit
 from skmia.attacks import (
     RMIA,
     AttributeInferenceAttack,
@@ -36,7 +36,7 @@ from skmia.attacks import (
 from skmia.base import BaseAttack
 from skmia.games import DensityAttack
 from skmia.metrics import auc_interval
-from skmia.report import _controls, audit, negative_control
+from skmia.report import _controls, negative_control
 from skmia.report.measure import widen
 from skmia.signals import Signals
 

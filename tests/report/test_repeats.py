@@ -7,10 +7,9 @@ import pytest
 from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia import Records, ShadowPool
+from skmia import Records, ShadowPool, audit
 from skmia.attacks import CalibratedAttack, LiRA, ThresholdAttack
 from skmia.metrics import auc_interval
-from skmia.report import audit
 from skmia.report._difficulty import measure_difficulty
 from skmia.report._rounds import Rounds, compare_groups
 

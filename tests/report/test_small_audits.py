@@ -8,8 +8,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from skmia import Records
-from skmia.report import audit
+from skmia import Records, audit
 from skmia.report._html import render
 from skmia.report.schema import check_document
 

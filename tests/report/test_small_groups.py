@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from skmia import Records
-from skmia.report import audit
+from skmia import Records, audit
 from skmia.report._rounds import Rounds
 from skmia.report._small_groups import _judge
 

@@ -7,10 +7,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from skmia import Records
+from skmia import Records, audit
 from skmia._core.randomness import preserved_randomness, seed_everything
 from skmia.attacks import ThresholdAttack
-from skmia.report import audit
 
 ATTACKS = {"attacks": {"t": ThresholdAttack()}, "random_state": 0}
 

@@ -8,10 +8,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia import Records, ShadowPool
+from skmia import Records, ShadowPool, audit
 from skmia.attacks import ThresholdAttack
 from skmia.games import membership_game
-from skmia.report import audit
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(60, 3)), RNG.integers(2, size=60)

@@ -5,12 +5,11 @@ import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia import Records, ShadowPool
+from skmia import Records, ShadowPool, audit
 from skmia._core import splits as _sampling
 from skmia.attacks import ThresholdAttack
 from skmia.disparity import DisparityTest
 from skmia.games import membership_game
-from skmia.report import audit
 
 RECORDS = Records(np.arange(40.0)[:, None], np.arange(40) % 2, group=np.arange(40) // 20)
 MODEL = DecisionTreeClassifier()

@@ -3,10 +3,9 @@ import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skmia import Records, ShadowPool
+from skmia import Records, ShadowPool, audit
 from skmia.attacks import ThresholdAttack
 from skmia.games import membership_game
-from skmia.report import audit
 
 torch = pytest.importorskip("torch")
 skorch = pytest.importorskip("skorch")

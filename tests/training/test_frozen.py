@@ -16,12 +16,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia import Records, ShadowPool
+from skmia import Records, ShadowPool, audit
 from skmia._training.frozen import thaw
 from skmia.attacks import ThresholdAttack
 from skmia.exceptions import CheckpointError
 from skmia.games import membership_game
-from skmia.report import audit
 
 RNG = np.random.default_rng(0)
 N = 300

@@ -7,12 +7,11 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 
-from skmia import Records, ShadowPool
+from skmia import Records, ShadowPool, audit
 from skmia._training.groups import is_out_of_memory
 from skmia._training.ways.linear.logistic import LogisticFamily
 from skmia._training.ways.perceptron import way as perceptron
 from skmia.exceptions import JointTrainingWarning
-from skmia.report import audit
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4)).astype(np.float32)
