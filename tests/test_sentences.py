@@ -60,7 +60,7 @@ CALLS = {
         "scores is a masked array",
     ),
     "canaries": (
-        lambda: auditing.natural_canaries(np.ma.masked_less(X, 0), BITS),
+        lambda: auditing.make_canaries(np.ma.masked_less(X, 0), BITS),
         "X is a masked array",
     ),
     # Numbers.
@@ -165,7 +165,7 @@ CALLS = {
         r"random_state must be an int from 0 to 2\*\*32 - 1, a RandomState or None; got -1",
     ),
     "random_state, too large": (
-        lambda: auditing.natural_canaries(X, BITS, random_state=2**32),
+        lambda: auditing.make_canaries(X, BITS, random_state=2**32),
         "random_state must be an int from 0",
     ),
     "random_state, no number": (
@@ -192,11 +192,11 @@ CALLS = {
         "X_real must hold numbers; got .*2020",
     ),
     "a mapping in a cell": (
-        lambda: auditing.natural_canaries(set_cell({"a": 1}), BITS),
+        lambda: auditing.make_canaries(set_cell({"a": 1}), BITS),
         "X must hold numbers; got .*in column 1",
     ),
     "text": (
-        lambda: auditing.natural_canaries(TEXT, BITS),
+        lambda: auditing.make_canaries(TEXT, BITS),
         "X must hold numbers; got 'a' in column 0",
     ),
     "a missing value of pandas": (
@@ -204,7 +204,7 @@ CALLS = {
         "X must hold numbers; got '<NA>' in column 1",
     ),
     "a number that is too large": (
-        lambda: auditing.natural_canaries(HUGE, BITS),
+        lambda: auditing.make_canaries(HUGE, BITS),
         "X must hold numbers; got '1000.* in column 0",
     ),
     "two columns of one name": (
@@ -229,7 +229,7 @@ CALLS = {
         "template must be a text or a sequence of tokens; got 0.5",
     ),
     "features whose squares are infinite": (
-        lambda: auditing.clip_bkd_canaries(X * 1e299, BITS),
+        lambda: auditing.make_canaries(X * 1e299, BITS, kind="clip_bkd"),
         "X holds numbers whose squares are too large",
     ),
     "a sensitive column": (
@@ -258,7 +258,7 @@ CALLS = {
         "Containers of different kinds cannot be joined: Tensor, ndarray",
     ),
     "labels": (
-        lambda: auditing.natural_canaries(X, np.array([1, "a"] * 12, dtype=object)),
+        lambda: auditing.make_canaries(X, np.array([1, "a"] * 12, dtype=object)),
         "y must hold values of one type",
     ),
     "classes": (

@@ -25,10 +25,10 @@ from skmia import Records
 from skmia.datasets import fetch_fashion_mnist
 from skmia.epsilon import (
     EpsilonAudit,
-    dirac_canaries,
     epsilon_lower_bound,
     gaussian_epsilon,
     gaussian_epsilon_lower_bound,
+    make_gradient_canaries,
     one_run_epsilon_lower_bound,
     one_run_gaussian_epsilon_lower_bound,
     trace_scores,
@@ -245,7 +245,8 @@ def audit_one_run(noise, sample_rate, seed):
     """Scores of many canaries in one training of the net."""
     data, n_hidden = (X[ROWS[sample_rate]], y[ROWS[sample_rate]]), MODELS["two layers"]
     n_weights = (X.shape[1] + 1) * n_hidden
-    canaries = np.float32(dirac_canaries(N_CANARIES, n_weights, random_state=seed))
+    made = make_gradient_canaries(N_CANARIES, n_parameters=n_weights, random_state=seed)
+    canaries = np.float32(made.gradients)
     coins = np.random.default_rng(seed).integers(2, size=N_CANARIES).astype(bool)
     net = PrivateNet(n_hidden, noise, N_WHITE_STEPS, canaries[coins], seed, sample_rate)
     return coins, log_ratios(net.fit(*data).trace_, canaries, noise, sample_rate)

@@ -20,9 +20,9 @@ from .._core.seeding import refuse_trained_module
 from .._core.sklearn import HasMethods, Interval, StrOptions
 from ..exceptions import PrivacyWarning
 from ..signals import get_signal
-from ._canaries import CANARIES, Canaries, exposed_canaries
+from ._canaries import KINDS, Canaries, make_canaries
 
-CANARY_CONSTRAINT = [StrOptions(set(CANARIES)), callable]
+CANARY_CONSTRAINT = [StrOptions(set(KINDS)), callable]
 
 
 class EpsilonAuditBase(BaseEstimator, ABC):
@@ -138,9 +138,8 @@ class EpsilonAuditBase(BaseEstimator, ABC):
 
     def _make_canaries(self, kind, X, y, n_canaries, random_state):
         """Canaries of a kind, checked if a user's function made them."""
-        make = CANARIES[kind] if isinstance(kind, str) else kind
-        settings = {}
-        if make is exposed_canaries and hasattr(self.estimator, "predict_proba"):
+        make, settings = (make_canaries, {"kind": kind}) if isinstance(kind, str) else (kind, {})
+        if kind == "exposed" and hasattr(self.estimator, "predict_proba"):
             settings["estimator"] = self.estimator
         made = make(X, y, n_canaries, random_state=random_state, **settings)
         X_made, y_made, rows = (np.asarray(part) for part in made)

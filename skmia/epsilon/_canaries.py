@@ -11,9 +11,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from .._core.caches import clone_to_train
+from .._core.checks import check_option, refuse_foreign
 from .._core.matrix import check_matrix_and_labels
 from .._core.numbers import check_number
 from .._core.randomness import check_random_state
+
+KINDS = ("clip_bkd", "exposed", "natural", "random_label")
+_OWNERS = {"estimator": "exposed", "cv": "exposed", "norm": "clip_bkd"}
 
 
 class Canaries(NamedTuple):
@@ -35,174 +39,74 @@ class Canaries(NamedTuple):
     rows: np.ndarray
 
 
-def _check(X, y, n_canaries, most, what):
-    X, y = check_matrix_and_labels(X, y)
-    most = len(X) if most is None else most(X)
-    allowed = f"an integer from 1 to {most}, the number of {what}"
-    check_number(n_canaries, "n_canaries", allowed, 1, most, whole=True)
-    return X, y
-
-
-def natural_canaries(X, y, n_canaries=1, *, random_state=None):
-    """Take records of the data as they are.
-
-    Parameters
-    ----------
-    X : array-like of shape (n, n_features)
-        Features.
-    y : array-like of shape (n,)
-        Labels.
-    n_canaries : int, default=1
-        How many.
-    random_state : int, RandomState instance or None, default=None
-        Draws them.
-
-    Returns
-    -------
-    canaries : Canaries
-
-    See Also
-    --------
-    random_label_canaries : The same with wrong labels, which leak more.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from skmia.epsilon import natural_canaries
-    >>> X, y = load_iris(return_X_y=True)
-    >>> canaries = natural_canaries(X, y, 3, random_state=0)
-    >>> bool((canaries.X == X[canaries.rows]).all())
-    True
-    """
-    X, y = _check(X, y, n_canaries, None, "records")
-    rows = check_random_state(random_state).permutation(len(X))[:n_canaries]
-    return Canaries(X[rows], y[rows], rows)
-
-
-def random_label_canaries(X, y, n_canaries=1, *, random_state=None):
-    """Give records of the data another label, which a model can only learn by heart.
+def make_canaries(
+    X,
+    y,
+    n_canaries=1,
+    *,
+    kind="random_label",
+    estimator=None,
+    cv=None,
+    norm=None,
+    random_state=None,
+):
+    r"""Records to put into training data, so that an audit can ask whether they are found again.
 
     Parameters
     ----------
     X : array-like of shape (n, n_features)
         Features.
     y : array-like of shape (n,)
-        Labels of two classes or more.
+        Labels; of two classes or more for ``"random_label"`` and ``"clip_bkd"``.
     n_canaries : int, default=1
-        How many.
-    random_state : int, RandomState instance or None, default=None
-        Draws the records and their labels, each of the other classes alike.
+        How many: at most the number of records, and for ``"clip_bkd"`` the number of features.
+    kind : {"clip_bkd", "exposed", "natural", "random_label"}, default="random_label"
+        ``"natural"``: records of the data as they are.
 
-    Returns
-    -------
-    canaries : Canaries
+        ``"random_label"``: records of the data with another label, each of the other classes alike.
+        A model can only memorize it.
 
-    See Also
-    --------
-    skmia.defenses.mislabel : The same for Records.
+        ``"exposed"``: the records whose labels a model finds hardest to predict when it has not
+        seen them, the hardest first. What a model cannot infer from other records it has to learn
+        from the record itself.
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from skmia.epsilon import random_label_canaries
-    >>> X, y = load_iris(return_X_y=True)
-    >>> canaries = random_label_canaries(X, y, 3, random_state=0)
-    >>> bool((canaries.y != y[canaries.rows]).all())
-    True
-    """
-    X, y = _check(X, y, n_canaries, None, "records")
-    classes, codes = np.unique(y, return_inverse=True)
-    if len(classes) < 2:
-        raise ValueError("Wrong labels need two classes or more; got 1 class.")
-    rng = check_random_state(random_state)
-    rows = rng.permutation(len(X))[:n_canaries]
-    other = codes[rows] + rng.randint(1, len(classes), size=n_canaries)
-    return Canaries(X[rows], classes[other % len(classes)], rows)
-
-
-def exposed_canaries(X, y, n_canaries=1, *, estimator=None, cv=5, random_state=None):
-    """Take the records whose labels a model finds hardest to predict when it has not seen them.
-
-    What a model cannot infer from other records it has to learn from the record itself. These are
-    natural records, mislabeled or unusual ones first.
-
-    Parameters
-    ----------
-    X : array-like of shape (n, n_features)
-        Features.
-    y : array-like of shape (n,)
-        Labels.
-    n_canaries : int, default=1
-        How many.
+        ``"clip_bkd"``: new records in directions in which the data hardly vary, with the least
+        likely labels (Jagielski et al.), see Notes.
     estimator : classifier with ``predict_proba``, default=None
-        The model. None takes a logistic regression on standardized features.
-    cv : int or splitter, default=5
-        Folds in which records are left out.
-    random_state : int, RandomState instance or None, default=None
-        Not used: there is no chance in it but that of the estimator.
-
-    Returns
-    -------
-    canaries : Canaries
-        The hardest first.
-
-    See Also
-    --------
-    select_gradient_canaries : By what single gradients leak.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from skmia.epsilon import exposed_canaries
-    >>> X, y = load_iris(return_X_y=True)
-    >>> sorted(exposed_canaries(X, y, 3).rows.tolist())
-    [70, 106, 133]
-    """
-    X, y = _check(X, y, n_canaries, None, "records")
-    if estimator is None:
-        estimator = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
-    codes = np.unique(y, return_inverse=True)[1]
-    proba = cross_val_predict(clone_to_train(estimator), X, y, cv=cv, method="predict_proba")
-    held_out = proba[np.arange(len(X)), codes]
-    rows = np.argsort(held_out, kind="stable")[:n_canaries]
-    return Canaries(X[rows], y[rows], rows)
-
-
-def clip_bkd_canaries(X, y, n_canaries=1, *, norm=None, random_state=None):
-    r"""Make records in directions in which the data hardly vary, with the least likely labels.
-
-    The record is :math:`m v`, where :math:`v` is the direction of the smallest variance of X, of
-    length 1, and :math:`m` a norm as that of other records. No other record moves the model along
-    :math:`v`, so that the gradient of this one is seen even where each gradient is clipped. Further
-    canaries take the directions of the next smallest variances.
-
-    Parameters
-    ----------
-    X : array-like of shape (n, n_features)
-        Features.
-    y : array-like of shape (n,)
-        Labels of two classes or more.
-    n_canaries : int, default=1
-        How many, at most the number of features.
+        The model of ``"exposed"``. None is a logistic regression on standardized features.
+    cv : int or splitter, default=None
+        Folds in which ``"exposed"`` leaves records out. None is 5.
     norm : float, default=None
-        Their Euclidean norm. None takes the median norm of the rows of X.
+        Euclidean norm of the records of ``"clip_bkd"``. None is the median norm of the rows of X.
     random_state : int, RandomState instance or None, default=None
-        Not used: there is no chance in it.
+        Draws the records and their labels. ``"exposed"`` and ``"clip_bkd"`` draw nothing.
 
     Returns
     -------
     canaries : Canaries
-        With no ``rows``: they are new records.
+        ``(X, y, rows)``. The ``rows`` of ``"clip_bkd"`` are empty, as its records are new.
+
+    Raises
+    ------
+    ValueError
+        When there are fewer records, features or classes than the kind needs, or when
+        ``estimator``, ``cv`` or ``norm`` is given with a kind that does not take it.
 
     See Also
     --------
-    EpsilonAudit : Trains with them and without them.
+    EpsilonAudit, OneRunAudit : Train with canaries and without them.
+    make_gradient_canaries : Gradients, for auditors who see each step of a training.
+    skmia.defenses.mislabel : Wrong labels for Records.
 
     Notes
     -----
-    The sign of a direction is arbitrary; its largest entry is made positive. Where several
-    directions have the same variance, such as pixels that never change, the choice among them is
-    arbitrary as well. The label is the least likely one according to a logistic regression on X.
+    A record of ``"clip_bkd"`` is :math:`m v`, where :math:`v` is the direction of the smallest
+    variance of X, of length 1, and :math:`m` a norm as that of other records. No other record moves
+    the model along :math:`v`, so that the gradient of this one is seen even where each gradient is
+    clipped. Further canaries take the directions of the next smallest variances. The sign of a
+    direction is arbitrary; its largest entry is made positive. Where several directions have the
+    same variance, such as pixels that never change, the choice among them is arbitrary as well. The
+    label is the least likely one according to a logistic regression on X.
 
     References
     ----------
@@ -211,14 +115,51 @@ def clip_bkd_canaries(X, y, n_canaries=1, *, norm=None, random_state=None):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from skmia.epsilon import clip_bkd_canaries
-    >>> X = np.random.default_rng(0).normal(size=(200, 3)) * [1, 0.1, 2]
-    >>> canary = clip_bkd_canaries(X, X[:, 0] > 0)
-    >>> canary.X.round(1)
-    array([[0. , 1.7, 0. ]])
+    >>> from sklearn.datasets import load_iris
+    >>> from skmia.epsilon import make_canaries
+    >>> X, y = load_iris(return_X_y=True)
+    >>> canaries = make_canaries(X, y, 3, kind="random_label", random_state=0)
+    >>> bool((canaries.y != y[canaries.rows]).all())
+    True
+    >>> sorted(make_canaries(X, y, 3, kind="exposed").rows.tolist())
+    [70, 106, 133]
+    >>> make_canaries(X - X.mean(axis=0), y, kind="clip_bkd").X.round(1)
+    array([[ 0.7, -0.7, -1. ,  1.6]])
     """
-    X, y = _check(X, y, n_canaries, lambda X: X.shape[1], "features")
+    check_option(kind, "kind", KINDS)
+    settings = {"estimator": estimator, "cv": cv, "norm": norm}
+    refuse_foreign("kind", kind, _OWNERS, settings)
+    X, y = check_matrix_and_labels(X, y)
+    most, what = (X.shape[1], "features") if kind == "clip_bkd" else (len(X), "records")
+    allowed = f"an integer from 1 to {most}, the number of {what}"
+    check_number(n_canaries, "n_canaries", allowed, 1, most, whole=True)
+    if kind == "exposed":
+        rows = _find_exposed(X, y, estimator, 5 if cv is None else cv)[:n_canaries]
+        return Canaries(X[rows], y[rows], rows)
+    if kind == "clip_bkd":
+        return Canaries(*_make_clip_bkd(X, y, n_canaries, norm), np.empty(0, dtype=np.intp))
+    classes, codes = np.unique(y, return_inverse=True)
+    if kind == "random_label" and len(classes) < 2:
+        raise ValueError("Wrong labels need two classes or more; got 1 class.")
+    rng = check_random_state(random_state)
+    rows = rng.permutation(len(X))[:n_canaries]
+    if kind == "natural":
+        return Canaries(X[rows], y[rows], rows)
+    other = codes[rows] + rng.randint(1, len(classes), size=n_canaries)
+    return Canaries(X[rows], classes[other % len(classes)], rows)
+
+
+def _find_exposed(X, y, estimator, cv):
+    """All records, those first whose labels are hardest to predict when they are left out."""
+    if estimator is None:
+        estimator = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    codes = np.unique(y, return_inverse=True)[1]
+    proba = cross_val_predict(clone_to_train(estimator), X, y, cv=cv, method="predict_proba")
+    return np.argsort(proba[np.arange(len(X)), codes], kind="stable")
+
+
+def _make_clip_bkd(X, y, n_canaries, norm):
+    """Records in the directions of least variance, and their least likely labels."""
     centered = np.asarray(X, dtype=np.float64) - X.mean(axis=0, dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         spread = centered.T @ centered
@@ -235,12 +176,4 @@ def clip_bkd_canaries(X, y, n_canaries=1, *, norm=None, random_state=None):
         warnings.simplefilter("ignore", ConvergenceWarning)  # the order of classes is all we ask
         model = LogisticRegression(max_iter=1000).fit(X, y)
     labels = model.classes_[model.predict_proba(made).argmin(axis=1)]
-    return Canaries(made, labels, np.empty(0, dtype=np.intp))
-
-
-CANARIES = {
-    "clip_bkd": clip_bkd_canaries,
-    "exposed": exposed_canaries,
-    "natural": natural_canaries,
-    "random_label": random_label_canaries,
-}
+    return made, labels

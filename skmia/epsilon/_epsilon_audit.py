@@ -39,9 +39,8 @@ class EpsilonAudit(EpsilonAuditBase):
         What is audited; its randomness is part of it. None takes a logistic regression, which has
         none, so that every canary that it takes notice of is found.
     canary : {"clip_bkd", "exposed", "natural", "random_label"}, int or callable, default="clip_bkd"
-        The record: as of :func:`clip_bkd_canaries`, :func:`exposed_canaries`,
-        :func:`natural_canaries` or :func:`random_label_canaries`; the number of a row of X; or a
-        function like these.
+        The record: a kind of :func:`make_canaries`; the number of a row of X; or a function that is
+        called as that one is, with X, y, the number of canaries and ``random_state``.
     n_trials : int, default=100
         Trainings with the canary; as many are made without.
     n_copies : int, default=1

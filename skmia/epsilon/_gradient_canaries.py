@@ -1,143 +1,187 @@
 """Canaries for auditors who see each noisy step of a private training."""
 
-from numbers import Integral, Real
+from numbers import Integral
+from typing import NamedTuple
 
 import numpy as np
 
+from .._core.checks import check_option, refuse_foreign
 from .._core.matrix import check_matrix
-from .._core.numbers import check_number
+from .._core.numbers import SMALLEST, check_number
 from .._core.randomness import check_random_state
 from ..leakage import MahalanobisLeakage
 from ._checks import noise_of_means
 
+_KINDS = ("dirac", "selected")
 _AGGREGATES = {"mean": np.mean, "max": np.max}
+_OWNERS = {"n_parameters": "dirac"} | dict.fromkeys(
+    ("gradients", "noise_multiplier", "batch_size", "reference", "aggregate"), "selected"
+)
 
 
-def dirac_canaries(n_canaries, n_parameters, *, norm=1.0, random_state=None):
-    """Gradients of one entry each, all of them different.
+class GradientCanaries(NamedTuple):
+    """Gradients that an audit adds to the steps of a private training.
 
-    A private training that is being audited adds such a gradient to the sum of a step as if it were
-    that of a record. It has the largest norm that clipping allows, no two of them overlap, and of
-    what other records do it shares one coordinate.
+    Attributes
+    ----------
+    gradients : ndarray of shape (n_canaries, n_parameters) or (n_steps, n_canaries, n_parameters)
+        The same in all steps, or those of each step: what :func:`trace_scores` takes.
+    rows : ndarray of int
+        The candidates that they are gradients of; empty where they were made.
+    """
+
+    gradients: np.ndarray
+    rows: np.ndarray
+
+
+def make_gradient_canaries(
+    n_canaries,
+    *,
+    kind="dirac",
+    n_parameters=None,
+    gradients=None,
+    max_grad_norm=1.0,
+    noise_multiplier=None,
+    batch_size=None,
+    reference=None,
+    aggregate=None,
+    random_state=None,
+):
+    r"""Gradients that are easy to find again in the noisy steps of a private training.
 
     Parameters
     ----------
     n_canaries : int
-        How many, at most ``n_parameters``.
-    n_parameters : int
-        Number of weights of the model.
-    norm : float, default=1.0
-        The entry: the norm to which gradients are clipped.
+        How many: at most ``n_parameters`` of ``"dirac"``, and the candidates of ``"selected"``.
+    kind : {"dirac", "selected"}, default="dirac"
+        ``"dirac"``: gradients of one entry each, all of them different (Nasr et al.). A private
+        training that is being audited adds such a gradient to the sum of a step as if it were that
+        of a record. It has the largest norm that clipping allows, no two of them overlap, and of
+        what other records do it shares one coordinate.
+
+        ``"selected"``: of the gradients of records, those that leak most in noisy steps (Azize and
+        Basu), see Notes.
+    n_parameters : int, default=None
+        Number of weights of the model, which ``"dirac"`` needs.
+    gradients : array-like of shape (n_steps, n, n_parameters), default=None
+        Clipped gradients of the candidates in each step, which ``"selected"`` needs.
+    max_grad_norm : float, default=1.0
+        Norm to which gradients are clipped.
+    noise_multiplier : float, default=None
+        For ``"selected"``, standard deviation of the noise on the sum of gradients, in units of
+        ``max_grad_norm``. None is 0.
+    batch_size : int, default=None
+        For ``"selected"``, rows of a step. None is 1.
+    reference : array-like of shape (n_steps, n_reference, n_parameters), default=None
+        For ``"selected"``, clipped gradients that the moments are taken of. None is those of the
+        candidates.
+    aggregate : {"mean", "max"}, default=None
+        For ``"selected"``, how the scores of steps become one. None is ``"mean"``.
     random_state : int, RandomState instance or None, default=None
-        Draws the coordinates.
+        Draws the coordinates of ``"dirac"``; ``"selected"`` draws nothing.
 
     Returns
     -------
-    gradients : ndarray of shape (n_canaries, n_parameters)
+    canaries : GradientCanaries
+        ``(gradients, rows)``. Of ``"selected"`` the most leaking record comes first, and of equal
+        records the first one.
+
+    Raises
+    ------
+    ValueError
+        When a parameter is out of range or missing, or given with a kind that does not take it.
 
     See Also
     --------
     trace_scores : Finds them in the noisy gradients.
+    make_canaries : Records.
+    skmia.leakage.MahalanobisLeakage : The score of ``"selected"``.
+
+    Notes
+    -----
+    In step :math:`t` the gradient :math:`g` of a record has the leakage score
+    :math:`\|g - \mu_t\|^2` in the norm of :math:`(\Sigma_t + C)^{-1} / B`, with the moments of
+    gradients in that step, the batch size :math:`B` and the noise :math:`C = \sigma^2 c^2 / B` of a
+    row. The records with the largest mean over steps are taken. The body of the algorithm is lost
+    in the printed source; this one follows its description, and the mean over steps is our choice.
+    Covariances are taken as diagonal.
 
     References
     ----------
     Nasr, M., Hayes, J., Steinke, T., Balle, B., Tramèr, F., Jagielski, M., Carlini, N. and Terzis,
     A. (2023). Tight auditing of differentially private machine learning. USENIX Security.
 
-    Examples
-    --------
-    >>> from skmia.epsilon import dirac_canaries
-    >>> dirac_canaries(2, 4, norm=0.5, random_state=0)
-    array([[0. , 0. , 0.5, 0. ],
-           [0. , 0. , 0. , 0.5]])
-    """
-    whole = isinstance(n_canaries, Integral) and isinstance(n_parameters, Integral)
-    if not whole or not 1 <= n_canaries <= n_parameters:
-        raise ValueError(
-            f"n_canaries must be an integer from 1 to n_parameters, {n_parameters!r}; got "
-            f"{n_canaries!r}."
-        )
-    if not isinstance(norm, Real) or not 0 < norm < np.inf:
-        raise ValueError(f"norm must be finite and above 0; got {norm!r}.")
-    gradients = np.zeros((n_canaries, n_parameters))
-    columns = check_random_state(random_state).permutation(n_parameters)[:n_canaries]
-    gradients[np.arange(n_canaries), columns] = norm
-    return gradients
-
-
-def select_gradient_canaries(
-    gradients,
-    n_canaries,
-    *,
-    noise_multiplier=0.0,
-    max_grad_norm=1.0,
-    batch_size=1,
-    reference=None,
-    aggregate="mean",
-):
-    r"""Choose the records whose clipped gradients leak most in noisy steps.
-
-    In step :math:`t` the gradient :math:`g` of a record has the leakage score
-    :math:`\|g - \mu_t\|^2` in the norm of :math:`(\Sigma_t + C)^{-1} / B`, with the moments of
-    gradients in that step, the batch size :math:`B` and the noise :math:`C = \sigma^2 c^2 / B` of a
-    row. The records with the largest mean over steps are taken.
-
-    Parameters
-    ----------
-    gradients : array-like of shape (n_steps, n, n_parameters)
-        Clipped gradients of the candidates in each step.
-    n_canaries : int
-        How many to take, at most n.
-    noise_multiplier : float, default=0.0
-        Standard deviation of the noise on the sum of gradients, in units of ``max_grad_norm``.
-    max_grad_norm : float, default=1.0
-        Norm to which gradients were clipped.
-    batch_size : int, default=1
-        Rows of a step.
-    reference : array-like of shape (n_steps, n_reference, n_parameters), default=None
-        Clipped gradients that the moments are taken of; None takes those of the candidates.
-    aggregate : {"mean", "max"}, default="mean"
-        How the scores of steps become one.
-
-    Returns
-    -------
-    rows : ndarray of shape (n_canaries,)
-        The most leaking record first; of equal records the first one.
-
-    See Also
-    --------
-    skmia.leakage.MahalanobisLeakage : The score.
-
-    Notes
-    -----
-    The body of the algorithm is lost in the printed source; this one follows its description, and
-    the mean over steps is our choice. Covariances are taken as diagonal.
-
-    References
-    ----------
     Azize, A. and Basu, D. (2024). How much does each datapoint leak your privacy? Quantifying the
     per-datum membership leakage. arXiv:2402.10065, algorithm 6.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from skmia.epsilon import select_gradient_canaries
-    >>> gradients = np.random.default_rng(0).normal(size=(3, 50, 4))
-    >>> gradients[:, 17] *= 3
-    >>> select_gradient_canaries(gradients, 1, noise_multiplier=1.0, batch_size=10)
+    >>> from skmia.epsilon import make_gradient_canaries
+    >>> made = make_gradient_canaries(2, n_parameters=4, max_grad_norm=0.5, random_state=0)
+    >>> made.gradients
+    array([[0. , 0. , 0.5, 0. ],
+           [0. , 0. , 0. , 0.5]])
+    >>> steps = np.random.default_rng(0).normal(size=(3, 50, 4))
+    >>> steps[:, 17] *= 3
+    >>> settings = {"noise_multiplier": 1.0, "batch_size": 10}
+    >>> make_gradient_canaries(1, kind="selected", gradients=steps, **settings).rows
     array([17])
     """
+    check_option(kind, "kind", _KINDS)
+    given = {
+        "n_parameters": n_parameters,
+        "gradients": gradients,
+        "noise_multiplier": noise_multiplier,
+        "batch_size": batch_size,
+        "reference": reference,
+        "aggregate": aggregate,
+    }
+    refuse_foreign("kind", kind, _OWNERS, given)
+    needed = {"dirac": "n_parameters", "selected": "gradients"}[kind]
+    if given[needed] is None:
+        raise ValueError(f"kind={kind!r} needs {needed}; got None.")
+    if kind == "dirac":
+        return _make_dirac(n_canaries, n_parameters, max_grad_norm, random_state)
+    chosen = {name: value for name, value in given.items() if value is not None}
+    return _select(n_canaries, max_grad_norm=max_grad_norm, **chosen)
+
+
+def _make_dirac(n_canaries, n_parameters, norm, random_state):
+    whole = isinstance(n_canaries, Integral) and isinstance(n_parameters, Integral)
+    if not whole or not 1 <= n_canaries <= n_parameters:
+        raise ValueError(
+            f"n_canaries must be an integer from 1 to n_parameters, {n_parameters!r}; got "
+            f"{n_canaries!r}."
+        )
+    check_number(norm, "max_grad_norm", "finite and above 0", SMALLEST)
+    gradients = np.zeros((n_canaries, n_parameters))
+    columns = check_random_state(random_state).permutation(n_parameters)[:n_canaries]
+    gradients[np.arange(n_canaries), columns] = norm
+    return GradientCanaries(gradients, np.empty(0, dtype=np.intp))
+
+
+def _select(
+    n_canaries,
+    *,
+    gradients,
+    max_grad_norm,
+    noise_multiplier=0.0,
+    batch_size=1,
+    reference=None,
+    aggregate="mean",
+):
     steps = check_matrix(gradients, allow_nd=True, ensure_2d=False, input_name="gradients")
     if steps.ndim != 3:
         raise ValueError(
             f"gradients must have the shape (n_steps, n, n_parameters); got {steps.shape}."
         )
-    if aggregate not in _AGGREGATES:
-        raise ValueError(f"aggregate must be 'mean' or 'max'; got {aggregate!r}.")
+    check_option(aggregate, "aggregate", _AGGREGATES)
     n = steps.shape[1]
     check_number(n_canaries, "n_canaries", f"an integer from 1 to {n}", 1, n, whole=True)
     noise = noise_of_means(noise_multiplier, max_grad_norm, batch_size)
     leakage = MahalanobisLeakage(covariance="diagonal", noise_scale=noise, n_samples=batch_size)
     moments = steps if reference is None else np.asarray(reference)
     scores = [leakage.fit(m).score_samples(g) for m, g in zip(moments, steps, strict=True)]
-    return np.argsort(-_AGGREGATES[aggregate](scores, axis=0), kind="stable")[:n_canaries]
+    rows = np.argsort(-_AGGREGATES[aggregate](scores, axis=0), kind="stable")[:n_canaries]
+    return GradientCanaries(steps[:, rows], rows)

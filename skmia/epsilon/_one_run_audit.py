@@ -35,8 +35,8 @@ class OneRunAudit(EpsilonAuditBase):
         What is audited. None takes a logistic regression.
     canaries : {"clip_bkd", "exposed", "natural", "random_label"} or callable, \
 default="random_label"
-        As of :func:`random_label_canaries`, :func:`exposed_canaries`, :func:`natural_canaries` or
-        :func:`clip_bkd_canaries`; or a function like these.
+        A kind of :func:`make_canaries`; or a function that is called as that one is, with X, y, the
+        number of canaries and ``random_state``.
     n_canaries : int or float, default=0.1
         How many, or which share of the rows.
     method : {"binomial", "gaussian"}, default="binomial"

@@ -62,7 +62,7 @@ def trace_scores(
 
     See Also
     --------
-    dirac_canaries : Gradients that are easy to find.
+    make_gradient_canaries : Gradients that are easy to find.
     one_run_epsilon_lower_bound : What the scores say of epsilon.
 
     Notes
@@ -77,8 +77,8 @@ def trace_scores(
     Examples
     --------
     >>> import numpy as np
-    >>> from skmia.epsilon import dirac_canaries, trace_scores
-    >>> canaries = dirac_canaries(6, 20, random_state=0)
+    >>> from skmia.epsilon import make_gradient_canaries, trace_scores
+    >>> canaries = make_gradient_canaries(6, n_parameters=20, random_state=0).gradients
     >>> coins = np.array([1, 0, 1, 1, 0, 0])
     >>> noise = np.random.default_rng(0).normal(size=(50, 20))
     >>> steps = (coins @ canaries + noise) / 100

@@ -19,7 +19,7 @@ from skmia.datasets import make_membership_problem
 from skmia.defenses import evaluate_defense
 from skmia.defenses._cross_fit import ask_left_out
 from skmia.defenses._soft_meta import Labeled
-from skmia.epsilon import EpsilonAudit, OneRunAudit, exposed_canaries
+from skmia.epsilon import EpsilonAudit, OneRunAudit, make_canaries
 from skmia.games import membership_game, retraining_oracle
 
 RECORDS, MEMBERSHIP = make_membership_problem(80, random_state=0)
@@ -82,7 +82,7 @@ def audit_one_run(model):
 
 
 def find_canaries(model):
-    exposed_canaries(X, Y, 2, estimator=model)
+    make_canaries(X, Y, 2, kind="exposed", estimator=model)
 
 
 def defend(model):

@@ -9,16 +9,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
 
 from skmia.epsilon import (
-    clip_bkd_canaries,
-    dirac_canaries,
-    exposed_canaries,
+    EpsilonAudit,
     gaussian_epsilon,
     gaussian_epsilon_lower_bound,
-    natural_canaries,
+    make_canaries,
+    make_gradient_canaries,
     one_run_epsilon_lower_bound,
     one_run_gaussian_epsilon_lower_bound,
-    random_label_canaries,
-    select_gradient_canaries,
     trace_scores,
 )
 
@@ -27,24 +24,24 @@ NAMES = np.array(["a", "b", "c"])[y]
 
 
 def test_natural_canaries_are_different_rows():
-    canaries = natural_canaries(X, NAMES, 150, random_state=0)
+    canaries = make_canaries(X, NAMES, 150, random_state=0, kind="natural")
     assert sorted(canaries.rows) == list(range(150))
     np.testing.assert_array_equal(canaries.X, X[canaries.rows])
     np.testing.assert_array_equal(canaries.y, NAMES[canaries.rows])
 
 
 def test_wrong_labels_are_any_of_the_others():
-    canaries = random_label_canaries(X, NAMES, 150, random_state=0)
+    canaries = make_canaries(X, NAMES, 150, random_state=0, kind="random_label")
     assert (canaries.y != NAMES[canaries.rows]).all()
     pairs = set(zip(NAMES[canaries.rows], canaries.y, strict=True))
     assert len(pairs) == 6
-    again = random_label_canaries(X, NAMES, 150, random_state=0)
+    again = make_canaries(X, NAMES, 150, random_state=0, kind="random_label")
     np.testing.assert_array_equal(canaries.y, again.y)
 
 
 def test_exposed_canaries_are_the_hardest_to_predict():
     model = LogisticRegression(max_iter=1000)
-    canaries = exposed_canaries(X, NAMES, 7, estimator=model)
+    canaries = make_canaries(X, NAMES, 7, estimator=model, kind="exposed")
     proba = cross_val_predict(model, X, y, cv=5, method="predict_proba")
     worst = np.argsort([row[label] for row, label in zip(proba, y, strict=True)])[:7]
     assert canaries.rows.tolist() == worst.tolist()
@@ -53,11 +50,12 @@ def test_exposed_canaries_are_the_hardest_to_predict():
 def test_a_mislabeled_record_is_exposed():
     wrong = y.copy()
     wrong[3] = 2
-    assert exposed_canaries(X, wrong).rows == [3]
+    assert make_canaries(X, wrong, kind="exposed").rows == [3]
 
 
 def test_of_equally_hard_records_the_first_ones_are_taken():
-    assert exposed_canaries(X, y, 3, estimator=DummyClassifier()).rows.tolist() == [0, 1, 2]
+    canaries = make_canaries(X, y, 3, kind="exposed", estimator=DummyClassifier())
+    assert canaries.rows.tolist() == [0, 1, 2]
 
 
 def test_clip_bkd_takes_the_direction_of_least_variance():
@@ -65,7 +63,7 @@ def test_clip_bkd_takes_the_direction_of_least_variance():
     rotation, _ = np.linalg.qr(rng.normal(size=(4, 4)))
     data = rng.normal(size=(400, 4)) * [3, 2, 1, 1e-3] @ rotation.T + 5
     label = data @ rotation[:, 0] > np.median(data @ rotation[:, 0])
-    canaries = clip_bkd_canaries(data, label, 2)
+    canaries = make_canaries(data, label, 2, kind="clip_bkd")
     scale = np.median(np.linalg.norm(data, axis=1))
     np.testing.assert_allclose(np.linalg.norm(canaries.X, axis=1), scale)
     assert abs(canaries.X[0] @ rotation[:, 3]) == pytest.approx(scale, rel=1e-6)
@@ -79,7 +77,7 @@ def test_clip_bkd_takes_the_least_likely_label():
     data, label = make_classification(
         300, 6, n_informative=4, n_classes=3, n_redundant=0, random_state=0
     )
-    canary = clip_bkd_canaries(data, label, norm=4.0)
+    canary = make_canaries(data, label, norm=4.0, kind="clip_bkd")
     assert np.linalg.norm(canary.X) == pytest.approx(4)
     model = LogisticRegression(max_iter=1000).fit(data, label)
     assert canary.y == model.predict_proba(canary.X).argmin(axis=1)
@@ -87,42 +85,67 @@ def test_clip_bkd_takes_the_least_likely_label():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
 def test_clip_bkd_keeps_the_precision_of_floats(dtype):
-    made = clip_bkd_canaries((10 * X).astype(dtype), y).X
+    made = make_canaries((10 * X).astype(dtype), y, kind="clip_bkd").X
     assert made.dtype == (np.float64 if dtype == np.int64 else dtype)
 
 
 @pytest.mark.parametrize(
-    "make, n, message",
+    "kind, n, message",
     [
-        (natural_canaries, 151, "from 1 to 150, the number of records; got 151"),
-        (natural_canaries, 0, "got 0"),
-        (random_label_canaries, 1.5, "n_canaries must be an integer from 1 to .*; got 1.5"),
-        (clip_bkd_canaries, 5, "from 1 to 4, the number of features; got 5"),
+        ("natural", 151, "from 1 to 150, the number of records; got 151"),
+        ("natural", 0, "got 0"),
+        ("random_label", 1.5, "n_canaries must be an integer from 1 to .*; got 1.5"),
+        ("clip_bkd", 5, "from 1 to 4, the number of features; got 5"),
     ],
 )
-def test_impossible_numbers_of_canaries_are_refused(make, n, message):
+def test_impossible_numbers_of_canaries_are_refused(kind, n, message):
     with pytest.raises(ValueError, match=message):
-        make(X, y, n)
+        make_canaries(X, y, n, kind=kind)
+
+
+@pytest.mark.parametrize(
+    "kind, settings, message",
+    [
+        ("natural", {"norm": 1.0}, "norm is only taken with kind='clip_bkd'; got it with kind='n"),
+        ("clip_bkd", {"cv": 3}, "cv is only taken with kind='exposed'"),
+        ("random_label", {"estimator": DummyClassifier()}, "estimator is only taken with kind='e"),
+        ("other", {}, "kind must be one of 'clip_bkd', 'exposed', .*; got 'other'"),
+    ],
+)
+def test_what_a_kind_of_canaries_does_not_take_is_refused(kind, settings, message):
+    with pytest.raises(ValueError, match=message):
+        make_canaries(X, y, kind=kind, **settings)
+
+
+@pytest.mark.parametrize("kind, own", [("clip_bkd", False), ("exposed", True)])
+def test_an_audit_takes_the_canaries_that_are_made_by_hand(kind, own):
+    model = LogisticRegression(C=0.01)
+    audit = EpsilonAudit(model, canary=kind, n_trials=4, random_state=0).fit(X, y)
+    made = make_canaries(X, y, kind=kind, **({"estimator": model} if own else {}))
+    np.testing.assert_array_equal(audit.canary_.X, made.X)
+    assert audit.canary_.y == made.y
 
 
 def test_one_class_has_no_wrong_label():
     with pytest.raises(ValueError, match="two classes or more"):
-        random_label_canaries(X, np.zeros(150, dtype=int))
+        make_canaries(X, np.zeros(150, dtype=int), kind="random_label")
 
 
 # Gradients
 
 
 def test_dirac_canaries_do_not_overlap():
-    gradients = dirac_canaries(30, 40, norm=0.7, random_state=0)
+    settings = {"n_parameters": 40, "max_grad_norm": 0.7, "random_state": 0}
+    gradients, rows = make_gradient_canaries(30, **settings)
+    assert len(rows) == 0
     np.testing.assert_allclose(gradients @ gradients.T, 0.49 * np.eye(30))
     assert (np.count_nonzero(gradients, axis=1) == 1).all()
 
 
 @pytest.mark.parametrize("n, size, norm", [(5, 4, 1.0), (0, 4, 1.0), (1, 4, 0.0), (1, 4, np.inf)])
 def test_impossible_dirac_canaries_are_refused(n, size, norm):
-    with pytest.raises(ValueError, match="n_canaries must be|norm must be"):
-        dirac_canaries(n, size, norm=norm)
+    with pytest.raises(ValueError, match="n_canaries must be|max_grad_norm must be"):
+        make_gradient_canaries(n, n_parameters=size, max_grad_norm=norm)
 
 
 @pytest.mark.parametrize("aggregate", ["mean", "max"])
@@ -137,16 +160,34 @@ def test_selected_gradients_against_the_definition(aggregate):
         variance = reference[t].var(axis=0, ddof=1) + (1.5 * 0.8) ** 2 / 10
         scores[t] = ((gradients[t] - reference[t].mean(axis=0)) ** 2 / variance).sum(axis=1)
     expected = np.argsort(-getattr(scores, aggregate)(axis=0))[:6]
-    found = select_gradient_canaries(
-        gradients,
+    found = make_gradient_canaries(
         6,
+        kind="selected",
+        gradients=gradients,
         noise_multiplier=1.5,
         max_grad_norm=0.8,
         batch_size=10,
         reference=reference,
         aggregate=aggregate,
     )
-    assert found.tolist() == expected.tolist()
+    assert found.rows.tolist() == expected.tolist()
+    np.testing.assert_array_equal(found.gradients, gradients[:, expected])
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ({}, "kind='dirac' needs n_parameters; got None"),
+        ({"kind": "selected"}, "kind='selected' needs gradients; got None"),
+        ({"n_parameters": 4, "aggregate": "max"}, "aggregate is only taken with kind='selected'"),
+        ({"kind": "selected", "n_parameters": 4}, "n_parameters is only taken with kind='dirac'"),
+        ({"kind": "selected", "gradients": np.ones((4, 2))}, "gradients must have the shape"),
+        ({"kind": "chosen"}, "kind must be one of 'dirac', 'selected'; got 'chosen'"),
+    ],
+)
+def test_what_a_kind_of_gradients_does_not_take_is_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        make_gradient_canaries(1, **settings)
 
 
 @pytest.mark.parametrize("rate", [1.0, 0.3])
@@ -234,7 +275,7 @@ def test_a_white_box_audit_of_private_training_finds_more_than_half_of_its_epsil
 
 def test_many_gradients_in_one_private_training():
     rng, m = np.random.default_rng(0), 1000
-    canaries = dirac_canaries(m, m, random_state=0)
+    canaries = make_gradient_canaries(m, n_parameters=m, random_state=0).gradients
     coins = rng.integers(2, size=m).astype(bool)
     trace = (canaries[coins].sum(axis=0) + NOISE * rng.normal(size=(N_STEPS, m))) / 100
     scores = trace_scores(trace, canaries, batch_size=100, noise_multiplier=NOISE)

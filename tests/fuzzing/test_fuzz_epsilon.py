@@ -82,14 +82,14 @@ def test_audits(name, data):
     knock(name, audit, data.draw(tables()), data.draw(vectors("bits")), **settings)
 
 
-MAKERS = ("clip_bkd_canaries", "exposed_canaries", "natural_canaries", "random_label_canaries")
+KINDS = ("clip_bkd", "exposed", "natural", "random_label")
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("kind", KINDS)
 @calls(0.008)
 @given(tables(), vectors("bits"), odd_settings({"n_canaries": (1, 2), "random_state": (0,)}))
-def test_canaries(name, X, y, settings):
-    knock("canaries", getattr(auditing, name), X, y, **settings)
+def test_canaries(kind, X, y, settings):
+    knock("canaries", auditing.make_canaries, X, y, kind=kind, **settings)
 
 
 def deepen(rows):
@@ -97,7 +97,12 @@ def deepen(rows):
     return np.stack([rows, rows]) if isinstance(rows, np.ndarray) and rows.ndim == 2 else rows
 
 
-GRADIENTS = {"n_canaries": (2,), "n_parameters": (3,), "norm": (1.0,), "random_state": (0,)}
+GRADIENTS = {
+    "n_canaries": (2,),
+    "n_parameters": (3,),
+    "max_grad_norm": (1.0,),
+    "random_state": (0,),
+}
 
 
 @calls(0.01)
@@ -107,8 +112,9 @@ GRADIENTS = {"n_canaries": (2,), "n_parameters": (3,), "norm": (1.0,), "random_s
     odd_settings({"n_canaries": (2,), "noise_multiplier": (0.0, 1.0), "batch_size": (1,)}, most=1),
 )
 def test_gradient_canaries(gradients, settings, others):
-    knock("dirac_canaries", auditing.dirac_canaries, **settings)
-    knock("select_gradient_canaries", auditing.select_gradient_canaries, gradients, **others)
+    make = auditing.make_gradient_canaries
+    knock("gradients", make, **settings)
+    knock("selected gradients", make, kind="selected", gradients=gradients, **others)
 
 
 @calls(0.01)
