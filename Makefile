@@ -17,7 +17,7 @@ endif
 .DEFAULT_GOAL := help
 # Several targets share an environment.
 .NOTPARALLEL:
-.PHONY: help audit doc tables readme venv test fuzz coverage lint format test-oldest test-install clean
+.PHONY: help audit doc tables readme venv test test-slow fuzz coverage lint format test-oldest test-install clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -39,8 +39,11 @@ readme: venv ## the numbers and the picture of README.md, from its own code
 
 venv: .venv/test.stamp ## the development environment, .venv
 
-test: venv ## the whole test suite and the examples in docstrings; TESTFLAGS="-k lira" selects
-	$(one_thread) .venv/$(bin)/python -m pytest $(workers) $(TESTFLAGS)
+test: venv ## the test suite and the examples in docstrings; TESTFLAGS="-k lira" selects
+	$(one_thread) .venv/$(bin)/python -m pytest $(workers) -m "not slow" $(TESTFLAGS)
+
+test-slow: venv ## simulations and fits that take a minute or more
+	$(one_thread) .venv/$(bin)/python -m pytest $(workers) -m slow tests $(TESTFLAGS)
 
 # In one process, which prints what the calls at each door ended in.
 fuzz: venv ## odd values at every public door, others each time; FUZZ=2000 is their number

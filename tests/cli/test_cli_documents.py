@@ -81,6 +81,7 @@ def write_audit(path, document, membership, scores):
     path.write_text(json.dumps(document))
 
 
+@pytest.mark.slow
 def test_two_audits_of_one_law_seldom_differ(saved, tmp_path, capsys):
     rng = np.random.default_rng(0)
     document = json.loads(saved.read_text())

@@ -182,6 +182,7 @@ def test_difficulty_leaves_out_models_that_were_trained_on_the_record(problem):
     np.testing.assert_allclose(report.difficulty, expected, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_no_leak_is_found_more_often_than_it_may_be():
     """A victim that knows none of the records is called leaky in one of twenty audits."""
     n_audits, found = 120, 0
