@@ -47,9 +47,9 @@ from skmia.signals import (
     LabelRobustness,
     Merlin,
     Signals,
-    get_signal,
     get_signal_names,
 )
+from skmia.signals.registry import get_signal
 from skmia.synthetic import GeneratorAttack
 from skmia.victims import CallableVictim
 from skmia.victims.offers import find_access, find_kind

@@ -12,7 +12,7 @@ from .._core.sklearn import StrOptions
 from .._core.validation import check_records
 from ..base import PoolAttack
 from ..shadow._evidence import ScaledLogit, reads_of
-from ..signals import get_signal
+from ..signals.registry import get_signal
 
 
 class CalibratedAttack(PoolAttack):

@@ -18,7 +18,8 @@ from .._core.sklearn import HasMethods, Interval
 from .._core.validation import check_finite, check_outputs_source, check_records, query
 from ..base import BaseAttack
 from ..shadow._evidence import COMPARED, evidence_of
-from ..signals import Signal, get_signal
+from ..signals import Signal
+from ..signals.registry import get_signal
 
 # Share of the mean scale that no record's scale falls below: a regression may go to 0 or under it.
 _LEAST_SCALE = 0.05

@@ -15,7 +15,8 @@ from .._core.seeding import seed_estimator
 from .._core.sklearn import HasMethods, Interval
 from .._core.validation import check_outputs_source, query
 from ..base import BaseAttack, find_pool
-from ..signals import AnswerSignal, Signal, get_signal, get_signal_names
+from ..signals import AnswerSignal, Signal, get_signal_names
+from ..signals.registry import get_signal
 
 _ARRAYS = ("probabilities", "sorted_probabilities")
 

@@ -6,7 +6,8 @@ from .._core.needs import Needs
 from .._core.sklearn import Interval
 from .._core.validation import check_outputs_source
 from ..base import BaseAttack
-from ..signals import Signal, get_signal
+from ..signals import Signal
+from ..signals.registry import get_signal
 
 
 class ThresholdAttack(BaseAttack):

@@ -19,7 +19,7 @@ from .._core.records import Records
 from .._core.seeding import refuse_trained_module
 from .._core.sklearn import HasMethods, Interval, StrOptions
 from ..exceptions import PrivacyWarning
-from ..signals import get_signal
+from ..signals.registry import get_signal
 from ._canaries import KINDS, Canaries, make_canaries
 
 CANARY_CONSTRAINT = [StrOptions(set(KINDS)), callable]

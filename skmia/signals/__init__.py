@@ -18,9 +18,9 @@ from ._confidence import (
 from ._gradient import GradientNorm, GradientStatistics
 from ._label_robustness import LabelRobustness
 from ._perturbation import Merlin
-from ._registry import get_signal, get_signal_names
 from ._residual import AbsoluteError, SquaredError
 from ._signals import Signals
+from .registry import get_signal_names
 
 __all__ = [
     "ODIN",
@@ -45,6 +45,5 @@ __all__ = [
     "Signals",
     "SquaredError",
     "VictimSignal",
-    "get_signal",
     "get_signal_names",
 ]

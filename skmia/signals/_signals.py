@@ -10,7 +10,7 @@ from .._core.outputs import KINDS
 from .._core.sklearn import validate_params_of
 from .._core.validation import check_finite, check_outputs_source, check_records, query
 from ._base import AnswerSignal, Signal
-from ._registry import get_signal
+from .registry import get_signal
 
 
 def needs_of_signals(signals):

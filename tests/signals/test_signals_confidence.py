@@ -10,7 +10,8 @@ from sklearn.svm import SVC
 
 from skmia import Outputs
 from skmia._core.asking import query_victim
-from skmia.signals import ODIN, Doctor, get_signal, get_signal_names
+from skmia.signals import ODIN, Doctor, get_signal_names
+from skmia.signals.registry import get_signal
 
 PROBABILITY_SIGNALS = [
     "confidence",

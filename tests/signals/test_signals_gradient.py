@@ -10,7 +10,8 @@ from sklearn.svm import SVC
 
 from skmia import Records
 from skmia.attacks import ThresholdAttack
-from skmia.signals import GradientNorm, GradientStatistics, get_signal
+from skmia.signals import GradientNorm, GradientStatistics
+from skmia.signals.registry import get_signal
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(80, 4)), RNG.integers(2, size=80)

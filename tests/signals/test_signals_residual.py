@@ -6,7 +6,7 @@ from sklearn.metrics import roc_auc_score
 
 from skmia import Outputs
 from skmia._core.asking import query_victim
-from skmia.signals import get_signal
+from skmia.signals.registry import get_signal
 
 RESIDUAL_SIGNALS = {"squared_error": [-4.0, -0.25, 0.0], "absolute_error": [-2.0, -0.5, 0.0]}
 

@@ -11,7 +11,8 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import make_pipeline
 
 from skmia import Outputs, Records
-from skmia.signals import ODIN, Loss, Signals, get_signal
+from skmia.signals import ODIN, Loss, Signals
+from skmia.signals.registry import get_signal
 
 
 @pytest.fixture(scope="module")

@@ -73,27 +73,7 @@ def get_signal_names(*, answers_only=False):
 
 
 def get_signal(signal):
-    """Signal of a name; a signal is returned as it is.
-
-    Parameters
-    ----------
-    signal : str or Signal
-
-    Returns
-    -------
-    signal : Signal
-
-    Raises
-    ------
-    ValueError
-        When there is no signal of that name.
-
-    Examples
-    --------
-    >>> from skmia.signals import get_signal
-    >>> get_signal("odin")
-    ODIN(temperature=2.0)
-    """
+    """Signal of a name; a signal is returned as it is."""
     if isinstance(signal, Signal):
         return signal
     if signal in ("auto", "logit"):
