@@ -126,7 +126,7 @@ def query_victim(victim, X):
     Returns
     -------
     outputs : Outputs
-        Of n records.
+        Predictions of the victim for the n records.
     """
     check_victim(victim)
     X = X if hasattr(X, "shape") else np.asarray(X)

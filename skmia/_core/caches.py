@@ -2,7 +2,7 @@
 
 The clones of a victim that are trained here differ in their training records, so that a cache of
 fitted steps would never be read again: it would only fill a folder with records and, where the
-folder is somebody else's, run the pickles that are in it.
+folder belongs to another user, run the pickles that are in it.
 """
 
 from contextlib import contextmanager
@@ -41,7 +41,7 @@ def remove_caches(estimator):
     Returns
     -------
     estimator : estimator
-        The same.
+        The estimator that was passed.
     """
     for part in walk(estimator):
         if isinstance(part, dict):

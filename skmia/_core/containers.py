@@ -98,7 +98,7 @@ def as_rows(X):
     Raises
     ------
     TypeError
-        When X is no container of rows.
+        When X is not a container of rows.
     ValueError
         If X is a masked array that hides values.
     """

@@ -10,7 +10,7 @@ from .containers import is_frame, is_tensor, to_numpy
 class _Column:
     """Numbers as they are, times as seconds, anything else as codes in sorted order.
 
-    The order in which values come would tell members from others where members come first, and a
+    The order in which values come would reveal membership if members come first, and a
     tree finds a period of dates only where they are in order.
     """
 

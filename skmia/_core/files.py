@@ -1,4 +1,4 @@
-"""Files that are there as a whole or not at all, and that nobody else can read."""
+"""Files that are there as a whole or not at all, and that no other user can read."""
 
 import hashlib
 import os
@@ -88,7 +88,7 @@ def remove_leftovers(folder, all_done=False):
     """Remove half-written files of processes that have ended.
 
     Times of files do not count, as the clocks of machines differ. A file that is there under its
-    final name shows that nobody needs a half-written one. A process that is taken for dead by
+    final name shows that a half-written one is not needed. A process that is taken for dead by
     mistake writes its file again.
 
     Parameters
@@ -104,7 +104,7 @@ def remove_leftovers(folder, all_done=False):
         host, _, rest = process.partition("-")
         number = rest.partition("-")[0]
         if not final or not number.isdigit():
-            continue  # a file of somebody else
+            continue  # a file of another user
         mine = host == _host()
         at_work = mine and _is_running(int(number))
         if not at_work and (mine or all_done or (folder / final).exists()):

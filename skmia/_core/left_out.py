@@ -1,4 +1,4 @@
-"""Shadow models in the victim's place, compared with what is left of the pool."""
+"""Shadow models treated as the victim, compared with what is left of the pool."""
 
 import numpy as np
 from sklearn.utils import gen_batches
@@ -15,17 +15,17 @@ _STEPS = 0.7548776662466927, 0.5698402909980532
 
 
 def choose_others(design, inside, columns, models):
-    """The model that leaves the pool together with each model in the victim's place.
+    """The model that leaves the pool together with each model treated as the victim.
 
     The number of IN and of OUT models that are left must not depend on whether the model was
     trained on the record, or it would tell so. With complementary pairs that is the case without
     the partner. Where the number of IN models of a record is fixed, it is without one model of the
-    other side, whichever. Where each training set was drawn by itself, nobody else has to leave.
+    other side, whichever. Where each training set was drawn independently, no other model leaves.
 
     Parameters
     ----------
     design : Design
-        Of the pool.
+        Design of the training sets of the pool.
     inside : ndarray of shape (n_estimators, n), dtype bool
         Training sets, of a block of records.
     columns : ndarray of shape (n,)
@@ -109,7 +109,7 @@ def leave_out(moments, values, chosen=True):
 
 
 def compare_left_out(compare, shadows, inside, models, others, *, online=True):
-    """Scores with each of some models in the victim's place.
+    """Scores with each of some models treated as the victim.
 
     There is no pass over the pool for each of them: moments of all models are made less those of
     the models that leave.

@@ -12,7 +12,7 @@ from .containers import is_frame, refuse_masked
 from .groups import sorted_values
 from .numbers import show
 
-# What numpy says by itself of values that are no numbers.
+# What numpy says of values that are not numbers.
 _LOW = re.compile("array element|could not convert|inhomogeneous")
 # What cells may hold in place of numbers.
 _FOREIGN = (str, bytes, np.datetime64, datetime.date, list, tuple, np.ndarray)
@@ -107,7 +107,7 @@ def _explain(X, name, error):
     """The error, or a better one if X holds text, dates or lists."""
     where = _find_foreign(X)
     if where is None:
-        # Raised anew, so that what numpy says by itself has the name of what was given.
+        # Raised again, so that numpy's message has the name of what was given.
         low = isinstance(error, TypeError | OverflowError) or _LOW.search(str(error))
         return ValueError(f"{name} must be a matrix of numbers: {error}") if low else error
     column, value = where

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import gen_batches
 
-# Numbers handled at once: as many as the cache of a core holds besides what becomes of them.
+# Numbers handled at once: as many as the cache of a core holds beside what becomes of them.
 CACHED = 1 << 16
 
 # Records handled at once, at least.

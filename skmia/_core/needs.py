@@ -11,7 +11,7 @@ ANY = frozenset(KINDS)
 
 KNOWN = NOBODY, NON_MEMBERS, BOTH = "nobody", "non-members", "members and non-members"
 
-# What a population holds, so that whoever knows non-members can give it.
+# What a population holds, so that an attacker who knows non-members can give it.
 _POPULATION = "population"
 
 _ANSWERS = {
@@ -56,7 +56,7 @@ class Needs:
 
     See Also
     --------
-    needs_of : Needs of anything that is made of attacks and signals.
+    needs_of : Needs of anything that combines attacks and signals.
 
     Examples
     --------

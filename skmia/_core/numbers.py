@@ -25,7 +25,7 @@ def check_number(value, name, allowed, low=-LARGEST, high=LARGEST, *, whole=Fals
     value : object
         What was given; a boolean is not a number.
     name : str
-        Of the parameter.
+        Name of the parameter, for the message.
     allowed : str
         What it may be, for the message.
     low, high : float

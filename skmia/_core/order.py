@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 from .asking import unwrap
 
-# A warning is no verdict, but an order that is right must not be doubted in every long session.
+# A warning is not a verdict, but an order that is right must not be doubted in every long session.
 _LEVEL = 1e-4
 
 

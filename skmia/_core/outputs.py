@@ -262,7 +262,7 @@ class Outputs:
     def find_resolution(self):
         """Smallest positive p or 1 - p among the probabilities; 0 where none is 0 or 1.
 
-        It is no finer than the spacing of floats next to 1: below it 1 - p cannot be told from 0.
+        It is at least the spacing of floats next to 1: below it, 1 - p is rounded to 0.
 
         Returns
         -------

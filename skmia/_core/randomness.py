@@ -42,7 +42,7 @@ def check_random_state(seed, name="random_state"):
     Raises
     ------
     ValueError
-        If the seed is no number from 0 to 2**32 - 1, no RandomState and not None.
+        If the seed is neither a number from 0 to 2**32 - 1, a RandomState nor None.
     """
     try:
         return sklearn.utils.check_random_state(seed)

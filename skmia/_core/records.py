@@ -34,7 +34,7 @@ def _no_matrix():
 
 
 class _Shape(tuple):
-    """Shape (n,), which says why there is no number of columns to whoever asks for it."""
+    """Shape (n,), which says why there is no number of columns to the caller."""
 
     def __getitem__(self, axis):
         try:
@@ -187,7 +187,7 @@ class Records:
     Attributes
     ----------
     X : ndarray, DataFrame, sparse matrix or torch tensor
-        The features.
+        Features, one row per record.
     y : ndarray of shape (n,) or None
         The task labels.
     fields : mapping of str to array
@@ -203,7 +203,7 @@ class Records:
     ValueError
         When the lengths differ, a label is missing or a field has no usable name.
     TypeError
-        When X is no container of rows.
+        When X is not a container of rows.
 
     See Also
     --------
@@ -254,11 +254,11 @@ class Records:
         Parameters
         ----------
         frame : DataFrame of shape (n, k)
-            The table.
+            Table with one row per record.
         target : str, default=None
             Column of the task label; it leaves X.
         drop : str or sequence of str, default=()
-            Columns that are no features of the model (an identifier, a split marker); they leave X.
+            Columns to exclude from X because they are not features (an identifier, a split marker).
         **fields : str
             Name of the column that becomes each field, as in ``group="race"``. The column stays
             in X unless it is dropped, because the model may use it.
@@ -341,7 +341,7 @@ class Records:
     def X(self):
         container, key = self._rows
         if key is not None:
-            # Taken when somebody asks: a search over attack settings slices records a thousand
+            # Computed on request: a search over attack settings slices records a thousand
             # times and reads their fingerprints and stored answers alone.
             container = read_only(take_rows(container, key))
             object.__setattr__(self, "_rows", (container, None))

@@ -107,7 +107,7 @@ def find_strata(y, is_classification):
 def draw_halves(units, strata, n_samples, rng):
     """Draw two disjoint sets of records for a pair of shadow models.
 
-    Units are put in random order within their stratum and dealt out in turn, so that the two halves
+    Units are put in random order within their stratum and assigned in turn, so that the two halves
     differ by at most one unit in every stratum and in total.
 
     Parameters

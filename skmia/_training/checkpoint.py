@@ -58,7 +58,7 @@ class MemoryCheckpoint:
         return self._models.get(k)
 
     def unfinished(self, models):
-        """Those of some models that are still to be trained: all, as nobody else is at work."""
+        """Models that are still to be trained: all, because no other process is at work."""
         return models
 
     def describe_kept(self, n_models):
@@ -211,7 +211,7 @@ class FolderCheckpoint:
         """Those of some models that no process has finished when their turn comes.
 
         What another process has begun comes last, for it may have been killed: several processes
-        on one folder share the work, and nobody waits for anybody.
+        on one folder share the work, and no process waits for another.
         """
         own = set()
         for others_too in (False, True):
@@ -343,7 +343,7 @@ def saying_what_is_kept(checkpoint, n_models):
     ----------
     checkpoint : FolderCheckpoint, MemoryCheckpoint or None
     n_models : int
-        Of the whole pool.
+        Number of models of the whole pool.
     """
     try:
         yield
@@ -361,7 +361,7 @@ def run_or_resume(plan, job, checkpoint):
     plan : Plan
         How and where.
     job : Job
-        The job.
+        Job that the models belong to.
     checkpoint : FolderCheckpoint, MemoryCheckpoint or None
         Opened.
 

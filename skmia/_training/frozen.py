@@ -207,7 +207,7 @@ def find_shared_parts(estimator):
     Parameters
     ----------
     estimator : estimator
-        Of any kind.
+        Estimator to search, of any kind.
 
     Returns
     -------

@@ -21,7 +21,7 @@ def run_groups(job, models, where, count_together, train_group):
     Parameters
     ----------
     job : Job
-        The job.
+        Job that the models belong to.
     models : iterable of int
         Numbers of the models to train.
     where : Workers
@@ -54,7 +54,7 @@ def split_models(job, models, n_together):
     Parameters
     ----------
     job : Job
-        The job.
+        Job that the models belong to.
     models : list of int
         Numbers of the models that are wanted.
     n_together : int
@@ -114,7 +114,7 @@ def train_or_halve(job, train, finish):
             return [(job.number(i), finish(trained, job, i, seconds)) for i in range(job.n_models)]
         except Exception as error:
             if not is_out_of_memory(error):
-                raise  # what is wrong with an answer is no better after training one by one
+                raise  # what is wrong with an answer is not better after training one by one
             reason, is_short, trained = describe(error), True, None
     # Not before the exception is gone, which holds what the failed training had allocated.
     _release_memory()

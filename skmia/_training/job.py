@@ -84,7 +84,7 @@ class Trained:
     Parameters
     ----------
     job : Job
-        The job.
+        Job that the model belongs to.
     i : int
         Place of the model in it.
     model : estimator or callable

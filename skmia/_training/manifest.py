@@ -45,7 +45,7 @@ def describe_job(job, records, entropy, design, numbers):
     job : Job
         The job, whose ``keep`` adds what it depends on itself.
     records : Records of n records
-        The records.
+        Records that the models are trained on.
     entropy : list of int
         From which all seeds come.
     design : dict

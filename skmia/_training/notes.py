@@ -47,11 +47,11 @@ def warn_of_weights(estimator, records, what="shadow models", stacklevel=4):
     estimator : estimator
         What is trained.
     records : Records of n records
-        The records.
+        Records that the models are trained on.
     what : str, default="shadow models"
         Which models are trained.
     stacklevel : int, default=4
-        Of the warning.
+        Stack level of the warning.
 
     Returns
     -------

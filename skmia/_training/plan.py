@@ -71,7 +71,7 @@ def plan_training(job, batched="auto", exact=False):
     Parameters
     ----------
     job : Job
-        Of two models or more.
+        Job with at least two models.
     batched : "auto" or bool, default="auto"
         Whether many models may, or must, be trained in one program.
     exact : bool, default=False

@@ -14,7 +14,7 @@ SECONDS_BETWEEN_STATES = 60.0
 class TrainingStates:
     """States of groups of models that are trained together, one file a group.
 
-    A model that is trained by itself is lost with its process, and no more than that. Where many
+    A model that is trained alone is lost with its process, and no more than that. Where many
     are trained at once the loss would be that of all of them, so that what the training is made of
     (weights, optimizer, generators) is written down as it goes on. A training that starts from
     there comes to bitwise the same models.

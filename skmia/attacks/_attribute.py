@@ -274,7 +274,7 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         records : Records of n records
             Labeled records that the baseline was not fitted on.
         confidence_level : float, default=0.95
-            Of the intervals.
+            Confidence level of the intervals, in (0, 1).
 
         Returns
         -------

@@ -101,7 +101,7 @@ class QuantileAttack(BaseAttack):
     Raises
     ------
     ValueError
-        When there is no population, or it is too small for the folds or for ``target_fpr``.
+        If the population is missing, or too small for the folds or for ``target_fpr``.
 
     See Also
     --------

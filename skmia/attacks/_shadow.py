@@ -43,7 +43,7 @@ class ShadowAttack(BaseAttack):
     """Attack models trained on the answers of shadow models.
 
     Each shadow model shows how a model answers to records that it was trained on and to others. For
-    every class of the task one attack model learns to tell these apart; classes with too few rows
+    every class of the task one attack model learns to separate these; classes with too few rows
     share a pooled attack model that is told the class.
 
     Parameters
@@ -251,7 +251,7 @@ class ShadowAttack(BaseAttack):
                 scores[rows] = estimator.predict_proba(X)[:, 1]
         rows = np.flatnonzero(pooled)
         if len(rows):
-            outputs.label_index(records.y)  # names a label that nobody knows
+            outputs.label_index(records.y)  # names an unknown label
             X = self._compute_features(values[rows], records[rows], self.per_class)
             scores[rows] = self.pooled_estimator_.predict_proba(X)[:, 1]
         return scores

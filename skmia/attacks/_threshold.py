@@ -32,7 +32,7 @@ class ThresholdAttack(BaseAttack):
         Threshold of the evidence. Without ``membership`` and ``mean_train_loss`` it is the mean
         evidence over the records given to ``fit``.
     signal_ : Signal
-        The signal.
+        Signal that is thresholded.
     classes_ : ndarray of shape (2,)
         ``[0, 1]``.
 

@@ -27,7 +27,7 @@ class WhiteBoxAttack(SupervisedAttack):
     layers : sequence of str or int, default=None
         Layers by name or position, see :meth:`skmia.victims.WhiteBox.layer_names`; None reads all.
     learning_rate : float, default=0.001
-        Of Adam.
+        Learning rate of the Adam optimizer.
     batch_size : int, default=64
         Records in a step.
     max_iter : int, default=50

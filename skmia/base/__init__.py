@@ -1,4 +1,4 @@
-"""What attacks are made of: their bases, their needs, and what joins them to a case."""
+"""What attacks consist of: their bases, their needs, and what joins them to a case."""
 
 from .._core.needs import Needs, Offer
 from ._attack import BaseAttack, best_threshold, find_judged  # noqa: F401

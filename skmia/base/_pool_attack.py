@@ -28,7 +28,7 @@ _N_PSEUDO_VICTIMS = 4, 16
 _N_SCORES_FOR_RATE = 4_000_000
 _N_SCORES = 200_000
 
-# Models of a pool in which one can take the victim's place.
+# Models of a pool in which one can be treated as the victim.
 _FEWEST_MODELS = 4
 
 
@@ -42,7 +42,7 @@ def find_pool(shadows, records):
     Raises
     ------
     TypeError
-        When it is no ShadowPool.
+        When it is not a ShadowPool.
     """
     pool = unwrap(shadows)
     if not isinstance(pool, ShadowPool):
@@ -198,7 +198,7 @@ class PoolAttack(BaseAttack):
         return None
 
     def _score_pseudo(self, records, n_scores):
-        """Scores of records with some shadow models in the victim's place, and whether each was in.
+        """Scores of records with some shadow models treated as the victim, and whether each was in.
 
         Those that can be judged, model after model.
         """
@@ -212,7 +212,7 @@ class PoolAttack(BaseAttack):
         return [np.concatenate(part) for part in zip(*rounds, strict=True)]
 
     def score_left_out(self, X, models):
-        """Score records with shadow models in the victim's place, block by block.
+        """Score records with shadow models treated as the victim, block by block.
 
         Each chosen model is attacked with the models that are left of the pool: without it, and
         without the one that was drawn in a pair with it.
@@ -229,7 +229,7 @@ class PoolAttack(BaseAttack):
         rows : slice or ndarray of shape (n_rows,)
             Which of the records.
         scores : ndarray of shape (n_chosen, n_rows)
-            Of each model in the victim's place.
+            Of each model that is treated as the victim.
         inside : ndarray of shape (n_chosen, n_rows), dtype bool
             Training sets of these models.
         judged : ndarray of shape (n_chosen, n_rows), dtype bool
@@ -269,7 +269,7 @@ class PoolAttack(BaseAttack):
         return self._are_enough(n_in - lost_in, n_out - (1 + has_other - lost_in))
 
     def _score_judged(self, shadows, inside, models, others, judged):
-        """Scores with models in the victim's place, neutral where too few others are left."""
+        """Scores with models treated as the victim, neutral where too few others are left."""
         if judged.all():
             return self._score_left_out(shadows, inside, models, others)
         scores = np.full(judged.shape, self._neutral_score())
@@ -291,7 +291,7 @@ class PoolAttack(BaseAttack):
         return scores
 
     def _score_left_out(self, shadows, inside, models, others):
-        """Scores of a block with each of some models in the victim's place, (n_chosen, n)."""
+        """Scores of a block with each of some models treated as the victim, (n_chosen, n)."""
         scores = []
         for k, other in zip(models, others, strict=True):
             rest = np.ones(inside.shape, dtype=bool)

@@ -107,7 +107,7 @@ class SupervisedAttack(BaseAttack):
 
     @abstractmethod
     def _learn(self, evidence, membership, seed):
-        """Fit a model that tells members from non-members."""
+        """Fit a model that separates members from non-members."""
 
     @abstractmethod
     def _judge(self, model, evidence):

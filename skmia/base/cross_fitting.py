@@ -80,7 +80,7 @@ def fit_known(attack, records, membership):
     Returns
     -------
     attack : estimator
-        The same.
+        The attack that was passed.
     """
     known = needs_of(attack).known
     give_population(attack, records[~membership])

@@ -1,4 +1,4 @@
-"""Attacks and what is made of them: what they need together, and what is given to their parts."""
+"""Attacks and estimators that combine them: their needs, and what is given to their parts."""
 
 from dataclasses import replace
 from functools import reduce
@@ -34,7 +34,7 @@ def _children_of(estimator):
 
 
 def parts_of(estimator):
-    """Attacks and transformers of signals that something is made of, at any depth.
+    """Attacks and transformers of signals that an estimator combines, at any depth.
 
     What is frozen is left out: it is no longer fitted.
 
@@ -55,7 +55,7 @@ def parts_of(estimator):
 
 
 def needs_of(estimator):
-    """Needs of an attack, or of an estimator that is made of attacks and signals.
+    """Needs of an attack, or of an estimator that combines attacks and signals.
 
     The parts of a Pipeline, a union, a stack or a search run together: an answer must suit all of
     them, and all that one of them needs is needed. A step that learns from y, and a search, need
@@ -97,7 +97,7 @@ def needs_of(estimator):
 
 
 def _learns(estimator, children):
-    """Whether something besides its attacks learns from membership."""
+    """Whether something other than its attacks learns from membership."""
     if not isinstance(estimator, Pipeline | FeatureUnion):
         return True  # a search chooses by it, a stack and a calibration fit a classifier
     others = [child for child in children if needs_of(child) is None]
@@ -193,7 +193,7 @@ def connect(estimator, victim, pool=None, *, stored=False):
     Returns
     -------
     estimator : estimator
-        The same.
+        The estimator that was passed.
 
     Examples
     --------
@@ -231,7 +231,7 @@ def set_victim(estimator, victim):
     Returns
     -------
     estimator : estimator
-        The same.
+        The estimator that was passed.
     """
     for part in parts_of(estimator) or [estimator]:
         if "victim" in part.get_params(deep=False):

@@ -1,3 +1,5 @@
 """The command line: ``skmia audit``, ``report`` and ``compare``; ``--help`` explains each."""
 
-from ._main import main as main
+from ._main import main
+
+__all__ = ["main"]

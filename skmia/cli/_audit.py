@@ -115,7 +115,7 @@ def run_audit(arguments, show):
 def _save(result, directory, values):
     """A line for each file that was written or not, and sentences on those that are a fault.
 
-    Without a package a file is not made either, which is no fault and brings no warning.
+    Without a package a file is not made either, which is not an error and brings no warning.
     """
     n_notes = len(result.notes)
     with warnings.catch_warnings(record=True) as caught:
@@ -215,7 +215,7 @@ def _as_setting(value):
     if isinstance(value, list):
         return [item.text if isinstance(item, Limit) else item for item in value]
     if isinstance(value, Path):
-        return value.name  # folders are nobody else's business
+        return value.name  # folders are private
     return value if isinstance(value, int | float | None) else str(value)
 
 

@@ -81,7 +81,7 @@ def _check_sizes(estimator):
     n_estimators = estimator.get_params(deep=False).get("n_estimators")
     if fitted is None or n_estimators is None or isinstance(n_estimators, str):
         return
-    # Boosting stops early, by itself or at a perfect fit.
+    # Boosting stops early, on request or at a perfect fit.
     if n_estimators > max(_MOST_UNFITTED, len(fitted)):
         raise DamagedModelError(
             f"{type(estimator).__name__} has n_estimators={n_estimators}, and {len(fitted)} fitted "

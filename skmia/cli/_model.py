@@ -86,7 +86,7 @@ def make_estimator(name, X, task, seed, n_classes=2):
         Features, numbers and categories.
     task : {"classification", "regression"}
     seed : int
-        Of the model.
+        Random seed of the model.
     n_classes : int, default=2
         Of a net, whose labels are 0 to ``n_classes - 1``.
 

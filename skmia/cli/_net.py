@@ -5,7 +5,7 @@ from skorch import NeuralNetClassifier
 from torch import nn
 
 # Steps of the optimizer after which a net of this size has learned what it can; then it goes on to
-# learn its records by heart, from which an audit gains little: on Adult LiRA tells members by as
+# memorize its records, from which an audit gains little: on Adult LiRA tells members by as
 # much after 50 epochs (an area of .575) as after 200 (.577), where the net is the worse model.
 _STEPS = 6000
 _BATCH, _FEWEST_EPOCHS, _MOST_EPOCHS = 200, 20, 200

@@ -21,7 +21,7 @@ def read_table(path):
     Raises
     ------
     CommandError
-        When the file is not there, is no table or has no rows.
+        When the file is not there, is not a table or has no rows.
     """
     if not path.is_file():
         raise CommandError(f"--data: there is no file {path}")
@@ -170,7 +170,7 @@ def read_members(frame, source):
     Raises
     ------
     CommandError
-        When it is neither, a value is no bit, or all are equal.
+        When it is neither, a value is not a bit, or all are equal.
     """
     if source in frame.columns:
         values = frame[source]

@@ -47,7 +47,7 @@ class RemoteFile:
         Checksum of the file.
     members : mapping of str to str, default={}
         Checksum of each member that is read from the archive. It stays right when a publisher
-        packs the same data anew. A file with neither kind of checksum is trusted when it is first
+        packs the same data again. A file with neither kind of checksum is trusted when it is first
         seen: its checksum is written beside it and every later use is held to it.
     """
 
@@ -119,7 +119,7 @@ def _sha256(path):
 
 def _record(path):
     part = _part_of(path)
-    # A cache of which one may only read is nothing to fail for: nobody changes it by accident.
+    # A cache of which one may only read is nothing to fail for: it is not changed by accident.
     with suppress(OSError):
         try:
             part.write_text(f"{_sha256(path)}  {path.name}\n", encoding="utf-8")

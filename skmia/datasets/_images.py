@@ -102,7 +102,7 @@ def fetch_mnist(*, data_home=None, download_if_missing=True):
     Parameters
     ----------
     data_home : path-like, default=None
-        Folder of the cache, by default that of scikit-learn
+        Folder of the cache, by default scikit-learn's
         (:func:`sklearn.datasets.get_data_home`); the files are in its folder ``skmia``.
     download_if_missing : bool, default=True
         If False, raise an OSError when a file is not in the cache.
@@ -141,7 +141,7 @@ def fetch_fashion_mnist(*, data_home=None, download_if_missing=True):
     Parameters
     ----------
     data_home : path-like, default=None
-        Folder of the cache, by default that of scikit-learn
+        Folder of the cache, by default scikit-learn's
         (:func:`sklearn.datasets.get_data_home`); the files are in its folder ``skmia``.
     download_if_missing : bool, default=True
         If False, raise an OSError when a file is not in the cache.
@@ -182,7 +182,7 @@ def fetch_cifar10(*, data_home=None, download_if_missing=True):
     Parameters
     ----------
     data_home : path-like, default=None
-        Folder of the cache, by default that of scikit-learn
+        Folder of the cache, by default scikit-learn's
         (:func:`sklearn.datasets.get_data_home`); the file is in its folder ``skmia``.
     download_if_missing : bool, default=True
         If False, raise an OSError when the file is not in the cache.
@@ -227,7 +227,7 @@ def fetch_cifar100(*, data_home=None, download_if_missing=True):
     Parameters
     ----------
     data_home : path-like, default=None
-        Folder of the cache, by default that of scikit-learn
+        Folder of the cache, by default scikit-learn's
         (:func:`sklearn.datasets.get_data_home`); the file is in its folder ``skmia``.
     download_if_missing : bool, default=True
         If False, raise an OSError when the file is not in the cache.

@@ -33,7 +33,7 @@ def _make_baskets(n_samples, n_features, n_classes, memorization, rng):
     probabilities = (1 - memorization) * baskets + memorization * popularity
     basket = rng.randint(len(baskets), size=n_samples)
     X = (rng.uniform(size=(n_samples, n_features)) < probabilities[basket]).astype(np.float32)
-    # k-means++ would take ten times as long as all the rest for classes that are no better.
+    # k-means++ would take ten times as long as all the rest for classes that are not better.
     kmeans = KMeans(
         n_classes, init="random", n_init=1, max_iter=_KMEANS_ITERATIONS, random_state=rng
     )
@@ -99,7 +99,7 @@ def make_membership_problem(
         Number of classes; "regression" has none.
     kind : {"mixture", "baskets", "regression"}, default="mixture"
         - "mixture": two Gaussian clusters a class; a share ``memorization`` of the labels is drawn
-          anew, uniformly over all classes, so no model has an expected test accuracy above ``1 -
+          again, uniformly over all classes, so no model has an expected test accuracy above ``1 -
           memorization * (1 - 1 / n_classes)``.
         - "baskets": binary items. Each record is drawn from one of ``4 * n_classes`` baskets, sets
           of items; an item is in the record with probability ``(1 - memorization) * in_basket +

@@ -56,7 +56,7 @@ def fetch_purchase100(*, data_home=None, download_if_missing=True):
     Parameters
     ----------
     data_home : path-like, default=None
-        Folder of the cache, by default that of scikit-learn
+        Folder of the cache, by default scikit-learn's
         (:func:`sklearn.datasets.get_data_home`); the file is in its folder ``skmia``.
     download_if_missing : bool, default=True
         If False, raise an OSError when the file is not in the cache.
@@ -106,7 +106,7 @@ def fetch_texas100(*, data_home=None, download_if_missing=True):
     Parameters
     ----------
     data_home : path-like, default=None
-        Folder of the cache, by default that of scikit-learn
+        Folder of the cache, by default scikit-learn's
         (:func:`sklearn.datasets.get_data_home`); the file is in its folder ``skmia``.
     download_if_missing : bool, default=True
         If False, raise an OSError when the file is not in the cache.
@@ -154,7 +154,7 @@ def fetch_location30(*, data_home=None, download_if_missing=True):
     Parameters
     ----------
     data_home : path-like, default=None
-        Folder of the cache, by default that of scikit-learn
+        Folder of the cache, by default scikit-learn's
         (:func:`sklearn.datasets.get_data_home`); the file is in its folder ``skmia``.
     download_if_missing : bool, default=True
         If False, raise an OSError when the file is not in the cache.

@@ -94,7 +94,7 @@ def fetch_adult(*, data_home=None, download_if_missing=True):
     Parameters
     ----------
     data_home : path-like, default=None
-        Folder of the cache, by default that of scikit-learn
+        Folder of the cache, by default scikit-learn's
         (:func:`sklearn.datasets.get_data_home`); the file is in its folder ``skmia``.
     download_if_missing : bool, default=True
         If False, raise an OSError when the file is not in the cache.
@@ -149,7 +149,7 @@ def fetch_diabetes130(*, data_home=None, download_if_missing=True):
     Parameters
     ----------
     data_home : path-like, default=None
-        Folder of the cache, by default that of scikit-learn
+        Folder of the cache, by default scikit-learn's
         (:func:`sklearn.datasets.get_data_home`); the file is in its folder ``skmia``.
     download_if_missing : bool, default=True
         If False, raise an OSError when the file is not in the cache.
@@ -207,7 +207,7 @@ def fetch_law_school(*, data_home=None, download_if_missing=True):
     Parameters
     ----------
     data_home : path-like, default=None
-        Folder of the cache, by default that of scikit-learn
+        Folder of the cache, by default scikit-learn's
         (:func:`sklearn.datasets.get_data_home`); the file is in its folder ``skmia``.
     download_if_missing : bool, default=True
         If False, raise an OSError when the file is not in the cache.

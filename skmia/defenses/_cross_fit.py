@@ -28,7 +28,7 @@ from ._soft_meta import SoftTargetDefense
 def draw_left_out(units, strata, n_models, n_left_out, rng):
     """Draw the models that are not trained on each row.
 
-    Units are dealt out in random order within their stratum: of each stratum every model is left
+    Units are assigned in random order within their stratum: of each stratum every model is left
     without as many units as any other, or one more. A stratum of two units or more is therefore
     seen by all models where ``n_left_out`` is at most half of them.
 
@@ -51,7 +51,7 @@ def draw_left_out(units, strata, n_models, n_left_out, rng):
     """
     _, first = np.unique(units, return_index=True)
     left_out = np.zeros((n_models, len(first)), dtype=bool)
-    # So many units take each model equally often when models are dealt out in turn.
+    # So many units take each model equally often when models are assigned in turn.
     block = n_models // gcd(n_models, n_left_out)
     turns = np.arange(block * n_left_out).reshape(block, n_left_out) % n_models
     for stratum in np.unique(strata[first]):
@@ -226,5 +226,5 @@ class CrossFitDefense(SoftTargetDefense):
         codes : ndarray of shape (n,)
             Columns of the labels.
         data : Labeled
-            The rows.
+            Rows with their labels.
         """

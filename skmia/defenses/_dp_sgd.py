@@ -41,7 +41,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         The delta at which epsilon is stated. If None, a tenth of one over the number of rows.
     noise_multiplier : float, default=None
         Standard deviation of the noise on the sum of gradients, in units of ``max_grad_norm``. With
-        0 there is no privacy, and ``epsilon_`` is infinite.
+        0 the training is not private, and ``epsilon_`` is infinite.
     max_grad_norm : float, default=1.0
         Euclidean norm over all parameters to which the gradient of a row is clipped. Infinity,
         which needs a ``noise_multiplier`` of 0, clips nothing.

@@ -42,7 +42,7 @@ class DefenseEvaluation:
         not resolve the rate.
     exposure : DataFrame of shape (n_measured, n_candidates)
         Estimated advantage of the best attack on the evidence of each measured record, from normal
-        laws with the moments of the IN and OUT models. Few models make it too high for everybody:
+        laws with the moments of the IN and OUT models. Few models make it too high for all records:
         compare candidates, not single numbers.
     """
 
@@ -205,14 +205,14 @@ def evaluate_defense(
 
 
 def mislabel(records, n_canaries, *, random_state=None):
-    """Give some records another label, as canaries that a classifier can only learn by heart.
+    """Give some records another label, as canaries that a classifier can only memorize.
 
     Parameters
     ----------
     records : Records of n records
         Labeled records.
     n_canaries : int
-        How many.
+        Number of canaries.
     random_state : int, RandomState instance or None, default=None
         Draws the canaries and their labels.
 

@@ -52,9 +52,9 @@ class SELENADefense(CrossFitDefense):
     -----
     What is known against it: a record and its near copies are left out independently, so that the
     answer to the one comes from models that were trained on the others, and the label of a record
-    reaches the targets of its neighbors. A classifier that learns its targets by heart answers to
+    reaches the targets of its neighbors. A classifier that memorizes its targets answers to
     training rows with means of sub-models and to other rows otherwise, which shadow models trained
-    with the defense give away. Attacks of this kind on the most exposed records found an order of
+    with the defense leak. Attacks of this kind on the most exposed records found an order of
     magnitude more than had been published, and DP-SGD that was tuned for accuracy did better.
 
     Rows that are equal in all features and the label are left out together here, and rows are dealt

@@ -9,7 +9,7 @@ from ._cross_fit import CrossFitDefense
 
 
 def _part_of_way(numerator, denominator):
-    """Quotient of at most 1, and 1 where there is no way to go."""
+    """Quotient of at most 1, and 1 where the way has length 0."""
     return np.divide(
         numerator, denominator, out=np.ones_like(denominator), where=numerator < denominator
     )
@@ -54,7 +54,7 @@ def soften(proba, codes, alpha, spread):
     alpha : float or ndarray of shape (n,)
         Number of standard deviations.
     spread : {"label", "direction", "coordinate"}
-        Of what.
+        Quantity that the spread is taken of.
 
     Returns
     -------
@@ -74,11 +74,11 @@ class SoftLabelDefense(CrossFitDefense):
     Sub-models are trained on parts of the rows, so that each row is left out of some of them. The
     mean of their answers to the row is what models say that never saw it. From there the soft label
     moves towards the label by ``alpha`` standard deviations of these answers, and the classifier is
-    trained on the soft labels. What it learns by heart of a row is then what others say of it
-    anyway, and with a larger ``alpha`` more of the label besides.
+    trained on the soft labels. What it memorizes of a row is then what others say of it
+    anyway, and with a larger ``alpha`` more of the label in addition.
 
-    The smaller ``alpha``, the less is left of labels that nobody else would give: of wrong ones,
-    and of right ones that are rare.
+    The smaller ``alpha``, the less is left of labels that no other model would give: of wrong
+    ones, and of right ones that are rare.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class SoftLabelDefense(CrossFitDefense):
     n_iterations : int, default=1
         Number of rounds. From the second on the sub-models are trained on the soft labels of the
         round before, and so pass on less of the labels of other rows. It need not help: classifiers
-        that learn targets by heart may become easier to attack.
+        that memorize their targets may become easier to attack.
     store_targets : bool, default=False
         Whether to keep the soft labels as ``targets_``.
     memory : str, object with the joblib.Memory interface or None, default=None
@@ -141,7 +141,7 @@ class SoftLabelDefense(CrossFitDefense):
 
     Equal rows with equal labels are left out together. No part of a soft label comes from a model
     that was trained on the row, but the label of a row still reaches the soft labels of others, and
-    a classifier that learns its targets by heart answers otherwise to rows that it has no targets
+    a classifier that memorizes its targets answers otherwise to rows that it has no targets
     of. Nothing is promised: judge the defense with shadow models that are trained with it, and on
     the rows that are most exposed, such as mislabeled ones.
 

@@ -189,7 +189,7 @@ class _LabelSplit:
 
 @contextmanager
 def _reading_probabilities(net, y):
-    """Let the split and the scores of an initialized net cope with targets that are no labels."""
+    """Let the split and the scores of an initialized net cope with targets that are not labels."""
     from skorch.callbacks.scoring import ScoringBase
     from skorch.utils import to_numpy
 

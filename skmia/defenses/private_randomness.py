@@ -1,7 +1,7 @@
 """Coins and noise of private training, apart from the random numbers of everything else.
 
 Initial weights come from torch's generator, whose state a short search or the outputs themselves
-give away. What a guarantee rests on comes from the operating system. That includes what modules
+reveal. What a guarantee rests on comes from the operating system. That includes what modules
 draw for rows, such as dropout: where one row is missing, all others get other numbers of a stream,
 and a known stream would show more than one row.
 """
@@ -23,12 +23,12 @@ _SMALLEST, _LARGEST = 1e-150, 1e150
 
 
 class PrivateRandomness:
-    """Random numbers that nobody can repeat, unless a seed is given.
+    """Random numbers that cannot be repeated, unless a seed is given.
 
     Parameters
     ----------
     seed : int or None
-        None reads the operating system. With a seed there is no privacy.
+        None reads the operating system. With a seed the result is not private.
     """
 
     def __init__(self, seed=None):

@@ -18,7 +18,7 @@ def describe_means(table, found, *, confidence_level):
         Result of the permutation test, whose means are over records, and their standard errors
         too. Without it both are over rounds.
     confidence_level : float
-        Of each interval.
+        Confidence level of each interval, in (0, 1).
 
     Returns
     -------

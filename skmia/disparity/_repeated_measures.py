@@ -42,7 +42,7 @@ def find_epsilon(values):
     Parameters
     ----------
     values : ndarray of shape (n_rounds, n_groups)
-        The table.
+        Vulnerability of each group in each round.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def compare_pairs(table, correction, confidence_level):
     correction : str
         Method of :func:`statsmodels.stats.multitest.multipletests`.
     confidence_level : float
-        Of each interval.
+        Confidence level of each interval, in (0, 1).
 
     Returns
     -------

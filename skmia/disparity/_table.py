@@ -20,7 +20,7 @@ def check_table(table):
     Raises
     ------
     ValueError
-        When it is no table of numbers of at least two columns, a name occurs twice, or a value is
+        If it is not a table of numbers of at least two columns, a name occurs twice, or a value is
         infinite.
     """
     if not isinstance(table, pd.DataFrame):

@@ -28,7 +28,7 @@ def play(test, records, groups):
     Raises
     ------
     ValueError
-        If there is no attack, or neither an estimator nor an attack on a pool.
+        If the attack is missing, or both an estimator and an attack on a pool are.
     """
     people = find_people(records, groups)
     if test.estimator is None and treats_models_as_victims(test.attack):

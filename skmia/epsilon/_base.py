@@ -154,7 +154,7 @@ class EpsilonAuditBase(BaseEstimator, ABC):
 
 
 def read_claim(model):
-    """The epsilon that a private model claims, at its ``delta_``; None where there is no claim."""
+    """The epsilon that a private model claims, at its ``delta_``; None without a claim."""
     # GaussianNB has an epsilon_ of another kind.
     return getattr(model, "epsilon_", None) if hasattr(model, "delta_") else None
 

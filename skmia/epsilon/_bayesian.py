@@ -1,4 +1,4 @@
-"""What epsilon may be, given the errors of many runs, to somebody who knew nothing before."""
+"""What epsilon may be, given the errors of many runs, with a prior that knows nothing."""
 
 from collections import Counter
 from functools import lru_cache

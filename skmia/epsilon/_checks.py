@@ -57,7 +57,7 @@ def noise_of_means(noise_multiplier, max_grad_norm, batch_size):
     Raises
     ------
     ValueError
-        If one of the three is no number of its range.
+        If one of the three is not a number in its range.
     """
     check_number(noise_multiplier, "noise_multiplier", "finite and 0 or more", 0)
     check_number(max_grad_norm, "max_grad_norm", "finite and above 0", SMALLEST)

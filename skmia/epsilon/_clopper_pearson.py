@@ -55,7 +55,7 @@ def epsilon_lower_bound(
 ):
     r"""Lower bound of epsilon from the scores of many runs, for any mechanism.
 
-    An (epsilon, delta)-private mechanism lets nobody tell two neighboring data sets apart with
+    An (epsilon, delta)-private mechanism lets no attacker distinguish neighboring data sets with
     ``TPR > exp(epsilon) * FPR + delta``, nor with the rates of the other guess. From runs on both
     data sets the two error rates are bounded (Clopper-Pearson), and with them epsilon.
 
@@ -88,7 +88,7 @@ def epsilon_lower_bound(
     Raises
     ------
     ValueError
-        When there are no runs with the canary or none without, or a parameter is out of range.
+        If runs with the canary or runs without it are missing, or a parameter is out of range.
 
     See Also
     --------

@@ -30,7 +30,7 @@ class EpsilonAudit(EpsilonAuditBase):
 
     Two data sets differ in one record, the canary. The estimator is trained on each of them many
     times, and an attack scores the canary by each model. If the training is (epsilon,
-    delta)-private, the scores with the canary and those without cannot be told apart better than
+    delta)-private, the scores with the canary and those without cannot be distinguished better than
     epsilon allows; how well they are gives a lower bound of epsilon.
 
     Parameters
@@ -59,7 +59,7 @@ class EpsilonAudit(EpsilonAuditBase):
         How the threshold on the scores is chosen; see :func:`epsilon_lower_bound`. ``"auto"`` is
         ``"multisplit"`` for ``method="bayesian"`` and ``"split"`` for the others.
     confidence_level : float, default=0.95
-        Of the bound.
+        Confidence level of the bound, in (0, 1).
     attack : attack, default=None
         Scores the canary; its parameter ``victim`` is set to each model, and it is fitted on the
         canary. None reads the loss, as :class:`~skmia.attacks.ThresholdAttack` does.

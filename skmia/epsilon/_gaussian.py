@@ -26,7 +26,7 @@ def gaussian_epsilon(mu, delta):
     Returns
     -------
     epsilon : float
-        In nats.
+        Privacy budget epsilon, in nats.
 
     See Also
     --------
@@ -74,7 +74,7 @@ def gaussian_epsilon_lower_bound(
 ):
     r"""Lower bound of epsilon from the scores of many runs, for Gaussian mechanisms.
 
-    A mechanism with :math:`\mu`-Gaussian differential privacy lets nobody reach more than
+    A mechanism with :math:`\mu`-Gaussian differential privacy lets no attacker reach more than
     :math:`\mathrm{TPR} = \Phi(\Phi^{-1}(\mathrm{FPR}) + \mu)`. Error rates at one threshold bound
     :math:`\mu`, and :math:`\mu` decides epsilon at each delta, also at deltas that no number of
     runs could resolve.

@@ -4,7 +4,7 @@ from numbers import Integral
 
 import numpy as np
 
-# Shares of the canaries that are guessed where nobody says how many.
+# Shares of the canaries that are guessed where their number is not given.
 _SHARES = (1, 2, 4, 8)
 
 

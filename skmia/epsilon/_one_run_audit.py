@@ -48,7 +48,7 @@ default="random_label"
         The delta at which epsilon is stated. If None, the estimator's: its ``target_delta``, or the
         ``delta_`` of one more training where that is None; 1e-5 where it has neither.
     confidence_level : float, default=0.95
-        Of the bound.
+        Confidence level of the bound, in (0, 1).
     attack : attack, default=None
         Scores the canaries; its parameter ``victim`` is set to the model, and it is fitted on the
         canaries without their coins. None reads the loss, as
@@ -71,7 +71,7 @@ default="random_label"
     scores_ : ndarray of shape (n_canaries,)
         Of the canaries, higher = more likely in.
     membership_ : ndarray of shape (n_canaries,), dtype bool
-        The coins.
+        Whether each canary was in the training set, by coin flip.
     canaries_ : Canaries
         Canaries and the rows of X that they replace.
     classes_ : ndarray of shape (n_classes,)

@@ -20,9 +20,9 @@ class EpsilonBound:
     assumption : str
         What has to be true for the bound to hold, in a sentence.
     counts : dict of str to int
-        The evidence.
+        Counts that the bound is computed from.
     threshold : float or None
-        Scores from here on were guessed to be members; None where there is no single threshold.
+        Scores from here on were guessed to be members; None without a single threshold.
     mu : float or None
         Lower bound of mu, where a Gaussian trade-off was assumed.
     epsilon_high : float or None

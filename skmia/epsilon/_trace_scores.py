@@ -67,7 +67,7 @@ def trace_scores(
 
     Notes
     -----
-    The body of the algorithm is lost in the printed source and was made anew from its description.
+    The body of the algorithm is lost in the printed source and was rebuilt from its description.
 
     References
     ----------

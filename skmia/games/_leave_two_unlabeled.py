@@ -56,7 +56,7 @@ class PairPrivacy(NamedTuple):
 
 
 def pair_privacy(accuracy, n_rounds):
-    """Privacy that an attacker who tells pairs apart leaves, with its error bar.
+    """Privacy that an attacker who distinguishes pairs leaves, with its error bar.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def pair_privacy(accuracy, n_rounds):
     Raises
     ------
     ValueError
-        When the accuracy is no fraction or there is no round.
+        When the accuracy is not a fraction or the number of rounds is 0.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def leave_two_unlabeled(
     n_rounds : int, default=None
         Number of pairs that are drawn. None, with ``refit=False``, takes all pairs.
     refit : bool, default=False
-        Whether the attack is fitted anew in each round, on all records but the two, with their
+        Whether the attack is refitted in each round, on all records but the two, with their
         membership. With False it is fitted once, on all records and without any membership, which
         is the same for attacks that do not learn from it.
     n_jobs : int, default=None

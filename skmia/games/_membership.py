@@ -70,9 +70,9 @@ def membership_game(
     return_estimator=False,
     return_guesses=False,
 ):
-    """Play the membership game: what a way of training gives away on average.
+    """Play the membership game: how much a way of training leaks on average.
 
-    Each round splits the records anew into three disjoint sets. A victim is trained on the first;
+    Each round splits the records into three disjoint sets. A victim is trained on the first;
     the attack learns from the third, without the victim's members, and then guesses for each record
     of the first and of the second whether the victim was trained on it. An attack that learns from
     known members is cross-fitted on the records of the first two sets: it guesses about those of
@@ -83,7 +83,7 @@ def membership_game(
     Parameters
     ----------
     estimator : estimator
-        Model that the victims are made by, Pipelines included. It is cloned, never changed.
+        Estimator that is trained as the victim, Pipelines included. It is cloned, never changed.
     attack : attack
         Attack, or classifier made of attacks and :class:`~skmia.signals.Signals`, whose parameters
         ``victim`` each round sets. It is cloned. A :class:`~skmia.ShadowPool` in its parameters is

@@ -257,7 +257,7 @@ def _check_enough(population, n_reference, n_samples):
 
 
 def _aim(attack, target, n_samples):
-    """Tell the attack what is known to whoever plays: the target and the size of the data set."""
+    """Tell the attack what the attacker knows: the target and the size of the data set."""
     parameters = attack.get_params(deep=False)
     if "target" in parameters:
         attack.set_params(target=target)

@@ -113,7 +113,7 @@ class Player:
     Parameters
     ----------
     game : Game
-        The game.
+        Game that is played.
     rounds : Rounds
         All rounds, a victim each.
     """

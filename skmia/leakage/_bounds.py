@@ -35,7 +35,7 @@ def _success_from_variation(variation, baseline, what):
 def bounded_loss_success_bound(gap, max_loss=1.0, *, baseline=0.5, nonnegative=False):
     """Success that the best attacker reaches at least when a bounded loss generalizes badly.
 
-    Whoever knows how the loss is distributed on members and on others can tell them apart at least
+    An attacker who knows the law of the loss on members and on others separates them at least
     as well as the two means differ. The bound is ``max(b, 1 - b * (1 - v))`` with the baseline b
     and ``v = |gap| / (2 * max_loss)`` for a loss in [-max_loss, max_loss].
 

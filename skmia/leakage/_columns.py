@@ -12,7 +12,7 @@ def take_column(X, column, parameter):
     Parameters
     ----------
     X : DataFrame or array-like of shape (n, d)
-        The table.
+        Table that holds the column.
     column : int or str
         Position, or name in a DataFrame.
     parameter : str
@@ -23,12 +23,12 @@ def take_column(X, column, parameter):
     rest : DataFrame or ndarray of shape (n, d - 1)
         The other columns.
     values : ndarray of shape (n,)
-        The column.
+        Values of the column.
 
     Raises
     ------
     ValueError
-        When there is no such column, it is the only one, or it lacks values.
+        If the column does not exist, is the only one, or lacks values.
     """
     X = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
     if isinstance(column, str):

@@ -17,9 +17,9 @@ def threshold_interval(members, values, confidence_level):
     members : ndarray of shape (n,), dtype bool
         Membership.
     values : ndarray of shape (n,)
-        The feature.
+        Feature of each record.
     confidence_level : float
-        Of the two-sided interval.
+        Confidence level of the two-sided interval, in (0, 1).
 
     Returns
     -------
@@ -47,7 +47,7 @@ def witness_bound(members, guesses, confidence_level):
     guesses : ndarray of shape (n,), dtype bool
         Whether the features lie in the region.
     confidence_level : float
-        Of the bound.
+        Confidence level of the bound, in (0, 1).
 
     Returns
     -------
@@ -68,7 +68,7 @@ def summarize_null(estimate, null):
     Parameters
     ----------
     estimate : float
-        The truth.
+        Estimate with the true membership.
     null : ndarray of shape (n_permutations,)
         The same with shuffled membership.
 

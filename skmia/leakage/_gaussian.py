@@ -89,7 +89,7 @@ def _mix(log_ratios, errors, noise_std):
 class GaussianRegressionAttacker(BaseAttack):
     """The best possible attack on least squares with Gaussian noise, and its exact success.
 
-    The rows of a design are known to everybody, and their responses are linear in the features
+    The rows of a design are public, and their responses are linear in the features
     plus Gaussian noise. The victim publishes the least squares coefficients. The attacker is
     given a row and a response, knows the true coefficients and the noise, and is to say whether the
     response is the one that the victim was trained on or a fresh one with the same mean. Both are
@@ -135,7 +135,7 @@ class GaussianRegressionAttacker(BaseAttack):
         Standard error of ``success_rate_``, 0 where it is exact.
     success_lower_bound_ : float
         What the generalization gap promises, in [0.5, 1]. The loss, on which it rests, takes the
-        row: for an attacker who does not know it there is no such bound, and this is 0.5.
+        row: for an attacker who does not know it such a bound does not exist, and this is 0.5.
     success_upper_bound_ : float
         What ``mutual_information_`` allows.
     mutual_information_ : float

@@ -82,7 +82,7 @@ class GeneralizationGapBound(BaseEstimator):
         Bernstein inequality, which holds for any number of records, is wider and needs
         ``value_range``.
     confidence_level : float, default=0.95
-        In (0, 1); of each column by itself.
+        In (0, 1); of each column separately.
 
     Attributes
     ----------
@@ -288,6 +288,6 @@ class GeneralizationGapBound(BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        # It is no classifier, but y has two classes.
+        # It is not a classifier, but y has two classes.
         tags.classifier_tags = ClassifierTags(multi_class=False)
         return tags

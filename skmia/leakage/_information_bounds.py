@@ -25,7 +25,7 @@ def mutual_information_success_bound(mutual_information, *, baseline=0.5):
     """Success that no attacker can exceed when a model carries little information.
 
     It is the largest P in [baseline, 1] with ``d(P || baseline) <= mutual_information``, where d
-    is the divergence of two coins, and 1 where there is no other.
+    is the divergence of two coins, and 1 if no P solves this.
 
     Parameters
     ----------

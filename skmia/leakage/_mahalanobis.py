@@ -289,7 +289,7 @@ class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
         Returns
         -------
         tpr : ndarray of shape (n_rows,) or (n_rows, k)
-            One row a target, one column a rate.
+            One row per target, one column per rate.
         """
         rates = check_rates(fpr)
         shifts = beside(self._shifts(X), rates)
@@ -336,7 +336,7 @@ class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
         delta : ndarray of shape (n_rows,) or (n_rows, k)
             Fractions; the mean with the row and the mean without it are this close, in the worse
             of the two directions. It holds for these targets and rows drawn from the distribution,
-            and is no guarantee for other data sets.
+            and is not a guarantee for other data sets.
         """
         epsilons = check_epsilons(epsilon)
         shifts = beside(self._shifts(X), epsilons)

@@ -103,7 +103,7 @@ def estimate_law(X, direction, held_out, noise):
     direction : ndarray of shape (d,)
         Direction that all of them gave.
     held_out : HeldOut
-        Of these rows.
+        Held-out rows of the reference set.
     noise : ndarray of shape (d,)
         Variances of the noise of a row.
 
@@ -155,7 +155,7 @@ def estimate_distances(from_mean, held_out, law, noise, df, n_drawn):
     from_mean : float
         Squared distance of the target from the mean of the reference rows.
     held_out : HeldOut
-        Of these rows.
+        Held-out rows of the reference set.
     law : ProjectionLaw
         Of the projection on the direction of the likelihood ratio.
     noise : float

@@ -44,7 +44,7 @@ class _MeanMechanism(BaseEstimator, ABC):
         return self
 
     def sample(self, n_samples=1, random_state=None):
-        """Release the mean of the private data set anew.
+        """Release the mean of the private data set again.
 
         Parameters
         ----------

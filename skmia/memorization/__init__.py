@@ -1,4 +1,4 @@
-"""The secret sharer: how much of a random sequence a model gives away."""
+"""The secret sharer: how much of a random sequence a model reveals."""
 
 from ._exposure import Exposure
 from ._extraction import ExtractionResult, shortest_path_extraction

@@ -44,7 +44,7 @@ class Exposure(BaseEstimator):
     ties : {"first", "last"}, default="first"
         With "exact": whether the canary comes before or after candidates of the same
         log-perplexity. "first" is the definition, by which all are fully exposed to a model that
-        cannot tell them apart; the two values together say how far ties matter.
+        cannot distinguish them; the two values together say how far ties matter.
     n_samples : int, default=10_000
         Candidates drawn for the other two methods, with replacement.
     random_state : int, RandomState instance or None, default=None
@@ -67,7 +67,7 @@ class Exposure(BaseEstimator):
     Raises
     ------
     ValueError
-        When a canary is no candidate, or the candidates are too many for "exact".
+        When a canary is not a candidate, or the candidates are too many for "exact".
 
     See Also
     --------
@@ -189,12 +189,12 @@ class Exposure(BaseEstimator):
         Parameters
         ----------
         canary : str, or array-like of shape (length,)
-            The canary.
+            Canary to measure.
 
         Returns
         -------
         exposure : float
-            In bits.
+            Exposure of the canary, in bits.
         """
         return float(self.score_samples([canary])[0])
 
@@ -227,14 +227,14 @@ class Exposure(BaseEstimator):
         Parameters
         ----------
         canary : str, or array-like of shape (length,)
-            The canary.
+            Canary to measure.
         confidence_level : float, default=0.95
             Of the exact (Clopper-Pearson) interval of the share of candidates.
 
         Returns
         -------
         interval : Interval
-            ``(estimate, low, high)``, in bits. With "exact" there is no uncertainty; where nothing
+            ``(estimate, low, high)``, in bits. "exact" has no uncertainty; where nothing
             in the sample is as little perplexing, estimate and high are infinite.
         """
         check_is_fitted(self)
@@ -252,7 +252,7 @@ class Exposure(BaseEstimator):
         return Estimate(self.exposure(canary), float(low), float(high))
 
     def _measure_canaries(self, canaries):
-        self._candidates.position(canaries)  # refuses what is no candidate
+        self._candidates.position(canaries)  # refuses what is not a candidate
         return measure(self.log_perplexity, self._candidates.encode(canaries))
 
     def _count_below(self, bits):

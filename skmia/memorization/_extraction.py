@@ -22,14 +22,14 @@ _CONSTRAINTS = {
 
 @dataclass(frozen=True)
 class ExtractionResult:
-    """What a search found; made by :func:`shortest_path_extraction`.
+    """What a search found; returned by :func:`shortest_path_extraction`.
 
     Attributes
     ----------
     sequences : ndarray of shape (n_found, length)
         Tokens, least perplexing first.
     log_perplexity : ndarray of shape (n_found,)
-        In bits.
+        Log-perplexity of each sequence, in bits.
     n_expanded : int
         Beginnings of sequences that the model was asked to continue.
     complete : bool
@@ -103,7 +103,7 @@ def shortest_path_extraction(model, secrets, *, n_sequences=1, max_nodes=100_000
     model : SequenceModel
         Gives the probability of the next token.
     secrets : CanaryFormat
-        The candidates.
+        Format of the candidates.
     n_sequences : int, default=1
         How many sequences to find. A canary that is found as the k-th has rank k.
     max_nodes : int, default=100_000
@@ -120,7 +120,7 @@ def shortest_path_extraction(model, secrets, *, n_sequences=1, max_nodes=100_000
     Raises
     ------
     TypeError
-        When ``model`` is no sequence model.
+        When ``model`` is not a sequence model.
 
     See Also
     --------

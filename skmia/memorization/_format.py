@@ -43,7 +43,7 @@ class CanaryFormat:
     Raises
     ------
     ValueError
-        When there is no hole, fewer than 2 tokens to fill it, or a character is not in the
+        If the format has no hole or fewer than 2 tokens to fill it, or a character is not in the
         alphabet.
 
     See Also
@@ -133,12 +133,12 @@ class CanaryFormat:
         return ["".join(self.alphabet[one] for one in row) for row in np.asarray(tokens)]
 
     def sample(self, n_samples=1, *, random_state=None):
-        """Draw candidates uniformly, each by itself.
+        """Draw candidates uniformly and independently.
 
         Parameters
         ----------
         n_samples : int, default=1
-            How many.
+            Number of candidates to draw.
         random_state : int, RandomState instance or None, default=None
             Source of the draws.
 

@@ -139,9 +139,9 @@ def log_perplexity(model, sequences, *, n_given=0):
     Raises
     ------
     TypeError
-        When ``model`` is no sequence model.
+        When ``model`` is not a sequence model.
     ValueError
-        When the sequences are no tokens, or the answers are no log-probabilities.
+        When the sequences are not tokens, or the answers not log-probabilities.
 
     See Also
     --------

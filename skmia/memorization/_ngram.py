@@ -16,7 +16,7 @@ def _read_sequences(X):
     Raises
     ------
     ValueError
-        If X is no sequence of sequences of whole numbers.
+        If X is not a sequence of sequences of whole numbers.
     """
     try:
         sequences = [np.asarray(one) for one in X]
@@ -156,7 +156,7 @@ class NGramModel(BaseEstimator):
         Returns
         -------
         log_proba : ndarray of shape (n, n_tokens)
-            In nats.
+            Log-probability of each token, in nats.
         """
         check_is_fitted(self)
         padded = self._pad(prefixes)
@@ -176,7 +176,7 @@ class NGramModel(BaseEstimator):
         Returns
         -------
         log_proba : ndarray of shape (n, length - n_given)
-            In nats.
+            Log-probability of each token, in nats.
         """
         check_is_fitted(self)
         padded = self._pad(sequences)[:, n_given:]

@@ -25,7 +25,7 @@ def skew_normal_logcdf(x, shape, loc, scale):
     Parameters
     ----------
     x : ndarray of shape (n,)
-        Where.
+        Points at which to evaluate the function.
     shape, loc, scale : float
         Parameters as scipy has them.
 

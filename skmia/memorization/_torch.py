@@ -24,7 +24,7 @@ class TorchSequenceModel:
     batch_size : int, default=1024
         Most sequences in one pass.
     device : str or torch.device, default=None
-        Where the module is. None is that of its first parameter.
+        Where the module is. If None, the device of its first parameter.
 
     Raises
     ------
@@ -77,7 +77,7 @@ class TorchSequenceModel:
         Returns
         -------
         log_proba : ndarray of shape (n, n_tokens)
-            In nats.
+            Log-probability of each token, in nats.
         """
         prefixes = np.asarray(prefixes, dtype=np.int64)
         known = self._with_start(prefixes)
@@ -98,7 +98,7 @@ class TorchSequenceModel:
         Returns
         -------
         log_proba : ndarray of shape (n, length - n_given)
-            In nats.
+            Log-probability of each token, in nats.
         """
         sequences = np.asarray(sequences, dtype=np.int64)
         known = self._with_start(sequences)

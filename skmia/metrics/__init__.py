@@ -1,4 +1,4 @@
-"""How well an attack tells members from non-members, with honest intervals."""
+"""How well an attack separates members from non-members, with intervals."""
 
 from ._membership import (
     best_advantage_score,

@@ -1,4 +1,4 @@
-"""Point estimates of how well an attack tells members from non-members."""
+"""Point estimates of how well an attack separates members from non-members."""
 
 import numpy as np
 from sklearn.metrics import roc_curve
@@ -37,7 +37,7 @@ def membership_roc_curve(y_true, y_score):
         Fraction of the members that are guessed to be members; non-decreasing, from 0 to 1.
 
     thresholds : ndarray of shape (n_thresholds,)
-        Infinity (nobody is guessed to be a member), then the distinct scores, decreasing.
+        Infinity (no record is flagged as a member), then the distinct scores, decreasing.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def tpr_at_fpr_score(y_true, y_score, *, max_fpr=0.01, on_unresolvable="warn"):
 def fpr_at_tpr_score(y_true, y_score, *, min_tpr=0.95, interpolate=False):
     """Smallest false positive rate of a threshold whose true positive rate is at least `min_tpr`.
 
-    The share of non-members that are accused when nearly all members must be found; *lower*
+    The share of non-members that are flagged when nearly all members must be found; *lower*
     means more leakage.
 
     Parameters

@@ -48,7 +48,7 @@ def _signed_rank_test(first, second):
 
 
 def _find_cliques(ranks, rejected):
-    """Maximal runs of methods, by rank, of which no two were told apart."""
+    """Maximal runs of methods, by rank, without a significant difference."""
     order = np.argsort(ranks, kind="stable")
     cliques = []
     for start in range(len(order)):
@@ -88,7 +88,7 @@ class RankingTest(BaseEstimator):
         Per pair of methods: ``first``, ``second``, the statistic, ``pvalue``,
         ``pvalue_corrected`` and whether the difference is ``significant``.
     cliques_ : list of list of str
-        Maximal runs of methods, best first, of which no two differ significantly.
+        Maximal runs of methods, best first, without a significant difference.
     n_scenarios_ : int
         Rows of the table.
     feature_names_in_ : ndarray of shape (n_methods,)
@@ -99,8 +99,8 @@ class RankingTest(BaseEstimator):
     Warns
     -----
     ResolutionWarning
-        When there are too few scenarios for any pair to be told apart: with N of them the smallest
-        p-value is 2 / 2**N, and "not significantly different" is then no finding.
+        When there are too few scenarios for any pair to be significant: with N of them the smallest
+        p-value is 2 / 2**N, and "not significantly different" is then not a finding.
 
     See Also
     --------

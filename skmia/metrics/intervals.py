@@ -16,7 +16,7 @@ class Interval(NamedTuple):
     Attributes
     ----------
     estimate : float
-        The number.
+        Point estimate.
 
     low, high : float
         Limits of the interval.
@@ -45,7 +45,7 @@ def clopper_pearson(successes, trials, *, confidence_level=0.95):
     Returns
     -------
     low, high : float or ndarray
-        Fractions in [0, 1]; (0, 1) where there are no trials.
+        Fractions in [0, 1]; (0, 1) without trials.
 
     Raises
     ------

@@ -148,9 +148,9 @@ def effective_sizes(scores, people, thresholds):
     Parameters
     ----------
     scores : ndarray of shape (n_rows,)
-        Of one side.
+        Scores of the members, or of the non-members.
     people : People
-        Of these rows.
+        People whom these rows belong to.
     thresholds : ndarray of shape (n_thresholds,)
 
     Returns

@@ -29,7 +29,7 @@ class LeakageScorer:
         Parameters
         ----------
         estimator : fitted estimator
-            The victim.
+            Estimator under attack.
         X : array-like of n rows
             The test fold.
         y : array-like of shape (n,)

@@ -1,4 +1,4 @@
-"""The power of an attack, measured with shadow models in the victim's place."""
+"""The power of an attack, measured with shadow models treated as the victim."""
 
 from collections.abc import Hashable
 
@@ -20,7 +20,7 @@ MISSING = "(missing)"
 def leave_one_model_out(attack, records, *, models=None, group=None, max_fprs=(0.01, 0.001)):
     """Attack every shadow model of a pool with the others.
 
-    Each model takes the victim's place in turn. What it was trained on is known, so the power of
+    Each model is treated as the victim in turn. What it was trained on is known, so the power of
     the attack is measured without the victim and without knowing its members, once per model: the
     spread over models says how much one victim differs from the next.
 

@@ -91,7 +91,7 @@ def audit(
         False positive rates, as fractions in (0, 1], at which the true positive rate is given;
         at least one.
     confidence_level : float, default=0.95
-        Of every interval, each by itself, and one minus it the level of the verdict; at most
+        Of each interval separately, and one minus it the level of the verdict; at most
         0.9999, which takes 99,999 permutations of membership.
     controls : bool, default=False
         Whether to attack a victim that must be caught and one that must not be, see
@@ -119,14 +119,14 @@ def audit(
     ------
     TypeError, ValueError, NotFittedError
         When the victim cannot answer the records, is frozen and not fitted, or is fitted and there
-        is no membership; when a parameter is out of range, or membership is not 0 or 1 for each
+        is not a membership; when a parameter is out of range, or membership is not 0 or 1 for each
         record and both.
 
     See Also
     --------
     skmia.ShadowPool : The shadow models.
     blind_baseline, permutation_test, find_duplicates, positive_control, negative_control :
-        The checks, each by itself.
+        The checks, one by one.
 
     Examples
     --------

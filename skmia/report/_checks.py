@@ -40,7 +40,7 @@ class Check:
     Attributes
     ----------
     name : str
-        Of the check.
+        Name of the check.
     status : {"passed", "warning", "stated", "not run"}
         What came out.
     text : str
@@ -81,7 +81,7 @@ def check_baseline(interval):
 
 
 def check_difficulty(interval):
-    """Check that members are no easier than others for models that do not know them."""
+    """Check that members are not easier than others for models that do not know them."""
     if interval is None:
         return Check("difficulty", NOT_RUN, "No shadow models.")
     numbers = (

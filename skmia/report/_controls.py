@@ -57,7 +57,7 @@ class ControlResult:
 def positive_control(
     records, membership, *, shadows=16, confidence_level=0.95, n_jobs=None, random_state=None
 ):
-    """Attack a victim that has learned its members by heart, and must be caught.
+    """Attack a model that has memorized its training records, which must be detected.
 
     The victim is a tree that splits at random and without any limit, trained on the members with
     labels drawn at random, so that it is right about members, and about others half of the time.
@@ -68,7 +68,7 @@ def positive_control(
     ----------
     records : Records of n records
         Labeled records, members and non-members mixed; of more than 5,000 so many are drawn.
-        Columns that are no numbers are numbered.
+        Columns that are not numeric are numbered.
     membership : array-like of shape (n,)
         1 for members, 0 for others.
     shadows : int, default=16
@@ -135,11 +135,11 @@ def negative_control(
     n_jobs=None,
     random_state=None,
 ):
-    """Attack a victim for which membership says nothing, and which must not be caught.
+    """Attack a model whose training did not depend on membership; it must not be flagged.
 
     The victim is trained on a random half of the records, drawn alike from members and
-    non-members, and asked about the same records. Where an attack tells members from non-members
-    all the same, they differ in a way that the model can see, and what an audit finds on the real
+    non-members, and queried for the same records. If an attack still separates members from
+    non-members, they differ in a way that the model can see, and what an audit finds on the real
     victim may be this difference.
 
     Parameters
@@ -164,7 +164,7 @@ def negative_control(
     Returns
     -------
     control : ControlResult
-        Of each attack.
+        Result of each attack on the control.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What a reader of the page sees besides the numbers: curves and the most exposed records."""
+"""What a reader of the page sees beside the numbers: curves and the most exposed records."""
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
@@ -20,9 +20,9 @@ def find_curves(scores, membership, confidence_level, groups=None, judged=None):
     scores : dict of str to ndarray of shape (n,)
         Of each attack, the best one first.
     membership : ndarray of shape (n,), dtype bool
-        The truth.
+        True membership of each record.
     confidence_level : float
-        Of the interval of the TPR at each FPR by itself.
+        Confidence level of the pointwise intervals of the TPR.
     groups : array-like of shape (n,), default=None
         The person of each record; None where all records are independent.
     judged : dict of str to ndarray of shape (n,), default=None

@@ -6,7 +6,7 @@ from ..metrics import auc_interval
 from .groups import find_people
 from .measure import FEWEST
 
-# Asked besides the baseline, so that it is to raise a false alarm more rarely.
+# Asked beside the baseline, so that it is to raise a false alarm more rarely.
 _LEVEL = 0.99
 
 
@@ -15,13 +15,13 @@ def measure_difficulty(pool, records, membership):
 
     A shadow model's training set has nothing to do with who is a member. Where members and
     non-members are not equally hard for it, say because labels of the one were taken with less
-    care, the two differ by themselves, in a way that a model of the victim's kind can see.
+    care, they come from different populations, in a way that a model of the victim's kind can see.
 
     Parameters
     ----------
     pool : ShadowPool or None
     records : Records of n records
-        Of the pool.
+        Records of the pool.
     membership : ndarray of shape (n,), dtype bool
 
     Returns

@@ -28,7 +28,7 @@ def examine(case, run, results, seeds, clock, *, controls):
     run : Run
         The attacks on it.
     results : DataFrame
-        The numbers.
+        Results of the attacks.
     seeds : dict of str to int
     clock : Clock
     controls : bool
@@ -102,7 +102,7 @@ def _permute(case, run, seed):
 
 
 def _repeat(case, run, seed):
-    """Power and disparity by shadow models in the victim's place, or the reason why not."""
+    """Power and disparity by shadow models treated as the victim, or the reason why not."""
     name = choose_attack(run.fitted, rank_attacks(run.scores, case.membership, run.judged))
     if name is None:
         return None, None, None, "No attack compares the victim with shadow models."

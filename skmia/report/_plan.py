@@ -186,7 +186,7 @@ def _find_keeps(attack, records):
 
 
 def _check_pool(request, records):
-    """Refuse a wrong number of shadow models, what is no pool, and a pool of other records."""
+    """Refuse a wrong number of shadow models, what is not a pool, and a pool of other records."""
     wanted = "shadows must be an even number of models from 4 on, or a ShadowPool; got"
     if request.trains_pool:
         if request.shadows < 4 or request.shadows % 2:

@@ -6,7 +6,7 @@ from sklearn.frozen import FrozenEstimator
 from ..base import treats_models_as_victims
 from ..model_selection import power_curve
 
-# Models that take the victim's place, for each number of shadow models.
+# Models that are treated as the victim, for each number of shadow models.
 _N_TARGETS = 8
 
 
@@ -29,7 +29,7 @@ def measure_power(attack, records):
     -------
     power : list of dict
         ``n_shadows``, the number of models that the attack compares with; ``auc``, its mean over
-        ``n_models`` shadow models in the victim's place; ``sd``, the standard deviation over them.
+        ``n_models`` shadow models treated as the victim; ``sd``, the standard deviation over them.
     """
     repeated = clone(attack).set_params(shadows=FrozenEstimator(attack.pool_))
     curve = power_curve(repeated, records, n_targets=_N_TARGETS, max_fprs=())

@@ -35,7 +35,7 @@ class AuditReport:
     scores : dict of str to ndarray of shape (n,)
         Scores of each attack, higher = more likely a member.
     membership : ndarray of shape (n,), dtype bool
-        The truth.
+        True membership of each record.
     victim : str
         Representation of the victim.
     victim_name : str
@@ -51,7 +51,7 @@ class AuditReport:
         AUC of a model that is told the records but not the victim's answers.
     difficulty : Interval or None
         AUC of how well shadow models do on records that they were not trained on, which is not to
-        tell members from others; at 99%.
+        separate members from others; at 99%.
     permutation : PermutationResult
         The numbers over all records, and of groups and classes, against those of a permuted
         membership.
@@ -191,7 +191,7 @@ class AuditReport:
         Returns
         -------
         text : str
-            The document.
+            The report as JSON.
         """
         text = json.dumps(as_document(self), indent=2, allow_nan=False) + "\n"
         if path is not None:
@@ -208,7 +208,7 @@ class AuditReport:
         path : str or path, default=None
             File to write as well, atomically; only you can read it.
         title : str, default="Membership-inference audit"
-            Of the page.
+            Title of the page.
         values : DataFrame of n rows, default=None
             What to show of the most exposed records beside their names. None shows nothing, as they
             may be personal data.

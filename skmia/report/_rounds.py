@@ -53,9 +53,9 @@ def compare_groups(rounds, records, subsets, confidence_level, seed):
     subsets : list of (scope, group, mask)
         As :func:`find_subsets` gives them.
     confidence_level : float
-        Of the intervals.
+        Confidence level of the intervals, in (0, 1).
     seed : int
-        Of the permutations.
+        Random seed of the permutations.
 
     Returns
     -------

@@ -13,7 +13,7 @@ class SmallGroup(NamedTuple):
     scope: str
     group: str
     n_records: int
-    # Of attacks on shadow models in the victim's place; None without them.
+    # Of attacks on shadow models treated as the victim; None without them.
     advantage: float | None
     leaks: bool
 

@@ -62,7 +62,7 @@ def _as_limits(interval):
 
 
 def _as_json(value):
-    """Plain Python values; what is no finite number becomes null."""
+    """Plain Python values; what is not a finite number becomes null."""
     if isinstance(value, dict):
         return {_as_json(str(key)): _as_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -89,7 +89,7 @@ def find_evidence(findings):
     Returns
     -------
     evidence : {"leak", "none", "shift", "reversed", "unknown"}
-        Attacks tell members from non-members, over all records or in a group; do not; would, or
+        Attacks separate members from non-members, over all records or in a group; do not; would, or
         would not, for another reason than the training; rank members below non-members; or nothing
         could have been found.
     """

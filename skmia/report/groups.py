@@ -8,7 +8,7 @@ EVERYONE = "all"
 CLASS = "class"
 MISSING = "(missing)"
 
-# A table of more rows than anybody reads is a sign that the field is an identifier or a number.
+# A table with very many rows is a sign that the field is an identifier or a number.
 _MOST_GROUPS = 100
 
 # Classes that are listed without being asked for.
@@ -35,7 +35,7 @@ def find_subsets(records, group, *, classes=False):
     Raises
     ------
     ValueError
-        When there is no such field, or it has too many values or none.
+        When the field does not exist, or it has too many values or none.
     """
     subsets = [(OVERALL, EVERYONE, np.ones(len(records), dtype=bool))]
     fields = [group] if isinstance(group, str) else [] if group is None else group
@@ -82,7 +82,7 @@ def find_people(records, membership):
     """Who each record belongs to, where records were assigned to a side together.
 
     These are the values of ``group_by``, or else equal records when none of them is on both sides:
-    dealt one by one, some would be.
+    assigned one by one, some would be.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def find_people(records, membership):
     Returns
     -------
     people : ndarray of shape (n,) or None
-        None where each record was assigned by itself.
+        None where records were assigned one by one.
     """
     if "group_by" in records.fields:
         return records["group_by"]

@@ -155,7 +155,7 @@ _DOCUMENT = fields(
 
 
 def check_document(document):
-    """Check a document, whoever wrote it, and find its verdict again.
+    """Check a document from any source, and find its verdict again.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ def describe_disparity(disparity, place):
     disparity : dict
         As in :class:`AuditReport`.
     place : int
-        Of the scope.
+        Position of the scope.
 
     Returns
     -------

@@ -197,7 +197,7 @@ def _describe_nothing(findings):
 
 
 def _count_intervals(findings):
-    """Of many intervals, each by itself, some lie above chance where there is nothing."""
+    """Of many pointwise intervals, some lie above chance where there is nothing."""
     frame = findings.results
     aucs = frame[(frame["metric"] == "auc") & (frame["status"] == OK)]
     above = int((aucs["low"] > 0.5).sum())

@@ -17,7 +17,7 @@ class Design(NamedTuple):
         Model that was trained on none of the same records, drawn with this one; -1 for none.
     n_in, n_out : float
         Fixed number of IN and of OUT models that a record's are a part of; infinite where each
-        training set was drawn by itself.
+        training set was drawn independently.
     """
 
     partners: np.ndarray
@@ -31,7 +31,7 @@ class Design(NamedTuple):
 
 
 def drawn_design(n_estimators, paired):
-    """The design of training sets that were drawn in pairs, or each by itself."""
+    """The design of training sets that were drawn in pairs, or independently."""
     models = np.arange(n_estimators)
     return Design(models ^ 1 if paired else np.full(n_estimators, -1))
 

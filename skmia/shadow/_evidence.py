@@ -98,7 +98,7 @@ class ScaledLogit(Evidence):
 
     def find_step(self, raw, dtype):
         # 1 / (1 + exp(|z|)) is the smaller of p_y and 1 - p_y. Below the spacing of floats next to
-        # 1 one side can still be told from its bound and the other cannot.
+        # 1 one side can still be distinguished from its bound and the other cannot.
         largest = _largest_finite(raw)
         spacing = np.finfo(dtype).eps if np.issubdtype(dtype, np.floating) else np.finfo(float).eps
         return float(max(np.exp(-np.logaddexp(0, largest)), spacing))

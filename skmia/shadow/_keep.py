@@ -37,7 +37,7 @@ class PoolKeeper:
     temperatures : tuple of float
         At which scaled logits are kept.
     resolution : "auto" or float
-        Of the answers.
+        Step of the probabilities.
     store : {"signals", "outputs", "models"}
         What is kept beside the evidence.
     """

@@ -68,7 +68,7 @@ class PoolLookup:
                 row[:] = evidence.smooth(row, self.resolution_[t])
                 n_bad += np.count_nonzero(~np.isfinite(row))
             self._check_smoothed(n_bad)
-        # Within the pool 64 bits tell records apart (Records sees to it); against others, 128.
+        # Within the pool 64 bits distinguish records (Records sees to it); against others, 128.
         self._fingerprint, self._column, self._place = np.unique(
             records.fingerprint, return_index=True, return_inverse=True
         )
@@ -198,17 +198,7 @@ class PoolLookup:
         )
 
     def locate_usable(self, records):
-        """Column of each record whose signals the pool has or can make.
-
-        Parameters
-        ----------
-        records : Records of n records
-            Records of the pool; others need ``store="models"``.
-
-        Returns
-        -------
-        column : ndarray of shape (n,)
-            -1 for a record that the stored models have to be asked about.
+        """Columns of records; those that the pool does not hold are refused, or asked about.
 
         Raises
         ------

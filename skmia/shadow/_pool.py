@@ -51,7 +51,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         half, each record is in for fewer models than out.
     paired : bool, default=True
         Whether models come in complementary pairs. With False the training set of each model is
-        drawn by itself, so that their number may be odd and a record is in for half of the models
+        drawn separately, so their number may be odd and a record is in for half of the models
         on average only.
     augment : callable, default=None
         Takes records and returns a sequence of further Records of the same length, such as
@@ -86,7 +86,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         classes that do not come from installed packages count by their code, packages by their
         version, augmentations by what they make. An estimator with a part that cannot be identified
         is refused. With ``store="models"`` the folder holds pickles, and a pickle can run any code
-        when it is read: use it only if you trust everybody who can write to it. With the other
+        when it is read: use it only if you trust everyone who can write to it. With the other
         values of ``store`` no pickle is read. A new folder, and every file, is private to the user.
     warm_start : bool, default=False
         Keep the results in memory, so that fitting again with a larger ``n_estimators`` trains only

@@ -160,7 +160,7 @@ class AdversarialDistance(VictimSignal):
         if white_box.classes is None:
             raise ValueError(f"Signal {self.name!r} needs a classifier; got a regressor.")
         inputs = white_box.encode(records.X)
-        white_box.loss(inputs[:1], records.y[:1])  # names a label that nobody knows
+        white_box.loss(inputs[:1], records.y[:1])  # names an unknown label
         eps = _diameter(self.norm, inputs.shape[1:]) if self.eps is None else float(self.eps)
         search = self._find_smallest if self.mode == "min" else self._find_in_ball
         distance = np.zeros(len(inputs))
@@ -192,7 +192,7 @@ class AdversarialDistance(VictimSignal):
                 length = find_norm(nearest - boundary.origin[rows[hits]], self.norm)
                 shortest[hits] = np.minimum(shortest[hits], length)
             failed = np.where(found, failed, radius)
-            # A failure at some radius is no proof that nothing is there.
+            # A failure at some radius does not prove that nothing is there.
             failed = np.minimum(failed, shortest)
             radius = (failed + shortest) / 2
         return shortest

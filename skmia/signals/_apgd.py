@@ -1,4 +1,4 @@
-"""Auto-PGD: ascent of the loss inside a ball, with step sizes that halve by themselves.
+"""Auto-PGD: ascent of the loss inside a ball, with step sizes that halve automatically.
 
 Croce, F. and Hein, M. (2020). Reliable evaluation of adversarial robustness with an ensemble of
 diverse parameter-free attacks. ICML. The sparse steps for l1 follow Croce and Hein (2021).
@@ -142,9 +142,9 @@ def ascend(boundary, climb, rows, radius, norm, n_steps):
     rows : ndarray of shape (m,), dtype int
         Records to start from.
     radius : ndarray of shape (m,)
-        Of the balls.
+        Radius of each ball.
     norm : {"l1", "l2", "linf"}
-        Of the balls.
+        Norm that defines the balls.
     n_steps : int
         Number of steps.
 

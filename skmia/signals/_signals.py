@@ -48,7 +48,7 @@ class Signals(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     signals_ : list of Signal
-        The signals.
+        Signals that are computed, one per column.
 
     See Also
     --------

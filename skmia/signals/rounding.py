@@ -21,7 +21,7 @@ def loss_rounding(outputs, y):
     Returns
     -------
     differences : ndarray of shape (n,)
-        In units of the loss.
+        Differences of the loss, in its units.
     """
     unit = _ROUNDINGS * np.finfo(outputs.values.dtype).eps
     if outputs.kind == "value":

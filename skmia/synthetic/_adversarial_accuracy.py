@@ -22,7 +22,7 @@ class AdversarialAccuracy:
     Attributes
     ----------
     mean : float
-        Mean of the two sides: 0.5 = real and synthetic rows cannot be told apart, 1 = they lie
+        Mean of the two sides: 0.5 = real and synthetic rows cannot be distinguished, 1 = they lie
         apart, 0 = each synthetic row lies next to a real one.
     real : float
         Share of the real rows with a real row nearest.
@@ -161,7 +161,7 @@ class NearestNeighborAdversarialAccuracy(BaseEstimator):
     A real row is compared with the nearest real and the nearest synthetic row, a synthetic row
     likewise. Where the two tables are drawn from one distribution, its own kind is nearest half of
     the time. It is nearest more often where the generator misses the distribution, and less often
-    where it gives out rows like those that it has seen.
+    where it returns rows like its training rows.
 
     Parameters
     ----------

@@ -18,11 +18,11 @@ class Deal:
     real : ndarray of shape (2 n, d)
         Training rows and others.
     synthetic : ndarray of shape (n, d)
-        What the generator gave out.
+        Rows that the generator returned.
     metric : str or callable
-        Of scikit-learn.
+        Metric of scikit-learn, by name or as a function.
     version : str
-        Of the adversarial accuracy.
+        Version of the adversarial accuracy.
     n_jobs : int or None
         Threads.
     """

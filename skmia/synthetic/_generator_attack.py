@@ -1,4 +1,4 @@
-"""Membership attacks on a model that gives out rows."""
+"""Membership attacks on a model that generates rows."""
 
 from numbers import Integral
 
@@ -15,7 +15,7 @@ _TINY = np.finfo(float).tiny
 
 
 class GeneratorAttack(BaseAttack):
-    """Guess "member" where a generator gives out rows near to a record.
+    """Guess "member" where a generator returns rows near to a record.
 
     Nothing is asked of the generator but rows.
 
@@ -57,7 +57,7 @@ class GeneratorAttack(BaseAttack):
 
     Notes
     -----
-    Task labels are no part of the rows; put them into X as a column where the generator gives them
+    Task labels are not part of the rows; put them into X as a column where the generator gives them
     out, too. Records of `fit` should be a sample of the population: where all of them are members,
     their density says nothing.
 
@@ -135,7 +135,7 @@ class GeneratorAttack(BaseAttack):
         nearest = find_nearest(*tables, 2, metric)[0]
         if self.evidence == "distance":
             return -nearest[:, 0]
-        # A record of which two copies were given out has no distance at all.
+        # A record with two copies among the synthetic rows has no distance at all.
         return -nearest[:, 0] / np.maximum(nearest[:, 1], _TINY)
 
     def _as_points(self, records, *others):
@@ -147,7 +147,7 @@ class GeneratorAttack(BaseAttack):
         k = self.n_neighbors
         made = find_nearest(points, synthetic, k, metric)[0][:, -1]
         distances, places = find_nearest(points, known, k + 1, metric)
-        # A record is no neighbor of itself.
+        # A record is not its own neighbor.
         own = self._reference.fingerprint[places] == records.fingerprint[:, None]
         last = np.where(own.any(axis=1), k, k - 1)
         real = distances[np.arange(len(points)), last]

@@ -1,4 +1,4 @@
-"""Distances to the nearest rows, in which equal distances are told apart from nearly equal ones."""
+"""Distances to the nearest rows, which separate equal distances from nearly equal ones."""
 
 import numpy as np
 import pandas as pd
@@ -52,7 +52,7 @@ def find_nearest(rows, others, k, metric, n_jobs=None):
     k : int
         At most m, or n - 1.
     metric : str or callable
-        Of scikit-learn.
+        Metric of scikit-learn, by name or as a function.
     n_jobs : int or None
         Processors for metrics that have no path of their own.
 

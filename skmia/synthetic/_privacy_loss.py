@@ -18,12 +18,12 @@ from ._terms import VERSIONS, find_standard_error
 
 
 class PrivacyLoss(BaseEstimator):
-    """What a generator gives away of its training rows, by their nearest neighbors.
+    """What a generator reveals of its training rows, by their nearest neighbors.
 
-    The adversarial accuracy of synthetic rows against other real rows, minus that against the
-    training rows. A generator that has learned the distribution and nothing else is equally far
-    from both; one that gives out rows like those that it was trained on is nearer to these, and the
-    loss is positive.
+    The adversarial accuracy of synthetic rows against other real rows, minus their accuracy
+    against the training rows. A generator that has learned only the distribution is equally far
+    from both; one that returns rows like its training rows is nearer to these, and the loss is
+    positive.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class PrivacyLoss(BaseEstimator):
         Any metric of :class:`~sklearn.neighbors.NearestNeighbors`, or ``"gower"`` for tables with
         categories, see :class:`GowerEncoder`.
     n_permutations : int, default=999
-        Times that real rows are dealt anew into training and other rows, for the p-value; 0 for no
+        Times that real rows are split again into training and other rows, for the p-value; 0 for no
         test.
     confidence_level : float, default=0.95
         Of each interval, in (0, 1).
@@ -45,7 +45,7 @@ class PrivacyLoss(BaseEstimator):
     Attributes
     ----------
     statistic_ : float
-        The privacy loss, ``test_accuracy_.mean - train_accuracy_.mean``; 0 = nothing is given away,
+        The privacy loss, ``test_accuracy_.mean - train_accuracy_.mean``; 0 means no leakage,
         0.5 = synthetic rows are copies of training rows.
     interval_ : tuple (low, high)
         Its confidence limits.
@@ -74,7 +74,7 @@ class PrivacyLoss(BaseEstimator):
     Larger tables are cut to the size of the smallest one by one random draw: distances to nearest
     rows depend on how many there are.
 
-    The test is exact: under the null hypothesis all ways to deal the real rows are equally likely,
+    The test is exact: under the null hypothesis all ways to split the real rows are equally likely,
     given the synthetic ones. The intervals are normal, with a variance to which rows that are
     neighbors contribute together.
 
@@ -137,7 +137,7 @@ class PrivacyLoss(BaseEstimator):
         test : DataFrame or array-like of shape (n_test, d)
             Rows of the same distribution that it has not seen.
         synthetic : DataFrame or array-like of shape (n_synthetic, d)
-            Rows that it gave out.
+            Rows that it returned.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""A generator as a regressor, so that shadow models can be made of it."""
+"""A generator as a regressor, so that it can have shadow models."""
 
 from numbers import Integral
 
@@ -14,10 +14,10 @@ from ._sampling import draw_samples
 
 
 class SyntheticDistance(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
-    """Distance from each row to the nearest one that a generator gives out.
+    """Distance from each row to the nearest one that a generator returns.
 
     With it a generator is attacked like any regressor: the error of a record whose target is 0 is
-    its distance, which is small where the generator gives out rows like it. So every attack on
+    its distance, which is small where the generator returns rows like it. So every attack on
     regressors is one on generators, and a :class:`~skmia.ShadowPool` trains shadow generators.
 
     Parameters
@@ -105,7 +105,7 @@ class SyntheticDistance(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X):
-        """Distance to the nearest row that the generator gave out.
+        """Distance to the nearest row that the generator returned.
 
         Parameters
         ----------

@@ -17,7 +17,7 @@ from ._attack_checks import ATTACK_CHECKS
 
 
 class AttackProblem(NamedTuple):
-    """What an attack and its checks need, as made by :func:`make_attack_problem`.
+    """What an attack and its checks need, as returned by :func:`make_attack_problem`.
 
     Attributes
     ----------

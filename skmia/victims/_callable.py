@@ -26,7 +26,7 @@ class CallableVictim(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels.
+        Class labels, in the order of the columns.
 
     Raises
     ------

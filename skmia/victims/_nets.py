@@ -20,7 +20,7 @@ def make_net(module, parameters, **settings):
     module : callable
         Makes the module.
     parameters : dict
-        Of the module.
+        Parameters of the module.
     **settings
         Of the net, instead of those that follow here.
 
@@ -53,7 +53,7 @@ def dense_net(widths, activation="relu", batch_norm=False, weight_bound=None):
     widths : sequence of int
         Number of features, of units in each hidden layer, and of classes.
     activation : {"relu", "tanh"}, default="relu"
-        Of the hidden layers.
+        Activation of the hidden layers.
     batch_norm : bool, default=False
         Whether there is batch normalization before each activation.
     weight_bound : float, default=None

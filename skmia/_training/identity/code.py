@@ -21,7 +21,7 @@ def digest_code(code):
     """Digest of what a code object does.
 
     Names of files, numbers of lines and docstrings play no part: code that is moved or described
-    anew does the same.
+    again does the same.
 
     Parameters
     ----------

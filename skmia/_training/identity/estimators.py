@@ -28,7 +28,7 @@ def identify(estimator):
     """The identity of an estimator, equal in every process for equal code and parameters.
 
     Seeds, numbers of jobs and what a fit has left behind play no part, as each shadow model is
-    trained anew with seeds of its own.
+    retrained with its own seeds.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ def package_of(module):
 
 @cache
 def _find_own_version():
-    """The version of this package; where it is no installed one, with a digest of its files."""
+    """The version of this package; where it is not installed, with a digest of its files."""
     folder = Path(sys.modules[_OWN].__file__).resolve().parent
     number = sys.modules[_OWN].__version__
     if _SITES & set(folder.parts):

@@ -334,7 +334,7 @@ def _tables():
 
 
 def _functions_of(member):
-    """The functions that a member of a class consists of; None for what is no method."""
+    """The functions that a member of a class consists of; None for what is not a method."""
     if isinstance(member, types.FunctionType):
         return [member]
     if isinstance(member, staticmethod | classmethod):

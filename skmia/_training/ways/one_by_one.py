@@ -66,12 +66,12 @@ def make_model(job, i):
 
 
 def train_alone(job, i, reason=None):
-    """Train a model of a job by itself.
+    """Train one model of a job alone.
 
     Parameters
     ----------
     job : Job
-        The job.
+        Job that the model belongs to.
     i : int
         Place of the model in it.
     reason : str, default=None

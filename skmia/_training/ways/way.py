@@ -38,7 +38,7 @@ class Way(ABC):
         Parameters
         ----------
         job : Job
-            The job.
+            Job that the models belong to.
         models : iterable of int
             Numbers of the models to train.
         where : Workers

@@ -13,7 +13,7 @@ from ._base import ProbabilityDefense
 class TemperatureDefense(ProbabilityDefense):
     """Answer with probabilities whose logarithms are divided by a temperature.
 
-    The order of the classes stays, and whoever knows the temperature can undo it up to rounding:
+    The order of the classes stays, and knowing the temperature suffices to undo it up to rounding:
     judge it with an attack that does.
 
     Parameters

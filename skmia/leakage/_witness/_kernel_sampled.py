@@ -18,7 +18,7 @@ def _log_sum_exp(exponents):
 
 
 class _ProductKernels:
-    """A density made of one Gaussian with independent axes around each row."""
+    """A density with one Gaussian with independent axes around each row."""
 
     def __init__(self, rows, narrowest):
         n_rows, n_features = rows.shape

@@ -15,7 +15,7 @@ _MOST_FEATURES_OF_A_TREE = 6
 class NeighborsWitness(Witness):
     """Advantage of the rule that sides with the majority of the nearest neighbors.
 
-    Each row is judged by its neighbors without itself. The rule is no better than the best one,
+    Each row is judged by its neighbors without itself. The rule is not better than the best one,
     so that its advantage errs downwards on average, and reaches the total variation as the rows
     become many.
 
@@ -62,7 +62,7 @@ class NeighborsWitness(Witness):
         return balanced_posterior(inside / n_members, outside / (len(self._members) - n_members))
 
     def _count_members(self, X, labelings):
-        """Members among the neighbors of each row, which is no neighbor of itself."""
+        """Members among the neighbors of each row, which is not its own neighbor."""
         columns = labelings.T.astype(np.float32)
         counts, start = np.empty(columns.shape, dtype=np.float32), 0
         for found in self._find(X, self._n_neighbors + 1):

@@ -1,4 +1,4 @@
-"""Average ranks on a line, with bars over the methods that were not told apart."""
+"""Average ranks on a line, with bars over methods without a significant difference."""
 
 import numpy as np
 
@@ -88,7 +88,7 @@ class CriticalDifferenceDisplay:
         ax : matplotlib Axes, default=None
             Axes to draw on; None makes a new figure.
         color : color, default="#0072B2"
-            Of the bars.
+            Color of the bars.
 
         Returns
         -------

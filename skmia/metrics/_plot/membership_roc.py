@@ -192,7 +192,7 @@ class MembershipRocDisplay:
         Parameters
         ----------
         confidence_level : float, default=0.95
-            Of the interval of each TPR by itself, as in :func:`~skmia.metrics.operating_point`.
+            Confidence level of each TPR's interval, see :func:`~skmia.metrics.operating_point`.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Whether members and non-members differ by themselves, whatever the victim answers."""
+"""Whether members and non-members come from different populations, without the victim."""
 
 from numbers import Integral
 
@@ -56,8 +56,8 @@ def blind_baseline(records, membership, *, confidence_level=0.95, n_jobs=None, r
     Raises
     ------
     TypeError, ValueError
-        When there are no records or they have no task labels, membership is not 0 or 1 for each of
-        them and both, or a parameter is out of range.
+        If records or task labels are missing, membership is not 0 or 1 for each record and both, or
+        a parameter is out of range.
 
     See Also
     --------
@@ -110,6 +110,6 @@ def blind_baseline(records, membership, *, confidence_level=0.95, n_jobs=None, r
 
 
 def _draw_seed(random_state):
-    """The integer itself where one is given, so that whoever writes it down can come back."""
+    """The integer itself where one is given, so that it can be written down and used again."""
     drawn = check_random_state(random_state).randint(2**31 - 1)
     return int(random_state) if isinstance(random_state, Integral) else int(drawn)

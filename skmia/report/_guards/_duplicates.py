@@ -68,7 +68,7 @@ def find_duplicates(
 ):
     """Find non-members that are copies, or nearly copies, of members.
 
-    A non-member that is a member in all but name is no non-member: an attack that finds it is
+    A non-member that is a copy of a member is not a non-member: an attack that finds it is
     counted wrong. Copies on both sides make a victim look safer than it is, and show that the two
     sides were not drawn apart.
 
@@ -110,7 +110,7 @@ def find_duplicates(
 
     See Also
     --------
-    blind_baseline : Whether the two sides differ by themselves.
+    blind_baseline : Whether the two sides come from different populations.
 
     Notes
     -----
@@ -121,10 +121,10 @@ def find_duplicates(
     a column act like fewer dimensions.
 
     Where at least half of the queried records lie at distance 0 from a member, as in tables of a
-    few categories, the typical distance is 0 and near copies cannot be told from others: `n_near`
+    few categories, the typical distance is 0 and near copies cannot be distinguished: `n_near`
     is 0. In general a typical distance that is itself that of copies hides them.
 
-    A column of noise, or an identifier, keeps near copies apart; leave out what is no feature.
+    A column of noise, or an identifier, keeps near copies apart; leave out what is not a feature.
 
     The interval takes the queried records for independent, or, with a field ``group_by``, for as
     many independent records as vary as much as those people do.

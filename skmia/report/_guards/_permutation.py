@@ -63,7 +63,7 @@ def permutation_test(
     group_by=None,
     random_state=None,
 ):
-    """Test whether attacks tell members from non-members better than chance.
+    """Test whether attacks separate members from non-members better than chance.
 
     Membership is assigned again at random, with as many members as there are, and the AUC of every
     attack, and its TPR at low FPRs, are computed again, over all records and over parts of them. A

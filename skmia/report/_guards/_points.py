@@ -44,7 +44,7 @@ class Points:
         rows : ndarray of shape (k,)
             Positions.
         dtype : dtype
-            Of the coordinates.
+            Type of the coordinates.
 
         Returns
         -------

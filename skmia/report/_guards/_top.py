@@ -39,7 +39,7 @@ class TopCounter:
         Returns
         -------
         tprs : ndarray of shape (n_labelings, n_rates)
-            0 where there is no member.
+            0 without members.
         """
         n_others = len(self._columns) - n_members
         allowed = np.floor((self._rates + RATE_TOLERANCE) * n_others[:, None])

@@ -17,7 +17,7 @@ class Units(NamedTuple):
     places : ndarray of shape (n,)
         Unit of each record.
     is_member : ndarray of shape (n_units,), dtype bool
-        The truth.
+        Whether each unit is a member.
     blocks : ndarray of shape (n_units,)
         Units of one block exchange their membership; block 0 comes first.
     n_mixed : int
@@ -41,7 +41,7 @@ def find_units(membership, group_by=None):
     Parameters
     ----------
     membership : ndarray of shape (n,), dtype bool
-        The truth.
+        True membership of each record.
     group_by : array-like of shape (n,), default=None
         Who each record belongs to; None makes each record a group.
 
@@ -112,7 +112,7 @@ def draw_labels(units, n_permutations, rng):
     Parameters
     ----------
     units : Units
-        In order.
+        Units in order.
     n_permutations : int
     rng : numpy Generator
 

@@ -26,7 +26,7 @@ def render(document, title="Membership-inference audit", values=None):
     document : dict
         As :meth:`AuditReport.to_json` writes it.
     title : str, default="Membership-inference audit"
-        Of the page.
+        Title of the page.
 
     values : DataFrame of n rows, default=None
         What to show of the most exposed records.
@@ -97,7 +97,7 @@ def _describe(document):
     }
 
 
-# What the page computes the worth of an accusation for.
+# Shares of members for which the page computes the precision.
 _PRIOR = 0.01
 
 

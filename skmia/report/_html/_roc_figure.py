@@ -3,7 +3,7 @@
 import math
 
 # The colors are variables of the page, so that the drawing has a light and a dark form; dashes
-# tell the curves apart without them.
+# distinguish the curves without them.
 _DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 4", "1 4")
 _WIDTH, _HEIGHT = 640, 460
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 16, 52

@@ -130,7 +130,7 @@ def choose_features(n_chosen, n_features, rng):
     n_chosen : ndarray of shape (n,), dtype int
         How many in each row.
     n_features : int
-        Of how many.
+        Number of features to choose from.
     rng : numpy Generator
         Source of the draw.
 

@@ -12,9 +12,9 @@ from ._model_based import check_size, warn_short
 
 
 class MarginalSynthesizer(Synthesizer):
-    """Records with each feature drawn by itself from its marginal distribution.
+    """Records with each feature drawn independently from its marginal distribution.
 
-    For somebody who knows how frequent the values of each feature are, from statistics that were
+    For an attacker who knows how frequent the values of each feature are, from statistics that were
     published, but has no records.
 
     Parameters
@@ -38,7 +38,7 @@ class MarginalSynthesizer(Synthesizer):
     Warns
     -----
     UserWarning
-        When there is no record of a class.
+        When a class has no record.
 
     See Also
     --------
@@ -91,7 +91,7 @@ class MarginalSynthesizer(Synthesizer):
         Parameters
         ----------
         n_samples : int, default=1
-            How many.
+            Number of records to generate.
 
         Returns
         -------

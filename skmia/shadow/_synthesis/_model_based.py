@@ -21,7 +21,7 @@ def check_size(n_samples):
 
 
 def warn_short(report, why, stacklevel=3):
-    """Name the classes with fewer records than asked for, to whoever called ``sample``."""
+    """Name the classes with fewer records than asked for, to the caller of ``sample``."""
     short = report.index[report["n_made"] < report["n_wanted"]].tolist()
     if short:
         shown = ", ".join(map(repr, short[:10])) + (", ..." if len(short) > 10 else "")
@@ -72,7 +72,7 @@ class ModelBasedSynthesizer(Synthesizer):
     n_queries_ : int
         Records that the victim was asked about since ``fit``.
     report_ : DataFrame
-        After ``sample``, a row a class: ``n_wanted``, ``n_made``, ``n_failed`` (searches) and
+        After ``sample``, one row per class: ``n_wanted``, ``n_made``, ``n_failed`` (searches) and
         ``n_queries``.
 
     Raises
@@ -97,7 +97,7 @@ class ModelBasedSynthesizer(Synthesizer):
     where one is not whole, and two values where there are only two. Two records that show the
     limits serve as well as a thousand.
 
-    The count of rejections starts anew whenever a change is kept; the slides that retell the
+    The count of rejections restarts whenever a change is kept; the slides that retell the
     algorithm print the counter of the steps there.
 
     Columns that only make sense together, such as a one-hot encoded feature, are not kept

@@ -15,7 +15,7 @@ from ._model_based import check_size
 class NoisyRecords(Synthesizer):
     """Real records in which a share of the features is changed.
 
-    For somebody who has records like the victim's, but of another source: how much of the attack is
+    For an attacker with records like the victim's, but of another source: how much of the attack is
     left when they are not quite right?
 
     Parameters

@@ -17,7 +17,7 @@ class RareClassRate(NamedTuple):
     Attributes
     ----------
     label : object
-        The class.
+        Label of the rare class.
     real : float
         Its share of the real rows.
     synthetic : float
@@ -55,7 +55,7 @@ def rare_class_rate(y, y_synthetic, *, label=None, confidence_level=0.95):
     Raises
     ------
     ValueError
-        When there are no rows, or no real row has the label.
+        If rows are missing, or no real row has the label.
 
     See Also
     --------

@@ -36,7 +36,7 @@ class DPWassersteinGAN(BaseEstimator):
     target_delta : float, default=None
         The delta at which epsilon is stated; a tenth of one over the number of rows with None.
     noise_multiplier : float, default=None
-        Noise of a step, as a multiple of what one row can change. With 0 there is no privacy.
+        Noise of a step, as a multiple of what one row can change. 0 gives no privacy.
     privacy : {"bounds", "clipping"} or None, default="bounds"
         Noise to the measure of bounds on the gradient; or of ``max_grad_norm``, to which the
         gradient of each row is clipped; or no noise at all, for comparisons.
@@ -112,7 +112,7 @@ class DPWassersteinGAN(BaseEstimator):
     See Also
     --------
     skmia.defenses.DPSGDClassifier : A classifier with the same promise.
-    GeneratorAttack : What the rows that it gives out say about the real ones.
+    GeneratorAttack : What its synthetic rows reveal about the real ones.
     rare_class_rate : Whether a rare class got lost.
 
     Notes
@@ -352,7 +352,7 @@ class DPWassersteinGAN(BaseEstimator):
         Parameters
         ----------
         n_samples : int, default=1
-            How many.
+            Number of rows to generate.
         random_state : int, RandomState instance or None, default=None
             Seed of the rows; None takes new ones at every call.
 

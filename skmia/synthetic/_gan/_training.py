@@ -48,7 +48,7 @@ class Training:
     rows : ndarray of shape (n_rows, n_features)
         Real rows, the only thing here that is private.
     plan : Plan
-        The settings.
+        Settings of the training.
     randomness : PrivateRandomness
         Source of the coins, of the noise and of the made-up rows that go with real ones; all else
         comes from torch's generator.

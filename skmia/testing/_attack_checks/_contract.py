@@ -95,7 +95,7 @@ def check_attack_clones(attack, records, membership):
 
 
 def check_attack_tags(attack, records, membership):
-    """The attack is a binary classifier whose X is no matrix."""
+    """The attack is a binary classifier whose X is not a matrix."""
     tags = attack.__sklearn_tags__()
     expect(is_classifier(attack), "An attack must be a classifier; inherit from BaseAttack.")
     expect(not tags.input_tags.two_d_array, "The tags must say that X is no matrix.")

@@ -106,7 +106,7 @@ def check_attack_reads(attack, records, membership):
         if kind not in needs.reads:
             what = f"answers of the kinds {sorted(needs.reads)} and gets {kind!r}"
             _expect_refused(one, stored, membership, what)
-        elif not needs.keeps:  # which were made of models of the victim's kind
+        elif not needs.keeps:  # which came from models of the victim's kind
             _expect_works(one, stored, membership, None, f"more than answers of kind {kind!r}")
 
 
@@ -187,7 +187,7 @@ def check_attack_keeps(attack, records, membership):
     """What it declares of shadow models is needed, and nothing else is."""
     pool = unwrap(find_collaborator(attack, "shadows"))
     if not hasattr(pool, "signals_"):
-        return  # no pool, or one that each fit trains anew
+        return  # no pool, or one that each fit retrains
     if pool.n_records_ != len(records) or not (pool.locate(records) >= 0).all():
         return
     needs, expected = attack.needs(), _score(fresh(attack), records, membership)

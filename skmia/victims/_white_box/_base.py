@@ -288,7 +288,7 @@ class WhiteBox(ABC):
             Of a torch module, the modules without modules inside, and attention, that give a
             row of floating-point numbers for each record, without dropout, flattening and
             identities; one that is passed again is named ``"name#2"``. Functions that a
-            ``forward`` calls are no modules and are not seen. Of a scikit-learn model, the hidden
+            ``forward`` calls are not modules and are not seen. Of a scikit-learn model, the hidden
             layers after their activation, then ``"output"``.
         """
         return list(self._read_layers(self._check_inputs(inputs)[:1]))

@@ -10,7 +10,7 @@ from ._base import WhiteBox
 from ._checks import check_inputs
 from ._pass import ForwardPass
 
-# What is held at once besides the answer, where the number of rows is left to the white box.
+# What is held at once beside the answer, where the number of rows is left to the white box.
 _BYTES = 2**26
 
 # Each activation, and its derivative as a function of its value.
@@ -41,7 +41,7 @@ class DenseBox(WhiteBox):
     head : LogLossHead or SquaredErrorHead
     layers : list of Layer
     activation : {"identity", "logistic", "tanh", "relu"}
-        Of the hidden layers.
+        Activation of the hidden layers.
     chunk_size : int or None
     """
 

@@ -15,7 +15,7 @@ from ._torch_layers import LayerReader
 from ._torch_passes import PARAMETER_WAYS, LoopPass, RulePass, TorchPass, trained
 from ._torch_state import evaluating, to_device, without_fused_attention
 
-# What is held at once besides the answer, where the number of rows is left to the white box.
+# What is held at once beside the answer, where the number of rows is left to the white box.
 _BYTES, _BYTES_ON_GPU = 2**27, 2**30
 _N_TRIED = 3
 _NETS = (NeuralNetClassifier, NeuralNetBinaryClassifier, NeuralNetRegressor)
@@ -51,7 +51,7 @@ class TorchBox(WhiteBox):
     module : nn.Module
         Its module.
     criterion : type
-        Of the loss.
+        Class of the loss.
     transformers : list of fitted transformers
     chunk_size : int or None
     """
@@ -87,7 +87,7 @@ class TorchBox(WhiteBox):
         if self._chunk_size == 1:
             return
         together, alone = self._ask_raw([inputs]), self._ask_raw(inputs[:, None])
-        with np.errstate(invalid="ignore"):  # a net that diverged is somebody else's concern
+        with np.errstate(invalid="ignore"):  # a net that diverged is reported elsewhere
             difference = abs(together - alone)
         if (difference > self._tolerance() * abs(alone).max()).any():
             raise ValueError(

@@ -37,7 +37,7 @@ class TorchPass(ForwardPass):
     Parameters
     ----------
     module : nn.Module
-        In evaluation mode.
+        Module in evaluation mode.
     plan : object
         What ``plan(module)`` gave.
     x : tensor of shape (m, ...)

@@ -12,7 +12,7 @@ from .plan import Solution
 from .softmax import CrossEntropies, Preconditioner
 
 # Estimated error of the logits, in nats, at which a model is finished, and at which single
-# precision is left; below what is promised, since the estimate is no bound.
+# precision is left; below what is promised, since the estimate is not a bound.
 _TOL = 3e-4
 _COARSE = 0.02
 _ROUGH = 0.5
@@ -92,7 +92,7 @@ class LogisticSolver:
     Parameters
     ----------
     plan : Plan
-        The pool.
+        Plan of the pool.
     """
 
     def __init__(self, plan):

@@ -24,7 +24,7 @@ class Workshop:
     Parameters
     ----------
     job : Job
-        The job.
+        Job that the models belong to.
     plan : Plan
         The same, as solvers read it.
     """
@@ -68,7 +68,7 @@ class Workshop:
         rows : ndarray of int
             Which of them are wanted.
         solution : Solution
-            Of the models.
+            Solution for the models.
         seconds : float
             Each model's share of the time.
 

@@ -80,7 +80,7 @@ class NormalSolver:
     Parameters
     ----------
     plan : Plan
-        The pool.
+        Plan of the pool.
     """
 
     def __init__(self, plan):
@@ -156,7 +156,7 @@ class KernelSolver:
     Parameters
     ----------
     plan : Plan
-        The pool.
+        Plan of the pool.
     """
 
     def __init__(self, plan):

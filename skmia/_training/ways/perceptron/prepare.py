@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
-# What an epoch changes in a model, besides its weights and its generator.
+# What an epoch changes in a model, beside its weights and its generator.
 _FACTS = ("n_iter_", "t_", "loss_", "best_loss_", "loss_curve_", "_no_improvement_count")
 
 
@@ -43,7 +43,7 @@ class Network:
         return self.widths, self.X.dtype, self.model.out_activation_
 
     def facts(self):
-        """What an epoch changes besides arrays, as JSON takes it."""
+        """What an epoch changes beside arrays, as JSON takes it."""
         random = self.model._random_state.get_state(legacy=False)
         random["state"] = {**random["state"], "key": random["state"]["key"].tolist()}
         facts = {"random": random, "reached": self.reached_limit, "ended": self.ending is not None}

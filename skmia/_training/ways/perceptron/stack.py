@@ -66,7 +66,7 @@ class Stack:
     Parameters
     ----------
     networks : list of Network
-        Of one kind.
+        Networks of one kind.
     batch_size : int
         Largest number of records in a batch.
 
@@ -178,7 +178,7 @@ def sum_losses(out_activation, answers, y):
     Parameters
     ----------
     out_activation : {"identity", "logistic", "softmax"}
-        Of the model.
+        Output activation of the model.
     answers, y : ndarray of shape (n, n_outputs)
 
     Returns

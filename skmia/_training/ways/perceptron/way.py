@@ -19,7 +19,7 @@ from .memory import count_together
 from .prepare import Network, fit_to_first_epoch, last_step
 from .train import Training, warn_of_end
 
-# Beyond, the time goes into products of matrices, which a model that is trained by itself can
+# Beyond, the time goes into products of matrices, which a model that is trained alone can
 # spread over all cores.
 _MOST_WEIGHTS = 2_000_000
 
@@ -28,7 +28,7 @@ class PerceptronWay(Way):
     """MLPClassifier and MLPRegressor with a stochastic solver, many at a time.
 
     Each model draws, rounds and stops as scikit-learn has it, so that its weights are the ones that
-    it would have got by itself; what the models share is the way through Python and numpy. That is
+    it would have got alone; what the models share is the way through Python and numpy. That is
     a lot where networks and batches are small (an epoch takes a fifteenth of the time with 20
     features, 16 hidden units and batches of 32), and little where the time goes into the products
     of matrices anyway (half the time with 105 features, 100 hidden units and batches of 200).

@@ -17,9 +17,9 @@ def draw_masks(sites, generators, dtype):
     sites : list of (float, tuple of int)
         Probability of a zero and shape of the input, for each module that drops out.
     generators : list of torch Generator
-        Of the models.
+        Random generators of the models.
     dtype : torch dtype
-        Of the activations.
+        Type of the activations.
 
     Returns
     -------

@@ -52,7 +52,7 @@ class GenericEngine(Engine):
     Parameters
     ----------
     nets : list of NeuralNet
-        The models.
+        Nets to train together.
     labels : Tensor
         All targets.
     """

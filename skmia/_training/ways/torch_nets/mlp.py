@@ -131,7 +131,7 @@ def find_chain(module):
     Parameters
     ----------
     module : Module
-        In training mode.
+        Module in training mode.
 
     Returns
     -------
@@ -211,7 +211,7 @@ class MLPEngine(Engine):
     Parameters
     ----------
     nets : list of NeuralNet
-        The models.
+        Nets to train together.
     chain : Chain
         What their module is.
     labels : Tensor

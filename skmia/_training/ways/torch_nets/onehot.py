@@ -101,7 +101,7 @@ class SummedLayer:
         All models' parameters; those of the layer are replaced by ``names``, laid out as they are
         read.
     columns : Columns
-        Of the rows.
+        Columns of the rows.
     """
 
     names = ("(ones)", "(rest)")

@@ -251,7 +251,7 @@ class StackedOptimizer:
         Parameters
         ----------
         models : slice
-            Which.
+            Models to update.
         gradients : list of Tensor of shape (n_chosen, ...)
             Overwritten.
         """

@@ -133,7 +133,7 @@ def prepare(job, k, shared):
     Parameters
     ----------
     job : Job
-        The job.
+        Job that the models belong to.
     k : int
         Number of the model.
     shared : Table or None
