@@ -5,7 +5,6 @@ from ._leave_two_unlabeled import (
     PairPrivacy,
     bounded_loss_accuracy,
     leave_two_unlabeled,
-    pair_privacy,
 )
 from ._membership import membership_game
 from ._per_datum import per_datum_game
@@ -17,7 +16,6 @@ __all__ = [
     "bounded_loss_accuracy",
     "leave_two_unlabeled",
     "membership_game",
-    "pair_privacy",
     "per_datum_game",
     "retraining_oracle",
 ]

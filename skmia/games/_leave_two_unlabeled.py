@@ -55,37 +55,8 @@ class PairPrivacy(NamedTuple):
     n_rounds: int
 
 
-def pair_privacy(accuracy, n_rounds):
-    """Privacy that an attacker who distinguishes pairs leaves, with its error bar.
-
-    Parameters
-    ----------
-    accuracy : float
-        Share of the pairs that are told right, in [0, 1].
-    n_rounds : int
-        Number of pairs, drawn independently.
-
-    Returns
-    -------
-    privacy : PairPrivacy
-        ``(accuracy, accuracy_error, privacy, privacy_error, n_rounds)``.
-
-    Raises
-    ------
-    ValueError
-        When the accuracy is not a fraction or the number of rounds is 0.
-
-    Examples
-    --------
-    >>> from skmia.games import pair_privacy
-    >>> result = pair_privacy(0.75, 300)
-    >>> result.privacy, round(result.privacy_error, 3)
-    (0.5, 0.05)
-    """
-    if not isinstance(accuracy, Real) or not 0 <= accuracy <= 1:
-        raise ValueError(f"accuracy must be a fraction in [0, 1]; got {accuracy!r}.")
-    if not isinstance(n_rounds, Integral) or n_rounds < 1:
-        raise ValueError(f"n_rounds must be an integer of 1 or more; got {n_rounds!r}.")
+def find_pair_privacy(accuracy, n_rounds):
+    """Privacy that is left by an attacker who tells this share of independent pairs right."""
     return _with_error(float(accuracy), accuracy * (1 - accuracy) / n_rounds, n_rounds)
 
 
@@ -213,13 +184,13 @@ def leave_two_unlabeled(
     if refit:
         pairs = draw_pairs(membership, n_rounds, seeds[0])
         wins = _refit_all(attack, records, membership, pairs, seeds[1], n_jobs, verbose)
-        return pair_privacy(wins.mean(), n_rounds)
+        return find_pair_privacy(wins.mean(), n_rounds)
     attack = _seeded(attack, seeds[1])
     with isolated_randomness(seeds[1]):
         scores = score(attack.fit(records), records)
     if n_rounds is None:
         return _of_all_pairs(membership, scores)
-    return pair_privacy(
+    return find_pair_privacy(
         _compare(*scores[draw_pairs(membership, n_rounds, seeds[0])].T).mean(), n_rounds
     )
 

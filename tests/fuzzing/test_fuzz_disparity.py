@@ -96,12 +96,6 @@ def test_leaving_one_model_out(settings, rows):
 
 
 @calls(0.02)
-@given(odd_settings({"accuracy": (0.6,), "n_rounds": (10,)}))
-def test_pair_privacy(settings):
-    knock("pair_privacy", model_selection.pair_privacy, **settings)
-
-
-@calls(0.02)
 @given(vectors("bits"), vectors("bits"), parameters("bound", None, 5.0))
 def test_bounded_loss_accuracy(membership, losses, bound):
     judge = model_selection.bounded_loss_accuracy

@@ -23,7 +23,6 @@ from skmia.games import (
     DensityAttack,
     bounded_loss_accuracy,
     leave_two_unlabeled,
-    pair_privacy,
     retraining_oracle,
 )
 from skmia.testing import make_attack_problem, parametrize_with_attack_checks
@@ -47,29 +46,17 @@ def scored(scores):
 # Pairs and privacy
 
 
-def test_the_privacy_of_a_hand_example():
-    result = pair_privacy(0.9, 100)
-    assert result.privacy == pytest.approx(0.2)
-    assert result.accuracy_error == pytest.approx(0.03)
-    assert result.privacy_error == pytest.approx(0.06)
-
-
-def test_privacy_is_at_most_1_and_its_bar_is_not_cut():
-    result = pair_privacy(0.4, 25)
-    assert result.privacy == 1.0
-    assert result.privacy_error == pytest.approx(2 * np.sqrt(0.24 / 25))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((1.2, 10), r"accuracy must be a fraction in \[0, 1\]; got 1.2"),
-        ((0.5, 0), "n_rounds must be an integer of 1 or more; got 0"),
-    ],
-)
-def test_impossible_results_are_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        pair_privacy(*arguments)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_privacy_of_drawn_pairs_follows_from_their_accuracy(sign):
+    scores, membership = sign * np.array([3.0, 1.0, 2.0, 0.0]), np.array([1, 1, 0, 0])
+    settings = {"n_rounds": 100, "random_state": 0}
+    result = leave_two_unlabeled(ByColumn(), scored(scores), membership, **settings)
+    accuracy = result.accuracy
+    assert (accuracy > 0.5) == (sign > 0)
+    assert result.privacy == pytest.approx(2 * (1 - accuracy) if sign > 0 else 1)
+    assert result.accuracy_error == pytest.approx(np.sqrt(accuracy * (1 - accuracy) / 100))
+    # The bar is not cut where the privacy is.
+    assert result.privacy_error == pytest.approx(2 * result.accuracy_error)
 
 
 def accuracy_by_loop(scores, membership):
