@@ -39,7 +39,7 @@ from skmia.datasets import make_membership_problem
 from skmia.metrics import (
     RankingTest,
     auc_interval,
-    best_balanced_accuracy_score,
+    best_advantage_score,
     fpr_at_tpr_score,
     operating_point,
 )
@@ -221,7 +221,7 @@ def measure(membership, scores):
         "n_members": few.n_members,
         "n_nonmembers": few.n_nonmembers,
         "auc": roc_auc_score(membership, scores),
-        "best_accuracy": best_balanced_accuracy_score(membership, scores),
+        "best_accuracy": (1 + best_advantage_score(membership, scores)) / 2,
         "fpr_at_95_tpr": fpr_at_tpr_score(membership, scores, min_tpr=0.95),
         "tpr_at_5_fpr": operating_point(membership, scores, max_fpr=0.05).tpr,
         "tpr_at_01_fpr": few.tpr,

@@ -2,7 +2,6 @@
 
 from ._membership import (
     best_advantage_score,
-    best_balanced_accuracy_score,
     fpr_at_tpr_score,
     membership_advantage_score,
     membership_roc_curve,
@@ -31,7 +30,6 @@ __all__ = [
     "advantage_interval",
     "auc_interval",
     "best_advantage_score",
-    "best_balanced_accuracy_score",
     "clopper_pearson",
     "difference_interval",
     "fpr_at_tpr_score",

@@ -251,47 +251,14 @@ def membership_advantage_score(y_true, y_pred, *, sample_weight=None):
     return float(tpr - fpr)
 
 
-def best_balanced_accuracy_score(y_true, y_score):
-    """Largest balanced accuracy, (TPR + 1 - FPR) / 2, over all thresholds on the scores.
-
-    Optimistic: the threshold is chosen on the records that the number is reported on, and even
-    scores without information exceed 1/2. For an honest number take hard predictions of an
-    attack whose threshold was set elsewhere and :func:`membership_advantage_score`.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n_records,)
-        Membership: 1 or True for members, 0 or False for non-members.
-
-    y_score : array-like of shape (n_records,)
-        Finite scores, higher = more likely a member.
-
-    Returns
-    -------
-    balanced_accuracy : float
-        In [0.5, 1]; guessing "non-member" for all is one of the thresholds.
-
-    Raises
-    ------
-    ValueError
-        If `y_true` is not a vector of bits that holds both classes, if `y_score` is not a finite
-        vector of the same length.
-
-    Examples
-    --------
-    >>> from skmia.metrics import best_balanced_accuracy_score
-    >>> best_balanced_accuracy_score([1, 1, 0, 0], [4, 2, 3, 1])
-    0.75
-    """
-    fpr, tpr, _ = membership_roc_curve(y_true, y_score)
-    return float(np.max(tpr + (1 - fpr)) / 2)
-
-
 def best_advantage_score(y_true, y_score):
     """Largest membership advantage, TPR - FPR, over all thresholds on the scores.
 
-    Twice :func:`best_balanced_accuracy_score` minus one, and as optimistic: it is never negative
-    because its threshold is chosen on the records that it is reported on.
+    Optimistic: the threshold is chosen on the records that the number is reported on, so that it is
+    never negative, and even scores without information exceed 0. For an honest number take hard
+    predictions of an attack whose threshold was set elsewhere and
+    :func:`membership_advantage_score`. The largest balanced accuracy, (TPR + 1 - FPR) / 2, is
+    ``(1 + advantage) / 2``.
 
     Parameters
     ----------

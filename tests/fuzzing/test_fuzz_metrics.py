@@ -24,7 +24,6 @@ FUNCTIONS = {
         "confidence_level": LEVEL,
     },
     "best_advantage_score": {**TRUE, "y_score": SCORES},
-    "best_balanced_accuracy_score": {**TRUE, "y_score": SCORES},
     "clopper_pearson": {
         "successes": parameters("successes", 0, 3, 7),
         "trials": parameters("trials", 7, 9),
