@@ -9,8 +9,19 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia import Outputs, Records, ShadowPool, audit, defenses, leakage, metrics, report, synthetic
-from skmia import epsilon as auditing
+from skmia import (
+    Outputs,
+    Records,
+    ShadowPool,
+    audit,
+    defenses,
+    epsilon,
+    leakage,
+    memorization,
+    metrics,
+    report,
+    synthetic,
+)
 from skmia import model_selection as selection
 from skmia._core.containers import concat_rows
 from skmia.attacks import AttributeInferenceAttack, ShadowAttack, ThresholdAttack
@@ -60,12 +71,12 @@ CALLS = {
         "scores is a masked array",
     ),
     "canaries": (
-        lambda: auditing.make_canaries(np.ma.masked_less(X, 0), BITS),
+        lambda: epsilon.make_canaries(np.ma.masked_less(X, 0), BITS),
         "X is a masked array",
     ),
     # Numbers.
     "mu": (
-        lambda: auditing.gaussian_epsilon("1", 1e-5),
+        lambda: epsilon.gaussian_epsilon("1", 1e-5),
         "mu must be finite and 0 or more; got '1'",
     ),
     "epsilon": (
@@ -115,7 +126,7 @@ CALLS = {
         "confidence_level must be a fraction",
     ),
     "confidence_level, next to 0": (
-        lambda: auditing.one_run_epsilon_lower_bound(BITS, X[:, 0], confidence_level=5e-324),
+        lambda: epsilon.one_run_epsilon_lower_bound(BITS, X[:, 0], confidence_level=5e-324),
         "confidence_level must be a fraction",
     ),
     "max_fpr": (lambda: metrics.operating_point(BITS, X[:, 0], True), "max_fpr must be a fraction"),
@@ -132,15 +143,17 @@ CALLS = {
         "n_canaries must be an integer from 1 to 24; got True",
     ),
     "batch_size": (
-        lambda: auditing.trace_scores(X, X[:2], batch_size=10**400, noise_multiplier=1.0),
+        lambda: epsilon.trace_scores(X, X[:2], batch_size=10**400, noise_multiplier=1.0),
         "batch_size must be an integer",
     ),
     "noise_multiplier": (
-        lambda: auditing.trace_scores(X, X[:2], batch_size=2, noise_multiplier="a"),
+        lambda: epsilon.trace_scores(X, X[:2], batch_size=2, noise_multiplier="a"),
         "noise_multiplier must be finite",
     ),
     "n_given": (
-        lambda: auditing.log_perplexity(auditing.NGramModel().fit([[0, 1]]), [[0, 1]], n_given=()),
+        lambda: memorization.log_perplexity(
+            memorization.NGramModel().fit([[0, 1]]), [[0, 1]], n_given=()
+        ),
         "n_given must be between 0 and the 2 tokens",
     ),
     "resolution": (
@@ -165,7 +178,7 @@ CALLS = {
         r"random_state must be an int from 0 to 2\*\*32 - 1, a RandomState or None; got -1",
     ),
     "random_state, too large": (
-        lambda: auditing.make_canaries(X, BITS, random_state=2**32),
+        lambda: epsilon.make_canaries(X, BITS, random_state=2**32),
         "random_state must be an int from 0",
     ),
     "random_state, no number": (
@@ -192,11 +205,11 @@ CALLS = {
         "X_real must hold numbers; got .*2020",
     ),
     "a mapping in a cell": (
-        lambda: auditing.make_canaries(set_cell({"a": 1}), BITS),
+        lambda: epsilon.make_canaries(set_cell({"a": 1}), BITS),
         "X must hold numbers; got .*in column 1",
     ),
     "text": (
-        lambda: auditing.make_canaries(TEXT, BITS),
+        lambda: epsilon.make_canaries(TEXT, BITS),
         "X must hold numbers; got 'a' in column 0",
     ),
     "a missing value of pandas": (
@@ -204,7 +217,7 @@ CALLS = {
         "X must hold numbers; got '<NA>' in column 1",
     ),
     "a number that is too large": (
-        lambda: auditing.make_canaries(HUGE, BITS),
+        lambda: epsilon.make_canaries(HUGE, BITS),
         "X must hold numbers; got '1000.* in column 0",
     ),
     "two columns of one name": (
@@ -221,15 +234,15 @@ CALLS = {
         "LogisticRegression cannot take these records: DuplicateError",
     ),
     "sequences": (
-        lambda: auditing.NGramModel().fit([["a", "b"]]),
+        lambda: memorization.NGramModel().fit([["a", "b"]]),
         r"X must be a sequence of sequences of whole numbers; got \[\['a', 'b'\]\]",
     ),
     "template": (
-        lambda: auditing.CanaryFormat(0.5, "01"),
+        lambda: memorization.CanaryFormat(0.5, "01"),
         "template must be a text or a sequence of tokens; got 0.5",
     ),
     "features whose squares are infinite": (
-        lambda: auditing.make_canaries(X * 1e299, BITS, kind="clip_bkd"),
+        lambda: epsilon.make_canaries(X * 1e299, BITS, kind="clip_bkd"),
         "X holds numbers whose squares are too large",
     ),
     "a sensitive column": (
@@ -258,7 +271,7 @@ CALLS = {
         "Containers of different kinds cannot be joined: Tensor, ndarray",
     ),
     "labels": (
-        lambda: auditing.make_canaries(X, np.array([1, "a"] * 12, dtype=object)),
+        lambda: epsilon.make_canaries(X, np.array([1, "a"] * 12, dtype=object)),
         "y must hold values of one type",
     ),
     "classes": (
@@ -327,8 +340,8 @@ def test_what_does_not_exist_is_documented():
 
 
 def test_an_epsilon_beyond_double_precision_is_infinite():
-    assert auditing.gaussian_epsilon(1e300, 1e-5) == np.inf
-    assert np.isfinite(auditing.gaussian_epsilon(1e100, 1e-5))
+    assert epsilon.gaussian_epsilon(1e300, 1e-5) == np.inf
+    assert np.isfinite(epsilon.gaussian_epsilon(1e100, 1e-5))
 
 
 def test_integers_name_columns():

@@ -1,5 +1,3 @@
 """The command line: ``skmia audit``, ``report`` and ``compare``; ``--help`` explains each."""
 
-from ._main import main
-
-__all__ = ["main"]
+from ._main import main as main

@@ -198,7 +198,17 @@ class PoolLookup:
         )
 
     def locate_usable(self, records):
-        """Columns of records; those that the pool does not hold are refused, or asked about.
+        """Column of each record whose signals the pool has or can make.
+
+        Parameters
+        ----------
+        records : Records of n records
+            Records of the pool; others need ``store="models"``.
+
+        Returns
+        -------
+        column : ndarray of shape (n,)
+            -1 for a record that the stored models have to be asked about.
 
         Raises
         ------

@@ -187,7 +187,7 @@ def test_signals_are_searched_with_the_membership(audit):
         (["in", "out"] * 200, "must be 1 for members and 0 for non-members"),
         ([None] * 400, "has no value for 400 of 400 records, first at position 0"),
         ([0.0, np.nan] * 200, "has no value for 200 of 400 records, first at position 1"),
-        (np.array([1, "a"] * 200, dtype=object), "must be 1 for members .* got the values 1, a"),
+        (np.array([1, "a"] * 200, dtype=object), "must be 1 for members .* got the values 1, 'a'"),
     ],
 )
 def test_unusable_membership_is_refused(audit, membership, message):

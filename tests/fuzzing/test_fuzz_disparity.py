@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia import ShadowPool, model_selection
+from skmia import ShadowPool, games, model_selection
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.disparity import DisparityTest, GroupGuesses
 
@@ -74,7 +74,7 @@ GAME = {name: ORDINARY[name] for name in ("n_rounds", "train_size", "test_size",
 @calls(0.03)
 @given(st.one_of(records(), tables()), vectors("classes"), odd_settings(GAME, most=1))
 def test_membership_game(X, y, settings):
-    play = model_selection.membership_game
+    play = games.membership_game
     knock(
         "membership_game", play, TREE, ThresholdAttack(), X, y, **settings, allowed=(RuntimeError,)
     )
@@ -98,14 +98,14 @@ def test_leaving_one_model_out(settings, rows):
 @calls(0.02)
 @given(vectors("bits"), vectors("bits"), parameters("bound", None, 5.0))
 def test_bounded_loss_accuracy(membership, losses, bound):
-    judge = model_selection.bounded_loss_accuracy
+    judge = games.bounded_loss_accuracy
     knock("bounded_loss_accuracy", judge, membership, losses, bound=bound)
 
 
 @calls(0.01)
 @given(records(), vectors("bits"), odd_settings({"n_rounds": (2,), "random_state": (0,)}, most=1))
 def test_retraining_oracle(rows, membership, settings):
-    ask = model_selection.retraining_oracle
+    ask = games.retraining_oracle
     fitted = clone(TREE).fit(ordinary_records(np.random.default_rng(0)).X, np.arange(24) % 2)
     knock("retraining_oracle", ask, fitted, rows, membership, **settings, allowed=(RuntimeError,))
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from skmia import epsilon as auditing
+from skmia import epsilon, memorization
 
 from .budget import calls
 from .oracle import knock
@@ -33,13 +33,13 @@ def test_bounds(name, data):
     level = LEVEL if not name.startswith("one_run") else {"confidence_level": (0.95,)}
     settings = data.draw(odd_settings({**BOUNDS[name], **level}, most=1))
     y_true, y_score = data.draw(vectors("bits")), data.draw(vectors("floats"))
-    knock(name, getattr(auditing, name), y_true, y_score, **settings, check=bound_is_a_number)
+    knock(name, getattr(epsilon, name), y_true, y_score, **settings, check=bound_is_a_number)
 
 
 @calls(0.01)
 @given(odd_settings({"mu": (1.0,), "delta": (1e-5,)}))
 def test_gaussian_epsilon(settings):
-    knock("gaussian_epsilon", auditing.gaussian_epsilon, **settings)
+    knock("gaussian_epsilon", epsilon.gaussian_epsilon, **settings)
 
 
 AUDITS = {
@@ -76,7 +76,7 @@ AUDITS = {
 @given(st.data())
 def test_audits(name, data):
     def audit(X, y, **settings):
-        return getattr(auditing, name)(**settings).fit(X, y).epsilon_
+        return getattr(epsilon, name)(**settings).fit(X, y).epsilon_
 
     settings = data.draw(odd_settings(AUDITS[name], most=1))
     knock(name, audit, data.draw(tables()), data.draw(vectors("bits")), **settings)
@@ -89,7 +89,7 @@ KINDS = ("clip_bkd", "exposed", "natural", "random_label")
 @calls(0.008)
 @given(tables(), vectors("bits"), odd_settings({"n_canaries": (1, 2), "random_state": (0,)}))
 def test_canaries(kind, X, y, settings):
-    knock("canaries", auditing.make_canaries, X, y, kind=kind, **settings)
+    knock("canaries", epsilon.make_canaries, X, y, kind=kind, **settings)
 
 
 def deepen(rows):
@@ -112,7 +112,7 @@ GRADIENTS = {
     odd_settings({"n_canaries": (2,), "noise_multiplier": (0.0, 1.0), "batch_size": (1,)}, most=1),
 )
 def test_gradient_canaries(gradients, settings, others):
-    make = auditing.make_gradient_canaries
+    make = epsilon.make_gradient_canaries
     knock("gradients", make, **settings)
     knock("selected gradients", make, kind="selected", gradients=gradients, **others)
 
@@ -120,7 +120,7 @@ def test_gradient_canaries(gradients, settings, others):
 @calls(0.01)
 @given(tables(4, 3), tables(2, 3), odd_settings({"batch_size": (2,), "noise_multiplier": (1.0,)}))
 def test_trace_scores(gradients, canaries, settings):
-    knock("trace_scores", auditing.trace_scores, gradients, canaries, **settings)
+    knock("trace_scores", epsilon.trace_scores, gradients, canaries, **settings)
 
 
 SEQUENCES = tables(8, 4).map(lambda rows: rows % 3 if is_integer(rows) else rows)
@@ -134,11 +134,11 @@ SEQUENCES = tables(8, 4).map(lambda rows: rows % 3 if is_integer(rows) else rows
 )
 def test_sequence_models(rows, settings, n_given):
     def measure(rows, n_given, **settings):
-        model = auditing.NGramModel(**settings).fit(np.arange(40).reshape(10, 4) % 5)
-        return auditing.log_perplexity(model, rows, n_given=n_given)
+        model = memorization.NGramModel(**settings).fit(np.arange(40).reshape(10, 4) % 5)
+        return memorization.log_perplexity(model, rows, n_given=n_given)
 
     knock("log_perplexity", measure, rows, n_given, **settings)
-    knock("NGramModel.fit", lambda rows: auditing.NGramModel().fit(rows), rows)
+    knock("NGramModel.fit", lambda rows: memorization.NGramModel().fit(rows), rows)
 
 
 EXPOSURE = {
@@ -156,7 +156,9 @@ def test_exposure(rows, settings, candidates):
     candidates = space if candidates is None else candidates
 
     def measure(candidates, rows, **settings):
-        exposure = auditing.Exposure(lambda rows: rows.sum(axis=1) * 1.0, candidates, **settings)
+        exposure = memorization.Exposure(
+            lambda rows: rows.sum(axis=1) * 1.0, candidates, **settings
+        )
         return exposure.fit().score_samples(rows)
 
     knock("Exposure", measure, candidates, rows, **settings)
@@ -169,6 +171,6 @@ def test_exposure(rows, settings, candidates):
     odd_settings({"n_insertions": (1, 2), "random_state": (0,)}),
 )
 def test_canaries_in_sequences(settings, rows, others):
-    knock("CanaryFormat", auditing.CanaryFormat, **settings)
+    knock("CanaryFormat", memorization.CanaryFormat, **settings)
     plain = np.zeros((5, 4), dtype=np.int64)
-    knock("insert_canaries", auditing.insert_canaries, plain, rows, **others)
+    knock("insert_canaries", memorization.insert_canaries, plain, rows, **others)

@@ -110,7 +110,7 @@ def test_bad_input_is_named():
         blind_baseline(records, np.zeros(400))
     with pytest.raises(ValueError, match="confidence_level"):
         blind_baseline(records, membership, confidence_level=95)
-    with pytest.raises(ValueError, match="seed"):
+    with pytest.raises(ValueError, match="random_state must be"):
         blind_baseline(records, membership, random_state="zero")
 
 

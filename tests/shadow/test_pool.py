@@ -440,7 +440,7 @@ def test_model_trained_on_one_of_two_equal_records_was_trained_on_both():
 
 @pytest.mark.parametrize("resolution", ["fine", -0.1, None])
 def test_resolution_of_given_scores_is_a_number(resolution):
-    with pytest.raises(ValueError, match="resolution must be .auto. or a number of at least 0"):
+    with pytest.raises(ValueError, match="must be .auto. or a finite number of at least 0"):
         ShadowPool.from_scores([[0.0]], [[1]], Records([[1.0]], [0]), resolution=resolution)
 
 
