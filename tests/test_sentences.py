@@ -182,7 +182,7 @@ CALLS = {
         "random_state must be an int from 0",
     ),
     "random_state, no number": (
-        lambda: leakage.total_variation_kde(X, X, random_state="a"),
+        lambda: leakage.total_variation(X, X, random_state="a", method="kde"),
         "random_state must be an int from 0",
     ),
     # Words.
@@ -279,7 +279,7 @@ CALLS = {
         "y must hold values of one type",
     ),
     "groups": (
-        lambda: leakage.total_variation_discrete(
+        lambda: leakage.total_variation(
             np.array([1, 2], dtype=object), np.array(["a", "b"], dtype=object)
         ),
         "members and nonmembers must hold values of one type",

@@ -18,7 +18,7 @@ from ._mean_attacks import MeanLikelihoodRatioAttack, MeanScalarProductAttack
 from ._mean_glir import MeanGLiRAttack
 from ._mean_mechanisms import EmpiricalMean, NoisyMean, SubsampledMean
 from ._misspecified import MisspecifiedTarget
-from ._total_variation import total_variation_discrete, total_variation_kde
+from ._total_variation import total_variation
 from ._worst_case import WorstCaseVulnerability
 
 __all__ = [
@@ -40,6 +40,5 @@ __all__ = [
     "required_mutual_information",
     "subexponential_loss_success_bound",
     "subgaussian_loss_success_bound",
-    "total_variation_discrete",
-    "total_variation_kde",
+    "total_variation",
 ]

@@ -42,7 +42,7 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
         - ``"plugin"``: half the sum of differences of observed frequencies, for discrete features.
           It errs upwards, the more so the more values there are;
         - ``"kde"``: half the integral of the difference of two kernel densities; see
-          :func:`total_variation_kde`;
+          :func:`total_variation`;
         - ``"neighbors"``: advantage of the majority of the nearest neighbors, without the record
           itself. Features are divided by their standard deviation;
         - ``"classifier"``: advantage of ``estimator``, cross-fitted;
@@ -114,8 +114,7 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
 
     See Also
     --------
-    total_variation_discrete : The plug-in estimate as a function.
-    total_variation_kde : The estimate by kernel densities as a function.
+    total_variation : The estimates by frequencies and by kernel densities as a function.
     skmia.signals.Signals : Makes features from a victim's answers.
 
     Notes

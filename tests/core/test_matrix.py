@@ -11,8 +11,7 @@ from skmia.leakage import (
     MahalanobisLeakage,
     MeanLikelihoodRatioAttack,
     WorstCaseVulnerability,
-    total_variation_discrete,
-    total_variation_kde,
+    total_variation,
 )
 from skmia.metrics import RankingTest, membership_roc_curve, precision_at_prior
 
@@ -73,11 +72,11 @@ def test_hidden_values_are_not_read(fit):
 
 def test_samples_of_a_total_variation_are_named():
     with pytest.raises(ValueError, match=r"nonmembers must hold numbers; got 'b'"):
-        total_variation_kde([1.0, 2.0], ["1", "b"])
+        total_variation([1.0, 2.0], ["1", "b"], method="kde")
     with pytest.raises(ValueError, match="Input members contains NaN"):
-        total_variation_discrete(np.array(["a", None], dtype=object), ["a", "b"])
+        total_variation(np.array(["a", None], dtype=object), ["a", "b"])
     with pytest.raises(ValueError, match="members is a masked array"):
-        total_variation_kde(np.ma.masked_less([1.0, 2.0], 2), [1.0, 2.0])
+        total_variation(np.ma.masked_less([1.0, 2.0], 2), [1.0, 2.0], method="kde")
 
 
 def test_records_hide_nothing():

@@ -132,9 +132,9 @@ def test_mechanisms(X, given):
 @calls(0.02)
 @given(tables(d=1), tables(d=1), parameters("random_state", 0))
 def test_total_variation(members, others, seed):
-    knock("total_variation_discrete", leakage.total_variation_discrete, members, others)
+    knock("total variation", leakage.total_variation, members, others)
     settings = {"n_draws": 50, "random_state": seed}
-    knock("total_variation_kde", leakage.total_variation_kde, members, others, **settings)
+    knock("total variation", leakage.total_variation, members, others, method="kde", **settings)
 
 
 BOUNDS = {

@@ -7,8 +7,7 @@ from scipy.integrate import trapezoid
 
 from skmia.leakage import (
     WorstCaseVulnerability,
-    total_variation_discrete,
-    total_variation_kde,
+    total_variation,
 )
 
 
@@ -37,18 +36,18 @@ def test_total_variation_is_the_advantage_of_the_best_adversary(n):
         for guess in product([0, 1], repeat=len(seen))
     )
     assert best > 0
-    assert total_variation_discrete(members, nonmembers) == pytest.approx(best, abs=1e-12)
+    assert total_variation(members, nonmembers) == pytest.approx(best, abs=1e-12)
     # An attacker who does not know the record, but only whether it was predicted, knows less.
     wrong = [[model != y for model, _, y in side] for side in (members, nonmembers)]
     gap = abs(np.mean(wrong[0]) - np.mean(wrong[1]))
-    assert total_variation_discrete(*wrong) == pytest.approx(gap, abs=1e-12)
+    assert total_variation(*wrong) == pytest.approx(gap, abs=1e-12)
     assert gap <= best + 1e-12
 
 
 def test_distance_of_frequencies_by_hand():
-    assert total_variation_discrete(["a", "a", "b"], ["a", "c", "c"]) == pytest.approx(2 / 3)
-    assert total_variation_discrete([1, 2], [1, 2, 1, 2]) == 0
-    assert total_variation_discrete([[0, 1], [1, 0]], [[0, 0], [1, 1]]) == 1
+    assert total_variation(["a", "a", "b"], ["a", "c", "c"]) == pytest.approx(2 / 3)
+    assert total_variation([1, 2], [1, 2, 1, 2]) == 0
+    assert total_variation([[0, 1], [1, 0]], [[0, 0], [1, 1]]) == 1
 
 
 def sum_of_kernels(values, nodes):
@@ -63,7 +62,7 @@ def test_kernel_distance_on_the_line_is_the_integral():
     nodes = np.linspace(-25, 25, 10_001)
     gap = np.abs(sum_of_kernels(members, nodes) - sum_of_kernels(nonmembers, nodes))
     expected = trapezoid(gap, nodes) / 2
-    assert total_variation_kde(members, nonmembers) == pytest.approx(expected, abs=1e-5)
+    assert total_variation(members, nonmembers, method="kde") == pytest.approx(expected, abs=1e-5)
 
 
 def test_kernel_posterior_is_the_ratio_of_densities():
@@ -90,7 +89,7 @@ def test_kernel_distance_in_the_plane_is_the_integral():
         one, two = (stats.norm.pdf(axis, rows[:, [j]], width[j]) for j in (0, 1))
         densities.append(one.T @ two / len(rows))
     expected = np.abs(densities[0] - densities[1]).sum() * (axis[1] - axis[0]) ** 2 / 2
-    got = total_variation_kde(*samples, n_draws=40_000, random_state=0)
+    got = total_variation(*samples, n_draws=40_000, random_state=0, method="kde")
     # Three standard errors of 80,000 draws of a number in [0, 1].
     assert got == pytest.approx(expected, abs=3 * 0.5 / np.sqrt(80_000))
 
@@ -98,19 +97,19 @@ def test_kernel_distance_in_the_plane_is_the_integral():
 def test_kernel_distance_survives_scale_and_place():
     rng = np.random.default_rng(3)
     members, nonmembers = rng.normal(size=50), rng.normal(size=70) + 1
-    expected = total_variation_kde(members, nonmembers)
+    expected = total_variation(members, nonmembers, method="kde")
     for scale, place in ((1e-9, 0), (1e6, 0), (-3, 1e4)):
-        moved = total_variation_kde(scale * members + place, scale * nonmembers + place)
+        moved = total_variation(scale * members + place, scale * nonmembers + place, method="kde")
         assert moved == pytest.approx(expected, abs=1e-5)
     # Kernels so far apart that both densities underflow.
     apart = rng.normal(size=(50, 2)), rng.normal(size=(50, 2)) + 1e4
-    assert total_variation_kde(*apart, random_state=0) == 1
+    assert total_variation(*apart, random_state=0, method="kde") == 1
 
 
 def test_bias_of_two_frequencies():
     rng = np.random.default_rng(7)
     n, q, n_runs = 1000, 0.3, 2000
-    gaps = [total_variation_discrete(rng.random(n) < q, rng.random(n) < q) for _ in range(n_runs)]
+    gaps = [total_variation(rng.random(n) < q, rng.random(n) < q) for _ in range(n_runs)]
     expected = np.sqrt(2 / np.pi * q * (1 - q) * 2 / n)
     assert expected == pytest.approx(0.0164, abs=1e-4)
     # Of the absolute value of a normal variable; four standard errors.
@@ -121,7 +120,9 @@ def test_bias_of_two_frequencies():
 @pytest.mark.parametrize("n, bias", [(200, 0.076), (1000, 0.040), (4000, 0.024)])
 def test_bias_of_kernel_densities(n, bias):
     rng = np.random.default_rng(8)
-    distances = [total_variation_kde(rng.normal(size=n), rng.normal(size=n)) for _ in range(300)]
+    distances = [
+        total_variation(rng.normal(size=n), rng.normal(size=n), method="kde") for _ in range(300)
+    ]
     # Given to three digits from a simulation, whose own error is not known.
     assert np.mean(distances) == pytest.approx(bias, abs=0.003)
 
@@ -137,9 +138,16 @@ def test_bias_of_kernel_densities(n, bias):
 )
 def test_samples_are_checked(members, nonmembers, message):
     with pytest.raises(ValueError, match=message):
-        total_variation_kde(members, nonmembers)
+        total_variation(members, nonmembers, method="kde")
 
 
 def test_number_of_draws_is_checked():
     with pytest.raises(ValueError, match="n_draws must be a positive integer; got 0"):
-        total_variation_kde([1.0, 2.0], [1.0, 2.0], n_draws=0)
+        total_variation([1.0, 2.0], [1.0, 2.0], n_draws=0, method="kde")
+
+
+def test_what_a_method_does_not_take_is_refused():
+    with pytest.raises(ValueError, match="n_draws is only taken with method='kde'; got it with"):
+        total_variation([1, 2], [1, 2], n_draws=10)
+    with pytest.raises(ValueError, match="method must be one of 'plugin', 'kde'; got 'auto'"):
+        total_variation([1, 2], [1, 2], method="auto")

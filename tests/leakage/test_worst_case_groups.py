@@ -5,7 +5,7 @@ from sklearn.exceptions import NotFittedError
 
 from skmia.leakage import (
     WorstCaseVulnerability,
-    total_variation_discrete,
+    total_variation,
 )
 
 QUICK = {"n_permutations": 0, "random_state": 0}
@@ -32,7 +32,7 @@ def test_group_aware_vulnerability_is_the_mean_over_groups():
     assert aware.vulnerability_ == pytest.approx(0.5 / 3 + 0.2 / 6)
     # The same as the distance of (feature, group) pairs, and more than without the group.
     pairs = [frame.loc[frame["membership"] == bit, ["right", "race"]] for bit in (1, 0)]
-    joint = total_variation_discrete(*(side.to_numpy(dtype=object) for side in pairs))
+    joint = total_variation(*(side.to_numpy(dtype=object) for side in pairs))
     assert aware.vulnerability_ == pytest.approx(joint)
     blind = WorstCaseVulnerability(**QUICK).fit(frame[["right"]], frame["membership"])
     assert blind.vulnerability_ == pytest.approx((10 - 2) / 60)
