@@ -4,6 +4,7 @@ import datetime
 import re
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
@@ -105,6 +106,8 @@ def check_container(X, name):
 
 def _explain(X, name, error):
     """The error, or a better one if X holds text, dates or lists."""
+    if issparse(X):
+        return error  # scikit-learn's words name it; as an object it would be a cell
     where = _find_foreign(X)
     if where is None:
         # Raised again, so that numpy's message has the name of what was given.

@@ -6,6 +6,7 @@ import tempfile
 import warnings
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import fill
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +38,7 @@ _DIGITS_DEFAULTS = {"shadows": 32, "fpr": [0.1, 0.02]}
 
 
 _MOST_NAMES = 8
+_WIDTH = 100  # of a line in a terminal, as in the summary
 
 _RESERVED_FIELDS = frozenset({"overall", "X", "y", "fields", "group_by", "outputs"})
 
@@ -125,7 +127,10 @@ def _save(result, directory, values):
     missing = result.notes[n_notes:]
     told = {str(warning.message) for warning in caught}
     lines = [f"written: {visible(path)}" for path in paths]
-    return lines + missing, [note.rstrip(".") for note in missing if note in told]
+    lines += [
+        fill(note, _WIDTH, subsequent_indent="  ", break_long_words=False) for note in missing
+    ]
+    return lines, [note.rstrip(".") for note in missing if note in told]
 
 
 def _check_combination(arguments):
