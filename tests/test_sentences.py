@@ -161,8 +161,8 @@ CALLS = {
         'resolution must be "auto" or a finite number',
     ),
     "n_draws": (
-        lambda: synthetic.nearest_neighbor_adversarial_accuracy(X, X[:5], n_draws=0.5),
-        "n_draws must be an integer of 1 or more; got 0.5",
+        lambda: synthetic.NearestNeighborAdversarialAccuracy(n_draws=0.5).fit(X),
+        "The 'n_draws' parameter of NearestNeighborAdversarialAccuracy must be an int",
     ),
     "interpolate": (
         lambda: metrics.fpr_at_tpr_score(BITS, X[:, 0], interpolate=pd.NA),
@@ -187,8 +187,8 @@ CALLS = {
     ),
     # Words.
     "version": (
-        lambda: synthetic.nearest_neighbor_adversarial_accuracy(X, X, version=np.empty(2)),
-        "version must be one of",
+        lambda: synthetic.NearestNeighborAdversarialAccuracy(version=np.empty(2)).fit(X),
+        "The 'version' parameter of NearestNeighborAdversarialAccuracy must be a str among",
     ),
     "metric": (
         lambda: selection.make_leakage_scorer(RECORDS, metric=np.empty(0)),
@@ -201,8 +201,8 @@ CALLS = {
     ),
     # Tables.
     "dates in place of numbers": (
-        lambda: synthetic.nearest_neighbor_adversarial_accuracy(DATES, DATES),
-        "X_real must hold numbers; got .*2020",
+        lambda: synthetic.NearestNeighborAdversarialAccuracy().fit(DATES),
+        "X must hold numbers; got .*2020",
     ),
     "a mapping in a cell": (
         lambda: epsilon.make_canaries(set_cell({"a": 1}), BITS),
@@ -221,8 +221,8 @@ CALLS = {
         "X must hold numbers; got '1000.* in column 0",
     ),
     "two columns of one name": (
-        lambda: synthetic.nearest_neighbor_adversarial_accuracy(TWICE, TWICE),
-        "X_real has more than one column 'a'",
+        lambda: synthetic.NearestNeighborAdversarialAccuracy().fit(TWICE),
+        "X has more than one column 'a'",
     ),
     "two columns of one name at a mechanism": (
         lambda: defenses.GaussianMechanism().fit(TWICE),

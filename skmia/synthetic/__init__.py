@@ -3,7 +3,6 @@
 from ._adversarial_accuracy import (
     AdversarialAccuracy,
     NearestNeighborAdversarialAccuracy,
-    nearest_neighbor_adversarial_accuracy,
 )
 from ._gan import DPWassersteinGAN, RareClassRate, rare_class_rate
 from ._generator_attack import GeneratorAttack
@@ -20,6 +19,5 @@ __all__ = [
     "PrivacyLoss",
     "RareClassRate",
     "SyntheticDistance",
-    "nearest_neighbor_adversarial_accuracy",
     "rare_class_rate",
 ]

@@ -8,7 +8,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.matrix import validate_matrix
-from .._core.numbers import check_number, show
 from .._core.randomness import check_random_state
 from .._core.sklearn import N_JOBS, Interval, StrOptions, validate_params_of
 from ._neighbors import as_points, find_nearest
@@ -77,77 +76,6 @@ def check_sizes(tables, names):
     return sizes[smallest]
 
 
-def nearest_neighbor_adversarial_accuracy(
-    X_real,
-    X_synthetic,
-    *,
-    version="tie_corrected",
-    metric="euclidean",
-    n_draws=10,
-    random_state=None,
-    n_jobs=None,
-):
-    """Nearest-neighbor adversarial accuracy of two tables.
-
-    Parameters
-    ----------
-    X_real : array-like or DataFrame of shape (n_real, d)
-        Real rows.
-    X_synthetic : array-like or DataFrame of shape (n_synthetic, d)
-        Synthetic rows.
-    version : {"tie_corrected", "unbiased", "original"}, default="tie_corrected"
-        See :class:`NearestNeighborAdversarialAccuracy`.
-    metric : str or callable, default="euclidean"
-        Any metric of :class:`~sklearn.neighbors.NearestNeighbors`, or ``"gower"`` for tables with
-        categories, see :class:`GowerEncoder`.
-    n_draws : int, default=10
-        Subsamples of the larger table to take the mean over. Tables of equal size need none.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the subsamples.
-    n_jobs : int, default=None
-        Threads of the search for neighbors.
-
-    Returns
-    -------
-    accuracy : AdversarialAccuracy
-        Fields ``mean``, ``real``, ``synthetic`` and ``standard_error``.
-
-    Raises
-    ------
-    ValueError
-        When a table has fewer than two rows, values are missing, or columns differ.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skmia.synthetic import nearest_neighbor_adversarial_accuracy
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(200, 3))
-    >>> round(nearest_neighbor_adversarial_accuracy(X, X + 1e-3).mean, 2)
-    0.0
-    >>> round(nearest_neighbor_adversarial_accuracy(X, rng.normal(size=(200, 3))).mean, 1)
-    0.5
-    """
-    if not isinstance(version, str) or version not in VERSIONS:
-        raise ValueError(f"version must be one of {', '.join(VERSIONS)}; got {show(version)}.")
-    check_number(n_draws, "n_draws", "an integer of 1 or more", 1, whole=True)
-    names = "X_real", "X_synthetic"
-    tables, metric = as_points((X_real, X_synthetic), metric, names)
-    n_rows = check_sizes(tables, names)
-    if len(tables[0]) == len(tables[1]):
-        n_draws = 1
-    random_state = check_random_state(random_state)
-    draws = []
-    for _ in range(n_draws):
-        drawn = [draw_rows(table, n_rows, random_state) for table in tables]
-        draws.append(summarize(compare_tables(*drawn, metric, version, n_jobs)))
-    means = [
-        float(np.mean([getattr(draw, name) for draw in draws]))
-        for name in ("mean", "real", "synthetic", "standard_error")
-    ]
-    return AdversarialAccuracy(*means, n_rows, n_draws)
-
-
 def draw_rows(table, n_rows, random_state):
     """All rows in their order, or as many without replacement."""
     if len(table) == n_rows:
@@ -193,7 +121,6 @@ class NearestNeighborAdversarialAccuracy(BaseEstimator):
     See Also
     --------
     PrivacyLoss : Whether rows lie closer to those that the generator has seen than to others.
-    nearest_neighbor_adversarial_accuracy : The same as a function.
 
     Notes
     -----
@@ -278,15 +205,20 @@ class NearestNeighborAdversarialAccuracy(BaseEstimator):
             Of both sides, and their mean.
         """
         check_is_fitted(self)
-        return nearest_neighbor_adversarial_accuracy(
-            self.X_,
-            self._check(X, reset=False),
-            version=self.version,
-            metric=self.metric,
-            n_draws=self.n_draws,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-        )
+        names = "the real X", "X"
+        tables, metric = as_points((self.X_, self._check(X, reset=False)), self.metric, names)
+        n_rows = check_sizes(tables, names)
+        n_draws = 1 if len(tables[0]) == len(tables[1]) else self.n_draws
+        random_state = check_random_state(self.random_state)
+        draws = []
+        for _ in range(n_draws):
+            drawn = [draw_rows(table, n_rows, random_state) for table in tables]
+            draws.append(summarize(compare_tables(*drawn, metric, self.version, self.n_jobs)))
+        means = [
+            float(np.mean([getattr(draw, name) for draw in draws]))
+            for name in ("mean", "real", "synthetic", "standard_error")
+        ]
+        return AdversarialAccuracy(*means, n_rows, n_draws)
 
     def score(self, X, y=None):
         """Adversarial accuracy of synthetic rows, the mean of both sides.

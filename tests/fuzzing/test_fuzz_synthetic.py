@@ -32,9 +32,9 @@ METRIC = {
 @given(tables(), tables(), odd_settings({**METRIC, "n_draws": (2,)}, most=1))
 def test_adversarial_accuracy(real, fake, settings):
     def measure(real, fake, **settings):
-        return synthetic.nearest_neighbor_adversarial_accuracy(real, fake, **settings).mean
+        return synthetic.NearestNeighborAdversarialAccuracy(**settings).fit(real).score(fake)
 
-    knock("nearest_neighbor_adversarial_accuracy", measure, real, fake, **settings, check=finite)
+    knock("NearestNeighborAdversarialAccuracy", measure, real, fake, **settings, check=finite)
 
 
 @calls(0.04)

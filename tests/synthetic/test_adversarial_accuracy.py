@@ -10,10 +10,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from skmia.synthetic import (
     GowerEncoder,
     NearestNeighborAdversarialAccuracy,
-    nearest_neighbor_adversarial_accuracy,
 )
 
 VERSIONS = "original", "unbiased", "tie_corrected"
+
+
+def measure(real, synthetic, **settings):
+    return NearestNeighborAdversarialAccuracy(**settings).fit(real).evaluate(synthetic)
 
 
 def by_loops(T, S, version, metric="euclidean"):
@@ -49,7 +52,7 @@ def test_definition_by_loops(version, kind):
     for n in (2, 3, 12):
         T, S = draw(size=(n, 4)), draw(size=(n, 4))
         metric = "euclidean" if kind == "continuous" else "manhattan"
-        found = nearest_neighbor_adversarial_accuracy(T, S, version=version, metric=metric)
+        found = measure(T, S, version=version, metric=metric)
         expected = by_loops(T, S, version, metric)
         np.testing.assert_allclose([found.real, found.synthetic], expected, atol=1e-12)
         assert found.mean == pytest.approx(np.mean(expected))
@@ -72,20 +75,14 @@ def test_expectation_for_equal_distributions(kind, version, expected):
         X = rng.normal(size=(10, 3))
         return X if kind == "continuous" else (X > 0.5).astype(float)
 
-    values = [
-        nearest_neighbor_adversarial_accuracy(draw(), draw(), version=version).mean
-        for _ in range(500)
-    ]
+    values = [measure(draw(), draw(), version=version).mean for _ in range(500)]
     assert abs(np.mean(values) - expected) < 3 * np.std(values) / np.sqrt(500)
 
 
 def test_ties_bias_the_versions_that_do_not_correct_them():
     rng = np.random.default_rng(2)
     values = [
-        nearest_neighbor_adversarial_accuracy(
-            *rng.integers(2, size=(2, 8, 3)), version="unbiased"
-        ).mean
-        for _ in range(200)
+        measure(*rng.integers(2, size=(2, 8, 3)), version="unbiased").mean for _ in range(200)
     ]
     assert np.mean(values) + 5 * np.std(values) / np.sqrt(200) < 0.5
 
@@ -93,18 +90,16 @@ def test_ties_bias_the_versions_that_do_not_correct_them():
 def test_extremes():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(50, 2))
-    assert nearest_neighbor_adversarial_accuracy(X, X, version="unbiased").mean == 0
+    assert measure(X, X, version="unbiased").mean == 0
     # The copy left out, the next one lies as near as in its own table.
-    assert nearest_neighbor_adversarial_accuracy(X, X).mean == pytest.approx(1 / 100)
-    apart = nearest_neighbor_adversarial_accuracy(X, X + 100)
+    assert measure(X, X).mean == pytest.approx(1 / 100)
+    apart = measure(X, X + 100)
     assert apart.mean == 1
 
 
 def test_standard_error_covers():
     rng = np.random.default_rng(7)
-    draws = [
-        nearest_neighbor_adversarial_accuracy(*rng.normal(size=(2, 100, 2))) for _ in range(300)
-    ]
+    draws = [measure(*rng.normal(size=(2, 100, 2))) for _ in range(300)]
     inside = [abs(draw.mean - 0.5) < 1.96 * draw.standard_error for draw in draws]
     assert np.sum(inside) >= binom.ppf(0.001, 300, 0.95)
 
@@ -112,19 +107,19 @@ def test_standard_error_covers():
 def test_a_common_offset_loses_no_digits():
     rng = np.random.default_rng(4)
     T, S = rng.integers(0, 9, size=(2, 60, 3)) / 8
-    near = nearest_neighbor_adversarial_accuracy(T, S)
-    assert nearest_neighbor_adversarial_accuracy(T + 2**30, S + 2**30) == near
+    near = measure(T, S)
+    assert measure(T + 2**30, S + 2**30) == near
 
 
 def test_unequal_sizes_are_subsampled():
     rng = np.random.default_rng(5)
     T, S = rng.normal(size=(80, 2)), rng.normal(size=(30, 2))
-    found = nearest_neighbor_adversarial_accuracy(T, S, n_draws=4, random_state=0)
+    found = measure(T, S, n_draws=4, random_state=0)
     random_state = np.random.RandomState(0)
     means = []
     for _ in range(4):
         rows = random_state.choice(80, 30, replace=False)
-        means.append(nearest_neighbor_adversarial_accuracy(T[rows], S).mean)
+        means.append(measure(T[rows], S).mean)
     assert found.mean == pytest.approx(np.mean(means))
     assert (found.n_rows, found.n_draws) == (30, 4)
 
@@ -152,10 +147,7 @@ def test_gower_of_a_mixed_table():
     ) / 4
     np.testing.assert_allclose(found, expected, atol=1e-12)
     np.testing.assert_array_equal(encoder.is_categorical_, [False, True, False, True])
-    accuracy = nearest_neighbor_adversarial_accuracy(table[:20], table[20:], metric="gower")
-    assert 0.2 < accuracy.mean < 0.8
-    estimator = NearestNeighborAdversarialAccuracy(metric="gower").fit(table[:20])
-    assert estimator.evaluate(table[20:]) == accuracy
+    assert 0.2 < measure(table[:20], table[20:], metric="gower").mean < 0.8
 
 
 def test_gower_refuses_what_it_cannot_compare():
@@ -169,14 +161,16 @@ def test_gower_refuses_what_it_cannot_compare():
 
 
 def test_bad_input():
-    with pytest.raises(ValueError, match="X_synthetic has 2 columns and X_real has 3"):
-        nearest_neighbor_adversarial_accuracy(np.ones((4, 3)), np.ones((4, 2)))
-    with pytest.raises(ValueError, match="X_synthetic needs at least 2 rows; got 1"):
-        nearest_neighbor_adversarial_accuracy(np.ones((4, 3)), np.ones((1, 3)))
-    with pytest.raises(ValueError, match="X_real contains NaN"):
-        nearest_neighbor_adversarial_accuracy(np.full((4, 3), np.nan), np.ones((4, 3)))
-    with pytest.raises(ValueError, match="version must be"):
-        nearest_neighbor_adversarial_accuracy(np.ones((4, 3)), np.ones((4, 3)), version="biased")
+    with pytest.raises(ValueError, match="X has 2 features, but .* expecting 3 features"):
+        measure(np.ones((4, 3)), np.ones((4, 2)))
+    with pytest.raises(ValueError, match=r"Found array with 1 sample\(s\) .* minimum of 2"):
+        measure(np.ones((4, 3)), np.ones((1, 3)))
+    with pytest.raises(ValueError, match="X contains NaN"):
+        measure(np.full((4, 3), np.nan), np.ones((4, 3)))
+    with pytest.raises(ValueError, match="'version' parameter of .* must be"):
+        measure(np.ones((4, 3)), np.ones((4, 3)), version="biased")
+    with pytest.raises(ValueError, match="X needs at least 2 rows; got 1"):
+        measure(pd.DataFrame({"a": "xyz"}, [0, 1]), pd.DataFrame({"a": ["x"]}), metric="gower")
 
 
 @parametrize_with_checks([NearestNeighborAdversarialAccuracy(), GowerEncoder()])

@@ -6,7 +6,11 @@ import pytest
 from scipy.stats import binom
 from sklearn.base import clone
 
-from skmia.synthetic import PrivacyLoss, nearest_neighbor_adversarial_accuracy
+from skmia.synthetic import NearestNeighborAdversarialAccuracy, PrivacyLoss
+
+
+def measure(real, synthetic, **settings):
+    return NearestNeighborAdversarialAccuracy(**settings).fit(real).evaluate(synthetic)
 
 
 def make_tables(n, copied, rng, d=3):
@@ -20,10 +24,7 @@ def make_tables(n, copied, rng, d=3):
 def test_it_is_the_difference_of_two_accuracies(version, metric):
     tables = np.random.default_rng(0).integers(0, 4, size=(3, 40, 3)).astype(float)
     loss = PrivacyLoss(version=version, metric=metric, n_permutations=0).fit(*tables)
-    train, test = (
-        nearest_neighbor_adversarial_accuracy(one, tables[2], version=version, metric=metric)
-        for one in tables[:2]
-    )
+    train, test = (measure(one, tables[2], version=version, metric=metric) for one in tables[:2])
     assert loss.train_accuracy_.mean == pytest.approx(train.mean, abs=1e-12)
     assert loss.test_accuracy_.synthetic == pytest.approx(test.synthetic, abs=1e-12)
     assert loss.statistic_ == pytest.approx(test.mean - train.mean, abs=1e-12)
@@ -38,10 +39,7 @@ def test_permutations_are_accuracies_of_tables_dealt_anew():
     as_large = 0
     for _ in range(50):
         is_train = random_state.permutation(np.arange(24) < 12)
-        near, far = (
-            nearest_neighbor_adversarial_accuracy(real[part], synthetic).mean
-            for part in (is_train, ~is_train)
-        )
+        near, far = (measure(real[part], synthetic).mean for part in (is_train, ~is_train))
         as_large += far - near >= loss.statistic_ - 1e-12
     assert loss.pvalue_ == pytest.approx((1 + as_large) / 51)
 
