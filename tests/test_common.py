@@ -263,7 +263,7 @@ def test_attacks_on_a_classifier_without_probabilities(attack, check):
 @parametrize_with_attack_checks(
     [
         ThresholdAttack(REGRESSOR.victim),
-        ThresholdAttack(REGRESSOR.victim, signal="absolute_error"),
+        ThresholdAttack(REGRESSOR.victim, signal="squared_error"),
         LiRA(REGRESSOR.victim, REGRESSOR.shadows),
         LiRA(REGRESSOR.victim, REGRESSOR.shadows, online=False),
         RMIA(REGRESSOR.victim, REGRESSOR.shadows),

@@ -216,7 +216,7 @@ def test_parts_run_together():
     needs = needs_of(stack)
     assert needs.keeps == {"auto", ("auto", 2.0), "outputs"}
     assert (needs.known, "value" in needs.reads) == (BOTH, False)
-    impossible = needs_of(make_pipeline(Signals(signals=["absolute_error", "hinge"]), TREE))
+    impossible = needs_of(make_pipeline(Signals(signals=["squared_error", "hinge"]), TREE))
     assert "no single kind of model" in impossible.why_not(Offer("proba", known=BOTH))
 
 

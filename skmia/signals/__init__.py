@@ -18,13 +18,12 @@ from ._confidence import (
 from ._gradient import GradientNorm, GradientStatistics
 from ._label_robustness import LabelRobustness
 from ._perturbation import Merlin
-from ._residual import AbsoluteError, SquaredError
+from ._residual import SquaredError
 from ._signals import Signals
 from .registry import get_signal_names
 
 __all__ = [
     "ODIN",
-    "AbsoluteError",
     "AdversarialDistance",
     "AnswerSignal",
     "BoundaryDistance",

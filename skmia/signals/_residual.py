@@ -24,22 +24,3 @@ class SquaredError(AnswerSignal):
 
     def _evaluate(self, outputs, y):
         return -np.square(y - outputs.values)
-
-
-@dataclass(frozen=True)
-class AbsoluteError(AnswerSignal):
-    """Minus the absolute residual, in units of y.
-
-    Examples
-    --------
-    >>> from skmia import Outputs
-    >>> from skmia.signals import AbsoluteError
-    >>> AbsoluteError()(Outputs([1.0], kind="value"), [3.0]).round(3)
-    array([-2.])
-    """
-
-    name = "absolute_error"
-    reads = ("value",)
-
-    def _evaluate(self, outputs, y):
-        return -np.abs(y - outputs.values)

@@ -18,12 +18,11 @@ from ._confidence import (
 from ._gradient import GradientNorm
 from ._label_robustness import LabelRobustness
 from ._perturbation import Merlin
-from ._residual import AbsoluteError, SquaredError
+from ._residual import SquaredError
 
 _SIGNALS = {
     signal.name: signal
     for signal in (
-        AbsoluteError(),
         AdversarialDistance("l1"),
         AdversarialDistance("l2"),
         AdversarialDistance("linf"),
@@ -63,7 +62,7 @@ def get_signal_names(*, answers_only=False):
     --------
     >>> from skmia.signals import get_signal_names
     >>> get_signal_names()
-    ['absolute_error', 'adversarial_distance_l1', ...]
+    ['adversarial_distance_l1', 'adversarial_distance_l2', ...]
     """
     return sorted(
         name

@@ -97,7 +97,7 @@ def test_groups_can_be_tested_with_an_attack_that_learns():
     [
         (LiRA(), TREE, "needs shadow models, which a game does not make: give it shadows="),
         (GradientAttack(), TREE, "gradients of the victim, which skmia cannot read from Dec"),
-        (ThresholdAttack(signal="absolute_error"), TREE, "the victim returns class prob"),
+        (ThresholdAttack(signal="squared_error"), TREE, "the victim returns class prob"),
         (ShadowAttack(shadows=ShadowPool(TREE, 4)), TREE, 'store="outputs"'),
         (RMIA(temperature=5.0, shadows=ShadowPool(TREE, 4)), TREE, "temperatures="),
     ],

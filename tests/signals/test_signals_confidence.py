@@ -52,7 +52,7 @@ def answers():
 
 
 def test_signals_have_names():
-    of_answers = sorted([*PROBABILITY_SIGNALS, "absolute_error", "squared_error"])
+    of_answers = sorted([*PROBABILITY_SIGNALS, "squared_error"])
     assert get_signal_names(answers_only=True) == of_answers
     assert set(of_answers) < set(get_signal_names())
     for name in get_signal_names():
@@ -223,7 +223,7 @@ def test_two_classes_and_three_with_an_impossible_one_agree():
 
 @pytest.mark.parametrize("name", ["nothing", "", 5, None])
 def test_unknown_signal_is_named_with_the_known_ones(name):
-    with pytest.raises(ValueError, match=f"There is no signal {name!r}; .* absolute_error"):
+    with pytest.raises(ValueError, match=f"There is no signal {name!r}; .* squared_error"):
         get_signal(name)
 
 

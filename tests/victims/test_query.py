@@ -356,7 +356,7 @@ def test_answers_to_many_rows_are_put_together(problem, monkeypatch):
         ("loss", LabelOnly(), "'loss' needs predict_proba or .*; the victim has only predict"),
         ("entropy", LinearSVC(), "'entropy' needs predict_proba; .* only decision_function"),
         ("hinge", LabelOnly(), "'hinge' needs predict_proba or decision_function; .* only predict"),
-        ("absolute_error", LogisticRegression(), "needs a regressor's predict; .* predict_proba"),
+        ("squared_error", LogisticRegression(), "needs a regressor's predict; .* predict_proba"),
         ("correctness", LinearRegression(), "the victim has only a regressor's predict"),
     ],
 )
