@@ -10,7 +10,7 @@ class CheckpointError(ValueError):
 class JointTrainingWarning(RuntimeWarning):
     """Shadow models are trained one by one, although models of their kind can be trained together.
 
-    The numbers are those of the models that were trained. Only the training takes longer.
+    The numbers are correct. Only the training takes longer.
     """
 
 

@@ -251,7 +251,7 @@ CALLS = {
     ),
     "a categorical column": (
         lambda: synthetic.GowerEncoder(categorical_features=[0.5]).fit(X),
-        "categorical_features has 0.5, which is no column of X",
+        "categorical_features has 0.5, which is not a column of X",
     ),
     # Labels and groups.
     "text as the truth of a regressor": (

@@ -184,7 +184,7 @@ def _digest_rows(head, rows, labels):
 def digest_records(X, y=None):
     """128-bit digests of the content of each row of ``(X, y)``.
 
-    Rows are taken as bytes, in the type of their numbers, and hashed by BLAKE2b, so that nobody can
+    Rows are taken as bytes, in the type of their numbers, and hashed by BLAKE2b, so that one cannot
     make two different rows with one digest. Text is text, missing values are one, and -0.0 equals
     0.0; columns are compared by position, not by name.
 

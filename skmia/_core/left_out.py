@@ -111,7 +111,7 @@ def leave_out(moments, values, chosen=True):
 def compare_left_out(compare, shadows, inside, models, others, *, online=True):
     """Scores with each of some models treated as the victim.
 
-    There is no pass over the pool for each of them: moments of all models are made less those of
+    No pass over the pool is made for each of them: moments of all models are made less those of
     the models that leave.
 
     Parameters

@@ -158,7 +158,7 @@ def _find_center(values, chosen):
 
     It lies within sqrt(n / m) standard deviations of the mean of n values when m of them are taken,
     so that single precision keeps the deviations from it. From an origin common to both sides it
-    would lose those of the narrow one where a record is memorized.
+    would lose the digits of the narrow one where a record is memorized.
     """
     for some in (slice(None, None, max(1, len(values) // _N_CENTRAL)), slice(None)):
         weight = chosen[some].astype(np.result_type(values, np.float32))

@@ -42,7 +42,7 @@ class Needs:
     Attributes
     ----------
     reads : frozenset of str
-        Kinds of :class:`~skmia.Outputs`, each of which suffices; ``"value"`` is regression.
+        Kinds of :class:`~skmia.Outputs`, any one suffices; ``"value"`` is regression.
     access : frozenset of str, default=frozenset()
         What the attack needs of the victim beyond stored outputs: ``"queries"`` about further
         records, ``"gradients"``, ``"layers"``, ``"samples"``, ``"file"``.
@@ -50,7 +50,7 @@ class Needs:
         What a pool must keep of each shadow model: ``"auto"``, the log odds, margin or log
         residual; ``("auto", T)``, the log odds at temperature T; ``"outputs"``; ``"models"``.
     known : {"nobody", "non-members", "members and non-members"}, default="nobody"
-        Records of which kind ``fit`` learns from.
+        Kind of records that ``fit`` learns from.
     lacks : tuple of str, default=()
         Parameters that are None and that only the caller can give, such as ``"population"``.
 

@@ -174,7 +174,7 @@ class Outputs:
         Raises
         ------
         ValueError
-            When a label is none of the classes, or their number is not that of the answers.
+            When a label is none of the classes, or their number differs from the number of answers.
         """
         y = np.asarray(y)
         if y.shape != (len(self),):

@@ -34,7 +34,7 @@ def _no_matrix():
 
 
 class _Shape(tuple):
-    """Shape (n,), which says why there is no number of columns to the caller."""
+    """Shape (n,), which says why the number of columns is missing to the caller."""
 
     def __getitem__(self, axis):
         try:

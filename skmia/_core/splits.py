@@ -115,7 +115,7 @@ def draw_halves(units, strata, n_samples, rng):
     units : ndarray of shape (n,)
         Unit of each record, from 0.
     strata : ndarray of shape (n,)
-        Stratum of each record; a unit has that of its first record.
+        Stratum of each record; a unit has the stratum of its first record.
     n_samples : int
         Records wanted in each set; the halves are thinned evenly where they hold more.
     rng : numpy Generator

@@ -117,7 +117,7 @@ class FolderCheckpoint:
             if any(self.folder.glob("shadow-*.npz")):
                 raise CheckpointError(
                     f"The checkpoint folder {self.folder} holds shadow models but no {_MANIFEST}, "
-                    "so that nobody can tell whose they are; use another folder."
+                    "so their pool is unknown; use another folder."
                 )
             text = json.dumps(manifest, indent=2).encode()
             self._write(self.folder / _MANIFEST, lambda file: file.write(text), once=True)
@@ -171,13 +171,13 @@ class FolderCheckpoint:
             try:
                 manifest = None if content is None else json.loads(content)
                 if not isinstance(manifest, dict | None):
-                    raise ValueError("it is no mapping")
+                    raise ValueError("it is not a mapping")
                 return manifest
             except ValueError as error:
                 if time.monotonic() > stop:
                     raise CheckpointError(
-                        f"The manifest {path} cannot be read ({error}); without it nobody can tell "
-                        "whose shadow models these are. Use another folder."
+                        f"The manifest {path} cannot be read ({error}), so the pool of its "
+                        "shadow models is unknown. Use another folder."
                     ) from None
             time.sleep(_SECONDS_OF_WRITING / 10)
 

@@ -36,7 +36,7 @@ class Plan(NamedTuple):
 
     @property
     def name(self):
-        """Of the way, or where each model is trained by itself, of the workers."""
+        """Of the way, or where models are trained one by one, of the workers."""
         return self.way.name if self.together else self.where.name
 
     @property
@@ -75,7 +75,7 @@ def plan_training(job, batched="auto", exact=False):
     batched : "auto" or bool, default="auto"
         Whether many models may, or must, be trained in one program.
     exact : bool, default=False
-        Whether the models have to be those of training one by one. Solvers of linear models go
+        Whether the models must equal those trained one by one. Solvers of linear models go
         closer to the optimum than the estimator does.
 
     Returns

@@ -38,7 +38,7 @@ class TrainingStates:
         return [_models_of(arrays) for arrays in found if arrays is not None]
 
     def load(self, group):
-        """Arrays of a group by name; None where there is no state that can be read."""
+        """Arrays of a group by name; None without a state that can be read."""
         arrays = self._read(self._path(group))
         return arrays if arrays is not None and _models_of(arrays) == group else None
 

@@ -227,7 +227,7 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         return self.classes_[best]
 
     def predict_proba(self, X):
-        """Scores of the candidates, normalized; they are no calibrated probabilities.
+        """Scores of the candidates, normalized; they are not calibrated probabilities.
 
         Parameters
         ----------
@@ -260,7 +260,7 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         Returns
         -------
         accuracy : float
-            Compare with that of the baseline, see :meth:`compare`.
+            Compare with the baseline, see :meth:`compare`.
         """
         guesses = self.predict(X)
         truth = self._attribute.read(X.X) if y is None else np.asarray(y)
@@ -280,7 +280,7 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         -------
         comparison : DataFrame of shape (3, 3)
             Rows ``attack``, ``baseline`` and ``difference``; columns ``accuracy``, ``low`` and
-            ``high``: Clopper-Pearson intervals, and for the difference that of paired proportions.
+            ``high``: Clopper-Pearson intervals, and for the difference, of paired proportions.
         """
         guesses, truth = self.predict(records), self._attribute.read(records.X)
         right = guesses == truth

@@ -53,7 +53,7 @@ class CalibratedAttack(PoolAttack):
     Attributes
     ----------
     offset_ : float
-        Threshold of the score; by default that of the highest balanced accuracy when shadow models
+        Threshold of the score; by default with the highest balanced accuracy when shadow models
         are treated as the victim (with fewer than 4 models: 0, and 0.5 for the two shares).
     pool_ : ShadowPool
         The fitted pool.

@@ -32,7 +32,7 @@ class LayerDistanceAttack(SupervisedAttack):
         inputs = white_box.encode(records.X)
         if white_box.classes is None:
             raise ValueError(f"{type(self).__name__} needs a classifier; got a regressor.")
-        white_box.loss(inputs, records.y)  # names a label that nobody knows
+        white_box.loss(inputs, records.y)  # names an unknown label
         labels = np.searchsorted(white_box.classes, records.y)
         return [*self._read(white_box, inputs), labels]
 

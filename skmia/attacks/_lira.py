@@ -113,7 +113,7 @@ class LiRA(PoolAttack):
         trained like the shadow models and on as many records (``max_samples`` of the pool).
     compat : {"carlini2022"}, default=None
         Reproduce the numbers of the code published with the paper: medians, one variance over all
-        records with that of IN used twice (``"pooled"``), a two-sided offline score.
+        records with the IN variance used twice (``"pooled"``), a two-sided offline score.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class LiRA(PoolAttack):
         Pooled variances within records, of the records given to ``fit``.
     offset_ : float
         Threshold of the score; by default the log odds of a non-member, 0 for ``prior=0.5``.
-        Offline it is that of the highest balanced accuracy when shadow models are treated as the
+        Offline it has the highest balanced accuracy when shadow models are treated as the
         victim (with fewer than 4 models: 0).
     pool_ : ShadowPool
         The fitted pool.
@@ -147,7 +147,7 @@ class LiRA(PoolAttack):
     -----
     Equation (4) of the paper is one-sided, the published code two-sided; ours is the equation.
     Pooled variances are taken within records; the published code takes them around the grand mean
-    and uses that of IN for both. ``"shrunk"`` has a normal-inverse-gamma prior, flat in the mean.
+    and uses the IN one for both. ``"shrunk"`` has a normal-inverse-gamma prior, flat in the mean.
 
     A record without an IN model, or without an OUT model, has the score of no evidence, just below
     0; :meth:`can_judge` tells which.

@@ -55,7 +55,7 @@ class MorganAttack(SupervisedAttack):
 
     The score is the share of random changes that raise the loss (:class:`skmia.signals.Merlin`)
     inside a window of the loss, and -1 outside. The window, and with ``target_fpr`` the least
-    share, are those of the best rule on the records given to ``fit``.
+    share, come from the best rule on the records given to ``fit``.
 
     Parameters
     ----------

@@ -88,7 +88,7 @@ class RMIA(PoolAttack):
     population_ratios_ : ndarray of shape (n_population,) or None
         Sorted log ratios of the population.
     offset_ : float
-        Threshold of the score; by default that of the highest balanced accuracy when shadow models
+        Threshold of the score; by default with the highest balanced accuracy when shadow models
         are treated as the victim (with fewer than 4 models: 0, with a population 0.5).
     pool_ : ShadowPool
         The fitted pool.

@@ -38,7 +38,7 @@ class ThresholdAttack(BaseAttack):
 
     See Also
     --------
-    LiRA : Compares the evidence with that of shadow models, which is far stronger.
+    LiRA : Likelihood-ratio attack that compares the evidence with shadow models.
 
     References
     ----------

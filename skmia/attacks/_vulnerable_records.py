@@ -28,7 +28,7 @@ class VulnerableRecordsAttack(PoolAttack):
 
     A record is vulnerable when the shadow models answer to few other records as they answer to it:
     then a victim that is sure of it has hardly learned so from its neighbors. Such a record is
-    tested by the rank of the victim's evidence among that of the OUT models. The score is
+    tested by the rank of the victim's evidence among the OUT models. The score is
     :math:`-\log p` of this test; all other records get 0, the score of no evidence.
 
     With n OUT models, g of them above the victim, p lies between :math:`g / (n + 1)` and
@@ -91,7 +91,7 @@ class VulnerableRecordsAttack(PoolAttack):
     The paper compares what reference models compute inside; here it is what they answer, which
     needs no look into them. Down to :math:`1 / (n + 1)`, a p-value assumes no distribution: at a
     level of :math:`i / (n + 1)`, at most that share of non-members is flagged. Smaller ones assume
-    the tail of the Student-t distribution, with variances shrunken as those of :class:`LiRA`.
+    the tail of the Student-t distribution, with variances shrunken as in :class:`LiRA`.
 
     References
     ----------

@@ -63,7 +63,7 @@ def treats_models_as_victims(attack):
 
 
 class PoolAttack(BaseAttack):
-    """Base of the attacks that compare the victim's evidence with that of shadow models.
+    """Base of the attacks that compare the victim's evidence with shadow models.
 
     A subclass implements ``_score(target, shadows, inside, outside)`` for a block of records.
     """
@@ -81,7 +81,7 @@ class PoolAttack(BaseAttack):
     _no_evidence = 0.0
 
     def _needs(self):
-        # Augmentations are made by the pool, and the victim is asked about them.
+        # The pool makes augmentations, and the victim is queried for them.
         augments = getattr(unwrap(self.shadows), "augment", None) is not None
         kept = "auto" if self.temperature == 1 else ("auto", float(self.temperature))
         access = frozenset({"queries"} if augments else ())

@@ -20,9 +20,9 @@ from ._errors import CommandError
 _MOST_BYTES = 64 * 10**6
 
 _READ_SO = (
-    "The intervals assume that the audits are independent, on records of which none is in both.",
-    "If the audits share records, the intervals are usually too wide. Each interval is for one",
-    "number by itself: of twenty numbers without a difference, about one may exclude 0.",
+    "The intervals assume independent audits on disjoint records. If the audits share records, the",
+    "intervals are usually too wide. Each interval is for one number: of twenty numbers without a",
+    "difference, about one may exclude 0.",
 )
 
 

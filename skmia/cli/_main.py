@@ -19,7 +19,7 @@ def main(argv=None):
     Parameters
     ----------
     argv : sequence of str, default=None
-        Arguments without the name of the program; None takes those of the process.
+        Arguments without the name of the program; None takes the process's arguments.
 
     Returns
     -------

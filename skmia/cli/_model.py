@@ -159,7 +159,7 @@ def load_model(path, *, trust_pickle):
         When skops is needed and not installed.
     """
     if not path.is_file():
-        raise CommandError(f"--model: there is no file {path}")
+        raise CommandError(f"--model: file not found: {path}")
     if path.suffix == ".skops":
         return _check(path, _load_skops(path))
     if path.suffix not in _PICKLES:
@@ -249,6 +249,6 @@ def as_model_input(model, frame, features):
     if X.shape[1] != expected:
         raise CommandError(
             f"--model: the model takes {expected} features and the table has {X.shape[1]}; "
-            "columns that are no features are left out with --drop"
+            "exclude columns that are not features with --drop"
         )
     return X.to_numpy()

@@ -11,13 +11,13 @@ from ._model import ESTIMATORS
 _DESCRIPTION = "Membership-inference attacks on machine-learning models."
 
 _AUDIT = """\
-Find out how well the training records of a model can be told from others.
+Measure how much a model reveals about its training records.
 
-Several attacks are run on one model (the victim) with shadow models trained on halves of the
-table. Printed are, with confidence intervals, the AUC of each attack, the advantage of its guesses
-(TPR - FPR) and its true positive rate at low false positive rates.
+Runs several membership-inference attacks on a model, using shadow models trained on halves of the
+table. Prints, with confidence intervals, the AUC of each attack, its advantage (TPR - FPR) and its
+true positive rate at low false positive rates.
 
-Without --data a random forest on the digits that come with scikit-learn is audited.
+Without --data, audits a random forest on scikit-learn's digits.
 """
 
 _EXAMPLES = """\
@@ -91,7 +91,7 @@ def make_parser():
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     audit = commands.add_parser(
         "audit",
-        help="attack a model and measure how well its training records are found",
+        help="run attacks on a model and report how much it leaks",
         description=_AUDIT,
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -111,24 +111,24 @@ def make_parser():
 def _add_report(commands):
     report = commands.add_parser(
         "report",
-        help="make the page of an audit again from its audit.json",
-        description="Make the page of an audit again from its audit.json.",
+        help="regenerate the HTML report from an audit.json",
+        description="Regenerate the HTML report from an audit.json.",
         allow_abbrev=False,
     )
-    report.add_argument("result", type=Path, metavar="FILE", help="audit.json of an audit")
+    report.add_argument("result", type=Path, metavar="FILE", help="audit.json to read")
     report.add_argument(
-        "--out", type=Path, metavar="FILE", help="page to write (default: beside the result, .html)"
+        "--out", type=Path, metavar="FILE", help="output file (default: beside the input, .html)"
     )
     report.add_argument(
-        "--title", default="Membership-inference audit", metavar="TEXT", help="of the page"
+        "--title", default="Membership-inference audit", metavar="TEXT", help="title"
     )
 
 
 def _add_compare(commands):
     compare = commands.add_parser(
         "compare",
-        help="set two audits side by side",
-        description="Set two audits side by side, and the differences of their numbers.",
+        help="compare two audits",
+        description="Print two audits and the differences of their results.",
         allow_abbrev=False,
     )
     compare.add_argument("first", type=Path, metavar="A", help="audit.json of an audit")
@@ -137,14 +137,17 @@ def _add_compare(commands):
 
 def _add_data(group):
     group.add_argument(
-        "--data", type=Path, metavar="FILE", help="table: .csv, .csv.gz or .parquet, with a header"
+        "--data",
+        type=Path,
+        metavar="FILE",
+        help="table with a header row: .csv, .csv.gz or .parquet",
     )
-    group.add_argument("--target", metavar="COL", help="column that the model predicts")
+    group.add_argument("--target", metavar="COL", help="column to predict")
     group.add_argument(
         "--task",
         choices=["classification", "regression"],
-        help="by default regression for a target of floats or of more than 20 distinct integers, "
-        "otherwise classification",
+        help="learning task (default: regression if the target holds floats or more than 20 "
+        "distinct integers, else classification)",
     )
     group.add_argument(
         "--drop",
@@ -152,7 +155,7 @@ def _add_data(group):
         action="extend",
         default=[],
         metavar="COL",
-        help="columns that are no features",
+        help="columns to exclude from the features",
     )
     group.add_argument(
         "--group",
@@ -160,19 +163,20 @@ def _add_data(group):
         action="extend",
         default=[],
         metavar="COL",
-        help="report each value of these columns as well; they stay features unless dropped",
+        help="also report results for each value of these columns; they remain features unless "
+        "dropped",
     )
     group.add_argument(
         "--group-by",
         metavar="COL",
-        help="rows with one value of this column (a person) are all members or all non-members; "
-        "the column is no feature",
+        help="keep rows with the same value in this column (a person) together, as members or as "
+        "non-members; the column is not a feature",
     )
     group.add_argument(
         "--members",
         metavar="COL|FILE",
-        help="who was trained on: a column of 0/1 or true/false, which is no feature, or a file "
-        "with one of them per row; by default a random half, stratified by class",
+        help="rows that the model was trained on: a column of 0/1 or true/false, which is not a "
+        "feature, or a file with one value per row (default: a random half, stratified by class)",
     )
 
 
@@ -180,19 +184,19 @@ def _add_victim(group):
     group.add_argument(
         "--estimator",
         choices=ESTIMATORS,
-        help="train this model on the members and audit it (default: random-forest); mlp needs "
-        'pip install "skmia[torch]" for a classification',
+        help="model to train and audit (default: random-forest); mlp classifiers need "
+        'pip install "skmia[torch]"',
     )
     group.add_argument(
         "--model",
         type=Path,
         metavar="FILE",
-        help="audit this fitted model, saved with skops (.skops); needs --members",
+        help="fitted model to audit, saved with skops (.skops); requires --members",
     )
     group.add_argument(
         "--trust-pickle",
         action="store_true",
-        help="allow a pickle or joblib file as --model: loading it runs any code that is in it",
+        help="allow --model to be a pickle or joblib file; loading one executes any code in it",
     )
 
 
@@ -201,14 +205,14 @@ def _add_attack(group):
         "--shadows",
         type=_shadow_count,
         metavar="N",
-        help="shadow models, an even number (default: 64; 32 without --data)",
+        help="number of shadow models, even (default: 64; 32 without --data)",
     )
     group.add_argument(
         "--fpr",
         type=_rate,
         nargs="+",
         metavar="RATE",
-        help="false positive rates at which the true positive rate is reported (default: 0.01 "
+        help="false positive rates at which to report the true positive rate (default: 0.01 "
         "0.001; 0.1 0.02 without --data)",
     )
     group.add_argument(
@@ -216,39 +220,38 @@ def _add_attack(group):
         type=_job_count,
         default=2,
         metavar="N",
-        help="models trained at once, -1 for one on each core (default: 2)",
+        help="number of parallel jobs; -1 uses all cores (default: 2)",
     )
     group.add_argument(
         "--controls",
         action="store_true",
-        help="attack a model that must be caught and one that must not be as well",
+        help="also run the positive and the negative control",
     )
     group.add_argument(
         "--no-batching",
         action="store_true",
-        help="train the shadow models one by one, which takes longer and leads to the same "
-        "conclusions",
+        help="train shadow models one at a time (slower)",
     )
     group.add_argument(
         "--checkpoint",
         type=Path,
         metavar="DIR",
-        help="folder that keeps every finished shadow model: the same command, run again, goes on "
-        "from there",
+        help="folder for finished shadow models; the same command, run again, resumes from it",
     )
     group.add_argument(
-        "--seed", type=_seed, default=0, metavar="N", help="of all that is random (default: 0)"
+        "--seed", type=_seed, default=0, metavar="N", help="random seed (default: 0)"
     )
 
 
 def _add_output(group):
     group.add_argument(
-        "--out", type=Path, metavar="DIR", help="folder for audit.json, roc.png and report.html"
+        "--out", type=Path, metavar="DIR", help="directory for audit.json, roc.png and report.html"
     )
     group.add_argument(
         "--show-values",
         action="store_true",
-        help="show what the table says of the most exposed records on the page; it may be personal",
+        help="include feature values of the most exposed records in the report; they may be "
+        "personal data",
     )
     group.add_argument(
         "--fail-above",
@@ -257,8 +260,8 @@ def _add_output(group):
         action="extend",
         default=[],
         metavar="NAME=LIMIT",
-        help="end with code 1 if an attack exceeds a limit, and with code 4 if nothing can be "
-        "said: auc=0.6, advantage=0.1 or, for one of the rates of --fpr, tpr@0.01=0.05; over all "
+        help="exit with code 1 if an attack exceeds a limit, and with code 4 if the audit is "
+        "inconclusive: auc=0.6, advantage=0.1 or, for a rate of --fpr, tpr@0.01=0.05; over all "
         "records and in every group in which leakage was found. auc.high=0.6 compares the upper "
         "end of the interval (.low the lower one), group:race=Black:auc=0.6 one group",
     )

@@ -24,7 +24,7 @@ def read_table(path):
         When the file is not there, is not a table or has no rows.
     """
     if not path.is_file():
-        raise CommandError(f"--data: there is no file {path}")
+        raise CommandError(f"--data: file not found: {path}")
     try:
         if path.suffix == ".parquet":
             frame = pd.read_parquet(path)
@@ -53,7 +53,7 @@ def check_column(frame, name, option):
         shown = [repr(column) for column in frame.columns[:_MOST_SHOWN]]
         more = ", ..." if frame.shape[1] > _MOST_SHOWN else ""
         hint = f"the columns are {', '.join(shown)}{more}"
-    raise CommandError(f"{option}: there is no column {name!r}; {hint}")
+    raise CommandError(f"{option}: column {name!r} not found; {hint}")
 
 
 def _is_text(column):
@@ -121,10 +121,10 @@ def as_features(frame):
     Raises
     ------
     CommandError
-        When there are no columns, or one holds dates or infinite numbers.
+        If no columns are left, or one holds dates or infinite numbers.
     """
     if frame.shape[1] == 0:
-        raise CommandError("there is no feature left: every column is a target or dropped")
+        raise CommandError("no features left: all columns are dropped or used by other options")
     return pd.DataFrame({name: _as_feature(name, frame[name]) for name in frame.columns})
 
 

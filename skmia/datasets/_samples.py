@@ -132,7 +132,7 @@ def make_membership_problem(
 
     Notes
     -----
-    A table like Purchase100 [1]_ is made by ``make_membership_problem(20_000, n_features=600,
+    A table like Purchase100 [1]_ comes from ``make_membership_problem(20_000, n_features=600,
     n_classes=100, kind="baskets")``, in about a second. A net of 128 hidden units trained on half
     of it (Adam, 30 epochs, batches of 200) and attacked by LiRA with 16 shadow models had
 

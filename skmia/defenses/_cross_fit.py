@@ -37,7 +37,7 @@ def draw_left_out(units, strata, n_models, n_left_out, rng):
     units : ndarray of shape (n,)
         Unit of each row, from 0; rows of one unit are left out together.
     strata : ndarray of shape (n,)
-        Stratum of each row; a unit has that of its first row.
+        Stratum of each row; a unit has the stratum of its first row.
     n_models : int
         Number of models.
     n_left_out : int

@@ -359,7 +359,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         return self.estimator_.predict_proba(X.astype(self._dtype(), copy=False))
 
     def predict(self, X):
-        """Labels, those of the largest probability.
+        """Labels with the largest probability.
 
         Parameters
         ----------

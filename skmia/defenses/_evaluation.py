@@ -141,8 +141,8 @@ def evaluate_defense(
     max_fpr : float, default=0.01
         False positive rate at which the true positive rate is reported.
     canaries : array-like of shape (n,), dtype bool, default=None
-        Records on which leakage is measured, such as those of :func:`mislabel`; None takes all.
-        Accuracies are always those of the others.
+        Records on which leakage is measured, such as canaries of :func:`mislabel`; None takes all.
+        Accuracies are measured on the others.
     n_jobs : int, default=None
         Number of jobs that train shadow models.
     random_state : int, RandomState instance or None, default=None

@@ -161,7 +161,7 @@ class GaussianMechanism(NoiseMechanism):
         The most that one record changes a row of X, in the Euclidean norm over its columns (L2).
         It is a claim of the user that nothing here can check.
     calibration : {"exact", "classic"}, default="exact"
-        The smallest noise, or that of the textbook for epsilon below 1; see
+        The smallest noise, or the textbook formula for epsilon below 1; see
         :func:`gaussian_sigma`.
     random_state : int, RandomState instance or None, default=None
         None takes new noise from the operating system at every call. A seed makes the sequence of
@@ -170,7 +170,7 @@ class GaussianMechanism(NoiseMechanism):
     Attributes
     ----------
     sigma_ : float
-        Standard deviation of the noise of each value: that of :func:`gaussian_sigma`, and a little
+        Standard deviation of the noise of each value: :func:`gaussian_sigma`, and a little
         more for rounding to the grid.
     n_features_in_ : int
         Number of columns seen in ``fit``.

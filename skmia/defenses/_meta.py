@@ -32,7 +32,7 @@ class DefendedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return getattr(self.estimator_, name)
 
     def predict(self, X):
-        """Labels, those of the classifier.
+        """Labels predicted by the classifier.
 
         Parameters
         ----------

@@ -135,7 +135,7 @@ def train_privately(net, X, y, privacy, parts, on_step=None):
         net.partial_fit(X, np.maximum(y, 0))
         if net.module_ is not module or net.optimizer_ is not optimizer:
             raise ValueError(
-                "A callback of the net made its module or its optimizer anew, so that it was "
+                "A callback of the net replaced its module or its optimizer, so that it was "
                 "trained without noise; give the net the right sizes instead."
             )
     _restore_buffers(net.module_, buffers)

@@ -96,7 +96,7 @@ class SoftLabelDefense(CrossFitDefense):
     spread : {"label", "direction", "coordinate"}, default="label"
         What has the standard deviation (divisor ``n_left_out``): the probability of the label; the
         projection of the answer on the line from the mean to the label; or the probability of each
-        class by itself, which leaves that line and needs to be cut and normalized.
+        class separately, which leaves that line and needs to be cut and normalized.
     n_iterations : int, default=1
         Number of rounds. From the second on the sub-models are trained on the soft labels of the
         round before, and so pass on less of the labels of other rows. It need not help: classifiers

@@ -113,7 +113,7 @@ class SoftTargetDefense(DefendedClassifier):
 
     @available_if(_has_probabilities)
     def predict_proba(self, X):
-        """Probabilities, those of the classifier.
+        """Probabilities predicted by the classifier.
 
         Parameters
         ----------

@@ -31,9 +31,9 @@ class DisparityTest(BaseEstimator):
 
     A permutation test decides. The exposure of a record is the share of the rounds with the record
     as a member in which the attack flags it, minus the same share of the rounds with it as a
-    non-member. The mean exposures of the groups are compared with those of groups that are
-    assigned to the same records at random; records of one person are permuted together. No model
-    is trained for it.
+    non-member. The mean exposures of the groups are compared with the means of
+    groups that are assigned to the same records at random; records of one person are permuted
+    together. No model is trained for it.
 
     A one-way analysis of variance with repeated measures over the rounds, with dependent t-tests
     for the pairs, is computed as well, since the literature reports it. It takes the rounds for
@@ -95,7 +95,7 @@ class DisparityTest(BaseEstimator):
     n_kept_ : int
         Number of people with records in several groups. They keep their groups.
     anova_statistic_ : float
-        F of the analysis of variance, the mean square of the groups over that of the residual.
+        F of the analysis of variance, the mean square of the groups over the residual mean square.
     anova_pvalue_ : float
         P-value of this F with ``n_groups - 1`` and ``(n_rounds_ - 1) * (n_groups - 1)`` degrees of
         freedom. It assumes independent rounds and one variance of all differences between groups.
@@ -147,7 +147,7 @@ class DisparityTest(BaseEstimator):
     common one, which counts as ten records. The mean exposure of a group estimates the same as its
     mean vulnerability over rounds, with less noise, since each record is compared with itself.
     Intervals of differences take the records as a sample;
-    those of a group's mean do so as well and leave out what all groups have in common. For a table
+    so do intervals of a group's mean, which leave out what all groups have in common. For a table
     they are Student's intervals over the rounds, which are far too narrow for other records.
 
     If exposures do not vary, every permutation is as large as the identity and the p-value is 1.
@@ -362,7 +362,9 @@ class DisparityTest(BaseEstimator):
     def _find_field(self, records):
         if self.group not in records.fields:
             have = ", ".join(records.fields) or "none"
-            raise ValueError(f"group={self.group!r} is no field of the records; they have {have}.")
+            raise ValueError(
+                f"group={self.group!r} is not a field of the records; they have {have}."
+            )
         return records[self.group]
 
     def _analyse(self):

@@ -107,7 +107,7 @@ class EpsilonAuditBase(BaseEstimator, ABC):
             )
         if self.delta is not None:
             return self.delta, estimator
-        if own is None:  # what it takes by itself can depend on the number of rows
+        if own is None:  # its default can depend on the number of rows
             own = clone(estimator).fit(X, y).delta_
         return own, estimator.set_params(target_delta=own)
 

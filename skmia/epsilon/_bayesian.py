@@ -143,7 +143,7 @@ def bayesian_epsilon_interval(
     equally often in both ways, epsilon is the larger of two ratios, and of randomized response with
     an epsilon of 3 and 100 runs on either side the end at 95% is too high in one case of six if the
     threshold is given. It is an interval for the epsilon that this attack at these thresholds
-    shows: ``epsilon_high`` does not bound that of the mechanism.
+    shows: ``epsilon_high`` does not bound the mechanism's epsilon.
 
     References
     ----------

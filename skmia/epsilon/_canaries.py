@@ -30,7 +30,7 @@ class Canaries(NamedTuple):
     y : ndarray of shape (n_canaries,)
         Labels.
     rows : ndarray of int
-        Records of the data that are canaries now, or that canaries were made of. They are in no
+        Records of the data that are canaries now, or that canaries derive from. They are in no
         training set in their old form.
     """
 
@@ -101,7 +101,7 @@ def make_canaries(
     Notes
     -----
     A record of ``"clip_bkd"`` is :math:`m v`, where :math:`v` is the direction of the smallest
-    variance of X, of length 1, and :math:`m` a norm as that of other records. No other record moves
+    variance of X, of length 1, and :math:`m` a norm as other records have. No other record moves
     the model along :math:`v`, so that the gradient of this one is seen even where each gradient is
     clipped. Further canaries take the directions of the next smallest variances. The sign of a
     direction is arbitrary; its largest entry is made positive. Where several directions have the

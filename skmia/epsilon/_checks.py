@@ -15,7 +15,7 @@ ONE_RUN = (
 )
 GAUSSIAN = (
     "what an attacker can reach follows the trade-off curve of two normal laws, of some mu; this "
-    "is a model of the mechanism and was not tested; besides, "
+    "is a model of the mechanism and was not tested; moreover, "
 )
 
 

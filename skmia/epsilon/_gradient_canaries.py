@@ -25,7 +25,7 @@ class GradientCanaries(NamedTuple):
     Attributes
     ----------
     gradients : ndarray of shape (n_canaries, n_parameters) or (n_steps, n_canaries, n_parameters)
-        The same in all steps, or those of each step: what :func:`trace_scores` takes.
+        The same in all steps, or one set per step: what :func:`trace_scores` takes.
     rows : ndarray of int
         The candidates that they are gradients of; empty where they were made.
     """

@@ -50,7 +50,7 @@ def one_run_epsilon_lower_bound(
     r"""Lower bound of epsilon from one run with many canaries, for any mechanism.
 
     A fair coin decides for each canary whether it takes part. Afterwards the auditor guesses "in"
-    for canaries of the highest scores and "out" for those of the lowest, and abstains in between.
+    for canaries of the highest scores and "out" for the lowest, and abstains in between.
     Under :math:`\varepsilon`-privacy the number of right guesses is at most that of coins that fall
     right with probability :math:`e^\varepsilon / (1 + e^\varepsilon)`, although all canaries share
     one run.

@@ -86,7 +86,7 @@ def leave_two_unlabeled(
     Parameters
     ----------
     attack : attack
-        Attack, or classifier made of attacks and :class:`~skmia.signals.Signals`, whose victim is
+        Attack, or classifier around attacks and :class:`~skmia.signals.Signals`, whose victim is
         set. It is cloned.
     records : Records of n records
         Members and non-members mixed.
@@ -109,7 +109,7 @@ def leave_two_unlabeled(
     -------
     privacy : PairPrivacy
         ``(accuracy, accuracy_error, privacy, privacy_error, n_rounds)``. The error of drawn pairs
-        is the binomial one; that of all pairs, which share records, is DeLong's.
+        is the binomial one; the error of all pairs, which share records, is DeLong's.
 
     Raises
     ------

@@ -85,7 +85,7 @@ def membership_game(
     estimator : estimator
         Estimator that is trained as the victim, Pipelines included. It is cloned, never changed.
     attack : attack
-        Attack, or classifier made of attacks and :class:`~skmia.signals.Signals`, whose parameters
+        Attack, or classifier around attacks and :class:`~skmia.signals.Signals`, whose parameters
         ``victim`` each round sets. It is cloned. A :class:`~skmia.ShadowPool` in its parameters is
         fitted on the reference records of each round; a frozen one is left alone. An attack that
         lacks a population of non-members gets these records.
@@ -123,7 +123,7 @@ def membership_game(
             TPR - FPR.
         ``n_unjudged``
             Number of records that the attack cannot judge, see
-            :meth:`~skmia.base.BaseAttack.can_judge`; its rates are those of the others.
+            :meth:`~skmia.base.BaseAttack.can_judge`; its rates use the other records.
         ``tpr``, ``fpr``
             Share of training records, and of test records, that the attack calls members.
         ``train_score``, ``test_score``

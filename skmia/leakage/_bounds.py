@@ -254,7 +254,7 @@ def dp_advantage_bound(epsilon, delta=0.0, *, form="tight"):
     """Membership advantage that no attack on a differentially private model can exceed.
 
     The difference between the advantages of one attack on two groups of records is at most twice
-    that; between those of the best attack on each group, at most that.
+    that; between the best attacks on each group, at most that.
 
     Parameters
     ----------

@@ -34,12 +34,16 @@ def take_column(X, column, parameter):
     if isinstance(column, str):
         if column not in X.columns:
             known = ", ".join(map(visible, X.columns))
-            raise ValueError(f"{parameter}={column!r} is no column of X; its columns are {known}.")
+            raise ValueError(
+                f"{parameter}={column!r} is not a column of X; its columns are {known}."
+            )
         column = X.columns.get_loc(column)
     elif not -X.shape[1] <= column < X.shape[1]:
-        raise ValueError(f"{parameter}={column} is no column of X, which has {X.shape[1]} columns.")
+        raise ValueError(
+            f"{parameter}={column} is not a column of X, which has {X.shape[1]} columns."
+        )
     if X.shape[1] == 1:
-        raise ValueError(f"X has no feature besides the column {parameter}={column}.")
+        raise ValueError(f"X has no feature other than the column {parameter}={column}.")
     values = X.iloc[:, column]
     missing = values.isna().to_numpy()
     if missing.any():

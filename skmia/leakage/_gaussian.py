@@ -142,7 +142,7 @@ class GaussianRegressionAttacker(BaseAttack):
         Between the response with its row and the published coefficients, in nats; infinite
         where a leverage is 1.
     generalization_gap_ : float
-        Expected squared residual of a fresh response minus that of a training response.
+        Expected squared residual of a fresh response minus the one of a training response.
     offset_ : float
         Threshold of the log-likelihood ratio, by default 0.
     classes_ : ndarray of shape (2,)
@@ -165,7 +165,7 @@ class GaussianRegressionAttacker(BaseAttack):
     ``(e**2 - r**2 / (1 - h)) / (2 * noise_std**2) - log(1 - h) / 2`` in nats. A leverage of 1 means
     that the model passes through the response: membership is certain.
 
-    A record of another row than those of the design cannot be a member, and its score means
+    A record whose row is not in the design cannot be a member, and its score means
     nothing.
 
     References

@@ -64,8 +64,8 @@ class GeneralizationGapBound(BaseEstimator):
     Parameters
     ----------
     assumption : {"bounded", "subgaussian", "subexponential"}, default="bounded"
-        What is known of the values: they lie in an interval, or their tails fall like those of a
-        Gaussian variable or of its square.
+        What is known of the values: they lie in an interval, or their tails fall like the
+        tails of a Gaussian variable or of its square.
     value_range : tuple (low, high), default=None
         The interval in which all values lie, for ``assumption="bounded"``: (0, 1) for a
         probability. None takes the observed range of each column, which turns the bound into an

@@ -30,7 +30,7 @@ def mutual_information_success_bound(mutual_information, *, baseline=0.5):
     Parameters
     ----------
     mutual_information : float or array-like
-        Between the attribute and the model, given what the attacker knows besides, in nats; an
+        Between the attribute and the model, given what the attacker also knows, in nats; an
         upper bound of it will do. May be infinite.
     baseline : float or array-like, default=0.5
         Success of the best guess without the model, in (0, 1): the share of the most frequent

@@ -10,7 +10,7 @@ class KnownRows:
     """Leaves a row out of the moments that its own distance is measured by.
 
     A row pulls the mean and the directions of a covariance towards itself; with more columns than
-    rows its distance would lose a third or more. The variances of columns stay those of all rows.
+    rows its distance would lose a third or more. The variances of columns use all rows.
 
     Parameters
     ----------

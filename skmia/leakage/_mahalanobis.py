@@ -55,7 +55,7 @@ class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
         - ``"auto"``: the mixture of the sample covariance and its diagonal under which held-out
           rows have the largest normal likelihood; the diagonal alone if no mixture is better. No
           matrix of all pairs of columns is made if there are more columns than rows.
-        - ``"diagonal"``: the variances of the columns. Scores are then those of the best attacker
+        - ``"diagonal"``: the variances of the columns. Scores then describe the best attacker
           who treats the columns as uncorrelated: right if they are, and right on average
           otherwise, but too low for some records and too high for others.
         - ``"full"``: the sample covariance, which needs many more rows than columns.
@@ -254,7 +254,7 @@ class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
         -------
         scores : ndarray of shape (n_rows,)
             0 and above, typically ``n_features / n_samples``. The advantage of the optimal attacker
-            increases with it. After sub-sampling it is still that of the mean of all rows, with
+            increases with it. After sub-sampling it still describes the mean of all rows, with
             ``subsampling="published"`` it is multiplied by the sampling ratio.
         """
         scores = self._scores(X)

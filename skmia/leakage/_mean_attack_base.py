@@ -72,7 +72,7 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
         attack = cls(target, n_samples=n_samples, covariance=kind, **params)
         validate_params_of(attack)
         if target is None:
-            raise ValueError("target must be a row; without reference rows there is no default.")
+            raise ValueError("target must be a row; it has no default without reference rows.")
         attack.n_features_in_ = len(mean)
         attack.target_ = attack._check_row(target, "target")
         attack._set_moments(mean, covariance, n_samples)
@@ -241,7 +241,7 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
         Returns
         -------
         tpr : float or ndarray of the shape of `fpr`
-            For many rows and columns. With reference rows it is that of a threshold which is chosen
+            For many rows and columns. With reference rows it uses a threshold that is chosen
             on releases: the guesses for a `target_fpr` pay for the estimated mean as well.
         """
         check_is_fitted(self)
@@ -250,7 +250,7 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
         return tpr if rates.ndim else float(tpr)
 
     def _prepare(self, X):
-        """Set what directions need besides moments; the rows that may be held out, or None."""
+        """Set what directions need beside moments; the rows that may be held out, or None."""
         return X
 
     @abstractmethod

@@ -31,7 +31,7 @@ class MeanLikelihoodRatioAttack(BaseMeanAttack):
         How the covariance of the rows is estimated, see :class:`MahalanobisLeakage`.
     target_fpr : float, default=None
         False positive rate of `predict`; with reference rows it holds on average over draws of
-        these rows. If None, the threshold is that of the largest advantage.
+        these rows. If None, the threshold has the largest advantage.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class MeanLikelihoodRatioAttack(BaseMeanAttack):
     direction_ : ndarray of shape (n_features,)
         Released means are projected on it.
     effective_score_ : float
-        Leakage score that this attack makes use of; here that of the target.
+        Leakage score that this attack makes use of; here the target's score.
     offset_ : float
         Threshold of the scores.
     location_ : ndarray of shape (n_features,)
@@ -73,7 +73,7 @@ class MeanLikelihoodRatioAttack(BaseMeanAttack):
     remains :math:`m^2 / (m + \tau / n_0)` with :math:`n_0` reference rows and :math:`\tau = d / n`.
     The threshold for a `target_fpr` is the end of a prediction interval. Each tenth of the
     reference rows is projected on the direction that the other rows give; mean and variance of
-    these projections estimate those of new rows, also if columns are correlated in ways that
+    these projections estimate projections of new rows, also if columns are correlated in ways that
     `covariance` leaves out. Student's law with :math:`n_0 - 1` degrees of freedom and the error of
     the mean are added, so that the rate holds on average over draws of the reference rows. For one
     set of reference rows the rate varies: the error of their mean shifts all scores by about
@@ -160,7 +160,7 @@ class MeanScalarProductAttack(BaseMeanAttack):
         does not depend on it. See :class:`MahalanobisLeakage`.
     target_fpr : float, default=None
         False positive rate of `predict`; with reference rows it holds on average over draws of
-        these rows. If None, the threshold is that of the largest advantage.
+        these rows. If None, the threshold has the largest advantage.
     random_state : int, RandomState instance or None, default=None
         Seed of the draw of the reference row.
 
@@ -173,7 +173,7 @@ class MeanScalarProductAttack(BaseMeanAttack):
     direction_ : ndarray of shape (n_features,)
         Released means are projected on it: the difference of the two.
     effective_score_ : float
-        Leakage score that this attack makes use of, at most that of the target.
+        Leakage score that this attack makes use of, at most the target's score.
     offset_ : float
         Threshold of the scores.
     location_ : ndarray of shape (n_features,)
@@ -195,7 +195,7 @@ class MeanScalarProductAttack(BaseMeanAttack):
 
     Notes
     -----
-    Its order of releases is that of the likelihood ratio where all columns have the same variance,
+    It orders releases like the likelihood ratio where all columns have the same variance,
     no two of them are correlated and :math:`z_0` is the true mean.
 
     References

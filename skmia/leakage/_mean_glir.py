@@ -21,7 +21,7 @@ class MeanGLiRAttack(BaseMeanAttack):
     Released means are compared by their squared Mahalanobis distance from the target. For
     non-members, n times this distance is noncentral chi-square with d degrees of freedom and the
     noncentrality :math:`n \|z - \mu\|^2_{\Sigma^{-1}}`. The score is minus the logarithm of the
-    p-value. For normal rows the order of releases is exactly that of the likelihood ratio; for
+    p-value. For normal rows it orders releases exactly like the likelihood ratio; for
     others it is in the limit.
 
     Parameters
@@ -29,7 +29,7 @@ class MeanGLiRAttack(BaseMeanAttack):
     target : array-like of shape (n_features,), default=None
         The row in question. None takes the reference row that leaks most.
     factor : {"n-1", "n"}, default="n-1"
-        What the squared distance is multiplied with. ``"n-1"`` is that of the authors' code, with
+        What the squared distance is multiplied with. ``"n-1"`` follows the authors' code, with
         p-values that are too small on average; ``"n"`` makes them uniform. The order of releases
         and the guesses are the same.
     n_samples : int, default=None
@@ -42,7 +42,7 @@ class MeanGLiRAttack(BaseMeanAttack):
         How the covariance of the rows is estimated, see :class:`MahalanobisLeakage`.
     target_fpr : float, default=None
         False positive rate of `predict`; with reference rows it holds on average over draws of
-        these rows. If None, the threshold is that of the largest advantage.
+        these rows. If None, the threshold has the largest advantage.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class MeanGLiRAttack(BaseMeanAttack):
     direction_ : ndarray of shape (n_features,)
         Direction of the likelihood ratio, to which the distance is equivalent in the limit.
     effective_score_ : float
-        Leakage score that this attack makes use of; in the limit that of the target.
+        Leakage score that this attack makes use of; in the limit the target's score.
     offset_ : float
         Threshold of the scores.
     location_ : ndarray of shape (n_features,)

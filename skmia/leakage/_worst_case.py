@@ -24,10 +24,10 @@ from ._witness import GroupedWitness, choose_method, make_witness
 
 
 class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
-    """Total variation between the features of members and those of non-members.
+    """Total variation between the features of members and non-members.
 
     An attacker reads some features of each record: the victim's loss, its probabilities, whether
-    it is right. If the features of members have one law and those of non-members another, no rule
+    it is right. If the features of members have one law and non-members' features another, no rule
     that reads them has an advantage, TPR - FPR, above the total variation between the two laws, and
     the best rule reaches it. This estimator measures it on records of known membership. What it
     learns on the way is a classifier into members and non-members, an attack like any other.
@@ -60,7 +60,7 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
     group_column : int or str, default=None
         Column of X with the group of each record, by position or by name in a DataFrame; it may
         hold text. The attacker then knows the group, and the vulnerability is the mean over groups
-        of the vulnerability within each, weighted by the groups' shares. It is never below that of
+        of the vulnerability within each, weighted by the groups' shares. It is at least the one of
         an attacker who does not know the group.
     confidence_level : float, default=0.95
         Of ``lower_bound_`` and ``threshold_advantage_``.
@@ -108,7 +108,7 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
     classes_ : ndarray of shape (2,)
         The two values of y; the second means "member".
     n_features_in_ : int
-        Columns of X, that of the groups included.
+        Columns of X, including the column of the groups.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, where all are strings.
 

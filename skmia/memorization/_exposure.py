@@ -36,9 +36,9 @@ class Exposure(BaseEstimator):
         All that the canary might have been. Equal ones count once.
     method : {"exact", "sampling", "skew_normal"}, default="exact"
         - "exact": the rank of the canary among all candidates.
-        - "sampling": the share of a sample of candidates with a log-perplexity of at most that of
-          the canary. It is infinite where there is none; see :meth:`exposure_interval`.
-        - "skew_normal": the probability of a log-perplexity of at most that of the canary under a
+        - "sampling": the share of a sample of candidates with a log-perplexity of at most the
+          canary's. It is infinite where there is none; see :meth:`exposure_interval`.
+        - "skew_normal": the probability of a log-perplexity of at most the canary's under a
           skew-normal distribution, fitted to a sample. It reaches beyond the sample, as far as the
           distribution is right.
     ties : {"first", "last"}, default="first"

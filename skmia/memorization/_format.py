@@ -129,7 +129,7 @@ class CanaryFormat:
         texts : list of n str
         """
         if self.alphabet is None:
-            raise ValueError("Without an alphabet there are no texts; the tokens are the sequence.")
+            raise ValueError("Texts need an alphabet; without one, the tokens are the sequence.")
         return ["".join(self.alphabet[one] for one in row) for row in np.asarray(tokens)]
 
     def sample(self, n_samples=1, *, random_state=None):

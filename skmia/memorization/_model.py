@@ -145,7 +145,7 @@ def log_perplexity(model, sequences, *, n_given=0):
 
     See Also
     --------
-    Exposure : Compares the log-perplexity of a canary with that of others.
+    Exposure : Compares the log-perplexity of a canary with other candidates.
 
     Notes
     -----

@@ -69,8 +69,8 @@ def operating_point(
     pointwise, for this one `max_fpr`.
 
     Where people have several records, these are not independent, and `groups` says whose each
-    record is. The distributions above are then those of the effective sizes: of as many
-    independent records as would vary as much as the rates of these people do at the realized
+    record is. The distributions above then use effective sizes: the numbers of
+    independent records that would vary as much as the rates of these people do at the realized
     threshold, never fewer than the people. A person with records on both sides counts on both.
 
     Parameters

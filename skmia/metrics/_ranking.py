@@ -201,7 +201,7 @@ class RankingTest(BaseEstimator):
             warnings.warn(
                 f"With {self.n_scenarios_} scenarios the smallest p-value of a pair is "
                 f"{smallest:.2g}, and the smallest of {n_pairs} pairs must be at most "
-                f"{self.alpha / n_pairs:.2g}: no two methods can be told apart.",
+                f"{self.alpha / n_pairs:.2g}: no pair can be significant.",
                 ResolutionWarning,
                 stacklevel=4,
             )
@@ -225,7 +225,7 @@ class RankingTest(BaseEstimator):
                 f"Friedman: chi2({len(ranks) - 1}) = {self.statistic_:.3f}, p = {self.pvalue_:.3g}"
             )
         lines.append(
-            f"Pairs told apart at level {self.alpha:g} (Wilcoxon, {self.correction}): "
+            f"Significant pairs at level {self.alpha:g} (Wilcoxon, {self.correction}): "
             f"{n_different} of {n_pairs}"
         )
         return "\n".join(lines)

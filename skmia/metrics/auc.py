@@ -54,7 +54,7 @@ def auc_interval(y_true, y_score, *, groups=None, confidence_level=0.95):
     Where people have several records, these are not independent, and `groups` says whose each
     record is. DeLong's variance is then computed from the sums over each person's records, a
     person with records on both sides included; Student's t distribution takes the place of the
-    normal one; and the score interval is that of the effective sizes, the numbers of independent
+    normal one; and the score interval uses the effective sizes, the numbers of independent
     records that would vary as much.
 
     Where all members lie on one side of all non-members, or all scores are equal, DeLong's

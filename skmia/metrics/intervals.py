@@ -168,10 +168,10 @@ def advantage_interval(y_true, y_pred, *, groups=None, confidence_level=0.95):
     Wilson intervals; unlike the normal interval it has a width where both rates are 0 or 1.
 
     Where people have several records, these are not independent, and `groups` says whose each
-    record is. Wilson's intervals are then those of the effective sizes: of as many independent
-    records as would vary as much as the rates of these people do, and with Student's t
-    distribution, because that is estimated from the people. A person with records on both sides
-    is taken into account by the correlation of the two rates.
+    record is. Wilson's intervals then use effective sizes, the numbers of independent
+    records that would vary as much as the rates of these people do, and Student's t
+    distribution, because the sizes are estimated from the people. A person with records on both
+    sides is taken into account by the correlation of the two rates.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ class LeakageScorer:
         trained = (n_tested < n_copies)[np.searchsorted(content, self.records.fingerprint)]
         if not trained.any():
             raise ValueError(
-                "All records of make_leakage_scorer are in the test fold; there are no members."
+                "All records of make_leakage_scorer are in the test fold, so members are missing."
             )
         if trained.all():
             raise ValueError(
@@ -112,7 +112,7 @@ def _check_people(records, tested, trained):
 def make_leakage_scorer(records, *, attack=None, metric="advantage"):
     """Make a scorer of the leakage of models, for a search or a cross-validation.
 
-    Members are the records of the training fold, non-members those of the test fold: the scorer is
+    Records of the training fold are members, records of the test fold non-members: the scorer is
     called with the test fold, recognizes its records, and takes all others for members. So the
     folds must divide the records between them (``KFold``, ``StratifiedKFold``); training scores
     mean nothing.
@@ -128,7 +128,7 @@ def make_leakage_scorer(records, *, attack=None, metric="advantage"):
     records : Records of n records
         The X and y of the search.
     attack : attack, default=None
-        Unfitted attack, or classifier made of attacks and :class:`~skmia.signals.Signals`; its
+        Unfitted attack, or classifier combining attacks and :class:`~skmia.signals.Signals`; its
         ``victim`` is set to the model. If None, ``ThresholdAttack(signal="loss")``. One that learns
         from known members is cross-fitted: each record is scored by an attack that has learned from
         the records of other folds. An unfitted :class:`~skmia.ShadowPool` with

@@ -98,7 +98,7 @@ def leave_one_model_out(attack, records, *, models=None, group=None, max_fprs=(0
 
 
 def _find_models(models, n_models):
-    """Numbers of models, of which a mask may be given as well."""
+    """Numbers of models, which may also be given as a mask."""
     if models is None:
         return np.arange(n_models)
     models = np.asarray(models)
@@ -132,7 +132,7 @@ def _find_subsets(records, group):
         return {None: slice(None)}
     if not isinstance(group, str) or group not in records.fields:
         have = ", ".join(records.fields) or "none"
-        raise ValueError(f"group={show(group)} is no field of the records; they have {have}.")
+        raise ValueError(f"group={show(group)} is not a field of the records; they have {have}.")
     values = np.asarray(records[group])
     _refuse_lists(values, group)
     missing = pd.isna(values)
@@ -150,7 +150,7 @@ def power_curve(attack, records, *, n_estimators=None, n_targets=16, max_fprs=(0
     records : Records of n records
         Records of the pool.
     n_estimators : sequence of int, default=None
-        Numbers of models, from 4 to that of the pool; even if they come in complementary pairs.
+        Numbers of models, from 4 to the size of the pool; even if they come in complementary pairs.
         The first models of the pool are taken. If None, doubled from 4 up.
     n_targets : int, default=16
         Most models to attack for each number.
@@ -169,7 +169,7 @@ def power_curve(attack, records, *, n_estimators=None, n_targets=16, max_fprs=(0
     TypeError
         When the attack takes no pool.
     ValueError
-        If a number of models is below 4, above that of the pool, or splits a pair.
+        If a number of models is below 4, above the size of the pool, or splits a pair.
 
     See Also
     --------

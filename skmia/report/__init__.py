@@ -1,4 +1,4 @@
-"""What :func:`skmia.audit` returns, and its checks, each by itself."""
+"""What :func:`skmia.audit` returns, and its checks as functions."""
 
 from ._controls import ControlResult, negative_control, positive_control
 from ._guards import (

@@ -74,7 +74,7 @@ def audit(
         and ``shadows`` parameters are set; stored outputs are read where they suffice. Attacks that
         learn from known members are cross-fitted in five folds: each record is scored by an attack
         that has learned from the other folds, and its score is its rank within its fold. Their
-        intervals are those of half as many records, because two folds that are alike by chance
+        intervals are computed for half as many records, because folds that are alike by chance
         count twice. What an attack needs is compared with what there is before a shadow model is
         trained, see :class:`skmia.base.Needs`; what cannot run, or fails, is left out and named in
         ``notes``.

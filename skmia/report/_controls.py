@@ -153,7 +153,7 @@ def negative_control(
     attacks : "default" or mapping of str to attack, default="default"
         As for :func:`audit`; those with a ``victim`` of their own take no part.
     shadows : int or ShadowPool, default=16
-        Number of shadow models, or a pool of them, such as that of the audit.
+        Number of shadow models, or a pool of them, such as the audit's pool.
     confidence_level : float, default=0.95
         Of the intervals; the control fails where the p-value is at most one minus this.
     n_jobs : int, default=None

@@ -111,7 +111,7 @@ def _repeat(case, run, seed):
         rounds = play_rounds(attack, case.records)
         power = measure_power(attack, case.records)
     except ValueError as error:  # a pool may have too few models in, or out, for some records
-        return None, None, None, f"Shadow models cannot take the victim's place: {error}"
+        return None, None, None, f"Shadow models cannot be treated as the victim: {error}"
     tests = compare_groups(rounds, case.records, case.subsets, case.level, seed)
     numbers, tests = {"attack": name, "numbers": power}, {"attack": name, "scopes": tests}
     return numbers, tests, rounds, None

@@ -103,7 +103,7 @@ def _check_attack(name, attack):
     if not is_classifier(attack) or needs_of(attack) is None:
         raise TypeError(
             "attacks must map names to unfitted attacks on membership: attacks of skmia.attacks, "
-            "or classifiers that are made of them or of Signals; "
+            "or classifiers that combine them or Signals; "
             f"got {type(attack).__name__} under the name {name!r}."
         )
 

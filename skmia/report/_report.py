@@ -61,8 +61,8 @@ class AuditReport:
         ``positive`` and ``negative``, where they were asked for and possible.
     power : dict or None
         AUC of the best attack against the number of its shadow models: ``attack``, and ``numbers``,
-        a list with ``n_shadows``, ``auc``, ``sd`` and ``n_models``, of shadow models in the
-        victim's place. None without an attack that compares records with shadow models.
+        a list with ``n_shadows``, ``auc``, ``sd`` and ``n_models``, of shadow models treated as
+        the victim. None without an attack that compares records with shadow models.
     disparity : dict or None
         Whether groups are exposed unequally, by the same models: ``attack``, and ``scopes``, for
         each field and for the classes ``scope``, ``n_rounds``, ``statistic``, ``pvalue`` (by

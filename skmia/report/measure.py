@@ -44,7 +44,7 @@ def measure(name, scores, guesses, case):
     case : Case
         The records with their membership and their people, the groups, the rates and the
         confidence level. Each group is measured on its own records: the threshold of a TPR at a
-        FPR is that of the group's non-members.
+        FPR is measured on the group's non-members.
 
     Returns
     -------

@@ -44,7 +44,7 @@ def draw_members(records, strata, rng):
     Parameters
     ----------
     records : Records of n records
-        Equal ones, and those of one ``group_by``, stay together.
+        Equal ones, and records of one ``group_by``, stay together.
     strata : ndarray of shape (n,), dtype int
         Half of each stratum is taken.
     rng : numpy Generator

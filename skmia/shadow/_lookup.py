@@ -114,7 +114,7 @@ class PoolLookup:
         Parameters
         ----------
         n_estimators : int
-            How many models, at most those of the pool.
+            Number of models, at most the size of the pool.
 
         Returns
         -------

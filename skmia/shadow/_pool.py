@@ -314,7 +314,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         if self.paired and self.n_estimators % 2:
             raise ValueError(
                 "n_estimators must be even, as shadow models come in complementary pairs "
-                f"(paired=False draws each by itself); got {self.n_estimators}."
+                f"(paired=False draws each independently); got {self.n_estimators}."
             )
         check_temperatures(self.temperatures)
 

@@ -121,8 +121,8 @@ class _Search:
 class BoundaryDistance(VictimSignal):
     r"""Distance to a record that the victim misclassifies, found from predicted labels alone.
 
-    Euclidean, in units of ``scale``; 0 for a record that is itself misclassified. Every distance is
-    that of a point which the victim was asked about and misclassified, so that it is never below
+    Euclidean, in units of ``scale``; 0 for a record that is itself misclassified. Every distance
+    leads to a point which the victim was queried for and misclassified, so that it is never below
     the distance to the boundary; how far above depends on ``max_queries``. Where no misclassified
     point is found along two random lines through the record it is the largest radius tried,
     :math:`64 \sqrt d` for d features.

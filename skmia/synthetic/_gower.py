@@ -25,7 +25,7 @@ class GowerEncoder(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     categorical_features : "from_dtype" or array-like of str or int, default="from_dtype"
-        Columns that hold categories: those of a DataFrame that are not numeric (booleans count as
+        Columns that hold categories: columns of a DataFrame that are not numeric (booleans count as
         categories, an array has none), or the given names or positions.
 
     Attributes
@@ -154,7 +154,7 @@ class GowerEncoder(TransformerMixin, BaseEstimator):
             is_place = isinstance(place, Integral) and -table.shape[1] <= place < table.shape[1]
             if not is_place:
                 raise ValueError(
-                    f"categorical_features has {show(column)}, which is no column of X."
+                    f"categorical_features has {show(column)}, which is not a column of X."
                 )
             is_categorical[int(place)] = True
         return is_categorical

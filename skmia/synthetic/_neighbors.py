@@ -14,7 +14,7 @@ TIE = 1e-9
 def as_points(tables, metric, names):
     """Points of several tables, and the metric in which to compare them.
 
-    With ``metric="gower"`` ranges and categories are those of all tables together.
+    With ``metric="gower"`` ranges and categories come from all tables together.
     """
     if metric == "gower":
         frames = [pd.DataFrame(table) for table in tables]

@@ -94,5 +94,5 @@ def find_standard_error(shares, edges):
     n = len(shares)
     graph = sparse.coo_array((np.ones(len(rows)), (rows, neighbors)), shape=(n, n)).tocsr()
     graph = (graph + graph.T + graph @ graph.T + sparse.csr_array(sparse.eye(n))).astype(bool)
-    # Few rows can give a negative sum; the shares by themselves are then the better guess.
+    # Few rows can give a negative sum; the shares alone are then the better guess.
     return float(np.sqrt(max(shares @ (graph @ shares), shares @ shares)))

@@ -1,6 +1,6 @@
 """Small nets that the literature attacks, as skorch estimators.
 
-The modules are made by functions, so that a clone of a net starts from weights of its own and
+Functions make the modules, so that a clone of a net starts from weights of its own and
 nothing of torch is imported before a net is made.
 """
 

@@ -18,15 +18,15 @@ QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
 @pytest.mark.parametrize(
     "options, message",
     [
-        (["--data", "nowhere.csv", "--target", "income"], "there is no file nowhere.csv"),
-        (["--target", "incme"], "no column 'incme'; did you mean 'income'"),
-        (["--target", "zzz"], "no column 'zzz'; the columns are 'age', 'city'"),
+        (["--data", "nowhere.csv", "--target", "income"], "file not found: nowhere.csv"),
+        (["--target", "incme"], "column 'incme' not found; did you mean 'income'"),
+        (["--target", "zzz"], "column 'zzz' not found; the columns are 'age', 'city'"),
         (["--target", "age"], "no value in"),
-        (["--group", "ctiy"], "--group: there is no column 'ctiy'; did you mean 'city'?"),
-        (["--group", ""], "--group: there is no column ''"),
+        (["--group", "ctiy"], "--group: column 'ctiy' not found; did you mean 'city'?"),
+        (["--group", ""], "--group: column '' not found"),
         (["--group", "noise"], "240 values; at most 100 groups"),
-        (["--group-by", "who"], "--group-by: there is no column 'who'"),
-        (["--drop", "nope"], "--drop: there is no column 'nope'"),
+        (["--group-by", "who"], "--group-by: column 'who' not found"),
+        (["--drop", "nope"], "--drop: column 'nope' not found"),
         (["--drop", "income"], "--drop: column 'income' is the target"),
         (["--members", "traind"], "did you mean 'trained'? (nor is there a file of that name)"),
         (["--members", "city"], "must hold 0/1 or true/false; got"),
@@ -93,7 +93,7 @@ def test_table_that_cannot_be_used(refuse, table, tmp_path, change, message):
         ("t.csv", b"\xff\xfe\x00", "cannot be read"),
         ("t.csv.gz", b"a,b\n1,2\n", "cannot be read"),
         ("t.xlsx", b"a,b\n1,2\n", "neither .csv, .csv.gz nor .parquet"),
-        ("t.csv", b"income\na\nb\na\nb\n", "no feature left"),
+        ("t.csv", b"income\na\nb\na\nb\n", "no features left"),
     ],
 )
 def test_file_that_is_no_table(refuse, tmp_path, name, content, message):

@@ -163,7 +163,7 @@ def test_model_of_other_features(refuse, numeric_data, tmp_path, columns, messag
 @pytest.mark.parametrize(
     "name, content, message",
     [
-        ("none.skops", None, "there is no file"),
+        ("none.skops", None, "file not found"),
         ("bad.skops", b"nothing", "cannot be read"),
         ("bad.pkl", b"nothing", "cannot be read"),
         ("model.onnx", b"nothing", "neither .skops nor a pickle"),

@@ -359,7 +359,7 @@ def test_rare_groups_lose_rounds(population):
 @pytest.mark.parametrize(
     "parameters, message",
     [
-        ({"group": "age"}, "group='age' is no field of the records; they have race"),
+        ({"group": "age"}, "group='age' is not a field of the records; they have race"),
         ({"attack": None}, "attack is needed to play the game on records"),
         ({"estimator": None}, "estimator is needed to play the game on records"),
     ],
@@ -398,5 +398,5 @@ def test_models_of_a_pool_are_treated_as_the_victim(population):
 
 def test_predict_names_the_missing_field(population):
     test = DisparityTest().fit(make_table())
-    with pytest.raises(ValueError, match="group='group' is no field of the records"):
+    with pytest.raises(ValueError, match="group='group' is not a field of the records"):
         test.predict(population)

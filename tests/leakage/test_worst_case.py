@@ -230,9 +230,9 @@ CONSTANT = np.where(MEMBERSHIP == 1, 0.0, np.arange(20))[:, None]
         ({"confidence_level": 95}, X, MEMBERSHIP, "The 'confidence_level' parameter"),
         ({"cv": 1}, X, MEMBERSHIP, "The 'cv' parameter"),
         ({"method": "kde"}, CONSTANT, MEMBERSHIP, "one value for all 10 members"),
-        ({"group_column": "race"}, X, MEMBERSHIP, "group_column='race' is no column of X"),
-        ({"group_column": 1}, X, MEMBERSHIP, "group_column=1 is no column of X"),
-        ({"group_column": 0}, X, MEMBERSHIP, "no feature besides the column group_column=0"),
+        ({"group_column": "race"}, X, MEMBERSHIP, "group_column='race' is not a column of X"),
+        ({"group_column": 1}, X, MEMBERSHIP, "group_column=1 is not a column of X"),
+        ({"group_column": 0}, X, MEMBERSHIP, "no feature other than the column group_column=0"),
     ],
 )
 def test_bad_input_is_named(parameters, X, y, message):

@@ -31,7 +31,7 @@ def test_tokens_need_no_alphabet():
     secrets = CanaryFormat([7, None, 5, None], [3, 1])
     expected = [[7, 1, 5, 1], [7, 1, 5, 3], [7, 3, 5, 1], [7, 3, 5, 3]]
     assert_array_equal(secrets.candidates(), expected)
-    with pytest.raises(ValueError, match="no texts"):
+    with pytest.raises(ValueError, match="Texts need an alphabet"):
         secrets.decode(expected)
 
 

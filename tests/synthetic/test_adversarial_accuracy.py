@@ -154,7 +154,7 @@ def test_gower_refuses_what_it_cannot_compare():
     table = pd.DataFrame({"age": [1.0, np.nan, 3.0], "work": ["a", "b", "b"]})
     with pytest.raises(ValueError, match="'age' lacks 1 values"):
         GowerEncoder().fit(table)
-    with pytest.raises(ValueError, match="'wage', which is no column"):
+    with pytest.raises(ValueError, match="'wage', which is not a column"):
         GowerEncoder(["wage"]).fit(table)
     assert GowerEncoder(["age", 1]).fit(table).is_categorical_.all()
     assert GowerEncoder([0]).fit([[1, 2], [3, 4]]).is_categorical_.tolist() == [True, False]

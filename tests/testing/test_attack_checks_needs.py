@@ -55,7 +55,7 @@ CALLED = frozenset({"queries"})
         ),
         (lie(QUANTILES), "lacks", "does not declare that it needs the parameter population"),
         (lie(LIRA, known="members and non-members"), "needs", "tags and known="),
-        (lie(LIRA, reads=frozenset({"probabilities"})), "needs", "words that nobody knows"),
+        (lie(LIRA, reads=frozenset({"probabilities"})), "needs", "unknown words"),
         (lie(LIRA, keeps=frozenset({"everything"})), "needs", "keeps of needs"),
     ],
 )

@@ -246,7 +246,7 @@ def test_adam_in_several_passes(optimizer, amsgrad, monkeypatch):
 def test_large_nets_are_trained_one_by_one(monkeypatch):
     monkeypatch.setattr(_check, "_MOST_WEIGHTS", 300)
     reason = TorchNetsWay().why_not(make_job(make_net(), make_table()))
-    assert reason == "Nets of 377 weights are no faster for many models at once on a CPU."
+    assert reason == "Nets of 377 weights are not faster for many models at once on a CPU."
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

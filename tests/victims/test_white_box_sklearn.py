@@ -335,7 +335,7 @@ def test_several_targets_are_refused(victim):
 
 def test_several_labels_a_record_are_refused():
     victim = fit_quietly(MLPClassifier(**MLP), np.column_stack([X[:, 0] > 0, X[:, 1] > 0]))
-    with pytest.raises(ValueError, match="one label a record"):
+    with pytest.raises(ValueError, match="one label per record"):
         open_white_box(victim)
 
 

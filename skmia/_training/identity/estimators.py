@@ -1,4 +1,4 @@
-"""Digests of all that an estimator is made of."""
+"""Digests of all parts of an estimator."""
 
 import sys
 from contextlib import suppress
@@ -18,7 +18,7 @@ _BENEATH = {"scikit-learn": ("numpy", "scipy"), "skorch": ("torch",)}
 
 
 class Identity(NamedTuple):
-    """What an estimator is made of, by names that people can read."""
+    """Parts of an estimator, by names that people can read."""
 
     parts: dict  # digest of each part
     versions: dict  # of Python and of the packages that parts come from
@@ -42,7 +42,7 @@ def identify(estimator):
     Raises
     ------
     UnidentifiedError
-        Names a part of which no content can be told.
+        Names a part whose content cannot be read.
     """
     neutral = use_one_job(clone(estimator))
     seed_estimator(neutral, np.random.SeedSequence(0))

@@ -1,4 +1,4 @@
-"""Digests of parameters, functions, classes and whatever else a model is made of."""
+"""Digests of parameters, functions, classes and other parts of a model."""
 
 import builtins
 import copyreg
@@ -66,11 +66,11 @@ _OF_MODULES = {
 
 
 class UnidentifiedError(TypeError):
-    """Something of which no content can be told, so that a change would go unnoticed."""
+    """Something whose content cannot be read, so that a change would go unnoticed."""
 
 
 class Walker:
-    """Walks through all that a value is made of and notes a digest of each part by name.
+    """Walks through all parts of a value and notes a digest of each part by name.
 
     Functions and classes of installed packages count by name, and their packages by version. All
     others count by their code, with everything that they reach: defaults, variables of enclosing

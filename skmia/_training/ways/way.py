@@ -13,7 +13,7 @@ class Way(ABC):
     together : bool
         Whether it trains many models in one program.
     exact : bool
-        Whether its models are those of training one by one.
+        Whether its models equal models trained one by one.
     """
 
     name: str

@@ -24,7 +24,7 @@ def _has_probabilities(defense):
 class OutputDefense(DefendedClassifier):
     """Base of defenses that change what a classifier answers, and nothing in its training.
 
-    Predicted labels are those of the classifier. A fitted one is kept as it is in a
+    Predicted labels come from the classifier. A fitted one is kept as it is in a
     :class:`~sklearn.frozen.FrozenEstimator`.
     """
 

@@ -18,7 +18,7 @@ class CriticalDifferenceDisplay:
     average_ranks : Series of length n_methods
         Mean rank of each method, 1 = best.
     cliques : list of list of str
-        Groups of methods of which no two differ significantly; each becomes a bar.
+        Groups of methods without a significant difference; each becomes a bar.
 
     Attributes
     ----------

@@ -92,7 +92,7 @@ class ScoreDistributionDisplay:
             As in :func:`numpy.histogram_bin_edges`, over the scores of both groups.
 
         threshold : float, "auto" or None, default="auto"
-            Where to draw the threshold; "auto" is that of the attack's `predict`, 0 for
+            Where to draw the threshold; "auto" is the threshold of the attack's `predict`, 0 for
             `decision_function` and 1/2 for `predict_proba`.
 
         name : str, default=None

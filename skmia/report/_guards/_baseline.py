@@ -36,7 +36,7 @@ def blind_baseline(records, membership, *, confidence_level=0.95, n_jobs=None, r
     Parameters
     ----------
     records : Records of n records
-        Their field ``outputs`` is not read. Equal records, and those of one ``group_by``, are in
+        Their field ``outputs`` is not read. Equal records, and records of one ``group_by``, are in
         the same half, and the interval is one of people where they were members together. Of more
         than 20,000 records a random sample of that size is taken.
     membership : array-like of shape (n,)

@@ -105,7 +105,7 @@ def find_duplicates(
     Raises
     ------
     TypeError, ValueError
-        When there are no records, membership is not 0 or 1 for each of them and both, or a
+        If records are missing, membership is not 0 or 1 for each of them and both, or a
         parameter is out of range.
 
     See Also
@@ -122,7 +122,7 @@ def find_duplicates(
 
     Where at least half of the queried records lie at distance 0 from a member, as in tables of a
     few categories, the typical distance is 0 and near copies cannot be distinguished: `n_near`
-    is 0. In general a typical distance that is itself that of copies hides them.
+    is 0. In general a typical distance that is itself between copies hides them.
 
     A column of noise, or an identifier, keeps near copies apart; leave out what is not a feature.
 

@@ -91,7 +91,7 @@ def permutation_test(
         that is sure of a few members, which an AUC hardly notices.
     subsets : sequence of (scope, group, mask), default=()
         Parts of the records that are tested as well: two names, and a boolean array of shape (n,).
-        A part takes part with 2 members and 2 non-members, and at those of `max_fprs` at which its
+        A part takes part with 2 members and 2 non-members, and at the `max_fprs` at which its
         non-members allow ten false positives.
     judged : mapping of str to array-like of shape (n,), default=None
         By attack a boolean for each record that it can judge; others take no part in its numbers.
@@ -112,7 +112,7 @@ def permutation_test(
     Raises
     ------
     ValueError
-        If membership is not 0 or 1 for each record and both, there is no attack, scores are not
+        If membership is not 0 or 1 for each record and both, attacks are missing, scores are not
         finite or not one per record, `n_permutations` is not positive, a group lacks a name, or a
         mask is not one boolean per record.
 

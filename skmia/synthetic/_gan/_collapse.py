@@ -21,7 +21,7 @@ class RareClassRate(NamedTuple):
     real : float
         Its share of the real rows.
     synthetic : float
-        Its share of the synthetic rows; far below that of the real ones where the generator has
+        Its share of the synthetic rows; far below the real share where the generator has
         collapsed to common classes.
     low, high : float
         Confidence limits of the synthetic share, for the generator rather than these rows.

@@ -52,7 +52,7 @@ def flat_gradient(loss, module):
 def clipped_gradient(critic, real, made, mixed, penalty, max_norm):
     """Sum over real rows of a gradient that is clipped to a norm.
 
-    It is that of the critic's loss on one real row, one made-up row and one between them. Clipped
+    The loss is the critic's on one real row, one made-up row and one between them. Clipped
     together they lose the same; real rows alone would lose to made-up ones that need no clipping.
     """
     torch = import_optional(*_torch)

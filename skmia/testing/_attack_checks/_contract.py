@@ -98,7 +98,7 @@ def check_attack_tags(attack, records, membership):
     """The attack is a binary classifier whose X is not a matrix."""
     tags = attack.__sklearn_tags__()
     expect(is_classifier(attack), "An attack must be a classifier; inherit from BaseAttack.")
-    expect(not tags.input_tags.two_d_array, "The tags must say that X is no matrix.")
+    expect(not tags.input_tags.two_d_array, "The tags must say that X is not a matrix.")
     expect(not tags.classifier_tags.multi_class, "The tags must say that there are two classes.")
 
 

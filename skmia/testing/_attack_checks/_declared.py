@@ -68,10 +68,10 @@ def check_attack_needs(attack, records, membership):
     same = find_plain_state(attack).keys() == before.keys()
     expect(same, "needs() must not set an attribute.")
     wrong = sorted((needs.reads - set(KINDS)) | (needs.access - set(ACCESS)))
-    expect(not wrong, f"needs() has words that nobody knows: {wrong}.")
+    expect(not wrong, f"needs() has unknown words: {wrong}.")
     words = {what if isinstance(what, str) else what[0] for what in needs.keeps}
     wrong = sorted(words - {"auto", "outputs", "models"})
-    expect(not wrong, f"keeps of needs() has words that nobody knows: {wrong}.")
+    expect(not wrong, f"keeps of needs() has unknown words: {wrong}.")
     expect(needs.known in KNOWN, f"known of needs() must be one of {KNOWN}; got {needs.known!r}.")
     expect(
         (needs.known == BOTH) == needs_membership(attack),

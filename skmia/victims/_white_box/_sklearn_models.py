@@ -53,7 +53,9 @@ def _open_perceptron(model, transformers, chunk_size):
     if isinstance(model, MLPClassifier):
         head = LogLossHead(model.classes_)
         if model.out_activation_ == "logistic" and model.n_outputs_ > 1:
-            raise ValueError("White-box evidence needs one label a record; the model has several.")
+            raise ValueError(
+                "White-box evidence needs one label per record; the model has several."
+            )
     else:
         head = SquaredErrorHead()
         if model.n_outputs_ > 1 or getattr(model, "loss", "squared_error") != "squared_error":

@@ -92,7 +92,7 @@ class TorchBox(WhiteBox):
         if (difference > self._tolerance() * abs(alone).max()).any():
             raise ValueError(
                 "The module's answer to a record depends on the other records of the batch, so "
-                "that there is no gradient of one record; open it with chunk_size=1."
+                "that a single record has no gradient; open it with chunk_size=1."
             )
 
     def _ask_raw(self, batches):

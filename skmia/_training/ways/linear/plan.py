@@ -27,7 +27,7 @@ class Solution(NamedTuple):
     solved: np.ndarray  # (k,), bool
     expected: np.ndarray  # (k,), bool: False where another kind of model is to be fitted
     present: np.ndarray  # (k, n_classes), bool: classes of the training records
-    further: list  # attributes that a fitted model of the kind has besides
+    further: list  # attributes that a fitted model of the kind has in addition
 
 
 def split_estimator(estimator):

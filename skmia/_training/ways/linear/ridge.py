@@ -27,7 +27,7 @@ class RidgeFamily:
         if model.positive:
             return "positive=True is set"
         if np.ndim(model.alpha) or not model.alpha > 0:
-            return f"alpha={model.alpha!r} is no positive number"
+            return f"alpha={model.alpha!r} is not a positive number"
         n, d = plan.X.shape
         if _has_few_records(plan):
             if plan.scaler is not None:

@@ -77,7 +77,7 @@ class CrossEntropies:
     def _blocks(self, vectors, models, columns, weights, width=1):
         """Weighted probabilities of blocks of records, of shape (k, n_vectors, rows).
 
-        ``width`` is the most numbers for each record that will be made of a block.
+        ``width`` is the most numbers for each record that will be computed from a block.
         """
         step = max(64, _BLOCK // max(len(vectors), width))
         absent = ~self.present[models]

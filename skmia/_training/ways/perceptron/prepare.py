@@ -23,7 +23,7 @@ class Network:
     Attributes
     ----------
     widths : tuple of int
-        Of all layers, that of the features first.
+        Of all layers, the layer of the features first.
     order : ndarray of shape (n,) or None
         Of the records in the present epoch.
     reached_limit : bool

@@ -47,10 +47,10 @@ def _why_not_module(module, device):
         if isinstance(part, nn.RNNBase):
             return f"torch does not vectorize {type(part).__name__}."
         if isinstance(part, nn.modules.conv._ConvNd) and device.type == "cpu":
-            return "Convolutions are no faster for many models at once on a CPU."
+            return "Convolutions are not faster for many models at once on a CPU."
     n_weights = sum(one.numel() for one in module.parameters())
     if device.type == "cpu" and n_weights > _MOST_WEIGHTS:
-        return f"Nets of {n_weights:,} weights are no faster for many models at once on a CPU."
+        return f"Nets of {n_weights:,} weights are not faster for many models at once on a CPU."
     if device.type != "cpu" and any(type(p) is nn.Dropout and p.p for p in module.modules()):
         return "Dropout draws other random numbers on this device."
     return None

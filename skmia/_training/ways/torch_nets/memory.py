@@ -19,7 +19,7 @@ def memory_for(device):
 
 
 def bytes_per_model(prepared, table):
-    """Bytes of one model while it is trained, besides the records that all models share.
+    """Bytes of one model while it is trained, beside the records that all models share.
 
     Parameters
     ----------
