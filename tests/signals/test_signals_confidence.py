@@ -13,18 +13,6 @@ from skmia._core.asking import query_victim
 from skmia.signals import ODIN, Doctor, get_signal_names
 from skmia.signals.registry import get_signal
 
-PROBABILITY_SIGNALS = [
-    "confidence",
-    "correctness",
-    "doctor",
-    "entropy",
-    "hinge",
-    "loss",
-    "max_softmax",
-    "modified_entropy",
-    "odin",
-    "scaled_logit",
-]
 LABEL_FREE = ["doctor", "entropy", "max_softmax", "odin"]
 
 # By hand, for p = (0.5, 0.3, 0.2) and the label in the second column.
@@ -40,6 +28,7 @@ BY_HAND = {
     "odin": np.sqrt(0.5) / (np.sqrt(0.5) + np.sqrt(0.3) + np.sqrt(0.2)),
     "scaled_logit": np.log(0.3 / 0.7),
 }
+PROBABILITY_SIGNALS = sorted(BY_HAND)
 
 
 @pytest.fixture(scope="module")
