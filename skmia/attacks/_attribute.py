@@ -173,7 +173,7 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         Returns
         -------
         scores : ndarray of shape (n, n_values)
-            Higher = a better candidate: a probability, or minus a loss or a squared norm.
+            Higher means a better candidate: a probability, or minus a loss or a squared norm.
         """
         check_is_fitted(self)
         records = check_records(X)

@@ -96,7 +96,7 @@ class DiversityAttack(SupervisedAttack):
     method : {"closed_form", "learned"}, default="closed_form"
         How the matrices are found.
     learning_rate : float, default=0.01
-        Of Adam, for ``method="learned"``.
+        Learning rate of Adam, for ``method="learned"``.
     batch_size : int, default=128
         For ``method="learned"``.
     max_iter : int, default=None

@@ -312,7 +312,7 @@ class LiRA(PoolAttack):
         Returns
         -------
         proba : ndarray of shape (n, 2)
-            Of a non-member and of a member.
+            Probabilities of a non-member and of a member.
         """
         member = expit(self.score_samples(X) + logit(self.prior))
         return np.column_stack([1 - member, member])

@@ -46,7 +46,7 @@ class ReferenceStatistics:
         )
 
     def score(self, target, shadows, inside, outside, online, fix_variance):
-        """Score as published, turned so that higher = more likely a member."""
+        """Score as published, turned so that higher means more likely a member."""
         out = self._log_density(
             target, shadows, outside, self.n_out, self._fixed_out(online, fix_variance)
         )

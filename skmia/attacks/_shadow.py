@@ -267,7 +267,7 @@ class ShadowAttack(BaseAttack):
         Returns
         -------
         proba : ndarray of shape (n, 2)
-            Of a non-member and of a member, at a share of one half.
+            Probabilities of a non-member and of a member, at a share of one half.
         """
         member = self.score_samples(X)
         return np.column_stack([1 - member, member])

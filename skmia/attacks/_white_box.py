@@ -153,7 +153,7 @@ class WhiteBoxAttack(SupervisedAttack):
         Returns
         -------
         proba : ndarray of shape (n, 2)
-            Of a non-member and of a member, at the share of members in ``fit``.
+            Probabilities of a non-member and of a member, at the share of members in ``fit``.
         """
         member = expit(self.score_samples(X))
         return np.column_stack([1 - member, member])

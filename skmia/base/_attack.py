@@ -110,7 +110,7 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
         Returns
         -------
         scores : ndarray of shape (n,)
-            Higher = more likely a member.
+            Higher means more likely a member.
         """
         check_is_fitted(self)
         records = check_records(X)
@@ -162,7 +162,7 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
         Returns
         -------
         advantage : float
-            In [-1, 1]; 0 = no better than a coin, 1 = every record right.
+            Membership advantage, in [-1, 1]; 0 is chance, 1 means every record right.
         """
         guesses = self.predict(X)
         return membership_advantage_score(y, guesses, sample_weight=sample_weight)

@@ -56,7 +56,7 @@ class LearnedAttack(SupervisedAttack):
         Returns
         -------
         proba : ndarray of shape (n, 2)
-            Of a non-member and of a member, at the share of members in ``fit``.
+            Probabilities of a non-member and of a member, at the share of members in ``fit``.
         """
         member = self.score_samples(X)
         return np.column_stack([1 - member, member])

@@ -135,7 +135,7 @@ class DisparityDisplay:
         Parameters
         ----------
         confidence_level : float, default=0.95
-            Of the interval of each mean.
+            Confidence level of the interval of each mean.
 
         Returns
         -------
@@ -164,7 +164,7 @@ class DisparityDisplay:
             Box with whiskers to 1.5 interquartile ranges and outliers, or mirrored density.
 
         confidence_level : float, default=0.95
-            Of the interval of each mean.
+            Confidence level of the interval of each mean.
 
         **kwargs : dict
             Passed to the `boxplot` or `violinplot` function of matplotlib.

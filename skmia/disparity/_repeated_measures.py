@@ -191,7 +191,7 @@ def describe_groups(table, confidence_level):
     table : DataFrame of shape (n_rounds, n_groups)
         Finite, of at least two rows.
     confidence_level : float
-        Of each interval, from Student's distribution.
+        Confidence level of each interval, from Student's distribution.
 
     Returns
     -------

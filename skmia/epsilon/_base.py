@@ -45,7 +45,7 @@ class EpsilonAuditBase(BaseEstimator, ABC):
         """Make the audit."""
 
     def score(self, X=None, y=None):
-        """The lower bound of epsilon that ``fit`` found; higher = less private.
+        """The lower bound of epsilon that ``fit`` found; higher means less private.
 
         Parameters
         ----------

@@ -107,9 +107,9 @@ def bayesian_epsilon_interval(
     y_true : array-like of shape (n_runs,)
         1 for runs with the canary, 0 for runs without.
     y_score : array-like of shape (n_runs,)
-        Finite scores, higher = more likely a run with the canary.
+        Finite scores, higher means more likely a run with the canary.
     delta : float, default=0.0
-        In [0, 1).
+        Probability delta, in [0, 1).
     threshold : {"multisplit", "split"} or float, default="multisplit"
         Threshold on the scores.
 

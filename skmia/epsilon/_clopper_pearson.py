@@ -64,10 +64,10 @@ def epsilon_lower_bound(
     y_true : array-like of shape (n_runs,)
         1 for runs with the canary, 0 for runs without.
     y_score : array-like of shape (n_runs,)
-        Finite scores, higher = more likely a run with the canary; guesses (0 or 1) with
+        Finite scores, higher means more likely a run with the canary; guesses (0 or 1) with
         ``threshold=0.5`` will do.
     delta : float, default=0.0
-        In [0, 1).
+        Probability delta, in [0, 1).
     threshold : {"bonferroni", "split", "multisplit"}, float or array-like, default="bonferroni"
         Where the guess turns to "with the canary". A number must have been chosen without these
         runs. Of several numbers the best is taken, and each is given its share of the error
@@ -77,7 +77,7 @@ def epsilon_lower_bound(
     n_copies : int, default=1
         How many records the two data sets differ in.
     confidence_level : float, default=0.95
-        Of the bound, in (0, 1).
+        Confidence level of the bound, in (0, 1).
     random_state : int, RandomState instance or None, default=None
         Draws the halves.
 

@@ -81,7 +81,7 @@ class EpsilonAudit(EpsilonAuditBase):
     result_ : EpsilonBound
         The bound and what it rests on.
     scores_ : ndarray of shape (2 * n_trials,)
-        Of the canary, higher = more likely trained on.
+        Scores of the canary, higher means more likely trained on.
     membership_ : ndarray of shape (2 * n_trials,), dtype bool
         Which models were trained with the canary.
     canary_ : Canaries

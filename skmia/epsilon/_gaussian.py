@@ -21,7 +21,7 @@ def gaussian_epsilon(mu, delta):
         Distance of two normal laws in standard deviations, 0 or more. Noise of the standard
         deviation s on a result that one record moves by 1 has 1 / s; T such results, sqrt(T) / s.
     delta : float
-        In [0, 1); at 0 epsilon is infinite, unless mu is 0.
+        Probability delta, in [0, 1); at 0 epsilon is infinite, unless mu is 0.
 
     Returns
     -------
@@ -84,15 +84,15 @@ def gaussian_epsilon_lower_bound(
     y_true : array-like of shape (n_runs,)
         1 for runs with the canary, 0 for runs without.
     y_score : array-like of shape (n_runs,)
-        Finite scores, higher = more likely a run with the canary.
+        Finite scores, higher means more likely a run with the canary.
     delta : float, default=1e-5
-        In (0, 1).
+        Probability delta, in (0, 1).
     threshold : {"bonferroni", "split", "multisplit"}, float or array-like, default="bonferroni"
         As of :func:`epsilon_lower_bound`.
     n_copies : int, default=1
         How many records the two data sets differ in; mu of the group is divided by it.
     confidence_level : float, default=0.95
-        Of the bound, in (0, 1).
+        Confidence level of the bound, in (0, 1).
     random_state : int, RandomState instance or None, default=None
         Draws the halves.
 

@@ -41,7 +41,7 @@ def count_correct(coins, scores, n_guesses):
     coins : ndarray of shape (m,), dtype bool
         Which canaries took part.
     scores : ndarray of shape (m,)
-        Higher = more likely in.
+        Higher means more likely in.
     n_guesses : list of int
         Numbers of guesses; the odd one is "in".
 

@@ -60,15 +60,15 @@ def one_run_epsilon_lower_bound(
     y_true : array-like of shape (n_canaries,)
         The coins: 1 for canaries that took part.
     y_score : array-like of shape (n_canaries,)
-        Finite scores, higher = more likely in.
+        Finite scores, higher means more likely in.
     delta : float, default=0.0
-        At most ``1 / (2 * n_canaries)``.
+        Probability delta, at most ``1 / (2 * n_canaries)``.
     n_guesses : "auto", int or array-like of int, default="auto"
         How many guesses to make, half of them "in". One number must have been chosen without these
         scores. Of several the best is taken, and each is given its share of the error allowed;
         ``"auto"`` tries all canaries, a half, a quarter and an eighth of them.
     confidence_level : float, default=0.95
-        Of the bound, in (0, 1).
+        Confidence level of the bound, in (0, 1).
 
     Returns
     -------

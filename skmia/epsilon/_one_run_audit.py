@@ -69,7 +69,7 @@ default="random_label"
     estimator_ : classifier
         Trained on the other records and the canaries that the coins chose.
     scores_ : ndarray of shape (n_canaries,)
-        Of the canaries, higher = more likely in.
+        Scores of the canaries, higher means more likely in.
     membership_ : ndarray of shape (n_canaries,), dtype bool
         Whether each canary was in the training set, by coin flip.
     canaries_ : Canaries

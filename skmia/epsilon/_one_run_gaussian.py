@@ -61,13 +61,13 @@ def one_run_gaussian_epsilon_lower_bound(
     y_true : array-like of shape (n_canaries,)
         The coins: 1 for canaries that took part.
     y_score : array-like of shape (n_canaries,)
-        Finite scores, higher = more likely in.
+        Finite scores, higher means more likely in.
     delta : float, default=1e-5
-        In (0, 1).
+        Probability delta, in (0, 1).
     n_guesses : "auto", int or array-like of int, default="auto"
         As of :func:`one_run_epsilon_lower_bound`.
     confidence_level : float, default=0.95
-        Of the bound, in (0, 1).
+        Confidence level of the bound, in (0, 1).
 
     Returns
     -------

@@ -150,7 +150,7 @@ def choose_threshold(membership, scores, measure, threshold, confidence_level, r
     membership : ndarray of shape (n,), dtype bool
         With the canary or without.
     scores : ndarray of shape (n,)
-        Higher = more likely with it.
+        Higher means more likely with it.
     measure : callable
         Takes arrays of upper limits of false positive and false negative rates and returns a bound
         for each pair.

@@ -58,7 +58,7 @@ def trace_scores(
     Returns
     -------
     scores : ndarray of shape (n_canaries,)
-        In nats, higher = more likely in.
+        Scores, in nats, higher means more likely in.
 
     See Also
     --------

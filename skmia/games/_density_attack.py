@@ -161,7 +161,7 @@ class DensityAttack(PoolAttack):
         Returns
         -------
         proba : ndarray of shape (n, 2)
-            Of a non-member and of a member, at a prior of one half.
+            Probabilities of a non-member and of a member, at a prior of one half.
         """
         member = expit(self.score_samples(X))
         return np.column_stack([1 - member, member])

@@ -140,7 +140,7 @@ def per_datum_game(
     n_rounds : int, default=1000
         Number of rounds.
     confidence_level : float, default=0.95
-        Of all intervals, in (0, 1).
+        Confidence level of all intervals, in (0, 1).
     n_jobs : int, default=None
         Workers among which the rounds are divided, through joblib. The numbers are the same for
         every value.

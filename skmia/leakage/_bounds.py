@@ -163,7 +163,7 @@ def subgaussian_loss_success_bound(gap, proxy_variance=1.0, *, baseline=0.5, cut
     gap : float or array-like
         Expected loss on non-members minus expected loss on members, in units of the loss.
     proxy_variance : float or array-like, default=1.0
-        Of the tails, in squared units of the loss. Where the loss is Gaussian with mean 0 on
+        Scale of the tails, in squared units of the loss. Where the loss is Gaussian with mean 0 on
         members and on others, it is the larger one of the two variances.
     baseline : float or array-like, default=0.5
         Success of the best guess without the model: the larger one of the shares of members and
@@ -262,7 +262,7 @@ def dp_advantage_bound(epsilon, delta=0.0, *, form="tight"):
         Privacy parameter for adding, removing or replacing one record, whichever the attack is to
         tell apart; in nats.
     delta : float or array-like, default=0.0
-        In [0, 1].
+        Probability delta, in [0, 1].
     form : {"tight", "printed"}, default="tight"
         ``"tight"`` is ``(exp(epsilon) - 1 + 2 * delta) / (exp(epsilon) + 1)``, which randomized
         response reaches. ``"printed"`` is the older ``min(1, exp(epsilon) - 1 + delta)``, which

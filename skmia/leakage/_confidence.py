@@ -52,7 +52,7 @@ def witness_bound(members, guesses, confidence_level):
     Returns
     -------
     bound : float
-        In [0, 1]; 0, which always holds, where nothing was measured.
+        Lower bound, in [0, 1]; 0, which always holds, where nothing was measured.
     """
     low, high = clopper_pearson(
         [guesses[members].sum(), guesses[~members].sum()],

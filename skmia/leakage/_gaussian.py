@@ -61,7 +61,7 @@ def _log_likelihood_ratio(leverage, error, residual, noise_std):
     Parameters
     ----------
     leverage : ndarray
-        Of the record's row.
+        Leverage of the record's row.
     error : ndarray
         Response minus its true mean.
     residual : ndarray
@@ -125,7 +125,7 @@ class GaussianRegressionAttacker(BaseAttack):
     Attributes
     ----------
     leverage_ : ndarray of shape (n_rows,)
-        Of each row of the design, in [0, 1].
+        Leverage of each row of the design, in [0, 1].
     success_rates_ : ndarray of shape (n_rows,)
         Probability of a right guess about each row, for the attacker who knows the row.
     success_rate_ : float

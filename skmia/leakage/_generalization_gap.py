@@ -71,7 +71,7 @@ class GeneralizationGapBound(BaseEstimator):
         probability. None takes the observed range of each column, which turns the bound into an
         estimate.
     proxy_variance : float, default=None
-        Of the tails, see :func:`subgaussian_loss_success_bound` and
+        Proxy variance of the tails, see :func:`subgaussian_loss_success_bound` and
         :func:`subexponential_loss_success_bound`; needed by these two assumptions.
     baseline : float, default=0.5
         Success of the best guess without the model: the larger one of the shares of members and
@@ -82,7 +82,7 @@ class GeneralizationGapBound(BaseEstimator):
         Bernstein inequality, which holds for any number of records, is wider and needs
         ``value_range``.
     confidence_level : float, default=0.95
-        In (0, 1); of each column separately.
+        Confidence level of each column, in (0, 1).
 
     Attributes
     ----------
@@ -182,7 +182,7 @@ class GeneralizationGapBound(BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Evidence of membership of each record, higher = more likely a member; minus the loss.
+            Evidence of each record, such as minus the loss; higher means more likely a member.
         y : array-like of shape (n_samples,)
             Membership: 1 for members, 0 for non-members. Of any other two values the larger one
             marks members.

@@ -271,7 +271,7 @@ class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
         Returns
         -------
         advantages : ndarray of shape (n_rows,)
-            In [0, 1]; 0 = the mean says nothing about the row.
+            Membership advantage, in [0, 1]; 0 = the mean says nothing about the row.
         """
         shifts = self._shifts(X)
         return advantage(shifts, self._subsampling.inclusion)

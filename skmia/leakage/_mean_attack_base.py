@@ -171,7 +171,7 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
         Returns
         -------
         scores : ndarray of shape (n_releases,)
-            Higher = more likely a member.
+            Higher means more likely a member.
         """
         check_is_fitted(self)
         return self._score(validate_matrix(self, X, dtype=np.float64, reset=False))
@@ -223,7 +223,7 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
         Returns
         -------
         advantage : float
-            In [-1, 1]; 0 = no better than a coin, 1 = every release right.
+            Membership advantage, in [-1, 1]; 0 is chance, 1 means every release right.
         """
         guesses, y = self.predict(X), np.asarray(y)
         labels = np.unique(y)

@@ -68,7 +68,7 @@ def total_variation(members, nonmembers, *, method="plugin", n_draws=None, rando
     Returns
     -------
     distance : float
-        In [0, 1]: 0 = equal frequencies or densities, 1 = no value in common.
+        Distance, in [0, 1]: 0 for equal frequencies or densities, 1 for no value in common.
 
     Raises
     ------

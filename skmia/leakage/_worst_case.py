@@ -63,7 +63,7 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
         of the vulnerability within each, weighted by the groups' shares. It is at least the one of
         an attacker who does not know the group.
     confidence_level : float, default=0.95
-        Of ``lower_bound_`` and ``threshold_advantage_``.
+        Confidence level of ``lower_bound_`` and ``threshold_advantage_``.
     n_permutations : int, default=100
         Shuffles of membership for ``null_``, each estimated like the truth: set it to 0 where an
         estimate is expensive (a slow ``estimator``, kernel densities of many rows in several
@@ -281,7 +281,7 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
         Returns
         -------
         advantage : float
-            In [-1, 1].
+            Membership advantage, in [-1, 1].
         """
         guesses = self.predict(X) == self.classes_[1]
         truth = np.asarray(y) == self.classes_[1]

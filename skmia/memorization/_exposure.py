@@ -53,7 +53,7 @@ class Exposure(BaseEstimator):
     Attributes
     ----------
     log_perplexities_ : ndarray of shape (n_candidates,) or (n_samples,)
-        In bits, of the candidates in order, or of the sample.
+        Log-perplexity, in bits, of the candidates in order, or of the sample.
     n_candidates_ : int
         Number of candidates.
     max_exposure_ : float
@@ -172,7 +172,7 @@ class Exposure(BaseEstimator):
         Returns
         -------
         exposure : ndarray of shape (n,)
-            In bits; higher = more memorized.
+            Exposure, in bits; higher means more memorized.
         """
         check_is_fitted(self)
         if self.method == "exact":
@@ -229,7 +229,7 @@ class Exposure(BaseEstimator):
         canary : str, or array-like of shape (length,)
             Canary to measure.
         confidence_level : float, default=0.95
-            Of the exact (Clopper-Pearson) interval of the share of candidates.
+            Confidence level of the exact (Clopper-Pearson) interval of the share of candidates.
 
         Returns
         -------

@@ -43,7 +43,7 @@ class SequenceModel(ABC):
         Returns
         -------
         log_proba : array-like of shape (n, n_tokens)
-            In nats, with -inf for what cannot come.
+            Log-probability of each token, in nats, with -inf for what cannot come.
         """
 
 
@@ -134,7 +134,7 @@ def log_perplexity(model, sequences, *, n_given=0):
     Returns
     -------
     log_perplexity : ndarray of shape (n,)
-        In bits; infinite for what the model excludes.
+        Log-perplexity, in bits; infinite for what the model excludes.
 
     Raises
     ------

@@ -26,7 +26,7 @@ def membership_roc_curve(y_true, y_score):
         Membership: 1 or True for members, 0 or False for non-members.
 
     y_score : array-like of shape (n_records,)
-        Finite scores, higher = more likely a member.
+        Finite scores, higher means more likely a member.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def tpr_at_fpr_score(y_true, y_score, *, max_fpr=0.01, on_unresolvable="warn"):
         Membership: 1 or True for members, 0 or False for non-members.
 
     y_score : array-like of shape (n_records,)
-        Finite scores, higher = more likely a member.
+        Finite scores, higher means more likely a member.
 
     max_fpr : float, default=0.01
         Largest false positive rate allowed, a fraction in [0, 1].
@@ -154,7 +154,7 @@ def fpr_at_tpr_score(y_true, y_score, *, min_tpr=0.95, interpolate=False):
         Membership: 1 or True for members, 0 or False for non-members.
 
     y_score : array-like of shape (n_records,)
-        Finite scores, higher = more likely a member.
+        Finite scores, higher means more likely a member.
 
     min_tpr : float, default=0.95
         Smallest true positive rate allowed, a fraction in [0, 1].
@@ -220,7 +220,7 @@ def membership_advantage_score(y_true, y_pred, *, sample_weight=None):
     Returns
     -------
     advantage : float
-        In [-1, 1].
+        Membership advantage, in [-1, 1].
 
     Raises
     ------
@@ -266,7 +266,7 @@ def best_advantage_score(y_true, y_score):
         Membership: 1 or True for members, 0 or False for non-members.
 
     y_score : array-like of shape (n_records,)
-        Finite scores, higher = more likely a member.
+        Finite scores, higher means more likely a member.
 
     Returns
     -------

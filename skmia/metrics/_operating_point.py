@@ -79,7 +79,7 @@ def operating_point(
         Membership: 1 or True for members, 0 or False for non-members.
 
     y_score : array-like of shape (n_records,)
-        Finite scores, higher = more likely a member.
+        Finite scores, higher means more likely a member.
 
     max_fpr : float, default=0.01
         Largest false positive rate allowed, a fraction in [0, 1].
@@ -88,7 +88,7 @@ def operating_point(
         The person of each record; None where all records are independent.
 
     confidence_level : float, default=0.95
-        Of each two-sided interval, in (0, 1).
+        Confidence level of each two-sided interval, in (0, 1).
 
     on_unresolvable : {"warn", "ignore", "raise"}, default="warn"
         What to do when fewer than 10 false positives are allowed,

@@ -24,7 +24,7 @@ def tpr_at_fpr_scorer(max_fpr=0.01, *, on_unresolvable="warn"):
     -------
     scorer : callable
         ``scorer(attack, records, membership)``; it asks the attack for `decision_function`, or
-        where there is none for `predict_proba`. Picklable; higher = more leakage.
+        where there is none for `predict_proba`. Picklable; higher means more leakage.
 
     Raises
     ------

@@ -72,13 +72,13 @@ def auc_interval(y_true, y_score, *, groups=None, confidence_level=0.95):
         Membership: 1 or True for members, 0 or False for non-members.
 
     y_score : array-like of shape (n_records,)
-        Finite scores, higher = more likely a member.
+        Finite scores, higher means more likely a member.
 
     groups : array-like of shape (n_records,), default=None
         The person of each record; None where all records are independent.
 
     confidence_level : float, default=0.95
-        In (0, 1).
+        Confidence level, in (0, 1).
 
     Returns
     -------

@@ -40,7 +40,7 @@ def clopper_pearson(successes, trials, *, confidence_level=0.95):
         Counts, ``0 <= successes <= trials``; arrays are broadcast against each other.
 
     confidence_level : float, default=0.95
-        In (0, 1).
+        Confidence level, in (0, 1).
 
     Returns
     -------
@@ -109,7 +109,7 @@ def difference_interval(first, second, *, correlation=0.0):
     Returns
     -------
     interval : Interval
-        Of ``first - second``, at the confidence level of the two.
+        Interval of ``first - second``, at the confidence level of the two.
 
     Raises
     ------
@@ -186,7 +186,7 @@ def advantage_interval(y_true, y_pred, *, groups=None, confidence_level=0.95):
         The person of each record; None where all records are independent.
 
     confidence_level : float, default=0.95
-        In (0, 1).
+        Confidence level, in (0, 1).
 
     Returns
     -------

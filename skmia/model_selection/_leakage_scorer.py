@@ -38,7 +38,7 @@ class LeakageScorer:
         Returns
         -------
         score : float
-            Higher = less leakage.
+            Higher means less leakage.
         """
         membership = self._find_members(Records(X, y))
         attack = self._prepare(estimator)

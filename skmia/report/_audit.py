@@ -91,7 +91,7 @@ def audit(
         False positive rates, as fractions in (0, 1], at which the true positive rate is given;
         at least one.
     confidence_level : float, default=0.95
-        Of each interval separately, and one minus it the level of the verdict; at most
+        Level of each interval, and one minus it the level of the verdict; at most
         0.9999, which takes 99,999 permutations of membership.
     controls : bool, default=False
         Whether to attack a victim that must be caught and one that must not be, see

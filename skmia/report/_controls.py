@@ -40,7 +40,7 @@ class ControlResult:
     passed : bool
         Whether it was found, or nothing was.
     pvalue : float
-        Of the most conspicuous attack under shuffled membership, corrected for their number.
+        P-value of the most extreme attack under shuffled membership, corrected for their number.
     frame : DataFrame of shape (n_attacks, 5)
         ``attack``, its ``auc`` with the limits ``low`` and ``high``, and ``pvalue_adjusted``.
     n_permutations : int
@@ -74,7 +74,7 @@ def positive_control(
     shadows : int, default=16
         Number of shadow models, trees as well.
     confidence_level : float, default=0.95
-        Of the intervals; the control fails where the p-value is above one minus this.
+        Level of the intervals; the control fails where the p-value is above one minus this.
     n_jobs : int, default=None
         Trees trained in parallel.
     random_state : int, RandomState instance or None, default=None
@@ -83,7 +83,7 @@ def positive_control(
     Returns
     -------
     control : ControlResult
-        Of the attacks that :func:`audit` makes by default.
+        Result of the attacks that :func:`audit` makes by default.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def negative_control(
     shadows : int or ShadowPool, default=16
         Number of shadow models, or a pool of them, such as the audit's pool.
     confidence_level : float, default=0.95
-        Of the intervals; the control fails where the p-value is at most one minus this.
+        Level of the intervals; the control fails where the p-value is at most one minus this.
     n_jobs : int, default=None
         Shadow models trained in parallel.
     random_state : int, RandomState instance or None, default=None

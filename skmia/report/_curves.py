@@ -18,7 +18,7 @@ def find_curves(scores, membership, confidence_level, groups=None, judged=None):
     Parameters
     ----------
     scores : dict of str to ndarray of shape (n,)
-        Of each attack, the best one first.
+        Scores of each attack, the best one first.
     membership : ndarray of shape (n,), dtype bool
         True membership of each record.
     confidence_level : float

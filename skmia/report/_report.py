@@ -33,7 +33,7 @@ class AuditReport:
     results : DataFrame
         The numbers, see :meth:`to_frame`.
     scores : dict of str to ndarray of shape (n,)
-        Scores of each attack, higher = more likely a member.
+        Scores of each attack, higher means more likely a member.
     membership : ndarray of shape (n,), dtype bool
         True membership of each record.
     victim : str

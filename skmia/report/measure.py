@@ -38,7 +38,7 @@ def measure(name, scores, guesses, case):
     name : str
         Name of the attack.
     scores : ndarray of shape (n,)
-        Higher = more likely a member.
+        Higher means more likely a member.
     guesses : ndarray of shape (n,), dtype bool
         Guesses at the attack's own threshold.
     case : Case

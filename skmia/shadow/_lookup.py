@@ -409,7 +409,7 @@ class PoolLookup:
         Returns
         -------
         log_likelihood : ndarray of the same shape
-            In nats, up to a constant.
+            Log-likelihood, in nats, up to a constant.
         """
         return self._evidence().log_likelihood(evidence, self.scale_)
 
@@ -439,7 +439,7 @@ class PoolLookup:
         Returns
         -------
         evidence : ndarray of shape (n, n_estimators)
-            Higher = more like a member.
+            Higher means more like a member.
 
         Raises
         ------

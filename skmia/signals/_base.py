@@ -18,7 +18,7 @@ _METHODS = {
 
 
 class Signal(ABC):
-    """Evidence of membership: one number per record, higher = more likely a member.
+    """Evidence of membership: one number per record, higher means more likely a member.
 
     Base of :class:`AnswerSignal`, which reads what the victim answers to a record, and of
     :class:`VictimSignal`, which handles the victim itself.
@@ -52,7 +52,7 @@ class Signal(ABC):
         Returns
         -------
         evidence : ndarray of shape (n,)
-            Higher = more likely a member.
+            Higher means more likely a member.
 
         Raises
         ------
@@ -93,7 +93,7 @@ class AnswerSignal(Signal):
         Returns
         -------
         evidence : ndarray of shape (n,)
-            Higher = more likely a member.
+            Higher means more likely a member.
 
         Raises
         ------

@@ -123,7 +123,7 @@ class Signals(TransformerMixin, BaseEstimator):
         Returns
         -------
         evidence : ndarray of shape (n, n_signals)
-            Higher = more likely a member.
+            Higher means more likely a member.
         """
         check_is_fitted(self)
         records = check_records(X)

@@ -28,7 +28,7 @@ class AdversarialAccuracy:
     synthetic : float
         Share of the synthetic rows with a synthetic row nearest.
     standard_error : float
-        Of the mean; rows of which one is the other's neighbor are not taken for independent.
+        Standard error of the mean; neighboring rows are not treated as independent.
     n_rows : int
         Rows of either kind that were compared.
     n_draws : int
@@ -202,7 +202,7 @@ class NearestNeighborAdversarialAccuracy(BaseEstimator):
         Returns
         -------
         accuracy : AdversarialAccuracy
-            Of both sides, and their mean.
+            Adversarial accuracy of both sides, and the mean.
         """
         check_is_fitted(self)
         names = "the real X", "X"
@@ -232,7 +232,7 @@ class NearestNeighborAdversarialAccuracy(BaseEstimator):
         Returns
         -------
         accuracy : float
-            In [0, 1]; 0.5 is best.
+            Accuracy, in [0, 1]; 0.5 is best.
         """
         return self.evaluate(X).mean
 

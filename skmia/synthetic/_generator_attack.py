@@ -33,7 +33,7 @@ class GeneratorAttack(BaseAttack):
     n_samples : int, default=None
         Synthetic rows to draw; None draws as many as there are records in ``fit``.
     n_neighbors : int, default=3
-        Of ``"density_ratio"``.
+        Number of neighbors for ``"density_ratio"``.
     metric : str or callable, default="euclidean"
         Any metric of :class:`~sklearn.neighbors.NearestNeighbors`, or ``"gower"`` for tables with
         categories, see :class:`GowerEncoder`.

@@ -36,7 +36,7 @@ class PrivacyLoss(BaseEstimator):
         Times that real rows are split again into training and other rows, for the p-value; 0 for no
         test.
     confidence_level : float, default=0.95
-        Of each interval, in (0, 1).
+        Confidence level of each interval, in (0, 1).
     random_state : int, RandomState instance or None, default=None
         Seed of subsamples and permutations.
     n_jobs : int, default=None

@@ -224,7 +224,7 @@ class MembershipRocDisplay:
             False positive rate at which the legend reports the TPR; the realized point is marked.
 
         confidence_level : float or None, default=0.95
-            Of the pointwise band of the TPR; None draws no band.
+            Confidence level of the pointwise band of the TPR; None draws no band.
 
         chance : bool, default=True
             Whether to draw the line TPR = FPR.

@@ -19,7 +19,7 @@ class ScoreDistributionDisplay:
     Parameters
     ----------
     member_scores : ndarray of shape (n_members,)
-        Scores of members, higher = more likely a member.
+        Scores of members, higher means more likely a member.
 
     nonmember_scores : ndarray of shape (n_nonmembers,)
         Scores of non-members.
@@ -136,7 +136,7 @@ class ScoreDistributionDisplay:
             Membership: 1 or True for members, 0 or False for non-members.
 
         y_score : array-like of shape (n_records,)
-            Finite scores, higher = more likely a member.
+            Finite scores, higher means more likely a member.
 
         bins : int or str, default=50
             As in :func:`numpy.histogram_bin_edges`, over the scores of both groups.

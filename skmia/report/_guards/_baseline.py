@@ -42,7 +42,7 @@ def blind_baseline(records, membership, *, confidence_level=0.95, n_jobs=None, r
     membership : array-like of shape (n,)
         1 for the records that the victim was trained on, 0 for others.
     confidence_level : float, default=0.95
-        Of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     n_jobs : int, default=None
         For the trees of the model. The numbers are the same for every value.
     random_state : int, RandomState instance or None, default=None

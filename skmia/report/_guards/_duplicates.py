@@ -93,7 +93,7 @@ def find_duplicates(
         Non-members, drawn at random, whose nearest member is looked for. Time and memory grow with
         it.
     confidence_level : float, default=0.95
-        Of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     random_state : int, RandomState instance or None, default=None
         Determines which non-members are drawn, where there are more than `max_queries`.
 

@@ -25,7 +25,7 @@ class PermutationResult:
     Attributes
     ----------
     pvalue : float
-        Of the most significant number, corrected for the choice among them: the smallest
+        P-value of the most significant number, corrected for the choice among them: the smallest
         ``pvalue_adjusted``.
     frame : DataFrame of one row per number
         ``attack``; ``scope`` and ``group``, the part of the records, "overall" and "all" for all of

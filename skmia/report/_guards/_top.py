@@ -11,7 +11,7 @@ class TopCounter:
     Parameters
     ----------
     scores : ndarray of shape (n,)
-        Higher = more likely a member.
+        Higher means more likely a member.
     places : ndarray of shape (n,)
         Column of each record in what :meth:`find_tprs` gets.
     rates : sequence of float

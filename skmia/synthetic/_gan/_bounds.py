@@ -19,7 +19,7 @@ def gradient_bounds(weights, biases, negative_slope):
     biases : list of ndarray of shape (n_out,)
         Of each layer but the last, which has none.
     negative_slope : float
-        In [0, 1]; 0 is a ReLU.
+        Negative slope, in [0, 1]; 0 is a ReLU.
 
     Returns
     -------

@@ -46,7 +46,7 @@ def rare_class_rate(y, y_synthetic, *, label=None, confidence_level=0.95):
     label : object, default=None
         The class; None takes the rarest one of `y`, the first in order among equals.
     confidence_level : float, default=0.95
-        Of the interval (Clopper-Pearson), in (0, 1).
+        Confidence level of the interval (Clopper-Pearson), in (0, 1).
 
     Returns
     -------

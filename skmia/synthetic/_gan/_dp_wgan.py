@@ -54,7 +54,7 @@ class DPWassersteinGAN(BaseEstimator):
     critic_layers, generator_layers : tuple of int, default=(32,) and (32, 32)
         Widths of the hidden layers.
     negative_slope : float, default=0.2
-        Of the critic's leaky ReLU, in [0, 1]; 0 is a ReLU.
+        Negative slope of the critic's leaky ReLU, in [0, 1]; 0 is a ReLU.
     n_latent : int, default=8
         Normal random numbers that make a row.
     penalty : float, default=1.0
@@ -66,7 +66,7 @@ class DPWassersteinGAN(BaseEstimator):
     batch_size : int, default=100
         Mean number of real rows in a step of the critic.
     learning_rate : float, default=2e-3
-        Of Adam, for both nets.
+        Learning rate of Adam, for both nets.
     accountant : {"rdp", "prv"}, default="rdp"
         Rényi differential privacy, or the smaller of that and privacy loss random variables, which
         are usually tighter and slower.

@@ -141,7 +141,7 @@ class WhiteBox(ABC):
         Returns
         -------
         loss : ndarray of shape (n,)
-            In nats, or in squared units of y.
+            Loss, in nats, or in squared units of y.
         """
         inputs, target = self._check(inputs, y)
         return self._head.loss(self._ask(inputs), target)
