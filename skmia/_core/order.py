@@ -40,6 +40,11 @@ def find_better_order(outputs, y):
     except ValueError:  # told where the labels are read
         return None, ()
     guess = outputs.values.argmax(axis=1)
+    # Which column is first among equal ones means nothing, nor does one guess for all records.
+    told = (outputs.values == outputs.values.max(axis=1, keepdims=True)).sum(axis=1) == 1
+    guess, label = guess[told], label[told]
+    if len(np.unique(guess)) < 2:
+        return None, ()
     half = np.random.default_rng(0).permutation(len(label)) % 2 == 0
     counts = np.zeros((len(outputs.classes),) * 2)
     np.add.at(counts, (guess[half], label[half]), 1)

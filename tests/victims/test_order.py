@@ -63,5 +63,11 @@ def test_answers_that_mean_nothing_are_in_no_better_order(n_classes):
         assert find_better_order(answers, rng.integers(n_classes, size=200))[0] is None
 
 
+@pytest.mark.parametrize("proba", [[0.5, 0.5], [0.6, 0.4]])
+def test_one_answer_to_all_records_says_nothing_of_the_order(proba):
+    y = np.where(RNG.random(300) < 0.9, "b", "a")
+    assert find_better_order(Outputs(np.tile(proba, (300, 1)), ["a", "b"]), y)[0] is None
+
+
 def test_labels_that_the_answers_do_not_know_are_left_to_others():
     assert find_better_order(Outputs(PROBA, NAMES), np.full(300, "d"))[0] is None
