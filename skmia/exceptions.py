@@ -1,6 +1,12 @@
 """Warnings and errors of skmia."""
 
-__all__ = ["CheckpointError", "JointTrainingWarning", "PrivacyWarning", "ResolutionWarning"]
+__all__ = [
+    "CheckpointError",
+    "JointTrainingWarning",
+    "PrivacyWarning",
+    "ResolutionWarning",
+    "TrainingError",
+]
 
 
 class CheckpointError(ValueError):
@@ -20,3 +26,7 @@ class PrivacyWarning(UserWarning):
 
 class ResolutionWarning(UserWarning):
     """The evaluation set is too small to resolve the rate that was asked for."""
+
+
+class TrainingError(RuntimeError):
+    """A shadow model could not be trained on its part of the records."""

@@ -4,13 +4,14 @@ import os
 import sys
 
 from .._core.visible import visible, visible_lines
+from ..exceptions import TrainingError
 from ._errors import CommandError, GateClosed, tell
 from ._parser import make_parser
 
 _COMMANDS = ("audit", "compare", "report")
 
 # What the library raises where it refuses its input; all else is a fault of the program.
-_BAD_INPUT = (ValueError, TypeError, OSError, ImportError)
+_BAD_INPUT = (ValueError, TypeError, OSError, ImportError, TrainingError)
 
 
 def main(argv=None):

@@ -14,6 +14,7 @@ import skmia
 from skmia.cli import _audit, _model
 from skmia.cli._model import make_estimator
 from skmia.cli._table import as_features, read_members, read_target
+from skmia.exceptions import TrainingError
 
 N = 240
 QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
@@ -80,6 +81,16 @@ def test_seed_decides_and_jobs_do_not(run, data, tmp_path, monkeypatch):
 
 
 @pytest.mark.contract
+def test_shadow_models_that_cannot_be_trained_are_no_fault_of_the_program(run, data, monkeypatch):
+    def fail(*arguments, **settings):
+        raise TrainingError("A shadow model could not be trained on its 3 of 6 records.")
+
+    monkeypatch.setattr(_audit, "audit", fail)
+    code, text, err = run("--data", data, "--target", "income", *QUICK)
+    assert (code, text) == (2, "")
+    assert err == "skmia audit: A shadow model could not be trained on its 3 of 6 records.\n"
+
+
 def test_rows_of_one_person_are_on_one_side(run, data, table, monkeypatch):
     seen = []
     original = _audit.audit

@@ -23,6 +23,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia import Outputs, Records, ShadowPool
 from skmia.attacks import RMIA, LiRA
+from skmia.exceptions import TrainingError
 
 
 @pytest.fixture(scope="module")
@@ -512,7 +513,7 @@ def test_model_that_cannot_be_trained_is_explained(n_jobs):
         r"shadow model \(LogisticRegression\) could not be trained on its 1 of 2 records with 1 "
         "different labels: ValueError: .* at least 2 classes"
     )
-    with pytest.raises(RuntimeError, match=message):
+    with pytest.raises(TrainingError, match=message):
         fit_pool(LogisticRegression(), records, n_jobs=n_jobs)
 
 

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from ..._core.advice import find_advice
 from ..._core.containers import take_rows
 from ..._core.seeding import seed_estimator
-from ...exceptions import JointTrainingWarning
+from ...exceptions import JointTrainingWarning, TrainingError
 from ..job import Trained, keep, recorded_warnings
 from .way import Way
 
@@ -38,7 +38,7 @@ def fit_model(job, i, model):
 
     Raises
     ------
-    RuntimeError
+    TrainingError
         Says what was trained on what, and what may help.
     """
     members = np.flatnonzero(job.subsets[i])
@@ -51,7 +51,7 @@ def fit_model(job, i, model):
     except Exception as error:
         reason = find_advice(error, job.estimator, job.data.tables[0])
         reason = " ".join((reason or f"{type(error).__name__}: {error}").split())
-        raise RuntimeError(
+        raise TrainingError(
             f"A shadow model ({type(job.estimator).__name__}) could not be trained on its {len(y)} "
             f"of {n_records} records with {len(np.unique(y))} different labels: {reason}"
         ) from error
