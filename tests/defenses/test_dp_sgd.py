@@ -434,7 +434,7 @@ class Rebuild(skorch.callbacks.Callback):
         (make_net(criterion=torch.nn.MultiMarginLoss), {}, "NLLLoss; got MultiMarginLoss"),
         (make_net(criterion__weight=torch.ones(2)), {}, "use criterion__reduction='sum'"),
         (make_net(criterion__reduction="none"), {}, "'mean' or 'sum'; got 'none'"),
-        (make_net(callbacks=[Rebuild()]), {}, "callback of the net made its module"),
+        (make_net(callbacks=[Rebuild()]), {}, "callback of the net replaced its module"),
         (make_net(), {"target_epsilon": 1.0}, "noise_multiplier; got both"),
         (make_net(), {"noise_multiplier": None}, "noise_multiplier; got neither"),
         (make_net(), {"max_grad_norm": np.inf}, "finite max_grad_norm; got inf"),
