@@ -150,6 +150,14 @@ CALLS = {
         lambda: epsilon.trace_scores(X, X[:2], batch_size=2, noise_multiplier="a"),
         "noise_multiplier must be finite",
     ),
+    "tiny spread": (
+        lambda: leakage.MahalanobisLeakage().fit(X * 1e-300),
+        "Column 0 of X spreads over .*, so scale the columns",
+    ),
+    "huge spread": (
+        lambda: leakage.MeanScalarProductAttack().fit(X * 1e155),
+        "Column 0 of X spreads over .*, so scale the columns",
+    ),
     "n_given": (
         lambda: memorization.log_perplexity(
             memorization.NGramModel().fit([[0, 1]]), [[0, 1]], n_given=()

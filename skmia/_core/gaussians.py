@@ -14,6 +14,9 @@ COVARIANCE_CONSTRAINT = [StrOptions({"auto", "diagonal", "full"}), HasMethods(["
 # Numbers in the largest temporary array.
 _BLOCK = 2**22
 
+# Spreads of a column whose square is a normal float, with room for sums.
+_SMALLEST_SPREAD, _LARGEST_SPREAD = 1e-150, 1e150
+
 
 class DiagonalMoments:
     """Mean and variances; columns without spread take no part in distances."""
@@ -184,6 +187,24 @@ def _estimate_from_rows(X, covariance, shrinkage):
     matrix = np.atleast_2d(np.cov(X, rowvar=False))
     matrix[constant] = matrix[:, constant] = 0
     return mean, matrix
+
+
+def check_spread(X):
+    """Refuse columns whose variance a float cannot hold, though they are not constant.
+
+    Raises
+    ------
+    ValueError
+        Names the first of them.
+    """
+    with np.errstate(over="ignore"):
+        spread = X.max(axis=0) - X.min(axis=0)
+    bad = np.flatnonzero((spread > _LARGEST_SPREAD) | ((spread > 0) & (spread < _SMALLEST_SPREAD)))
+    if len(bad):
+        raise ValueError(
+            f"Column {bad[0]} of X spreads over {spread[bad[0]]:.3g}; its variance needs a spread "
+            f"from {_SMALLEST_SPREAD:g} to {_LARGEST_SPREAD:g}, so scale the columns."
+        )
 
 
 def estimate_moments(X, covariance, shrinkage=None):

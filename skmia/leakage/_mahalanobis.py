@@ -11,6 +11,7 @@ from .._core.gaussians import (
     COVARIANCE_CONSTRAINT,
     check_moments,
     check_noise_scale,
+    check_spread,
     estimate_moments,
     find_shrinkage,
     inner_products,
@@ -205,6 +206,7 @@ class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
         """
         validate_params_of(self)
         X = validate_matrix(self, X, dtype=np.float64, ensure_min_samples=2)
+        check_spread(X)
         shrinkage = find_shrinkage(X, self.covariance)
         mean, covariance = estimate_moments(X, self.covariance, shrinkage)
         n_samples = len(X) if self.n_samples is None else self.n_samples

@@ -12,6 +12,7 @@ from .._core.gaussians import (
     COVARIANCE_CONSTRAINT,
     check_moments,
     check_noise_scale,
+    check_spread,
     estimate_moments,
     find_shrinkage,
     make_moments,
@@ -97,6 +98,7 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
         validate_params_of(self)
         X = validate_matrix(self, X, dtype=np.float64, ensure_min_samples=4)
         n_samples = len(X) if self.n_samples is None else self.n_samples
+        check_spread(X)
         shrinkage = find_shrinkage(X, self.covariance)
         if self.target is None:
             self._set_moments(*estimate_moments(X, self.covariance, shrinkage), n_samples)
