@@ -150,6 +150,14 @@ CALLS = {
         lambda: epsilon.trace_scores(X, X[:2], batch_size=2, noise_multiplier="a"),
         "noise_multiplier must be finite",
     ),
+    "membership of several values": (
+        lambda: audit(TREE_OF_RECORDS, RECORDS, [0, 1, (1, 2)] * 8),
+        "membership needs one value for each of 24 records",
+    ),
+    "sensitive": (
+        lambda: AttributeInferenceAttack(TREE_OF_RECORDS, sensitive=pd.NA).fit(RECORDS),
+        "sensitive must name the column of the attribute; got <NA>",
+    ),
     "tiny spread": (
         lambda: leakage.MahalanobisLeakage().fit(X * 1e-300),
         "Column 0 of X spreads over .*, so scale the columns",

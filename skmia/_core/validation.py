@@ -41,7 +41,12 @@ def check_membership(membership, n_records):
         When it is not 0 or 1 for each record, or when one of the two does not occur.
     """
     refuse_masked(membership, "membership")
-    membership = np.asarray(membership)
+    try:
+        membership = np.asarray(membership)
+    except ValueError:  # cells of several values
+        raise ValueError(
+            f"membership needs one value for each of {n_records} records; got {show(membership)}."
+        ) from None
     if membership.shape != (n_records,):
         raise ValueError(
             f"membership needs one value for each of {n_records} records; "

@@ -142,8 +142,10 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         validate_params_of(self)
         records = check_records(X)
         check_victim(self.victim)
-        if self.sensitive is None:
-            raise ValueError("sensitive must name the column of the attribute; got None.")
+        if self.sensitive is None or self.sensitive is pd.NA:
+            raise ValueError(
+                f"sensitive must name the column of the attribute; got {self.sensitive}."
+            )
         self._attribute = SensitiveAttribute(records.X, self.sensitive, self.values)
         self.classes_ = self._attribute.values
         self.baseline_ = _make_baseline() if self.baseline is None else clone(self.baseline)
