@@ -158,6 +158,10 @@ CALLS = {
         lambda: AttributeInferenceAttack(TREE_OF_RECORDS, sensitive=pd.NA).fit(RECORDS),
         "sensitive must name the column of the attribute; got <NA>",
     ),
+    "n_canaries of gradients": (
+        lambda: epsilon.make_gradient_canaries(True, n_parameters=3),
+        "n_canaries must be an integer from 1",
+    ),
     "tiny spread": (
         lambda: leakage.MahalanobisLeakage().fit(X * 1e-300),
         "Column 0 of X spreads over .*, so scale the columns",

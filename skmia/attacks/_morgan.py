@@ -111,7 +111,7 @@ class MorganAttack(SupervisedAttack):
 
     _parameter_constraints = {
         **SupervisedAttack._parameter_constraints,
-        "n_changes": [Interval(Integral, 1, None, closed="left")],
+        "n_changes": [Interval(Integral, 1, 1_000_000, closed="both")],
         "scale": [Interval(Real, 0, None, closed="neither")],
         "target_fpr": [Interval(Real, 0, 1, closed="both"), None],
     }

@@ -148,7 +148,8 @@ def make_gradient_canaries(
 
 
 def _make_dirac(n_canaries, n_parameters, norm, random_state):
-    whole = isinstance(n_canaries, Integral) and isinstance(n_parameters, Integral)
+    numbers = n_canaries, n_parameters
+    whole = all(isinstance(one, Integral) and not isinstance(one, bool) for one in numbers)
     if not whole or not 1 <= n_canaries <= n_parameters:
         raise ValueError(
             f"n_canaries must be an integer from 1 to n_parameters, {n_parameters!r}; got "

@@ -14,6 +14,7 @@ from .rounding import loss_rounding
 
 # Changed rows that the victim is asked about at once.
 _ROWS = 50_000
+_MOST_CHANGES = 1_000_000  # queries of each record
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,10 @@ class Merlin(VictimSignal):
     reads = Loss.reads
 
     def __post_init__(self):
-        if not (isinstance(self.n_changes, Integral) and self.n_changes >= 1):
-            raise ValueError(f"n_changes must be an integer of at least 1; got {self.n_changes!r}.")
+        if not (isinstance(self.n_changes, Integral) and 1 <= self.n_changes <= _MOST_CHANGES):
+            raise ValueError(
+                f"n_changes must be an integer from 1 to {_MOST_CHANGES}; got {self.n_changes!r}."
+            )
         if not self.scale > 0:
             raise ValueError(f"scale must be above 0; got {self.scale!r}.")
 
