@@ -1,6 +1,5 @@
 """The container of labeled records that every attack takes as its X."""
 
-import numbers
 from types import MappingProxyType
 
 import numpy as np
@@ -10,20 +9,13 @@ from .containers import (
     as_rows,
     concat_rows,
     describe_rows,
-    is_tensor,
     pack,
     read_only,
-    refuse_masked,
     take_rows,
     unpack,
 )
 from .hashing import check_fingerprints, digest_records
-from .numbers import show
-from .outputs import Outputs
-from .visible import visible
-
-_MOST_NAMES = 30  # of columns, in a message
-_RESERVED = frozenset({"X", "y", "fields"})
+from .record_input import as_field, as_key, as_labels, check_column, check_order
 
 
 def _no_matrix():
@@ -41,125 +33,6 @@ class _Shape(tuple):
             return super().__getitem__(axis)
         except IndexError:
             raise _no_matrix() from None
-
-
-def _as_array(values):
-    """Values as an array in which missing ones can still be found."""
-    array = np.asarray(values)
-    if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
-        # numpy turns the NaN of a list of texts into the text "nan".
-        objects = np.asarray(values, dtype=object)
-        return objects if pd.isna(objects).any() else array
-    return array
-
-
-def _check_one_type(y):
-    """Refuse labels of which some are text and others are not."""
-    kinds = {type(label).__name__ for label in y.tolist()} if y.dtype == object else ()
-    if len(kinds) < 2:
-        return
-    try:
-        np.unique(y)
-    except TypeError:
-        kinds = ", ".join(sorted(kinds))
-        raise ValueError(
-            f"y must hold labels of one type, such as all text or all numbers; got {kinds}. "
-            "Convert them, for example with astype(str)."
-        ) from None
-
-
-def _as_labels(y, n_records):
-    if is_tensor(y):
-        y = y.detach().cpu().numpy()
-    refuse_masked(y, "y")
-    y = _as_array(y)
-    if y.ndim == 2 and y.shape[1] == 1:
-        y = y.ravel()
-    if y.ndim != 1:
-        raise ValueError(f"y must hold one task label per record; got an array of shape {y.shape}.")
-    if len(y) != n_records:
-        raise ValueError(f"X has {n_records} records and y has {len(y)} labels.")
-    missing = pd.isna(y)
-    if missing.any():
-        raise ValueError(
-            f"y has no label for {missing.sum()} of {n_records} records, "
-            f"first at position {missing.argmax()}."
-        )
-    if y.dtype == object:  # numbers of a nullable column; scikit-learn takes no objects for classes
-        y = pd.Series(y).infer_objects().to_numpy()
-    _check_one_type(y)
-    return read_only(y)
-
-
-def _as_field(name, values, n_records):
-    if not name.isidentifier() or name in _RESERVED:
-        raise ValueError(
-            f"A field needs a name that is an identifier other than X and y; got {name!r}."
-        )
-    if values is None:
-        raise ValueError(f"Field {name!r} is None; leave it out instead.")
-    refuse_masked(values, f"Field {name!r}")
-    if not (isinstance(values, Outputs) or is_tensor(values)):
-        values = read_only(_as_array(values))
-    if getattr(values, "ndim", 1) == 0 or len(values) != n_records:
-        size = "is a scalar" if getattr(values, "ndim", 1) == 0 else f"has {len(values)} values"
-        raise ValueError(f"X has {n_records} records and field {name!r} {size}.")
-    return values
-
-
-def _check_order(fields, y):
-    """Warn if answers that were collected elsewhere have their columns in another order."""
-    if y is not None and isinstance(fields.get("outputs"), Outputs):
-        from .order import warn_of_order
-
-        warn_of_order(fields["outputs"], y, stacklevel=4)
-
-
-def _check_column(frame, column):
-    try:
-        known = column in frame.columns
-    except TypeError:  # a list, an array, or text beside dates
-        known = False
-    if not known:
-        names = ", ".join(map(visible, frame.columns[:_MOST_NAMES]))
-        more = ", ..." if len(frame.columns) > _MOST_NAMES else ""
-        raise ValueError(f"There is no column {show(column)}; the columns are {names}{more}.")
-
-
-def _check_positions(key, n_records):
-    outside = (key < -n_records) | (key >= n_records)
-    if outside.any():
-        raise IndexError(
-            f"Record {key[outside.argmax()]} was asked for; there are {n_records} records."
-        )
-
-
-def _as_key(key, n_records):
-    """Turn any row selection into a slice or an index array."""
-    if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
-        key = key[0]
-    if isinstance(key, slice):
-        # Tensors have no slices that run backwards.
-        return key if key.step is None or key.step > 0 else np.arange(n_records)[key]
-    if isinstance(key, numbers.Integral) and not isinstance(key, bool | np.bool_):
-        if not -n_records <= key < n_records:
-            raise IndexError(f"Record {key} was asked for; there are {n_records} records.")
-        return np.array([int(key)])
-    try:
-        key = np.asarray(key)
-    except ValueError:  # lists of different lengths
-        key = np.asarray(key, dtype=object)
-    if key.ndim == 1 and key.dtype == bool:
-        if len(key) != n_records:
-            raise IndexError(f"The mask has {len(key)} entries; there are {n_records} records.")
-        return np.flatnonzero(key)
-    if key.ndim == 1 and (key.dtype.kind in "iu" or key.size == 0):
-        _check_positions(key, n_records)
-        return key.astype(np.intp)
-    raise IndexError(
-        "Records are selected by an integer, a slice, an array of integers or a boolean mask; "
-        f"got {show(key)}."
-    )
 
 
 class Records:
@@ -230,9 +103,9 @@ class Records:
     def __init__(self, X, y=None, **fields):
         X = as_rows(X)
         n_records = X.shape[0]
-        checked = {name: _as_field(name, values, n_records) for name, values in fields.items()}
-        y = None if y is None else _as_labels(y, n_records)
-        _check_order(checked, y)
+        checked = {name: as_field(name, values, n_records) for name, values in fields.items()}
+        y = None if y is None else as_labels(y, n_records)
+        check_order(checked, y)
         self._assign((X, None), y, checked, None)
 
     def _assign(self, rows, y, fields, digests):
@@ -286,7 +159,7 @@ class Records:
             raise TypeError(f"from_frame takes a pandas DataFrame; got {type(frame).__name__}.")
         drop = list(drop) if np.iterable(drop) and not isinstance(drop, str | bytes) else [drop]
         for column in [*([] if target is None else [target]), *drop, *fields.values()]:
-            _check_column(frame, column)
+            check_column(frame, column)
         leaving = drop if target is None else [target, *drop]
         labels = None if target is None else frame[target]
         columns = {name: frame[column] for name, column in fields.items()}
@@ -375,8 +248,8 @@ class Records:
         -------
         records : Records
         """
-        checked = {name: _as_field(name, values, len(self)) for name, values in fields.items()}
-        _check_order(checked, self.y)
+        checked = {name: as_field(name, values, len(self)) for name, values in fields.items()}
+        check_order(checked, self.y)
         return self._with_checked(checked)
 
     def _with_checked(self, fields):
@@ -425,7 +298,7 @@ class Records:
                 have = ", ".join(self._fields) or "none"
                 raise KeyError(f"The records have no field {key!r}; their fields: {have}.")
             return self._fields[key]
-        key = _as_key(key, len(self))
+        key = as_key(key, len(self))
         fields = {name: read_only(take_rows(values, key)) for name, values in self._fields.items()}
         y, digests = read_only(take_rows(self.y, key)), read_only(self.digests[:, key])
         return self._from_checked(self._select(key), y, fields, digests)
