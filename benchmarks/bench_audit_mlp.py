@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 
 from skmia._training.job import Data, Job
 from skmia._training.ways.perceptron.memory import count_together
-from skmia._training.ways.perceptron.prepare import fit_to_first_epoch
+from skmia._training.ways.perceptron.prepare import start_network
 from skmia._training.ways.perceptron.train import Training as PerceptronTraining
 from skmia._training.ways.torch_nets.prepare import prepare
 from skmia._training.ways.torch_nets.train import Training as NetTraining
@@ -114,11 +114,11 @@ def time_perceptrons(Z, y, n_models):
         return 1e3 * (spent[1] - spent[0]) / 3 / n
 
     first = make_models(1, 1)[0]
-    together = count_together(fit_to_first_epoch(first, lambda: first.fit(Z, y)), 1)
+    together = count_together(start_network(first, lambda: first.fit(Z, y)), 1)
 
     def prepare_stack(_):
         models = stacks.pop()
-        networks = [fit_to_first_epoch(one, lambda one=one: one.fit(Z, y)) for one in models]
+        networks = [start_network(one, lambda one=one: one.fit(Z, y)) for one in models]
         return PerceptronTraining(networks).run_to_end
 
     alone = time(lambda model: lambda: model.fit(Z, y), 1)

@@ -26,7 +26,7 @@ from skmia._training.job import Data, Job
 from skmia._training.ways.one_by_one import OneByOneWay
 from skmia._training.ways.perceptron import PerceptronWay
 from skmia._training.ways.perceptron.memory import count_together
-from skmia._training.ways.perceptron.prepare import fit_to_first_epoch
+from skmia._training.ways.perceptron.prepare import start_network
 from skmia._training.ways.perceptron.train import Training
 from skmia._training.where.joblib import JoblibWorkers
 from skmia.cli._model import make_estimator
@@ -63,7 +63,7 @@ def time_products(dtype, rows, d, hidden, batch, epochs, n_models=4):
 
 
 def train_together(X, y, models):
-    networks = [fit_to_first_epoch(one, lambda one=one: one.fit(X, y)) for one in models]
+    networks = [start_network(one, lambda one=one: one.fit(X, y)) for one in models]
     together = count_together(networks[0], 1)
     start = process_time()
     for begin in range(0, len(networks), together):

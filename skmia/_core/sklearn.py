@@ -1,8 +1,13 @@
-"""The one place that imports private parts of scikit-learn."""
+"""The one place that uses private parts of scikit-learn.
+
+Each function has a test that says in one sentence which part a new version has moved.
+"""
 
 from numbers import Integral, Number
+from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import _param_validation
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -21,6 +26,19 @@ __all__ = [
     "InvalidParameterError",
     "Options",
     "StrOptions",
+    "SupportVectors",
+    "continue_shuffles",
+    "export_training",
+    "fit_to_first_epoch",
+    "give_optimizer",
+    "has_stalled",
+    "import_training",
+    "load_tree_types",
+    "make_adam",
+    "make_sgd",
+    "note_loss",
+    "read_support_vectors",
+    "read_trees_of_boosting",
     "validate_parameter_constraints",
     "validate_params_of",
 ]
@@ -109,3 +127,170 @@ def validate_params_of(estimator):
         estimator.get_params(deep=False),
         caller_name=type(estimator).__name__,
     )
+
+
+# What an epoch changes in a perceptron, beside its weights and its generator.
+_OF_EPOCHS = ("n_iter_", "t_", "loss_", "best_loss_", "loss_curve_", "_no_improvement_count")
+
+
+def fit_to_first_epoch(model, fit):
+    """Fit a perceptron up to its first epoch.
+
+    Validation, the encoding of labels and the draw of the weights are scikit-learn's own: only its
+    loop over the epochs is left out. If a version of scikit-learn does not come to that loop, the
+    model is trained to the end.
+
+    Parameters
+    ----------
+    model : MLPClassifier or MLPRegressor
+        Fitted in place.
+    fit : callable
+        Calls ``model.fit``, directly or through the steps before it.
+
+    Returns
+    -------
+    X : ndarray of shape (n, d) or None
+        Training records after validation. None if the model is trained to the end, as it is on
+        sparse records.
+    y : ndarray of shape (n, n_outputs) or None
+        Targets as the loss takes them.
+    """
+    found, ordinary = [], model._fit_stochastic
+
+    def stop_here(X, y, *others, **settings):
+        if sparse.issparse(X):
+            return ordinary(X, y, *others, **settings)
+        found.append((X, y))
+
+    model._fit_stochastic = stop_here
+    try:
+        fit()
+    finally:
+        del model._fit_stochastic
+    return found[0] if found else (None, None)
+
+
+def continue_shuffles(model, values):
+    """Shuffle an array as the next epoch of a perceptron would shuffle its records."""
+    model._random_state.shuffle(values)
+
+
+def note_loss(model, loss):
+    """Keep the loss of an epoch in a perceptron, and whether it is an improvement."""
+    model.loss_ = loss
+    model.loss_curve_.append(loss)
+    worse = loss > model.best_loss_ - model.tol
+    model._no_improvement_count = model._no_improvement_count + 1 if worse else 0
+    model.best_loss_ = min(model.best_loss_, loss)
+
+
+def has_stalled(model):
+    """Whether a perceptron ends its training because its loss no longer improves."""
+    return model._no_improvement_count > model.n_iter_no_change
+
+
+def export_training(model):
+    """Where the training of a perceptron stands beside its weights, as JSON takes it."""
+    random = model._random_state.get_state(legacy=False)
+    random["state"] = {**random["state"], "key": random["state"]["key"].tolist()}
+    known = vars(model)
+    return {"random": random, **{name: known[name] for name in _OF_EPOCHS if name in known}}
+
+
+def import_training(model, facts):
+    """Take back what :func:`export_training` gave."""
+    random = facts["random"]
+    random["state"]["key"] = np.array(random["state"]["key"], dtype=np.uint32)
+    model._random_state.set_state(random)
+    for name in _OF_EPOCHS:
+        if name in facts:
+            setattr(model, name, facts[name])
+
+
+def give_optimizer(model, optimizer):
+    """Leave an optimizer in a perceptron, with which ``partial_fit`` goes on."""
+    model._optimizer = optimizer
+
+
+def make_adam(rate, betas, epsilon, moments, n_steps):
+    """The optimizer of a perceptron with ``solver="adam"`` after some steps.
+
+    Parameters
+    ----------
+    rate : float
+        Learning rate at the start.
+    betas : tuple of two floats
+        Decay of the first and second moments.
+    epsilon : float
+        Added to the root of the second moments.
+    moments : tuple of two lists of ndarray
+        First and second moments, with one array for each of the weights.
+    n_steps : int
+        Number of steps taken.
+    """
+    from sklearn.neural_network._stochastic_optimizers import AdamOptimizer
+
+    one, (beta_1, beta_2) = AdamOptimizer([], rate, *betas, epsilon), betas
+    (one.ms, one.vs), one.t = moments, n_steps
+    one.learning_rate = rate * np.sqrt(1 - beta_2**n_steps) / (1 - beta_1**n_steps)
+    return one
+
+
+def make_sgd(rate, momentum, nesterov, power_t, velocities):
+    """The optimizer of a perceptron with ``solver="sgd"`` and a constant rate after some steps.
+
+    Parameters
+    ----------
+    rate : float
+        Learning rate.
+    momentum : float
+        Decay of the velocities.
+    nesterov : bool
+        Whether the momentum is Nesterov's.
+    power_t : float
+        The perceptron's parameter, without effect on a constant rate.
+    velocities : list of ndarray
+        One array for each of the weights.
+    """
+    from sklearn.neural_network._stochastic_optimizers import SGDOptimizer
+
+    one = SGDOptimizer([], rate, "constant", momentum, nesterov, power_t)
+    one.velocities = velocities
+    return one
+
+
+def load_tree_types():
+    """The compiled trees: of forests and single trees, and of histogram boosting.
+
+    Returns
+    -------
+    tree, predictor : type
+    """
+    from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
+    from sklearn.tree._tree import Tree
+
+    return Tree, TreePredictor
+
+
+def read_trees_of_boosting(model):
+    """Trees of a HistGradientBoostingClassifier or HistGradientBoostingRegressor, as a list."""
+    return [tree for iteration in model._predictors for tree in iteration]
+
+
+class SupportVectors(NamedTuple):
+    """What the compiled code of a support vector machine reads."""
+
+    counts: np.ndarray
+    coefficients: np.ndarray
+    intercepts: np.ndarray
+    calibrations: tuple  # the two arrays of Platt's scaling, empty without probability
+
+
+def read_support_vectors(model):
+    """Numbers from which a fitted SVC, SVR or relative predicts.
+
+    Their public twins are other attributes, which a file may set to other numbers.
+    """
+    calibrations = model._probA, model._probB
+    counts = np.asarray(model._n_support)
+    return SupportVectors(counts, model._dual_coef_, model._intercept_, calibrations)

@@ -6,7 +6,7 @@ from sklearn.neural_network import MLPClassifier
 from .._core.needs import BOTH, Needs
 from ..base import LearnedAttack
 from ..victims import open_white_box
-from ..victims._white_box._checks import check_layers
+from ..victims.layers import check_layers
 
 
 class LayerOutputsAttack(LearnedAttack):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..victims._white_box._checks import check_layers
+from ..victims.layers import check_layers
 from ._layer_distance import LayerDistanceAttack
 
 

@@ -8,10 +8,11 @@ parameters name files.
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.neighbors import BallTree, KDTree
-from sklearn.svm._base import BaseLibSVM
-from sklearn.tree._tree import Tree
+from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+
+from .._core.sklearn import load_tree_types, read_support_vectors, read_trees_of_boosting
 
 # Estimators of an ensemble that a file may ask for beyond those that are fitted.
 _MOST_UNFITTED = 10_000
@@ -151,7 +152,7 @@ def _check_predictor(predictor):
 
 def _check_boosting(model):
     """Features of the trees are columns of the records."""
-    for predictor in (one for stage in model._predictors for one in stage):
+    for predictor in read_trees_of_boosting(model):
         _require((predictor.nodes["feature_idx"] < model.n_features_in_).all(), model)
 
 
@@ -167,17 +168,17 @@ def _check_binary_tree(tree):
 
 
 def _check_svm(model):
-    n_vectors = model.support_vectors_.shape[0]
-    counts = np.asarray(model._n_support)
-    rows, columns = model._dual_coef_.shape
-    _require((counts >= 0).all() and model.support_vectors_.shape[1] == model.shape_fit_[1], model)
+    n_vectors, found = model.support_vectors_.shape[0], read_support_vectors(model)
+    rows, columns = found.coefficients.shape
+    _require((found.counts >= 0).all(), model)
+    _require(model.support_vectors_.shape[1] == model.shape_fit_[1], model)
     _require(columns == n_vectors and rows >= 1, model)
     classes = getattr(model, "classes_", None)
     if classes is not None and len(classes) > 1:
         n_pairs = len(classes) * (len(classes) - 1) // 2
-        _require(counts.sum() == n_vectors and len(counts) == len(classes), model)
-        _require(rows == len(classes) - 1 and len(model._intercept_) == n_pairs, model)
-        for calibration in (model._probA, model._probB):
+        _require(found.counts.sum() == n_vectors and len(found.counts) == len(classes), model)
+        _require(rows == len(classes) - 1 and len(found.intercepts) == n_pairs, model)
+        for calibration in found.calibrations:
             _require(len(calibration) in (0, n_pairs), model)
     if len(model.support_):
         _require(len(model.support_) == n_vectors, model)
@@ -190,21 +191,12 @@ def _check_sparse(matrix):
         _require(False, matrix)
 
 
-def _boosting_classes():
-    from sklearn.ensemble._hist_gradient_boosting.gradient_boosting import BaseHistGradientBoosting
-
-    return BaseHistGradientBoosting
-
-
+_TREE, _PREDICTOR = load_tree_types()
 _CHECKS = {
-    Tree: _check_tree,
-    TreePredictor: _check_predictor,
-    _boosting_classes(): _check_boosting,
-    KDTree: _check_binary_tree,
-    BallTree: _check_binary_tree,
-    BaseLibSVM: _check_svm,
-    sparse.csr_matrix: _check_sparse,
-    sparse.csc_matrix: _check_sparse,
-    sparse.csr_array: _check_sparse,
-    sparse.csc_array: _check_sparse,
+    _TREE: _check_tree,
+    _PREDICTOR: _check_predictor,
+    (HistGradientBoostingClassifier, HistGradientBoostingRegressor): _check_boosting,
+    (KDTree, BallTree): _check_binary_tree,
+    (SVC, NuSVC, SVR, NuSVR, OneClassSVM): _check_svm,
+    (sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array, sparse.csc_array): _check_sparse,
 }

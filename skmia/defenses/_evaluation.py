@@ -332,7 +332,7 @@ def _attack_pool(pool, attack, design):
     """Attack the first models of a pool with the others."""
     n_targets, records = len(design.membership), design.records
     attack = clone(attack).set_params(shadows=FrozenEstimator(pool), victim=None)
-    attack._fit(records, None)
+    attack.fit(records)
     shape = n_targets, len(records)
     scores, judged = np.empty(shape), np.empty(shape, dtype=bool)
     for rows, some, _, known in attack.score_left_out(records, np.arange(n_targets)):

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._core.optional import import_optional
+from .._core.torch_parts import layers_of
 from ..exceptions import PrivacyWarning
 from .private_randomness import PrivateRandomness
 
@@ -45,7 +46,6 @@ def check_trainable(net):
     ValueError
         Says what stands against it.
     """
-    torch = import_optional("torch", "torch")
     validators = import_optional("opacus.validators", "dp")
     if net.train_split is not None:
         raise ValueError(
@@ -55,7 +55,7 @@ def check_trainable(net):
     _check_callbacks(net)
     net.module_.train()
     for layer in net.module_.modules():
-        if isinstance(layer, torch.nn.modules.batchnorm._BatchNorm):
+        if isinstance(layer, layers_of("batch norm")):
             raise ValueError(
                 f"The net has a {type(layer).__name__}, which normalizes a row by the others of "
                 "its batch, so that clipping does not bound what one row changes; use GroupNorm or "

@@ -13,6 +13,7 @@ import numpy as np
 
 from .._core.optional import import_optional
 from .._core.randomness import preserved_randomness
+from .._core.torch_parts import layers_of
 
 _N_ROWS = 8
 
@@ -75,7 +76,7 @@ class _Probe:
         self.net = copy.deepcopy(net)
         self.n_units, self.in_batches = n_units, in_batches
         for layer in self.net.module_.modules():
-            if isinstance(layer, torch.nn.modules.dropout._DropoutNd):
+            if isinstance(layer, layers_of("dropout")):
                 layer.p = 0.0
         parameter = next(self.net.module_.parameters())
         self.dtype = "float64" if parameter.dtype == torch.float64 else "float32"

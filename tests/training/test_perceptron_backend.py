@@ -22,7 +22,7 @@ from skmia._training.ways.perceptron import PerceptronWay
 from skmia._training.ways.perceptron import memory as _memory
 from skmia._training.ways.perceptron import way as _way
 from skmia._training.ways.perceptron.memory import count_together
-from skmia._training.ways.perceptron.prepare import fit_to_first_epoch
+from skmia._training.ways.perceptron.prepare import start_network
 
 ALMOST = 1e-9
 
@@ -245,7 +245,7 @@ def test_models_do_not_depend_on_how_many_are_trained_together(together, monkeyp
 def test_records_of_models_together_stay_within_the_memory(monkeypatch):
     X, y = make_data()
     model = MLPClassifier(5, random_state=0)
-    network = fit_to_first_epoch(model, lambda: model.fit(X, y))
+    network = start_network(model, lambda: model.fit(X, y))
     assert count_together(network, 1) > 10
     room = 8 * len(X) * (X.shape[1] + 3)
     monkeypatch.setattr(_memory, "_BYTES_OF_RECORDS", 10 * room)

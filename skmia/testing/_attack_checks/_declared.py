@@ -1,8 +1,5 @@
 """An attack needs what it declares, and nothing else."""
 
-import copy
-
-import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metaestimators import available_if
@@ -13,6 +10,7 @@ from ..._core.needs import ACCESS, BOTH, KNOWN, Needs
 from ..._core.outputs import KINDS, Outputs
 from ..._core.records import Records
 from ..._core.validation import query
+from ...shadow.withheld import without
 from ._helpers import (
     BATCH,
     expect,
@@ -192,7 +190,7 @@ def check_attack_keeps(attack, records, membership):
         return
     needs, expected = attack.needs(), _score(fresh(attack), records, membership)
     for what in sorted(pool.keeps, key=str):
-        less = _without(pool, what, records)
+        less = without(pool, what, records)
         if less is None:
             continue
         one = fresh(attack).set_params(shadows=FrozenEstimator(less))
@@ -200,28 +198,6 @@ def check_attack_keeps(attack, records, membership):
             _expect_refused(one, records, membership, f"{what!r} of the shadow models")
         else:
             _expect_works(one, records, membership, expected, f"{what!r} of the shadow models")
-
-
-def _without(pool, what, records):
-    """The same pool without something that it keeps; None where all would be gone."""
-    less = copy.copy(pool)
-    if what == "models":
-        if pool.classes_ is not None and pool.outputs_ is None:
-            answers = pool.answers(records)
-            less.outputs_ = np.empty(answers.shape, np.float32)
-            less.outputs_[:, pool.locate(records)] = answers
-        less.estimators_ = None
-    elif what == "outputs":
-        less.outputs_ = less.estimators_ = None
-    else:
-        gone = 1.0 if what == "auto" else what[1]
-        kept = [t for t, one in enumerate(pool.temperatures_) if one != gone]
-        if not kept:
-            return None
-        less.temperatures_ = tuple(pool.temperatures_[t] for t in kept)
-        less.signals_, less.resolution_ = pool.signals_[kept], pool.resolution_[kept]
-        less._fallback_steps = [pool._fallback_steps[t] for t in kept]
-    return less
 
 
 def check_attack_lacks(attack, records, membership):

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from ..._core.randomness import preserved_randomness
+from ..layers import find_layers
 from . import _checks as checks
 from ._moments import STATISTICS, summarize
 from ._pass import as_array, join, parts_of, scaled, split
@@ -313,7 +314,7 @@ class WhiteBox(ABC):
             groups, last after other layers, and where they were after activations.
         """
         inputs = self._check_inputs(inputs)
-        chosen = checks.find_layers(layers, self.layer_names(inputs))
+        chosen = find_layers(layers, self.layer_names(inputs))
         size = self._chunk_size or self._rows_at_once(inputs, "answers")
         parts = [self._read_layers(inputs[rows], chosen) for rows in gen_batches(len(inputs), size)]
         return [np.concatenate([part[name] for part in parts]) for name in chosen]

@@ -1,7 +1,5 @@
 """Checks of what is asked of a white box."""
 
-from numbers import Integral
-
 import numpy as np
 
 
@@ -50,29 +48,3 @@ def check_parameters(names, shapes):
         if name not in shapes:
             raise ValueError(f"There is no parameter {name!r}; there are {', '.join(shapes)}.")
     return list(names)
-
-
-def check_layers(layers):
-    """Refuse an empty choice of layers."""
-    if layers is not None and not len(layers):
-        raise ValueError(f"layers must name one or more layers; got {layers!r}.")
-    return layers
-
-
-def find_layers(layers, names):
-    """Names of layers that are given by their names or positions; all with None."""
-    if layers is None:
-        return names
-    if isinstance(layers, str | Integral):
-        raise ValueError(f"layers must be a sequence of names or positions; got {layers!r}.")
-    chosen = []
-    for layer in layers:
-        if isinstance(layer, Integral) and -len(names) <= layer < len(names):
-            chosen.append(names[layer])
-        elif isinstance(layer, str) and layer in names:
-            chosen.append(layer)
-        else:
-            raise ValueError(
-                f"There is no layer {layer!r}; there are {len(names)}: {', '.join(names)}."
-            )
-    return chosen

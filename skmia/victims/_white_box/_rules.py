@@ -94,9 +94,10 @@ class _Conv(_WeightRule):
 
     def _factors(self, layer, x, g):
         """Gradients (m, groups, n_out, length) and patches (m, groups, length, k * n_in)."""
-        if any(layer._reversed_padding_repeated_twice):
+        padding = _padding_of(layer)
+        if any(padding):
             mode = "constant" if layer.padding_mode == "zeros" else layer.padding_mode
-            x = F.pad(x, layer._reversed_padding_repeated_twice, mode)
+            x = F.pad(x, padding, mode)
         # With the channels last a patch is copied in long runs.
         x = x.movedim(1, -1).contiguous()
         (first, *steps, last), n_in = x.stride(), layer.weight.shape[1]
@@ -116,6 +117,18 @@ class _Conv(_WeightRule):
             g.reshape(len(x), layer.groups, -1, length),
             patches.reshape(len(x), layer.groups, length, -1),
         )
+
+
+def _padding_of(layer):
+    """Places before and after each axis of the input, the last axis first, as ``F.pad`` asks."""
+    if layer.padding == "valid":
+        return []
+    if layer.padding == "same":
+        wider = [d * (k - 1) for d, k in zip(layer.dilation, layer.kernel_size)]
+        sides = [(one // 2, one - one // 2) for one in wider]
+    else:
+        sides = [(one, one) for one in layer.padding]
+    return [one for pair in reversed(sides) for one in pair]
 
 
 class _Affine(Rule):

@@ -8,6 +8,7 @@ from skorch import NeuralNetBinaryClassifier, NeuralNetClassifier, NeuralNetRegr
 from torch import nn
 
 from ..._core.skorch_nets import skorch_classes
+from ..._core.torch_parts import uncompiled
 from ._base import WhiteBox
 from ._checks import check_inputs
 from ._heads import LogLossHead, ProbabilityHead, SquaredErrorHead
@@ -32,14 +33,14 @@ def open_net(net, transformers, chunk_size):
     module = getattr(net, "module_", None)
     if family is None or module is None:
         return None
-    criterion = type(getattr(net.criterion_, "_orig_mod", net.criterion_))
+    criterion = type(uncompiled(net.criterion_))
     if criterion not in _LOSSES[family]:
         known = " or ".join(one.__name__ for one in _LOSSES[family])
         raise ValueError(
             f"White-box evidence of {family.__name__} needs the criterion {known}; "
             f"got {criterion.__name__}."
         )
-    return TorchBox(net, getattr(module, "_orig_mod", module), criterion, transformers, chunk_size)
+    return TorchBox(net, uncompiled(module), criterion, transformers, chunk_size)
 
 
 class TorchBox(WhiteBox):

@@ -6,30 +6,13 @@ import torch
 from torch import nn
 
 from ..._core.containers import to_numpy
+from ..._core.torch_parts import layers_of
 from ._torch_passes import first_tensor
 
 # They give what they receive, in other order or with noise.
-_SILENT = (
-    nn.Identity,
-    nn.Flatten,
-    nn.Unflatten,
-    nn.Dropout,
-    nn.Dropout1d,
-    nn.Dropout2d,
-    nn.Dropout3d,
-    nn.AlphaDropout,
-    nn.FeatureAlphaDropout,
-)
+_SILENT = (nn.Identity, nn.Flatten, nn.Unflatten, *layers_of("dropout"))
 _LAST = (nn.Linear, nn.LayerNorm, nn.Embedding, nn.RNNBase, nn.MultiheadAttention)
-_SECOND = (
-    nn.modules.conv._ConvNd,
-    nn.modules.batchnorm._NormBase,
-    nn.GroupNorm,
-    nn.modules.pooling._MaxPoolNd,
-    nn.modules.pooling._AvgPoolNd,
-    nn.modules.pooling._AdaptiveAvgPoolNd,
-    nn.modules.pooling._AdaptiveMaxPoolNd,
-)
+_SECOND = (nn.GroupNorm, *layers_of("convolution", "batch norm", "instance norm", "pooling"))
 
 
 def find_leaves(module):

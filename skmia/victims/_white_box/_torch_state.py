@@ -13,10 +13,9 @@ def evaluating(module, with_gradients):
     """Put a module into evaluation mode; mode, buffers and random states are put back."""
     modes = [(part, part.training) for part in module.modules()]
     buffers = [
-        (part._buffers, name, buffer, buffer.clone())
+        (part, name, buffer, buffer.clone())
         for part, _ in modes
-        for name, buffer in part._buffers.items()
-        if buffer is not None
+        for name, buffer in part.named_buffers(recurse=False, remove_duplicate=False)
     ]
     try:
         with ExitStack() as stack:
@@ -29,7 +28,7 @@ def evaluating(module, with_gradients):
         for part, mode in modes:
             part.training = mode
         for home, name, buffer, values in buffers:
-            home[name] = buffer
+            setattr(home, name, buffer)
             if not torch.equal(buffer, values):
                 with torch.no_grad():
                     buffer.copy_(values)

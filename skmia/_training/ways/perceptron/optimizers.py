@@ -5,7 +5,8 @@ that the rounding is the same too; what differs is that nothing is allocated.
 """
 
 import numpy as np
-from sklearn.neural_network._stochastic_optimizers import AdamOptimizer, SGDOptimizer
+
+from ...._core.sklearn import make_adam, make_sgd
 
 
 class Adam:
@@ -53,11 +54,8 @@ class Adam:
 
     def export(self, row, split):
         """The optimizer that scikit-learn leaves in a model, with which ``partial_fit`` goes on."""
-        rate, (beta_1, beta_2), t = self._rate, self._betas, int(self._steps[row])
-        one = AdamOptimizer([], rate, beta_1, beta_2, self._epsilon)
-        one.ms, one.vs, one.t = split(self._first[row]), split(self._second[row]), t
-        one.learning_rate = rate * np.sqrt(1 - beta_2**t) / (1 - beta_1**t)
-        return one
+        moments = split(self._first[row]), split(self._second[row])
+        return make_adam(self._rate, self._betas, self._epsilon, moments, int(self._steps[row]))
 
     def _corrected_rate(self, rows, dtype):
         beta_1, beta_2 = self._betas
@@ -96,9 +94,8 @@ class Momentum:
 
     def export(self, row, split):
         """The optimizer that scikit-learn leaves in a model, with which ``partial_fit`` goes on."""
-        one = SGDOptimizer([], self._rate, "constant", self._momentum, self._nesterov, self._power)
-        one.velocities = split(self._velocity[row])
-        return one
+        settings = self._rate, self._momentum, self._nesterov, self._power
+        return make_sgd(*settings, split(self._velocity[row]))
 
     def step(self, rows, parameters, gradient):
         """Change the parameters of a slice of the models; the gradient is used up."""

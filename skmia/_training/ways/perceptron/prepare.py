@@ -1,11 +1,9 @@
 """Perceptrons as scikit-learn has them before the first epoch."""
 
 import numpy as np
-from scipy import sparse
 from sklearn.pipeline import Pipeline
 
-# What an epoch changes in a model, beside its weights and its generator.
-_FACTS = ("n_iter_", "t_", "loss_", "best_loss_", "loss_curve_", "_no_improvement_count")
+from ...._core.sklearn import export_training, fit_to_first_epoch, import_training
 
 
 class Network:
@@ -44,20 +42,13 @@ class Network:
 
     def facts(self):
         """What an epoch changes beside arrays, as JSON takes it."""
-        random = self.model._random_state.get_state(legacy=False)
-        random["state"] = {**random["state"], "key": random["state"]["key"].tolist()}
-        facts = {"random": random, "reached": self.reached_limit, "ended": self.ending is not None}
-        return facts | {name: vars(self.model)[name] for name in _FACTS if name in vars(self.model)}
+        facts = {"reached": self.reached_limit, "ended": self.ending is not None}
+        return export_training(self.model) | facts
 
     def set_facts(self, facts):
         """Take back what :meth:`facts` gave."""
-        random = facts["random"]
-        random["state"]["key"] = np.array(random["state"]["key"], dtype=np.uint32)
-        self.model._random_state.set_state(random)
+        import_training(self.model, facts)
         self.reached_limit = facts["reached"]
-        for name in _FACTS:
-            if name in facts:
-                setattr(self.model, name, facts[name])
 
     def is_finite(self):
         """Whether training came to weights that scikit-learn would accept."""
@@ -72,12 +63,8 @@ def last_step(estimator):
     return estimator
 
 
-def fit_to_first_epoch(estimator, fit):
+def start_network(estimator, fit):
     """Fit an estimator up to the first epoch of the perceptron at its end.
-
-    The steps before it, the validation, the encoding of labels and the draw of the weights are
-    scikit-learn's own: only its loop over the epochs is left out. Should a version of scikit-learn
-    not come by that loop, the model is simply trained one by one.
 
     Parameters
     ----------
@@ -91,17 +78,6 @@ def fit_to_first_epoch(estimator, fit):
     network : Network or None
         None where the model is trained already, as sparse records are left to scikit-learn.
     """
-    model, found = last_step(estimator), []
-    ordinary = model._fit_stochastic
-
-    def stop_here(X, y, *others, **settings):
-        if sparse.issparse(X):
-            return ordinary(X, y, *others, **settings)
-        found.append((X, y))
-
-    model._fit_stochastic = stop_here
-    try:
-        fit()
-    finally:
-        del model._fit_stochastic
-    return Network(model, *found[0]) if found else None
+    model = last_step(estimator)
+    X, y = fit_to_first_epoch(model, fit)
+    return None if X is None else Network(model, X, y)

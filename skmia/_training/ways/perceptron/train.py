@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from ...._core.sklearn import continue_shuffles, give_optimizer, has_stalled, note_loss
 from .optimizers import make_optimizer
 from .stack import Stack, sum_losses
 
@@ -113,7 +114,7 @@ class Training:
         for row, network in enumerate(self._live):
             if self._settings.shuffle:
                 drawn = np.arange(len(network.order))
-                network.model._random_state.shuffle(drawn)
+                continue_shuffles(network.model, drawn)
                 network.order = network.order[drawn]
             np.take(network.y, network.order, axis=0, out=self._y[row, : len(network.y)])
         n_rows = [len(network.X) for network in self._live]
@@ -137,17 +138,13 @@ class Training:
         self._optimizer.step(rows, self._stack.parameters[rows], gradient)
 
     def _record(self, model, loss, n_rows):
-        model.loss_ = loss
-        model.loss_curve_.append(loss)
         model.n_iter_ += 1
         model.t_ += int(n_rows)
-        worse = loss > model.best_loss_ - model.tol
-        model._no_improvement_count = model._no_improvement_count + 1 if worse else 0
-        model.best_loss_ = min(model.best_loss_, loss)
+        note_loss(model, loss)
 
     def _ends(self, network):
         model = network.model
-        if model._no_improvement_count > model.n_iter_no_change:
+        if has_stalled(model):
             return True
         network.reached_limit = model.n_iter_ == model.max_iter
         return network.reached_limit
@@ -161,7 +158,7 @@ class Training:
             weights = split(self._stack.parameters[row])
             model.coefs_ = weights[: model.n_layers_ - 1]
             model.intercepts_ = weights[model.n_layers_ - 1 :]
-            model._optimizer = self._optimizer.export(row, split)
+            give_optimizer(model, self._optimizer.export(row, split))
             network.X = network.y = network.order = None
         self._live = [one for one, out in zip(self._live, ended, strict=True) if not out]
         if self._live:

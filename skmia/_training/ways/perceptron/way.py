@@ -16,7 +16,7 @@ from ...states import StateKeeper, run_from_kept
 from ..one_by_one import fit_model, make_model, train_alone
 from ..way import Way
 from .memory import count_together
-from .prepare import Network, fit_to_first_epoch, last_step
+from .prepare import Network, last_step, start_network
 from .train import Training, warn_of_end
 
 # Beyond, the time goes into products of matrices, which a model that is trained alone can
@@ -111,7 +111,7 @@ def _count_together(job):
 def _prepare(job, i):
     model = make_model(job, i)
     with job.randomness(i), recorded_warnings() as said:
-        network = fit_to_first_epoch(model, lambda: fit_model(job, i, model))
+        network = start_network(model, lambda: fit_model(job, i, model))
     return _Prepared(model, network, said)
 
 

@@ -10,6 +10,7 @@ from torch import nn
 from ...._core.containers import take_rows
 from ...._core.randomness import preserved_randomness
 from ...._core.seeding import isolated_randomness, seed_estimator
+from ...._core.torch_parts import layers_of
 from .prepare import CannotBatchError, fit_transformers, prepare, shared_table
 from .train import Training, as_precise
 
@@ -46,7 +47,7 @@ def _why_not_module(module, device):
     for part in module.modules():
         if isinstance(part, nn.RNNBase):
             return f"torch does not vectorize {type(part).__name__}."
-        if isinstance(part, nn.modules.conv._ConvNd) and device.type == "cpu":
+        if isinstance(part, layers_of("convolution")) and device.type == "cpu":
             return "Convolutions are not faster for many models at once on a CPU."
     n_weights = sum(one.numel() for one in module.parameters())
     if device.type == "cpu" and n_weights > _MOST_WEIGHTS:

@@ -81,10 +81,9 @@ def _asked_in_bulk(prepared):
     net = prepared.net
 
     def forward_iter(X, training=False, device="cpu"):
-        net._set_training(False)
-        with torch.no_grad():
-            for rows in as_table_rows(X, prepared.dtype, "cpu").split(_ROWS):
-                yield to_device(net.infer(rows), device)  # which moves them to the net
+        for rows in as_table_rows(X, prepared.dtype, "cpu").split(_ROWS):
+            # Which moves them to the net.
+            yield to_device(net.evaluation_step((rows, None), training=training), device)
 
     net.forward_iter = forward_iter
     try:

@@ -16,6 +16,7 @@ from torch import fx, nn
 from torch.nn import functional as F
 
 from ...._core.seeding import PROCESS_LOCK
+from ...._core.torch_parts import has_hooks
 from .dropout import is_active
 from .engine import Engine
 from .onehot import SummedLayer
@@ -139,7 +140,7 @@ def find_chain(module):
         None where it is anything else, such as one with a parameter outside its Linears.
     """
     nodes, modules = _linked_nodes(module), dict(module.named_modules())
-    if nodes is None or any(m._forward_hooks or m._forward_pre_hooks for m in modules.values()):
+    if nodes is None or any(has_hooks(one) for one in modules.values()):
         return None
     nodes = [node for node in nodes if not _does_nothing(node, modules)]
     linear = [i for i, node in enumerate(nodes) if _is_linear(node, modules)]

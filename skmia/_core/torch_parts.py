@@ -1,0 +1,83 @@
+"""The one place that uses private parts of torch, and families of layers by their public names.
+
+Each function has a test that says in one sentence which part a new version has moved.
+"""
+
+from .optional import import_optional
+
+# torch has a common base for each of them, which is private.
+_FAMILIES = {
+    "batch norm": (
+        "BatchNorm1d",
+        "BatchNorm2d",
+        "BatchNorm3d",
+        "SyncBatchNorm",
+        "LazyBatchNorm1d",
+        "LazyBatchNorm2d",
+        "LazyBatchNorm3d",
+    ),
+    "convolution": (
+        "Conv1d",
+        "Conv2d",
+        "Conv3d",
+        "ConvTranspose1d",
+        "ConvTranspose2d",
+        "ConvTranspose3d",
+    ),
+    "dropout": (
+        "Dropout",
+        "Dropout1d",
+        "Dropout2d",
+        "Dropout3d",
+        "AlphaDropout",
+        "FeatureAlphaDropout",
+    ),
+    "instance norm": (
+        "InstanceNorm1d",
+        "InstanceNorm2d",
+        "InstanceNorm3d",
+        "LazyInstanceNorm1d",
+        "LazyInstanceNorm2d",
+        "LazyInstanceNorm3d",
+    ),
+    "pooling": (
+        "MaxPool1d",
+        "MaxPool2d",
+        "MaxPool3d",
+        "AvgPool1d",
+        "AvgPool2d",
+        "AvgPool3d",
+        "AdaptiveAvgPool1d",
+        "AdaptiveAvgPool2d",
+        "AdaptiveAvgPool3d",
+        "AdaptiveMaxPool1d",
+        "AdaptiveMaxPool2d",
+        "AdaptiveMaxPool3d",
+    ),
+}
+
+
+def layers_of(*families):
+    """Classes of torch's layers of some families.
+
+    Parameters
+    ----------
+    *families : {"batch norm", "convolution", "dropout", "instance norm", "pooling"}
+
+    Returns
+    -------
+    kinds : tuple of type
+        As ``isinstance`` takes them.
+    """
+    nn = import_optional("torch", "torch").nn
+    return tuple(getattr(nn, name) for family in families for name in _FAMILIES[family])
+
+
+def has_hooks(module):
+    """Whether a module, apart from its children, calls other functions when it is called."""
+    return bool(module._forward_hooks or module._forward_pre_hooks)
+
+
+def uncompiled(module):
+    """The module that ``torch.compile`` was given, or the module itself."""
+    return getattr(module, "_orig_mod", module)

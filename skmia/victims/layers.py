@@ -1,0 +1,29 @@
+"""Choices of layers."""
+
+from numbers import Integral
+
+
+def check_layers(layers):
+    """Refuse an empty choice of layers."""
+    if layers is not None and not len(layers):
+        raise ValueError(f"layers must name one or more layers; got {layers!r}.")
+    return layers
+
+
+def find_layers(layers, names):
+    """Names of layers that are given by their names or positions; all with None."""
+    if layers is None:
+        return names
+    if isinstance(layers, str | Integral):
+        raise ValueError(f"layers must be a sequence of names or positions; got {layers!r}.")
+    chosen = []
+    for layer in layers:
+        if isinstance(layer, Integral) and -len(names) <= layer < len(names):
+            chosen.append(names[layer])
+        elif isinstance(layer, str) and layer in names:
+            chosen.append(layer)
+        else:
+            raise ValueError(
+                f"There is no layer {layer!r}; there are {len(names)}: {', '.join(names)}."
+            )
+    return chosen

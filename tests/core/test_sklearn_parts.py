@@ -1,0 +1,172 @@
+"""Private parts of scikit-learn that skmia uses: a new version that moves one fails by its name."""
+
+import inspect
+
+import numpy as np
+import pytest
+from moved import moved
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from skmia._core.sklearn import (
+    InvalidParameterError,
+    continue_shuffles,
+    export_training,
+    fit_to_first_epoch,
+    give_optimizer,
+    has_stalled,
+    import_training,
+    load_tree_types,
+    make_adam,
+    make_sgd,
+    note_loss,
+    read_support_vectors,
+    read_trees_of_boosting,
+    validate_params_of,
+)
+
+pytestmark = [
+    pytest.mark.contract,
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
+
+X = np.random.default_rng(0).normal(size=(30, 3))
+Y = np.arange(30) % 3
+PERCEPTRONS = pytest.mark.parametrize(
+    "model",
+    [
+        MLPClassifier(hidden_layer_sizes=(4,), max_iter=3, batch_size=10, random_state=0),
+        MLPRegressor(
+            hidden_layer_sizes=(4,), max_iter=3, batch_size=10, solver="sgd", random_state=0
+        ),
+    ],
+    ids=["adam", "sgd"],
+)
+
+
+def start(model):
+    model = clone(model)
+    return model, *fit_to_first_epoch(model, lambda: model.fit(X, Y))
+
+
+def test_constraints_of_parameters():
+    model = DecisionTreeClassifier(max_depth=0)
+    with moved("scikit-learn's estimators no longer declare _parameter_constraints."):
+        with pytest.raises(InvalidParameterError, match="max_depth"):
+            validate_params_of(model)
+
+
+@PERCEPTRONS
+def test_loop_over_the_epochs(model):
+    with moved("scikit-learn's perceptrons no longer train in _fit_stochastic(X, y, ...)."):
+        one, inputs, targets = start(model)
+        assert np.array_equal(inputs, X) and len(targets) == 30
+        assert len(one.coefs_) == 2 and not hasattr(one, "loss_")
+        assert "_fit_stochastic" not in vars(one)
+
+
+@PERCEPTRONS
+def test_order_of_records(model):
+    with moved("scikit-learn's perceptrons no longer draw the order of records from _random_state"):
+        one, _, _ = start(model)
+        drawn, state = np.arange(30), one._random_state.get_state(legacy=False)
+        continue_shuffles(one, drawn)
+        again = np.random.RandomState()
+        again.set_state(state)
+        expected = np.arange(30)
+        again.shuffle(expected)
+        assert np.array_equal(drawn, expected) and not np.array_equal(drawn, np.arange(30))
+
+
+@PERCEPTRONS
+def test_epochs_without_improvement(model):
+    with moved("scikit-learn's perceptrons no longer count bad epochs in _no_improvement_count."):
+        trained = clone(model).set_params(max_iter=60, tol=1e9, n_iter_no_change=2).fit(X, Y)
+        assert trained.n_iter_ == 4 and has_stalled(trained)
+        one, _, _ = start(trained)
+        for loss, stalled in ((2.0, False), (2.0, False), (1.0, False), (3.0, True)):
+            note_loss(one, loss)
+            assert has_stalled(one) == stalled
+        assert one.loss_curve_ == [2, 2, 1, 3] and one.best_loss_ == 1 and one.loss_ == 3
+        assert sorted(export_training(one)) == sorted(
+            ["random", "n_iter_", "t_", "loss_", "best_loss_", "loss_curve_"]
+            + ["_no_improvement_count"]
+        )
+
+
+@PERCEPTRONS
+def test_state_that_is_put_back(model):
+    with moved("scikit-learn's perceptrons no longer keep the state of an epoch in attributes."):
+        one, _, _ = start(model)
+        note_loss(one, 2.0)
+        facts, first, second = export_training(one), np.arange(30), np.arange(30)
+        continue_shuffles(one, first)
+        other, _, _ = start(clone(model).set_params(random_state=1))
+        import_training(other, facts)
+        continue_shuffles(other, second)
+        assert np.array_equal(first, second) and other.loss_curve_ == [2.0]
+
+
+@PERCEPTRONS
+def test_optimizer_with_which_training_goes_on(model):
+    trained = clone(model).fit(X, Y)
+    with moved("scikit-learn's perceptrons no longer go on with their _optimizer."):
+        own = trained._optimizer
+        if model.solver == "adam":
+            betas, moments = (own.beta_1, own.beta_2), (own.ms, own.vs)
+            given = make_adam(own.learning_rate_init, betas, own.epsilon, moments, own.t)
+        else:
+            settings = own.learning_rate_init, own.momentum, own.nesterov, own.power_t
+            given = make_sgd(*settings, own.velocities)
+        assert type(given) is type(own) and set(vars(given)) == set(vars(own))
+        assert given.learning_rate == own.learning_rate
+        give_optimizer(trained, given)
+        assert trained._optimizer is given and trained.partial_fit(X, Y)._optimizer is given
+
+
+def test_compiled_trees():
+    with moved("scikit-learn's compiled trees are no longer Tree and TreePredictor."):
+        tree, predictor = load_tree_types()
+        for kind in (DecisionTreeClassifier, DecisionTreeRegressor):
+            assert type(kind().fit(X, Y).tree_) is tree
+        boosted = HistGradientBoostingClassifier(max_iter=1).fit(X, Y)
+        assert {type(one) for one in read_trees_of_boosting(boosted)} == {predictor}
+
+
+@pytest.mark.parametrize("kind", [HistGradientBoostingClassifier, HistGradientBoostingRegressor])
+def test_trees_of_boosting(kind):
+    model = kind(max_iter=4).fit(X, Y)
+    with moved("scikit-learn's histogram boosting no longer keeps its trees in _predictors."):
+        n_trees = 4 * (3 if kind is HistGradientBoostingClassifier else 1)
+        assert len(read_trees_of_boosting(model)) == n_trees
+
+
+@pytest.mark.parametrize("kind", [SVC, NuSVC, SVR, NuSVR, OneClassSVM])
+def test_support_vectors(kind):
+    model = kind().fit(X, Y)
+    with moved(
+        "scikit-learn's support vector machines no longer predict from _dual_coef_, _intercept_, "
+        "_n_support, _probA and _probB."
+    ):
+        found = read_support_vectors(model)
+        assert found.coefficients.shape == model.dual_coef_.shape
+        assert found.intercepts.shape == model.intercept_.shape
+        assert len(found.calibrations) == 2 and not sum(map(len, found.calibrations))
+        assert (found.counts[: len(model.n_support_)] == model.n_support_).all()
+        # What is changed is what the machine predicts from.
+        before = model.decision_function(X) if kind is SVC else model.predict(X)
+        found.coefficients[:] = 0
+        found.intercepts[:] = 0
+        after = model.decision_function(X) if kind is SVC else model.predict(X)
+        assert not np.array_equal(before, after)
+
+
+def test_every_fence_is_tried_here():
+    from skmia._core import sklearn as fence
+
+    functions = [name for name, one in inspect.getmembers(fence, inspect.isfunction)]
+    public = {name for name in functions if name in fence.__all__}
+    assert public - {"validate_parameter_constraints"} <= set(globals())
