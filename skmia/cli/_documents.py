@@ -8,10 +8,10 @@ import pandas as pd
 from .._core.files import write_bytes
 from .._core.visible import visible
 from ..metrics import difference_interval
-from ..report._html import render
 from ..report.document import SCHEMA, SCHEMA_VERSION
 from ..report.groups import OVERALL
 from ..report.measure import COLUMNS, OK
+from ..report.page import render
 from ..report.schema import check_document
 from ..report.text import column_name
 from ._errors import CommandError

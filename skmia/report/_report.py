@@ -12,12 +12,12 @@ from .._core.files import write_bytes
 from .._core.visible import visible
 from ..metrics import Interval, MembershipRocDisplay
 from ._guards import Duplicates, PermutationResult
-from ._html import render
 from ._save import describe_failure, save_report
 from .document import as_document
 from .evidence import Findings, find_evidence
 from .groups import OVERALL
 from .measure import OK
+from .page import render
 from .text import format_summary
 from .verdict import find_verdict
 

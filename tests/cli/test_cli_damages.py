@@ -11,7 +11,7 @@ from skmia import Records, audit
 from skmia.cli import main
 from skmia.cli._documents import read_document
 from skmia.cli._errors import CommandError
-from skmia.report._html import render
+from skmia.report.page import render
 
 # What may be anything of its kind: another text, or another number in its range, is no damage.
 FREE = {

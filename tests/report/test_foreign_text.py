@@ -16,7 +16,7 @@ from skmia import Records, audit
 from skmia.disparity import DisparityTest
 from skmia.leakage import WorstCaseVulnerability
 from skmia.metrics import RankingTest
-from skmia.report._html import render
+from skmia.report.page import render
 from skmia.report.schema import check_document
 
 pytest.importorskip("jinja2")

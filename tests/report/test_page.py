@@ -9,12 +9,14 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
 from skmia.attacks import ThresholdAttack
 from skmia.datasets import make_membership_problem
-from skmia.report._html import render
+from skmia.report.page import render
 
 pytest.importorskip("jinja2")
 
@@ -49,14 +51,15 @@ def read(page):
     return " ".join(" ".join(reader.texts).split()), reader.attributes
 
 
-def make_result(max_depth=None, n=600, **settings):
+def make_result(max_depth=None, n=600, model=None, **settings):
     records, membership = make_membership_problem(n, random_state=0)
     rng = np.random.default_rng(0)
     names = np.array([f"person {k}" for k in range(n)])
     city = rng.choice(["Rome", "<b>Oslo</b>"], n)
     records = Records(records.X, records.y, record_id=names, city=city)
     members = records[membership == 1]
-    victim = DecisionTreeClassifier(max_depth=max_depth, random_state=0).fit(members.X, members.y)
+    model = model or DecisionTreeClassifier(max_depth=max_depth, random_state=0)
+    victim = model.fit(members.X, members.y)
     settings = {"shadows": 4, "random_state": 0, "group": "city"} | settings
     return audit(victim, records, membership, **settings)
 
@@ -189,3 +192,12 @@ def test_a_page_of_few_records_and_equal_numbers_is_made(leaky):
         test["statistic"] = None  # infinite
     text, _ = read(render(document))
     assert "nan on non-members" in text
+
+
+def test_shadow_models_of_the_same_recipe_are_like_the_model():
+    model = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_leaf_nodes=17))
+    alike, _ = read(make_result(model=model).to_html())
+    assert alike.count("max_leaf_nodes=17") == 2  # under the title and as the model
+    assert "4 shadow models like it on random halves of these records;" in alike
+    other, _ = read(make_result(model=model, estimator=DecisionTreeClassifier()).to_html())
+    assert "on random halves of these records: DecisionTreeClassifier()" in other

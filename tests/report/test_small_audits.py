@@ -9,7 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia import Records, audit
-from skmia.report._html import render
+from skmia.report.page import render
 from skmia.report.schema import check_document
 
 pytest.importorskip("jinja2")

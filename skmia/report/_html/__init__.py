@@ -1,5 +1,1 @@
-"""The audit as a page."""
-
-from ._page import render
-
-__all__ = ["render"]
+"""What the page is made of: its template, style and script, its drawings and its advice."""

@@ -4,18 +4,18 @@ from importlib.resources import files
 
 import pandas as pd
 
-from ..._core.optional import import_optional
-from ...metrics import precision_at_prior, resolvable_fpr
-from ...metrics.resolution import MIN_FALSE_POSITIVES
-from ..groups import OVERALL
-from ..measure import COLUMNS, NOT_RESOLVABLE, OK
-from ..text import column_name, describe_disparity, describe_performance, format_cell
-from ..verdict import HEADLINES
-from ._advice import advise
-from ._foreign import make_filters, make_finalizer, make_policy
-from ._group_figure import draw_groups
-from ._power_figure import draw_power
-from ._roc_figure import draw_roc
+from .._core.optional import import_optional
+from ..metrics import precision_at_prior, resolvable_fpr
+from ..metrics.resolution import MIN_FALSE_POSITIVES
+from ._html._advice import advise
+from ._html._foreign import make_filters, make_finalizer, make_policy
+from ._html._group_figure import draw_groups
+from ._html._power_figure import draw_power
+from ._html._roc_figure import draw_roc
+from .groups import OVERALL
+from .measure import COLUMNS, NOT_RESOLVABLE, OK
+from .text import column_name, describe_disparity, describe_performance, format_cell
+from .verdict import HEADLINES
 
 
 def render(document, title="Membership-inference audit", values=None):
@@ -64,7 +64,7 @@ def render(document, title="Membership-inference audit", values=None):
 
 
 def _read(name):
-    return (files(__package__) / name).read_text(encoding="utf-8")
+    return (files(f"{__package__}._html") / name).read_text(encoding="utf-8")
 
 
 def _find_values(exposed, values):
@@ -87,6 +87,7 @@ def _describe(document):
         "overall": _make_table(overall, "attack"),
         "groups": _describe_groups(document, frame),
         "advice": advise(document),
+        "same_recipe": document["settings"]["shadow_estimator"] == document["victim"],
         "performance": describe_performance(document["performance"]),
         "roc": draw_roc(curves, resolvable_fpr(document["data"]["n_nonmembers"])),
         "power": power and draw_power(power["numbers"], _find_auc(overall, power["attack"])),
