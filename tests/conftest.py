@@ -1,5 +1,6 @@
 """What every test gets: no window, no figure left open, and the folder of the real data sets."""
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -12,6 +13,12 @@ os.environ["MPLBACKEND"] = "Agg"
 
 hypothesis.settings.register_profile("skmia", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("skmia")
+
+
+def pytest_collection_finish():
+    """Leave the modules out of the search for garbage, which statsmodels and joblib call for."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -1,5 +1,6 @@
 """One file that holds the whole audit and needs nothing else."""
 
+from functools import lru_cache
 from importlib.resources import files
 
 import pandas as pd
@@ -41,7 +42,21 @@ def render(document, title="Membership-inference audit", values=None):
     ImportError
         If jinja2 is not installed.
     """
-    jinja2 = import_optional("jinja2", extra="report")
+    style, script, template = _load_template(import_optional("jinja2", extra="report"))
+    return template.render(
+        title=title,
+        audit=document,
+        style=style,
+        script=script,
+        policy=make_policy(style, script),
+        values=_find_values(document["exposed"], values),
+        **_describe(document),
+    )
+
+
+@lru_cache(maxsize=1)  # to compile it takes as long as to fill it in
+def _load_template(jinja2):
+    """Style, script and the compiled template."""
     markup = jinja2.utils.markupsafe.Markup
     environment = jinja2.Environment(
         autoescape=True,
@@ -52,15 +67,7 @@ def render(document, title="Membership-inference audit", values=None):
     )
     environment.filters |= make_filters(markup)
     style, script = (markup(_read(name)) for name in ("page.css", "page.js"))
-    return environment.from_string(_read("page.html.j2")).render(
-        title=title,
-        audit=document,
-        style=style,
-        script=script,
-        policy=make_policy(style, script),
-        values=_find_values(document["exposed"], values),
-        **_describe(document),
-    )
+    return style, script, environment.from_string(_read("page.html.j2"))
 
 
 def _read(name):

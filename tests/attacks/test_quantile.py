@@ -57,8 +57,11 @@ def test_with_the_true_model_the_score_is_the_standardized_residual():
     assert np.mean(scores - residual) == pytest.approx(0, abs=0.15)
 
 
-@pytest.mark.parametrize("estimator", [DummyRegressor(), DecisionTreeRegressor(random_state=0)])
-@pytest.mark.parametrize("target_fpr", [0.05, 0.25])
+@pytest.mark.parametrize(
+    ("estimator", "target_fpr"),
+    [(DummyRegressor(), 0.25), (DecisionTreeRegressor(random_state=0), 0.05)],
+    ids=["dummy", "tree"],
+)
 def test_the_false_positive_rate_is_the_wanted_one_on_average(estimator, target_fpr):
     # A fold of 20 flags a further record with probability 1/21, or 5/21, however bad the model.
     expected = int(target_fpr * 21) / 21

@@ -1,10 +1,13 @@
 """A table, and the command line run in this process."""
 
+import copy
+
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
 
-from skmia.cli import main
+from skmia.cli import _audit, main
 
 N = 240
 
@@ -34,6 +37,27 @@ def data(table, tmp_path):
     path = tmp_path / "table.csv"
     table.to_csv(path, index=False)
     return path
+
+
+@pytest.fixture(scope="session")
+def reports():
+    """Reports of the audits that were made, by a hash of all that was given."""
+    return {}
+
+
+@pytest.fixture
+def audit_once(reports, monkeypatch):
+    """Make no audit twice: what is tested is what the command makes of a report."""
+    make = _audit.audit
+
+    def audit(victim, records, membership, **settings):
+        given = victim, records.X, records.y, dict(records.fields), membership, settings
+        key = joblib.hash(given)
+        if key not in reports:
+            reports[key] = make(victim, records, membership, **settings)
+        return copy.deepcopy(reports[key])  # the command adds notes and settings
+
+    monkeypatch.setattr(_audit, "audit", audit)
 
 
 @pytest.fixture

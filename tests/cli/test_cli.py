@@ -191,10 +191,11 @@ def test_process_whose_reader_has_gone_says_nothing(data, tmp_path):
     assert process.returncode == 0
 
 
+@pytest.mark.usefixtures("audit_once")
 def test_values_are_on_the_page_only_when_asked_for(run, refuse, data, tmp_path):
     pytest.importorskip("jinja2")
     page = tmp_path / "report.html"
-    options = ["--data", data, "--target", "income", "--shadows", "4", "--out", tmp_path]
+    options = ["--data", data, "--target", "income", *QUICK, "--out", tmp_path]
     run(*options)
     assert ">trained</bdi></button>" not in page.read_text()
     run(*options, "--show-values")

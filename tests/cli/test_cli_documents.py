@@ -1,6 +1,7 @@
 """``skmia report`` and ``skmia compare``."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -12,10 +13,20 @@ from skmia.metrics import operating_point
 QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
 
 
+@pytest.fixture(scope="module")
+def folder(table, tmp_path_factory):
+    """What the command wrote."""
+    folder = tmp_path_factory.mktemp("audit")
+    table.to_csv(folder / "table.csv", index=False)
+    data = ["--data", str(folder / "table.csv"), "--target", "income"]
+    assert main(["audit", *data, *QUICK, "--out", str(folder / "out")]) in (0, 4)
+    return folder / "out"
+
+
 @pytest.fixture
-def saved(run, data, tmp_path):
-    run("--data", data, "--target", "income", *QUICK, "--out", tmp_path / "a")
-    return tmp_path / "a" / "audit.json"
+def saved(folder, tmp_path):
+    """A copy of it."""
+    return shutil.copytree(folder, tmp_path / "a") / "audit.json"
 
 
 def test_report_makes_the_page_again(saved, capsys):

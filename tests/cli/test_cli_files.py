@@ -15,6 +15,7 @@ from skmia.report import _save
 
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
+pytestmark = pytest.mark.usefixtures("audit_once")
 QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
 posix = pytest.mark.skipif(os.name != "posix", reason="modes are those of POSIX")
 

@@ -77,8 +77,7 @@ def make_noisy_count(epsilon):
     return NoisyCount(tuple(X[0]), epsilon)  # the first row occurs once and has the first label
 
 
-@pytest.mark.parametrize("neighbors", ["add", "replace"])
-@pytest.mark.parametrize("epsilon", [0.5, 3.0])
+@pytest.mark.parametrize(("epsilon", "neighbors"), [(0.5, "add"), (3.0, "replace")])
 def test_an_audit_of_laplace_noise_comes_close_from_below(epsilon, neighbors):
     # The loss falls with the count, here up to a threshold between none and one.
     audit = EpsilonAudit(

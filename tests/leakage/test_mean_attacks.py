@@ -230,10 +230,10 @@ def draw_independent(rng, n_rows, n_features):
 @pytest.mark.parametrize(
     "attack, draw, n_features",
     [
-        (MeanLikelihoodRatioAttack(), draw_independent, 300),
-        (MeanGLiRAttack(), draw_independent, 300),
-        (MeanScalarProductAttack(reference="mean"), draw_independent, 300),
-        (MeanScalarProductAttack(random_state=0), draw_independent, 300),
+        (MeanLikelihoodRatioAttack(), draw_independent, 150),
+        (MeanGLiRAttack(), draw_independent, 150),
+        (MeanScalarProductAttack(reference="mean"), draw_independent, 150),
+        (MeanScalarProductAttack(random_state=0), draw_independent, 150),
         (MeanLikelihoodRatioAttack(covariance="diagonal"), draw_correlated, 60),
         (MeanLikelihoodRatioAttack(), draw_correlated, 60),
         (MeanGLiRAttack(noise_scale=2.0), draw_correlated, 60),

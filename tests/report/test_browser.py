@@ -185,7 +185,9 @@ def foreign():
     """An audit of groups whose names want to be more than names."""
     records, _ = make_membership_problem(600, random_state=0)
     records = records.with_fields(city=np.tile(NAMES, 200))
-    return audit(DecisionTreeClassifier(random_state=0), records, group="city", random_state=0)
+    return audit(
+        DecisionTreeClassifier(random_state=0), records, group="city", shadows=16, random_state=0
+    )
 
 
 @pytest.fixture
