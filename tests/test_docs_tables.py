@@ -106,8 +106,8 @@ def test_attacks_with_a_wanted_rate_are_listed():
     "answer, kind", [("decision values", "decision"), ("values", "value"), ("labels", "label")]
 )
 def test_attacks_that_can_read_an_answer_are_listed(answer, kind):
-    rows = read_tables(GUIDE / "victims.md")["Victims: the model under attack"]
-    row = next(row for row in rows if row["answer used"] == answer)
+    rows = read_tables(GUIDE / "models.md")["Outputs and the attacks that read them"]
+    row = next(row for row in rows if row["output used"] == answer)
     listed, *others = row["attacks that can read it"].split("; ")
     needs = {name: one().needs() for name, one in tables.find_attacks().items()}
     reading = {name for name, one in needs.items() if kind in one.reads}
@@ -124,7 +124,7 @@ def test_attacks_that_need_outputs_of_shadow_models_are_listed():
 
 
 def test_strategies_that_need_probabilities_say_so():
-    for row in next(iter(read_tables(GUIDE / "white_box_attacks.md").values())):
+    for row in next(iter(read_tables(GUIDE / "white_box.md").values())):
         for name in set(re.findall(r"`(\w+)", row["here"])) & set(tables.find_attacks()):
             needs = ATTACKS[name]().needs()
             if name != "ThresholdAttack":

@@ -111,7 +111,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
     number of steps and the noise, which follow from it; all weights of all steps may be seen. It
     holds for one fit: searches over settings, other choices that depend on the data and earlier
     training of the module cost more. An error about the data, and the fact that a fit succeeded,
-    are not covered. :doc:`The limits of a guarantee </user_guide/privacy_limits>`
+    are not covered. :ref:`The limits of the guarantee <privacy_limits>`
     lists what else is not.
 
     At the order a, of Rényi, a step of the sampling rate q and the noise multiplier s costs

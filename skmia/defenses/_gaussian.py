@@ -189,7 +189,7 @@ class GaussianMechanism(NoiseMechanism):
     noise is added in integers. The discrete normal law has the guarantee of the normal one up to
     the total variation between the two, less than ``7e-26`` a column, which delta pays for; at a
     large epsilon or a tiny delta its zero-concentrated privacy is used, at somewhat more noise.
-    :doc:`The limits of a guarantee </user_guide/privacy_limits>` has what is
+    :ref:`The limits of the guarantee <privacy_limits>` has what is
     not covered.
 
     References

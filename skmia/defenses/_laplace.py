@@ -58,7 +58,7 @@ class LaplaceMechanism(NoiseMechanism):
     therefore rounded to a grid of a power of two, which depends on the parameters alone, and noise
     of the discrete Laplace law is added in integers, with random words of the operating system. In
     this arithmetic epsilon holds exactly, with a delta of 0.
-    :doc:`The limits of a guarantee </user_guide/privacy_limits>` has what
+    :ref:`The limits of the guarantee <privacy_limits>` has what
     remains, such as the time that a call takes.
 
     References

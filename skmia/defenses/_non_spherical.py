@@ -68,7 +68,7 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
     What a row is, and why two calls never add the same noise, is said in
     :class:`LaplaceMechanism`. Each column has a public grid of its own, on which exact discrete
     noise is added in integers, as in :class:`GaussianMechanism`.
-    :doc:`The limits of a guarantee </user_guide/privacy_limits>` has what is
+    :ref:`The limits of the guarantee <privacy_limits>` has what is
     not covered.
 
     References

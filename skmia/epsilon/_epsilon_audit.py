@@ -104,7 +104,7 @@ class EpsilonAudit(EpsilonAuditBase):
     A bound far below an epsilon that was proven does not show that the proof is loose: another
     canary, attack or number of trials may find more. What the proven epsilon itself leaves out,
     such as choices that depend on the data, no audit of the training sees:
-    :doc:`The limits of a guarantee </user_guide/privacy_limits>`.
+    :ref:`The limits of the guarantee <privacy_limits>`.
 
     References
     ----------

@@ -94,7 +94,7 @@ default="random_label"
     logistic regression, the loss alone finds little.
 
     What a proven epsilon leaves out, such as choices that depend on the data, no audit of the
-    training sees: :doc:`The limits of a guarantee </user_guide/privacy_limits>`.
+    training sees: :ref:`The limits of the guarantee <privacy_limits>`.
 
     References
     ----------

@@ -86,7 +86,7 @@ def test_every_key_of_the_json_is_documented(result):
     assert [key for key in document if f"``{key}``" not in described] == []
     columns = AuditReport.to_frame.__doc__
     assert [key for key in document["results"][0] if f"``{key}``" not in columns] == []
-    page = Path(__file__).parents[2] / "doc" / "user_guide" / "command_line.md"
+    page = Path(__file__).parents[2] / "doc" / "user_guide" / "audit_format.md"
     text = page.read_text(encoding="utf-8")
     keys = [*document, *document["results"][0], *document["data"], *document["performance"]]
     keys += [*document["settings"], *document["seeds"], *document["baseline"]]

@@ -124,7 +124,7 @@ class DPWassersteinGAN(BaseEstimator):
     sample. The error on a row outside the ranges is about the data: cut rows to the ranges first
     where it could be seen. Searches over settings cost more. Sums and noise are rounded to a grid
     and added without error; what remains of floating point is the normal numbers themselves.
-    :doc:`The limits of a guarantee </user_guide/privacy_limits>` has what is
+    :ref:`The limits of the guarantee <privacy_limits>` has what is
     not covered.
 
     A step releases two sums over the real rows of the sample: gradients of the critic's answers,
