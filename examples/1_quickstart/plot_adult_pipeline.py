@@ -1,10 +1,9 @@
 """
-People in a table: who of the census is exposed?
-================================================
+Auditing a pipeline on tabular data
+===================================
 
-The Adult data describe people by columns of numbers and of text, so the model is a Pipeline. We
-audit it as a whole, break the result down by race, and see what a single hyperparameter does to the
-leak.
+The Adult data set has numeric and categorical columns, so the model is a ``Pipeline``. This example
+audits it as a whole, breaks the result down by race, and varies one hyperparameter.
 
 The table is downloaded from the UCI Machine Learning Repository on first use.
 """
@@ -31,9 +30,8 @@ N_PEOPLE, N_TREES, N_SHADOWS = (2_400, 20, 8) if FAST else (12_000, 100, 32)
 # %%
 # The records
 # -----------
-# The features stay as they are, text included. ``race`` is a feature of the model and a field of
-# the records as well, so that results can be broken down by it. A random half of the people are
-# members.
+# The features keep their form, including text. ``race`` is a feature of the model and also a field
+# of the records, so that results can be broken down by it. A random half of the people are members.
 
 
 def load_people():
@@ -45,8 +43,8 @@ def load_people():
 
 
 rng = np.random.default_rng(0)
-everybody = load_people()
-records = everybody[rng.permutation(len(everybody))[:N_PEOPLE]]
+census = load_people()
+records = census[rng.permutation(len(census))[:N_PEOPLE]]
 membership = rng.permutation(N_PEOPLE) % 2
 members = records[membership == 1]
 print(records)
@@ -54,8 +52,8 @@ print(records)
 # %%
 # Two victims
 # -----------
-# Encoder and forest are one Pipeline, so that the shadow models go through all of it. The two
-# victims differ in one thing: how few people may share a leaf of a tree.
+# Encoder and forest are one Pipeline, so that shadow models are trained with all of it. The two
+# victims differ only in the minimum number of people per leaf of a tree.
 
 
 def make_model(min_samples_leaf):
@@ -76,8 +74,8 @@ victims = {
 # %%
 # The audit
 # ---------
-# ``audit`` trains one pool of shadow models for each victim and runs the attacks on it. The
-# :class:`~skmia.attacks.ShadowAttack` is set up as by O'Dell (2023), with 100 boosted trees as
+# ``audit`` trains one pool of shadow models per victim and runs the attacks on it. The
+# :class:`~skmia.attacks.ShadowAttack` has the setup of O'Dell (2023), with 100 boosted trees as
 # attack model.
 
 attacks = {
@@ -116,9 +114,9 @@ rows = [
 print(pd.DataFrame(rows).set_index("victim").T.round(3).to_string())
 
 # %%
-# A forest that may give every person a leaf of their own knows its training set by heart. Larger
-# leaves are no less accurate on new people and give away far less. That is no guarantee: the curve
-# of LiRA still lies above chance.
+# A forest whose leaves may hold a single person has memorized its training set. Larger leaves are
+# equally accurate on new people and leak far less. This is not a guarantee: the curve of LiRA still
+# lies above chance.
 
 figure, axes = plt.subplots(1, 2, figsize=(12, 5), sharey=True, layout="constrained")
 for ax, (name, result) in zip(axes, results.items(), strict=True):
@@ -128,11 +126,11 @@ for ax, (name, result) in zip(axes, results.items(), strict=True):
 plt.show()
 
 # %%
-# By race
-# -------
-# The advantage of LiRA's guesses within each group, with 95% intervals. Small groups have wide
-# intervals, and a difference between two groups is not shown by one group's interval alone: with
-# five groups some will look special by chance.
+# Results by race
+# ---------------
+# The figure shows the advantage of LiRA's guesses within each group, with 95% intervals. Small
+# groups have wide intervals, and the interval of one group does not show a difference between two
+# groups: with five groups some will deviate by chance.
 
 figure, ax = plt.subplots(figsize=(8, 4), layout="constrained")
 for shift, (name, result) in zip((0.12, -0.12), results.items(), strict=True):

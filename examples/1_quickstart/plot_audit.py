@@ -1,17 +1,18 @@
 """
-An audit before and after
-=========================
+Comparing two audits
+====================
 
-Is a forest leaking, and does a larger leaf help? An audit attacks a model in several ways, checks
-whether its own numbers can be trusted, and says what it found. Two audits say what a change did.
+This example audits a random forest on the digits, increases ``min_samples_leaf``, audits it again,
+and compares the two reports. An audit runs several attacks on a model, checks whether the results
+can be trusted, and states a conclusion.
 """
 
 # %%
-# The model as it is
-# ------------------
+# The first audit
+# ---------------
 #
-# Nothing is fitted yet: the audit trains the forest on a random half of the digits, and shadow
-# forests on other halves. The attacks are not told which digits are in which half.
+# The forest is not fitted yet: the audit trains it on a random half of the digits, and shadow
+# forests on other halves. The attacks do not know which digits are in which half.
 
 import os
 
@@ -28,8 +29,8 @@ before = audit(RandomForestClassifier(random_state=0), records, **settings)
 print(before.verdict)
 
 # %%
-# In a notebook the report shows itself, and so it does here. ``before.save("folder")`` writes the
-# same page as a file.
+# A notebook displays the report, as this page does. ``before.save("folder")`` writes the same page
+# as a file.
 
 before
 
@@ -37,8 +38,8 @@ before
 # Larger leaves
 # -------------
 #
-# A forest whose leaves hold ten digits cannot learn a single one by heart. It is audited on the
-# same split, with shadow forests made like it.
+# A forest whose leaves hold ten digits cannot memorize a single one. It is audited on the same
+# split, with shadow forests of the same kind.
 
 model = RandomForestClassifier(min_samples_leaf=10, random_state=0)
 after = audit(model, records, before.membership, **settings)
@@ -47,13 +48,13 @@ for name, report in {"before": before, "after": after}.items():
     rows = report.to_frame().query("scope == 'overall' and max_fpr == 0.02")
     print(
         f"{name}: accuracy on new digits {report.performance['nonmembers']:.3f}, "
-        f"members found at 2% false accusations {rows['estimate'].max():.3f}"
+        f"TPR at 2% FPR {rows['estimate'].max():.3f}"
     )
 
 # %%
-# The remedy costs accuracy, and takes away most of what is found while few others are accused.
-# What is left is found by whoever can train forests like it: a number to weigh against the
-# accuracy, not a cure.
+# Larger leaves cost accuracy and remove most of what the attacks find at a low false positive rate.
+# An attacker who can train forests of the same kind finds the rest, so this is a trade-off with
+# accuracy and not a guarantee.
 
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
 for ax, (name, report) in zip(axes, {"as it is": before, "larger leaves": after}.items()):

@@ -1,10 +1,10 @@
 """
-A forest that looks harmless
-============================
+Attacking a random forest
+=========================
 
-A random forest on handwritten digits is right on all of its training digits and on 97% of others.
-Does it give away which digits it was trained on? We attack it with and without shadow models, see
-how few accusations are false, and look at the digits that are most exposed.
+The forest classifies all training digits and 97% of unseen digits correctly. This example measures
+how well an attacker can identify its training digits, with and without shadow models, and shows the
+digits that are most exposed.
 """
 
 import os
@@ -30,8 +30,8 @@ N_TREES, N_SHADOWS = (30, 8) if FAST else (100, 64)
 # %%
 # The victim
 # ----------
-# Half of the digits, drawn at random, are the members: the records that the forest is trained on.
-# Both halves together are the records under attack.
+# A random half of the digits are the members, the records that the forest is trained on. Both
+# halves together are the records under attack.
 
 records = load_digits()
 membership = np.random.default_rng(0).permutation(len(records)) % 2
@@ -45,9 +45,9 @@ print(f"accuracy on non-members {model.score(others.X, others.y):.3f}")
 # %%
 # Three attacks
 # -------------
-# The first attack takes a high confidence in the right label as a sign of membership. The other two
-# compare each digit with itself: with the answers of shadow models that were, and that were not,
-# trained on it. One pool of shadow models serves both.
+# The first attack treats a high confidence in the right label as a sign of membership. The other
+# two compare each digit with itself: with the predictions of shadow models that were, and that were
+# not, trained on it. Both use one pool of shadow models.
 
 pool = ShadowPool(model, n_estimators=N_SHADOWS, n_jobs=2, random_state=0).fit(records)
 shadows = FrozenEstimator(pool)
@@ -61,36 +61,37 @@ for name, attack in attacks.items():
     print(f"{name:15s} AUC {auc:.3f} [{low:.3f}, {high:.3f}]")
 
 # %%
-# What counts is the left side of the ROC curve: how many members are found while hardly any
-# non-member is accused? The axes are logarithmic, to show just that. In the gray range the number
-# of non-members is too small to tell.
+# The left side of the ROC curve shows how many members are identified with almost no false
+# positives. The axes are logarithmic for this reason. In the gray area there are too few
+# non-members to measure the rate.
 
 MembershipRocDisplay.from_estimator(attacks, records, membership, max_fpr=0.02)
 plt.show()
 
 # %%
-# The loss threshold finds next to nobody there, as many non-members have full confidence too.
+# The threshold on the loss identifies almost no member there, because many non-members also have
+# full confidence.
 #
 # A threshold without labels
 # --------------------------
-# ``score_samples`` needs no threshold, a guess does. With ``target_fpr`` LiRA sets it so that 2% of
-# the non-members are accused. It does not look at the membership of the victim for that: shadow
-# models take the place of the victim in turn.
+# ``score_samples`` needs no threshold, but a guess does. With ``target_fpr`` LiRA sets it so that
+# 2% of the non-members are flagged. It does not use the membership of the victim for that: each
+# shadow model is treated as the victim in turn.
 
 careful = LiRA(victim, shadows=shadows, target_fpr=0.02).fit(records)
 guesses = careful.predict(records)
-print(f"found   {guesses[membership == 1].mean():.3f} of the members")
-print(f"accused {guesses[membership == 0].mean():.3f} of the non-members, 0.02 wanted")
+print(f"TPR {guesses[membership == 1].mean():.3f}")
+print(f"FPR {guesses[membership == 0].mean():.3f}, 0.02 requested")
 
 ScoreDistributionDisplay.from_estimator(careful, records, membership, name="LiRA")
 plt.show()
 
 # %%
-# Who is exposed?
-# ---------------
-# A member is exposed when the forest answers to it quite differently than the forests that were not
-# trained on it. These are digits that look unlike others of their class. The safest members look
-# like everybody else, and the forest does not need them.
+# The most exposed digits
+# -----------------------
+# A member is exposed if the prediction of the forest differs strongly from the predictions of
+# forests that were not trained on it. These are digits that look unlike others of their class. The
+# least exposed members look like most others, and the forest does not need them.
 
 scores = attacks["LiRA"].score_samples(members)
 order = np.argsort(-scores)
@@ -107,10 +108,10 @@ figure.suptitle("Members by their LiRA score, with their label")
 plt.show()
 
 # %%
-# How sure?
+# Intervals
 # ---------
-# ``operating_point`` gives the rates at one threshold with exact intervals, and the false positive
-# rate that was realized.
+# ``operating_point`` returns the rates at one threshold with their intervals, and the realized
+# false positive rate.
 
 point = operating_point(membership, attacks["LiRA"].score_samples(records), max_fpr=0.02)
 print(

@@ -1,10 +1,10 @@
 """
-A net that learns wrong labels by heart
-=======================================
+Memorization of wrong labels
+============================
 
-We give one in ten handwritten digits a wrong label. A net that is trained until it fits has to
-memorize those: nothing else explains them. A membership attack identifies nearly all of these
-records and few of the others, and rounding the net's answers does not protect them.
+One in ten digits has a wrong label, which a net can fit only by memorizing it. The attack
+identifies nearly all of these digits and few of the others, and rounding the predictions does not
+protect them.
 """
 
 import os
@@ -29,9 +29,9 @@ torch.set_num_threads(1)  # the net is small: more threads would wait for each o
 # %%
 # The records
 # -----------
-# torch wants float32 features and integer labels. They are made so once, before the records are, as
-# records are recognized by their content. Which labels are wrong goes along as a field; neither the
-# net nor the attack looks at it.
+# torch requires float32 features and integer labels. They are converted once, before the records
+# are made, because records are recognized by their content. A field states which labels are wrong;
+# neither the net nor the attack uses it.
 
 digits = load_digits()
 rng = np.random.default_rng(0)
@@ -46,9 +46,9 @@ print(records)
 # %%
 # The victim
 # ----------
-# The module ends in logits, and skorch applies the softmax where probabilities are asked for. The
-# module is given as a class, so that every shadow model makes a new one. ``train_split=None``
-# trains on all rows: with skorch's default a fifth of the members would be held back.
+# The module ends in logits, and skorch applies the softmax if probabilities are needed. The module
+# is passed as a class, so that every shadow model creates a new one. ``train_split=None`` trains on
+# all rows: skorch's default would hold back a fifth of the members.
 
 
 class Net(nn.Sequential):
@@ -74,8 +74,8 @@ print(f"accuracy on members     {net.score(X[inside], y[inside]):.3f}")
 print(f"accuracy on non-members {net.score(X[~inside], y[~inside]):.3f}")
 
 # %%
-# skmia asks such a net for its logits. In float32 the probability of a sure answer rounds to 1, and
-# differences between very sure answers are then left in the logits alone.
+# skmia queries the logits of such a net. In float32 the probability of a confident prediction
+# rounds to 1, and only the logits still show differences between very confident predictions.
 
 asked = records.with_outputs(net)
 print(asked["outputs"])
@@ -83,8 +83,8 @@ print(asked["outputs"])
 # %%
 # The attack
 # ----------
-# 32 shadow nets, each on a random half of the records. They are seeded one by one, and the global
-# generator of torch is left as it was.
+# 32 shadow nets are trained, each on a random half of the records. They are seeded one by one, and
+# the global generator of torch is restored afterwards.
 
 pool = ShadowPool(net, n_estimators=N_SHADOWS, n_jobs=N_JOBS, random_state=0).fit(records)
 shadows = FrozenEstimator(pool)
@@ -95,8 +95,8 @@ for name, one in {"loss threshold": simple, "LiRA": attack}.items():
     print(f"{name:15s} AUC {auc:.3f} [{low:.3f}, {high:.3f}]")
 
 # %%
-# Over all records the attack looks mediocre. Looked at apart, the records with a wrong label are
-# found nearly without fail.
+# Over all records the attack is mediocre. Among the records with a wrong label it identifies nearly
+# all members.
 
 guesses = attack.predict(asked)
 for name, chosen in {"right label": ~wrong, "wrong label": wrong}.items():
@@ -104,11 +104,11 @@ for name, chosen in {"right label": ~wrong, "wrong label": wrong}.items():
     print(f"{name} ({chosen.sum():4d} records): advantage {estimate:.2f} [{low:.2f}, {high:.2f}]")
 
 # %%
-# What the attack sees
-# --------------------
-# For every record the pool holds the evidence of the shadow models that were trained on it (IN) and
-# of those that were not (OUT): the log odds of the label. For a usual digit the two lie on top of
-# each other, and the victim's answer tells nothing. For a wrong label they are far apart.
+# Signals of the shadow models
+# ----------------------------
+# For every record the pool holds the signal of the shadow models that were trained on it (IN) and
+# of those that were not (OUT): the log odds of the label. For a usual digit the two groups overlap,
+# and the victim's output reveals nothing. For a wrong label they are far apart.
 
 evidence, was_in = pool.transform(records), pool.membership(records)
 victim_evidence = asked["outputs"].scaled_logit(records.y)
@@ -131,10 +131,10 @@ axes[-1].set_xlabel("Scaled logit of the label, in nats (each dot is a shadow mo
 plt.show()
 
 # %%
-# Does rounding help?
-# -------------------
-# Suppose that the net's owner publishes probabilities with two digits after the point, or the
-# predicted label alone. ``Outputs`` takes any answers that were collected elsewhere.
+# Effect of rounding
+# ------------------
+# Suppose that the net's owner publishes probabilities with two decimals, or only the predicted
+# label. ``Outputs`` takes predictions that were collected by other means.
 
 proba = net.predict_proba(X)
 published = {
@@ -153,5 +153,5 @@ for name, outputs in published.items():
     print(f"{name:10s} advantage {parts[0]:.2f} right labels, {parts[1]:.2f} wrong labels")
 
 # %%
-# The wrong labels are given away whatever the answers look like: the net repeats a wrong label only
-# if it was trained on it.
+# The wrong labels leak in each of these outputs: the net repeats a wrong label only if it was
+# trained on it.

@@ -1,9 +1,9 @@
 """
-Leakage beside accuracy in a search
-===================================
+Searching for accuracy and leakage
+==================================
 
-Which setting of a model leaks least for its accuracy, and does a defense do better than a simpler
-model? A grid search answers both when leakage is one of its scores.
+This example compares models by leakage and accuracy, and tests whether a defense is better than a
+simpler model. Leakage is one of the scores of a grid search.
 """
 
 import os
@@ -25,7 +25,8 @@ from skmia.model_selection import best_below_leakage, make_leakage_scorer
 FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer records, settings and shadow models
 
 # %%
-# Digits, a fifth of them with a wrong label: what can only be learned by heart.
+# The records are digits, a fifth of them with a wrong label, which a model can fit only by
+# memorizing it.
 
 records = load_digits()
 records = records[:400] if FAST else records
@@ -38,8 +39,8 @@ limit = best_below_leakage(0.2)
 # %%
 # A simpler model
 # ---------------
-# The deeper the tree, the more of its records it keeps. The search takes the most accurate one
-# whose leakage, the advantage of a threshold on the loss, is at most .2.
+# The deeper the tree, the more of its records it memorizes. The search selects the most accurate
+# tree whose leakage, the advantage of a threshold on the loss, is at most 0.2.
 
 depths = [2, 4, 8] if FAST else [2, 3, 4, 5, 6, 8, 10, None]
 trees = GridSearchCV(
@@ -56,8 +57,8 @@ print("trees:", trees.best_params_)
 # %%
 # A defense
 # ---------
-# Soft labels: each record is learned with the labels that models trained without it would give,
-# moved towards its own label by alpha standard deviations.
+# With soft labels, each record is trained with the labels that models trained without it would
+# predict, moved toward its own label by alpha standard deviations.
 
 alphas = [0.0, 10.0] if FAST else [0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0]
 logistic = make_pipeline(MinMaxScaler(), LogisticRegression(C=10.0, max_iter=5000))
@@ -73,11 +74,11 @@ display.ax_.set_title("soft labels")
 print("soft labels:", soft.best_params_)
 
 # %%
-# An attack that knows
-# --------------------
-# The scores above came from a threshold on the loss. Before a choice is final, it is judged by
-# shadow models trained in the same way, here on the wrong labels alone, and by an attack that reads
-# nothing but predicted labels: it is as strong against the filter as without it.
+# An adaptive attack
+# ------------------
+# The search used a threshold on the loss. Before the final choice, the candidates are evaluated by
+# shadow models trained in the same way, here on the wrong labels alone, and by an attack that uses
+# only predicted labels, which the filter of outputs does not weaken.
 
 candidates = {
     "logistic": logistic,
@@ -98,7 +99,7 @@ table = evaluation.to_frame()
 print(table[figures].round(3).to_string())
 
 # %%
-# What an attacker gains on records that could only be learned by heart:
+# The figure shows the advantage of an attacker on records that can be fitted only by memorization.
 
 _, ax = plt.subplots(figsize=(6.8, 3.6), layout="constrained")
 places = np.arange(len(table))

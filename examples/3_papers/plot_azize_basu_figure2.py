@@ -1,10 +1,11 @@
 """
-How much does one record of a released mean leak?
-=================================================
+Leakage of a record through a released mean (Azize and Basu, figure 2)
+======================================================================
 
-Azize and Basu (2024) answer with one number a record, the leakage score, and check it by simulation
-in their Figure 2: means of 1,000 rows of 5,000 binary columns. We redraw it with confidence bands,
-and see where the printed theory of sub-sampling is off.
+Azize and Basu (2024) describe the leakage of each record by one number, the leakage score, and
+check it by simulation in their Figure 2: means of 1,000 rows of 5,000 binary columns. This example
+redraws the figure with confidence bands, and shows where the printed theory of sub-sampling is
+wrong.
 """
 
 import os
@@ -28,8 +29,8 @@ N_ROWS, N_COLUMNS, N_ROUNDS = (100, 500, 1000) if FAST else (1000, 5000, 10_000)
 # %%
 # Rows and targets
 # ----------------
-# Each column has a probability between 1/4 and 3/4 of its own. The easiest target is the most
-# unusual row, the hardest the most usual one; a medium target is a row like any other.
+# Each column has its own probability between 1/4 and 3/4. The easiest target is the most unusual
+# row, the hardest the most usual one; a medium target is an average row.
 
 rng = np.random.default_rng(0)
 p = rng.uniform(0.25, 0.75, N_COLUMNS)
@@ -49,8 +50,8 @@ for name, target in targets.items():
 # %%
 # The game
 # --------
-# In each round the mean of fresh rows is released; in the rounds with the target, it replaces one
-# row. No rows need to be drawn for that: the sums of binary columns are binomial. After
+# In each round the mean of fresh rows is released. In the rounds with the target, it replaces one
+# row. The rows themselves are not drawn, because the sums of binary columns are binomial. After
 # sub-sampling the mean has fewer rows, and the target is among them as often as any other row.
 
 
@@ -78,9 +79,9 @@ def play(target, attacks, **mechanism):
 
 
 # %%
-# Simulated power comes with limits that hold for any distribution of scores. The threshold of a
-# false positive rate lies between two order statistics of the scores without the target; the share
-# of scores above it is binomial.
+# The simulated power has limits that hold for any distribution of scores. The threshold of a false
+# positive rate lies between two order statistics of the scores without the target, and the share of
+# scores above it is binomial.
 
 
 def simulated_power(without, with_target, fpr, confidence_level=0.95):
@@ -106,8 +107,8 @@ def record(panel, setting, scores, power_theory):
 # %%
 # Targets, tests and mechanisms
 # -----------------------------
-# The likelihood ratio knows the mean and the variances. In panel (c) it was built for another
-# target, which differs from the true one in some columns; in panel (d) other tests compete.
+# The likelihood ratio uses the mean and the variances. In panel (c) it was built for another
+# target, which differs from the true one in some columns; panel (d) shows other tests.
 
 for name, target in targets.items():
     attacks = {"LR": MeanLikelihoodRatioAttack.from_moments(target, **moments)}
@@ -132,7 +133,8 @@ for name, target in targets.items():
             record("d", test, scores[test], attacks[test].power(RATES))
 
 # %%
-# The mechanism of panel (e) adds noise, that of panel (f) takes the mean of a part of the rows.
+# The mechanism of panel (e) adds noise; the mechanism of panel (f) releases the mean of a part of
+# the rows.
 
 target = targets["easiest"]
 published = {}
@@ -153,9 +155,9 @@ columns = ["panel", "setting", "fpr", "power_theory", "power_simulated", "low", 
 table = pd.DataFrame(rows, columns=columns)
 
 # %%
-# Theory over simulation
-# ----------------------
-# Lines are theory, points simulation, bands the 95% limits of each point.
+# Theory and simulation
+# ---------------------
+# Lines show the theory, points the simulation, and bands the pointwise 95% limits.
 
 COLORS = plt.get_cmap("viridis")([0.0, 0.25, 0.5, 0.7, 0.87])
 TITLES = {
@@ -219,9 +221,9 @@ plt.show()
 # %%
 # Sub-sampling
 # ------------
-# The printed theory multiplies the score by the sampling ratio. But the target is in the sub-sample
-# or it is not, for all columns at once: where it is not, no test can find it. So the power is a
-# mixture, and it cannot exceed the sampling ratio by more than the share of false alarms.
+# The printed theory multiplies the score by the sampling ratio. But the target is either in the
+# sub-sample or not, for all columns at once: if it is not, no test can identify it. The power is
+# therefore a mixture, and it cannot exceed the sampling ratio by more than the false positive rate.
 
 inside = (table["low"] <= table["power_theory"]) & (table["power_theory"] <= table["high"])
 print(f"theory within the 95% limits: {inside.groupby(table['panel']).mean().round(2).to_dict()}")

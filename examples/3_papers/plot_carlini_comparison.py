@@ -1,15 +1,14 @@
 """
-Which attack finds members without false alarms? (Carlini et al. 2022)
-======================================================================
+Comparing 22 attacks at a low false positive rate (Carlini et al. 2022)
+=======================================================================
 
-An attack that is right a little more often than a coin may be of no use to anybody: an attacker
-wants some members for certain. Carlini et al. set the attacks of their time side by side, by
-balanced accuracy, as was the custom, and by the share of members that are found while one
-non-member in a thousand is accused. The two columns disagree. We do the same with the attacks of
+Balanced accuracy can hide whether an attack identifies any member reliably. Carlini et al. (2022)
+therefore compare attacks by their true positive rate at a false positive rate of 0.1%, next to the
+balanced accuracy, and the two columns disagree. This example repeats the comparison with attacks of
 this package, on one net over a table like Purchase-100.
 
 The full version trains the victim and 32 shadow models on 10,000 records each, in about a quarter
-of an hour of one core.
+of an hour on one core.
 """
 
 import os
@@ -51,8 +50,8 @@ MAX_FPR = 0.01 if FAST else 0.001
 # %%
 # The victim
 # ----------
-# A net with one hidden layer, trained on half of the records. Ten thousand non-members are just
-# enough to speak of a false positive rate of 0.1%: ten of them are accused.
+# The victim is a net with one hidden layer, trained on half of the records. Ten thousand
+# non-members are just enough for a false positive rate of 0.1%, which allows ten false positives.
 
 records, membership = make_membership_problem(
     N_RECORDS, n_features=N_FEATURES, n_classes=N_CLASSES, kind="baskets", random_state=0
@@ -65,13 +64,14 @@ members = records[membership == 1]
 net.fit(members.X.copy(), members.y)  # torch wants arrays that it may write to
 victim = FrozenEstimator(net)
 right = records.with_outputs(victim)["outputs"].is_correct(records.y)
-print(f"{right[membership == 1].mean():.3f} of the members are classified right, and")
-print(f"{right[membership == 0].mean():.3f} of {np.sum(membership == 0):,} other records")
+print(f"{right[membership == 1].mean():.3f} of the members are classified correctly, and")
+print(f"{right[membership == 0].mean():.3f} of {np.sum(membership == 0):,} non-members")
 
 # %%
 # The shadow models
 # -----------------
-# Each is trained on a random half. All attacks that use shadow models share them.
+# Each shadow model is trained on a random half of the records. All attacks that use shadow models
+# share them.
 
 pool = ShadowPool(net, N_SHADOWS, store="outputs", random_state=0).fit(records)
 shadows = FrozenEstimator(pool)
@@ -79,10 +79,10 @@ shadows = FrozenEstimator(pool)
 # %%
 # The attacks
 # -----------
-# What they need differs, and no comparison makes that fair. *Answers*: a query of the victim.
-# *Shadow models*: data of the same kind, and the means to train. *Members*: some records known to
-# be members and some known not to be; scores are cross-fitted, so that no record is judged by an
-# attack that was told about it. *Weights*: the victim itself.
+# The attacks need different access, which no comparison can make fair. *Answers*: a query of the
+# victim. *Shadow models*: data of the same kind, and the means to train. *Members*: some known
+# members and non-members; scores are cross-fitted, so that each record is judged by an attack that
+# was not fitted on it. *Weights*: the victim itself.
 
 ATTACKS = {
     "true class (gap)": ("answers", ThresholdAttack(victim, signal="correctness")),
@@ -125,10 +125,10 @@ if not FAST:
 
 
 # %%
-# Two columns
-# -----------
-# The balanced accuracy is that of thresholds which were found on one half of the records and are
-# used on the other. The rates come with their 95% intervals.
+# Two measures
+# ------------
+# The thresholds of the balanced accuracy were chosen on one half of the records and are used on the
+# other. The rates have 95% intervals.
 
 
 def balanced_accuracy(scores):
@@ -169,7 +169,7 @@ print(f"\nTPR at a false positive rate of at most {MAX_FPR:.1%}")
 print(table.to_string(index=False, float_format="{:.4f}".format))
 
 # %%
-# On logarithmic axes the attacks part; on linear ones most would lie on each other.
+# Logarithmic axes separate the attacks; on linear axes most curves would overlap.
 
 figure, ax = plt.subplots(figsize=(6.5, 5), layout="constrained")
 shown = ("LiRA", "RMIA", "calibrated (Watson)", "shadow models (Shokri)", "loss (Yeom)")
@@ -179,10 +179,11 @@ MembershipRocDisplay.from_predictions(
 ax.set_title("Five attacks on one net")
 
 # %%
-# Where the columns disagree
-# --------------------------
-# The rank of each attack by either measure. An attack that ranks high by balanced accuracy and low
-# by the other tells typical members from typical non-members, and cannot name one for certain.
+# Disagreement of the measures
+# ----------------------------
+# The figure shows the rank of each attack by both measures. An attack that ranks high by balanced
+# accuracy and low by the other measure distinguishes typical members and non-members, and cannot
+# identify a single one with certainty.
 
 ranks = table[["balanced_accuracy", "tpr"]].rank(ascending=False, method="min").astype(int)
 ranks.index = table["attack"]

@@ -1,12 +1,12 @@
 """
-The attacker that cannot be beaten (del Grosso, figure 3.1)
-===========================================================
+The optimal attacker on a linear regression (del Grosso, figure 3.1)
+====================================================================
 
-How well could anybody tell whether a response was used in a linear regression? For Gaussian noise
-the answer is exact, and it can be set against what theory promises in general: a lower bound from
-the generalization gap, and an upper bound from the information in the coefficients. This is figure
-3.1 of del Grosso's thesis (2023), with the authors' own random numbers, the exact values that a
-simulation only estimates, and two corrections.
+How well an attacker can infer whether a response was used in a linear regression is known exactly
+for Gaussian noise. This example compares the exact success with the general bounds of theory: a
+lower bound from the generalization gap, and an upper bound from the information in the
+coefficients. It redraws figure 3.1 of del Grosso's thesis (2023) with the author's own random
+numbers, the exact values that a simulation only estimates, and two corrections.
 """
 
 import os
@@ -29,10 +29,10 @@ N_GAMES, N_DRAWS = (50, 1_000) if FAST else (1_000, 20_000)
 # %%
 # The game
 # --------
-# A design of n rows and 20 features is fixed and known to all. Each game draws new responses, of
-# which the victim publishes the least squares coefficients. A coin decides whether the attacker is
-# shown the response of a random row, or a fresh one. The published experiment goes through all
-# designs with one generator, which each game seeds anew; we repeat it draw by draw.
+# A design of n rows and 20 features is fixed and public. Each game draws new responses, and the
+# victim publishes their least squares coefficients. A coin decides whether the attacker receives
+# the response of a random row or a fresh one. The published experiment uses one generator for all
+# designs, which each game seeds again; this example repeats it draw by draw.
 
 N_FEATURES, NOISE = 20, 2.0
 rng = np.random.RandomState(9)
@@ -51,11 +51,11 @@ def play(rng, design, seed):
 
 
 # %%
-# Who attacks
-# -----------
-# The published attacker sees the response and does not know of which row. One who does know the
-# row has an exact success that depends on nothing but the leverages of the rows. Each game is also
-# played by a threshold on the squared residual, at the variance of the noise.
+# The attackers
+# -------------
+# The published attacker sees the response but does not know its row. For an attacker who knows the
+# row, the success is exact and depends only on the leverages of the rows. Each game is also played
+# by a threshold on the squared residual, at the variance of the noise.
 
 rows = {}
 for n in SIZES:
@@ -121,12 +121,12 @@ ax.legend(frameon=False, fontsize="small")
 plt.show()
 
 # %%
-# With 21 rows for 20 features the model passes close to nearly every response, and who knows the
-# row is right in 88 of 100 cases. Not knowing it costs most of the margin from 40 rows on. The
-# published rates are those of 1,000 games each: at 140 rows they fall below a coin by chance.
+# With 21 rows for 20 features the model passes close to nearly every response, and an attacker who
+# knows the row is right in 88 of 100 cases. From 40 rows on, not knowing the row costs most of the
+# margin. The published rates are from 1,000 games each: at 140 rows they fall below 1/2 by chance.
 #
-# The lower bound takes a variance that bounds the tails of the residual. The printed one is the
-# variance of the noise, which residuals of fresh responses exceed; the right one lowers the bound.
-# Both are for an attacker who can compute the loss, and so knows the row. The upper bound must have
-# information and divergence in the same unit; with nats for one and bits for the other it comes
-# out too low.
+# The lower bound needs a variance that bounds the tails of the residual. The printed bound uses the
+# variance of the noise, which residuals of fresh responses exceed; the right variance lowers the
+# bound. Both bounds are for an attacker who can compute the loss, and therefore knows the row. The
+# upper bound must use one unit for information and divergence; with nats for one and bits for the
+# other it is too low.

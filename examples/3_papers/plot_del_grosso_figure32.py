@@ -1,11 +1,11 @@
 """
-What a net's gap gives away (del Grosso, figure 3.2)
-====================================================
+Attacks and the bound from the gap of a net (del Grosso, figure 3.2)
+====================================================================
 
-A classifier that does better on its training images than on others leaks which images it was
-trained on: so much follows from the gap alone, before anybody tries an attack. We train small nets
-on more and more images, attack them in three ways, and set the attacks against this lower bound, as
-figure 3.2 of del Grosso's thesis (2023) does.
+A classifier that performs better on its training images than on others leaks its training set: the
+gap alone implies this, without an attack. This example trains small nets on increasing numbers of
+images, attacks them in three ways, and compares the attacks with this lower bound, as figure 3.2 of
+del Grosso's thesis (2023) does.
 
 The images are downloaded from their publishers on first use. The full version takes about ten
 minutes on one core.
@@ -40,8 +40,8 @@ torch.set_num_threads(1)  # the nets are small: more threads would wait for each
 # %%
 # The images
 # ----------
-# Bytes become float32 in [0, 1], channels first. The training part of each set is what members are
-# drawn from, the test part are the non-members.
+# Bytes are converted to float32 in [0, 1], channels first. Members are drawn from the training part
+# of each set; the test part are the non-members.
 
 SOURCES = {
     "MNIST": (fetch_mnist, "mnist"),
@@ -81,8 +81,8 @@ def as_floats(images):
 # %%
 # The victims
 # -----------
-# A small convolutional net, trained like the ones of the thesis: Adam on the squared distance
-# between softmax and one-hot label, batches of 50. The smallest sets get more epochs, since they
+# The victims are small convolutional nets, trained as in the thesis: Adam on the squared distance
+# between softmax and one-hot label, batches of 50. The smallest sets get more epochs, because they
 # fill a single batch.
 
 
@@ -120,10 +120,10 @@ def train_net(X, y, seed):
 
 
 # %%
-# What an attacker sees
-# ---------------------
-# The answers of a net to its members and to images that it has not seen. Each net has members of
-# its own.
+# Predictions of the nets
+# -----------------------
+# Each net has its own members. It is queried about them and about images that it was not trained
+# on.
 
 
 def train_and_ask(train, test, n_members, seed):
@@ -141,13 +141,13 @@ def train_and_ask(train, test, n_members, seed):
 # %%
 # Attacks and bound
 # -----------------
-# Three thresholds: on the largest probability, on the loss, on the modified entropy. Where to put
-# them the attacker learns from a net of his own, trained on other images of the same number. For
-# the largest probability there is the fixed threshold of the authors' code as well, .8.
+# The three attacks are thresholds on the largest probability, on the loss, and on the modified
+# entropy. The attacker chooses the threshold on another net, trained on the same number of other
+# images. For the largest probability there is also the fixed threshold of the author's code, 0.8.
 #
-# The bound rests on the squared distance between probabilities and one-hot label, which lies
-# between 0 and 2. It is not among the signals of skmia, and easily made one. The published bound
-# takes the distance for a loss in [-2, 2], which gives away half of the margin.
+# The bound uses the squared distance between probabilities and one-hot label, which lies between 0
+# and 2. It is not among the signals of skmia, but is easily defined. The published bound treats the
+# distance as a loss in [-2, 2], which loses half of the margin.
 
 
 class Distance(AnswerSignal):
@@ -210,7 +210,7 @@ print(table["mean"].unstack().round(3).to_string())
 # %%
 # The figure
 # ----------
-# Success is the share of right guesses when a member and a non-member are equally likely; bands are
+# Success is the share of right guesses if a member and a non-member are equally likely. Bands are
 # 95% t intervals over nets.
 
 STYLES = {
@@ -225,7 +225,7 @@ for ax, name in zip(axes, SOURCES, strict=True):
     for quantity, (color, line) in STYLES.items():
         curve = table.xs((name, quantity), level=("images", "quantity"))
         ax.plot(curve.index, curve["mean"], line, color=color, label=quantity)
-        if quantity != "modified entropy":  # its band would hide that of the loss
+        if quantity != "modified entropy":  # its band would hide the band of the loss
             ax.fill_between(curve.index, curve["low"], curve["high"], color=color, alpha=0.12, lw=0)
     ax.set(title=name, xscale="log", xlabel="Members", ylim=(0.45, 1.0))
     ax.axhline(0.5, color="#666666", lw=0.8)
@@ -237,11 +237,11 @@ figure.legend(
 plt.show()
 
 # %%
-# The bound stays below the attacks that look at the label, at every size and on all three sets: a
-# threshold on the squared distance would be such an attack, and the bound counts only the
-# difference of its means. Loss and modified entropy are within .007 of each other. The largest
-# probability knows no label; on CIFAR-10, where the nets are wrong on most images that they have
-# not seen, it falls below the bound.
+# The bound stays below the attacks that use the label, at every size and on all three sets: a
+# threshold on the squared distance would be such an attack, and the bound uses only the difference
+# of its means. Loss and modified entropy are within 0.007 of each other. The largest probability
+# does not use the label; on CIFAR-10, where the nets are wrong on most unseen images, it falls
+# below the bound.
 #
-# The printed bound is half as high above .5, since it allows the loss to be negative, which a
-# squared distance never is.
+# The printed bound is half as far above 0.5, because it allows the loss to be negative, which a
+# squared distance is not.

@@ -1,12 +1,12 @@
 """
-How private is private gradient descent? (Jagielski et al.)
-===========================================================
+Lower bounds of epsilon for private gradient descent (Jagielski et al. 2020)
+============================================================================
 
-Private gradient descent comes with an upper bound of its epsilon. An attack gives a lower bound,
-and the truth is in between. Jagielski, Ullman and Oprea (2020) train thousands of models with a
-poisoned record and without it, and ask how far the two bounds are apart. We do the same for a
-logistic regression and a net with one hidden layer, with three kinds of records; and then we let
-the auditor see every step of the training, which brings the bounds much closer.
+Private gradient descent has a proven upper bound of epsilon. An attack gives a lower bound, and the
+truth lies in between. Jagielski, Ullman and Oprea (2020) train thousands of models with a poisoned
+record and without it, and measure how far the two bounds are apart. This example does so for a
+logistic regression and a net with one hidden layer, with three kinds of records. It then gives the
+auditor access to every training step, which brings the bounds much closer together.
 
 The images are downloaded on first use. The full version takes about eight minutes on one core.
 """
@@ -43,7 +43,7 @@ BATCH_SIZE = int(SAMPLE_RATE * N_ROWS)
 # %%
 # The images
 # ----------
-# Shirts and trousers of Fashion-MNIST, as 14 x 14 pixels.
+# The images are shirts and trousers of Fashion-MNIST, as 14 x 14 pixels.
 
 
 def load_images():
@@ -65,12 +65,12 @@ X_test, y_test = X[N_ROWS : 3 * N_ROWS], y[N_ROWS : 3 * N_ROWS]
 X, y = X[:N_ROWS], y[:N_ROWS]
 
 # %%
-# The training, and its upper bound
-# ---------------------------------
-# In each step every row takes part by a coin flip, its gradient is clipped to norm 1, and normal
-# noise goes on the sum. Only sums of clipped gradients are needed, and they do without the gradient
-# of any single row: its norm is that of the row times that of the error that reaches it. An auditor
-# may add gradients of canaries and may read the noisy sums.
+# The training and its upper bound
+# --------------------------------
+# In each step every row is selected by a coin flip, its gradient is clipped to norm 1, and Gaussian
+# noise is added to the sum. Only sums of clipped gradients are needed, and they can be computed
+# without the gradient of a single row: its norm is the norm of the row times the norm of the error
+# that reaches it. An auditor may add gradients of canaries and may read the noisy sums.
 
 
 def clipped_sums(weights, x, sign):
@@ -108,7 +108,7 @@ class PrivateNet(ClassifierMixin, BaseEstimator):
         self.sample_rate = sample_rate
 
     def _start(self, n_features):
-        """Weights to start from, the same in each training: they are no secret."""
+        """Weights to start from, the same in each training: they are public."""
         if not self.n_hidden:
             return [np.zeros(n_features, dtype=np.float32)]
         rng = np.random.default_rng(0)
@@ -170,9 +170,10 @@ def find_noise(epsilon, *plan):
 # %%
 # Lower bounds from finished models
 # ---------------------------------
-# The auditor sees the loss of the poisoned record. ClipBKD is a record in a direction in which no
-# image varies; the others are an image of the data (membership inference) and an image with the
-# wrong label. Several copies are easier to see, and their bound is divided by their number.
+# The auditor sees the loss of the poisoned record. ClipBKD is a record in a direction in which the
+# images do not vary; the other records are an image of the data (membership inference) and an image
+# with the wrong label. Several copies are easier to detect, and their bound is divided by their
+# number.
 
 MODELS = {"logistic regression": 0, "two layers": 16}
 CANARIES = {
@@ -205,15 +206,15 @@ print(shown.round(3).to_string(), "\n")
 # %%
 # Lower bounds from the steps
 # ---------------------------
-# An auditor who is allowed to may do more: insert a gradient of a single entry instead of a record,
-# where no other record has one (a pixel that is always black), and look for it in the noisy sums of
-# all steps. A Gaussian trade-off turns two error rates into epsilon at any delta; without that
-# assumption two thousand trainings say less. Where every row takes part in every step the trade-off
-# is exactly Gaussian and the upper bound is the truth. Where rows are drawn, many steps come close
-# to it, and the upper bound is not the best there is.
+# An auditor with more access inserts a gradient of a single entry instead of a record, where other
+# records have none (a pixel that is black in all images), and looks for it in the noisy sums of all
+# steps. A Gaussian trade-off converts two error rates into epsilon at any delta; without that
+# assumption two thousand training runs show less. If every row takes part in every step, the
+# trade-off is exactly Gaussian and the upper bound is the truth. If rows are drawn at random, many
+# steps come close to it, and the upper bound is not the best possible.
 #
-# A hidden layer has weights enough for many canaries in one training. The auditor knows the
-# records, and takes off what they are expected to contribute.
+# A hidden layer has enough weights for many canaries in one training run. The auditor knows the
+# records, and subtracts their expected contribution.
 
 N_WHITE_STEPS, N_WHITE, N_REPEATS = (10, 20, 1) if FAST else (32, 1000, 5)
 WHITE_BUDGETS = (4.0,) if FAST else (4.0, 10.0)
@@ -296,8 +297,9 @@ axes[0].set_ylabel("Lower bound, 95%")
 plt.show()
 
 # %%
-# The black line is what is proven, and no bound is above it. Finished models stay far below: the
-# auditor sees one number of each, and with 250 trainings on either side no bound can exceed 4.2.
-# ClipBKD is seen where an image of the data is not. Whoever sees the steps finds half of the proven
-# epsilon and more, if a Gaussian trade-off is assumed and all rows take part in each step. One
-# training with many canaries then shows about three quarters as much, for a thousandth of the work.
+# The black line is the proven bound, and no lower bound exceeds it. Finished models stay far below:
+# the auditor sees one number per model, and with 250 training runs on either side no bound can
+# exceed 4.2. ClipBKD is detected, and an image of the data is not. An auditor who sees the steps
+# finds half of the proven epsilon or more, if a Gaussian trade-off is assumed and all rows take
+# part in each step. One training run with many canaries then shows about three quarters as much,
+# for a thousandth of the work.

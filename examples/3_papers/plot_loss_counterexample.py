@@ -1,10 +1,10 @@
 """
-A model with hardly any gap that gives every member away
-========================================================
+A model with a small gap that leaks every member (del Grosso, section 2.1.3)
+============================================================================
 
-A large gap between the losses on training records and on others means that the records leak. Is the
-opposite true, is a model with a small gap safe? No: del Grosso (2023, section 2.1.3) gives a model
-whose gap is as small as one likes, and whose members are all found.
+A large gap between the losses on training records and on other records means that the records leak.
+The converse is false: del Grosso (2023, section 2.1.3) describes a model with an arbitrarily small
+gap, and all its members can be identified.
 """
 
 import os
@@ -28,8 +28,8 @@ N_RECORDS, N_SHIFTS = (400, 4) if FAST else (20_000, 12)
 # %%
 # The model
 # ---------
-# The response is pure noise, uniform on [0, spread]. The model knows the responses of its training
-# records by heart; for any other record it makes one up, from the same distribution, and adds a
+# The response is pure noise, uniform on [0, spread]. The model has memorized the responses of its
+# training records. For any other record it draws a response from the same distribution and adds a
 # shift.
 
 
@@ -62,11 +62,11 @@ def make_victim(shift, spread):
 
 
 # %%
-# What an attacker sees
-# ---------------------
-# The absolute error of a member is 0. That of another record is ``shift + u - v`` with two uniform
-# numbers, a triangle around the shift. The gap is exactly the shift, and the loss of nobody is
-# above 1 as long as shift and spread add up to no more.
+# Errors of members and non-members
+# ---------------------------------
+# The absolute error of a member is 0. The error of a non-member is ``shift + u - v`` with two
+# uniform numbers, which has a triangular density around the shift. The gap is exactly the shift,
+# and no loss exceeds 1 if shift and spread add up to at most 1.
 
 
 def as_absolute(signals):
@@ -92,10 +92,10 @@ ax.legend(frameon=False)
 plt.show()
 
 # %%
-# The smaller the gap, the less the bound says; the attack does not care
-# ----------------------------------------------------------------------
-# We let the shift go to 0, and the spread with it. The attack is a threshold on the loss, set to 0.
-# The bound is given the range of the loss, [0, 1].
+# Bound and attack at smaller gaps
+# --------------------------------
+# The shift goes to 0, and the spread with it. The attack is a threshold on the loss, set to 0. The
+# bound uses the range of the loss, [0, 1].
 
 rows = {}
 for shift in np.geomspace(0.5, 0.001, N_SHIFTS):
@@ -122,6 +122,5 @@ ax.legend(frameon=False, loc="center left")
 plt.show()
 
 # %%
-# The bound holds at every gap: it says how much is lost at least. What it does not say is that
-# nothing else is lost. A gap next to 0 is no evidence of safety; an attack that fails is little
-# more.
+# The bound holds at every gap: it states how much leaks at least. It does not state that nothing
+# else leaks. A gap near 0 is not evidence of privacy, and neither is an attack that fails.

@@ -1,11 +1,12 @@
 """
-Ten ways to guess who was trained on (del Grosso, chapter 3)
-============================================================
+Ten strategies with known members (del Grosso, chapter 3)
+=========================================================
 
-Attacks that know some members can learn what a member looks like: in the victim's answers, in its
+Attacks that know some members can learn how members differ: in the victim's predictions, in its
 hidden layers, in its gradients. Del Grosso (2023) ran 21 such strategies against seven nets and
-ranked them. We do the same with ten of them and twelve small nets, check first that nothing but
-membership can be learned from the records, and ask last which of the differences are real.
+ranked them. This example runs ten of them against twelve small nets, first checks that only
+membership can be learned from the records, and finally tests which of the differences are
+significant.
 
 Nothing is downloaded. The full version takes about two minutes on one core.
 """
@@ -47,8 +48,9 @@ N_RECORDS, N_KNOWN, N_NULL = (700, 100, 1) if FAST else (4000, 250, 5)
 # %%
 # The victims
 # -----------
-# Four data sets, of which half of the records are the members, and three nets for each: one that is
-# trained for a short time, one that is trained until it knows its members by heart, and a wide one.
+# There are four data sets, each with half of its records as members, and three nets for each: one
+# that is trained for a short time, one that is trained until it has memorized its members, and a
+# wide one.
 
 
 def make_digits(share_wrong, rng):
@@ -81,8 +83,9 @@ if FAST:
 # %%
 # The strategies
 # --------------
-# Six need an answer or a gradient for each record alone or compare it with the answers to known
-# members; four train a classifier on the known. Scores of all are higher for members.
+# Six strategies need a prediction or a gradient for each record alone, or compare it with the
+# predictions for known members; four train a classifier on known members. All scores are higher for
+# members.
 
 
 def make_attacks(victim):
@@ -135,11 +138,12 @@ def train(net, records):
 
 
 # %%
-# Before anything else: the same without members
-# ----------------------------------------------
-# Classifiers learn whatever tells two sets of records apart: members that were collected at another
-# time, sorted files, duplicates. So we halve the *non-members* at random, call one half members and
-# attack. Whatever an attack finds now is no leak. The mean of several halvings should be .5.
+# Check without members
+# ---------------------
+# Classifiers learn any difference between two sets of records: members that were collected at
+# another time, sorted files, duplicates. This check splits the *non-members* into random halves,
+# calls one half members, and attacks. What an attack finds here is not leakage. The mean over
+# several splits should be 0.5.
 
 victim, members, others = train(NETS["long"], DATA["digits"])
 null = []
@@ -147,7 +151,7 @@ for seed in range(N_NULL):
     halves = others[np.random.default_rng(seed).permutation(len(others))]
     first, second = halves[: len(halves) // 2], halves[len(halves) // 2 :]
     null.append(measure_auc(*ask(victim, first, second)))
-print("mean AUC on records of which none is a member")
+print("mean AUC on non-members alone")
 print(pd.DataFrame(null).mean().round(3).to_string(), "\n")
 
 # %%
@@ -166,16 +170,16 @@ for data, records in DATA.items():
             for name, each in scores.items()
         }
         accuracy = [victim.score(side.X, side.y) for side in (members, others)]
-        print(f"{key:28} accuracy {accuracy[0]:.3f} on members, {accuracy[1]:.3f} on others")
+        print(f"{key:28} accuracy {accuracy[0]:.3f} on members, {accuracy[1]:.3f} on non-members")
 aucs, found = pd.DataFrame(aucs).T, pd.DataFrame(found).T
 print("\nAUC\n", aucs.round(3).to_string(), "\n")
-print("share of members found at a false positive rate of .01\n", found.round(3).to_string(), "\n")
+print("true positive rate at a false positive rate of 0.01\n", found.round(3).to_string(), "\n")
 
 # %%
-# One victim in detail. The axes are logarithmic, as what matters is at the left: members that are
-# found while hardly anybody is accused without reason. In the gray range there are too few
-# non-members to tell. The loss begins at .03 only: for as many non-members, and as many members,
-# the probability of the label is rounded to 1.
+# The figure shows one victim in detail. The axes are logarithmic, because the left side matters:
+# members that are identified with almost no false positives. In the gray area there are too few
+# non-members to measure the rate. The curve of the loss begins at 0.03: for as many non-members,
+# and as many members, the probability of the label is rounded to 1.
 
 key = next(reversed(rocs)) if FAST else "baskets: long"
 membership, scores = rocs[key]
@@ -186,11 +190,12 @@ ax.set_title(key)
 plt.show()
 
 # %%
-# Which differences are real?
-# ---------------------------
+# Significance of the differences
+# -------------------------------
 # Each victim ranks the strategies, and the diagram shows the mean ranks, the best at the left. A
-# bar joins strategies of which no two were told apart by signed-rank tests, corrected for their 45
-# pairs. The tests take the victims for independent, which nets on the same records are not quite.
+# bar joins strategies without a significant difference between any two by signed-rank tests,
+# corrected for their 45 pairs. The tests assume independent victims, which nets on the same records
+# are not entirely.
 
 with warnings.catch_warnings():
     warnings.simplefilter("default" if not FAST else "ignore", ResolutionWarning)
@@ -201,9 +206,9 @@ CriticalDifferenceDisplay.from_estimator(test, ax=ax)
 plt.show()
 
 # %%
-# Seven victims, as in the thesis, could not have told any two strategies apart: if one is better
-# than the other on all seven, this has a p-value of 2 / 2**7 = .016, and the smallest of 45 has to
-# be below .0011. ``RankingTest`` warns of that.
+# With seven victims, as in the thesis, no pair could be significant: if one strategy is better than
+# the other on all seven, the p-value is 2 / 2**7 = 0.016, and the smallest of 45 must be below
+# 0.0011. ``RankingTest`` warns of this.
 
 few = aucs.iloc[:7]
 with warnings.catch_warnings(record=True) as caught:
@@ -214,11 +219,12 @@ print(*(one.message for one in caught), sep="\n")
 # %%
 # With twelve victims:
 #
-# * No strategy is far ahead, as in the thesis. On ten of the twelve the best is at most .03 better
-#   than the loss, which costs one question and no known member.
-# * On baskets that are known by heart a classifier on seven statistics of the gradient finds more
-#   than anything else, AUC .77 where the loss has .72; elsewhere it has hardly ever more than the
-#   loss. The layers of these small nets tell nothing to those who look at nothing else.
-# * At a false positive rate of .01 all find between 0 and 4% of the members: they know what a
-#   member looks like, but not what *this* record would look like if it were none. Shadow models do.
-# * Four of 45 pairs are told apart. A bar over the others is no proof that they are equal.
+# * No strategy is far ahead, as in the thesis. On ten of the twelve the best is at most 0.03 better
+#   than the loss, which costs one query and needs no known member.
+# * On memorized baskets, a classifier on seven statistics of the gradient finds more than any other
+#   strategy, AUC 0.77 next to 0.72 for the loss; elsewhere it is hardly better than the loss. The
+#   layers of these small nets alone reveal nothing.
+# * At a false positive rate of 0.01 all strategies identify between 0 and 4% of the members: they
+#   know what members look like, but not what *this* record would look like if it were a non-member.
+#   Shadow models do.
+# * Four of 45 pairs differ significantly. A bar over the others does not prove that they are equal.

@@ -1,14 +1,15 @@
 """
-Whom does a model expose most? (O'Dell, chapter 7)
-==================================================
+Exposure of groups of people (O'Dell, chapter 7)
+================================================
 
-A small net is trained on a table about people, again and again on other people, and each time an
-attack guesses who was among them. O'Dell (2023) asks whether some groups are found more easily than
-others, and whether an attack with shadow models comes close to the best one that sees no more than
-whether the net is right. We play both games of the thesis, with 40 victims instead of 200.
+A small net is trained on a table about people, repeatedly and on different people, and each time an
+attack infers who was in the training set. O'Dell (2023) asks whether some groups are identified
+more often than others, and whether an attack with shadow models comes close to the best attack that
+sees only whether the prediction is correct. This example repeats both games of the thesis, with 40
+victims instead of 200.
 
 Adult is downloaded from the UCI Machine Learning Repository on first use. The table of law students
-is the one of Le Quy et al. (2022) with two groups; with ``SKMIA_EXAMPLE_DATA`` both are read from
+is the table of Le Quy et al. (2022) with two groups; with ``SKMIA_EXAMPLE_DATA`` both are read from
 a folder that has the table of the thesis, with five. The full version takes about three minutes on
 two cores.
 """
@@ -37,9 +38,9 @@ torch.set_num_threads(1)  # the nets are small: more threads would wait for each
 # %%
 # The people
 # ----------
-# Text becomes one column for each value, and every column gets mean 0 and variance 1. The thesis
-# leaves this open, and it matters: a rare value becomes a large number, by which the net can know a
-# person. With zeros and ones instead, the net for Adult leaks about a third as much.
+# Text is encoded as one column per value, and every column is scaled to mean 0 and variance 1. The
+# thesis does not state this, and it matters: a rare value becomes a large number, by which the net
+# can memorize a person. With zeros and ones instead, the net for Adult leaks about a third as much.
 
 FOLDER = os.environ.get("SKMIA_EXAMPLE_DATA")
 SOURCES = {
@@ -68,9 +69,9 @@ def load(name):
 # %%
 # The game
 # --------
-# In each round the victim is trained on 40% of the people, another 40% it never sees, and 20% are
-# the attacker's: five shadow nets are trained, each on half of them, and boosted trees learn what
-# members look like. All that the trees see is whether a net is right about a person.
+# In each round the victim is trained on 40% of the people, another 40% are the non-members, and 20%
+# belong to the attacker: five shadow nets are trained, each on half of them, and boosted trees
+# learn how members differ. The trees see only whether a net is right about a person.
 
 
 def play(records):
@@ -101,18 +102,18 @@ for name in SOURCES:
         game["guesses"], game["membership"], records["group"], records.fingerprint
     )
     table = pd.DataFrame({key: games[name][key] for key in ("train_score", "test_score")})
-    print(f"{name}: {records}, {table['train_score'].mean():.4f} of the members are classified")
-    print(f"right and {table['test_score'].mean():.4f} of the others\n")
+    print(f"{name}: {records}, {table['train_score'].mean():.4f} of the members and")
+    print(f"{table['test_score'].mean():.4f} of the non-members are classified correctly\n")
 
 # %%
-# Are the groups exposed alike?
-# -----------------------------
-# Each round gives every group a vulnerability, TPR - FPR. The thesis asks by an analysis of
-# variance with repeated measures whether the groups differ, and by dependent t-tests which ones.
-# The rounds draw from the same people, so these p-values are too small: they say that the groups
-# differ among these people rather than among people in general. The permutation test compares the
-# groups with groups that are assigned to the same people at random. The thesis calls its correction
-# Bonferroni; its numbers are those of Benjamini and Hochberg, which we use.
+# Test of equal exposure
+# ----------------------
+# Each round gives every group a vulnerability, TPR - FPR. The thesis tests by a repeated-measures
+# analysis of variance whether the groups differ, and by dependent t-tests which ones. The rounds
+# share the same people, so these p-values are too small: they refer to differences among these
+# people rather than among people in general. The permutation test compares the groups with groups
+# that are assigned to the same people at random. The thesis calls its correction Bonferroni; its
+# numbers are Benjamini and Hochberg's, which this example uses.
 
 figure, axes = plt.subplots(1, 2, figsize=(12, 4.5), layout="constrained")
 for ax, name in zip(axes, games, strict=True):
@@ -124,12 +125,11 @@ plt.show()
 # %%
 # Shadow models and the best attack
 # ---------------------------------
-# An attack that only sees whether the victim is right has three things to say: "member if right",
-# "member if wrong", or the same of everybody. Its vulnerability in a round is the difference g of
-# the two accuracies, or -g, or 0, and that of the best such attack is the absolute value of g. The
-# correlation of the two is therefore no evidence of its own: it is 1 as long as the victim is
-# better on its members in every round and the shadow nets say so, and it falls where g changes its
-# sign.
+# An attack that only sees whether the victim is right can guess "member if right", "member if
+# wrong", or the same for all records. Its vulnerability in a round is the difference g of the two
+# accuracies, or -g, or 0, and the vulnerability of the best such attack is the absolute value of g.
+# The correlation of the two is therefore not additional evidence: it is 1 if the victim is better
+# on its members in every round and the shadow nets agree, and it falls if g changes its sign.
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.5), layout="constrained")
 for ax, (name, game) in zip(axes, games.items(), strict=True):

@@ -1,16 +1,16 @@
 """
-A private generator whose gradients are not clipped (Pedersen 2022)
-===================================================================
+A private generator without gradient clipping (Pedersen 2022)
+=============================================================
 
-How far can one row of a table move the gradient of a net? Gradients are clipped where nobody knows.
-Pedersen (2022) follows the intervals in which numbers lie through the critic of a Wasserstein
-generator, and back; the noise then covers what can be, and nothing is clipped. What is left of the
-table? We measure it on people of the Adult table instead of patients of a hospital: how well a
-model of synthetic people works for real ones, what becomes of a rare class, and how near synthetic
+Private training clips gradients if it is unknown how far one row can move them. Pedersen (2022)
+instead propagates intervals of possible values through the critic of a Wasserstein generator and
+back; the noise then covers what is possible, and nothing is clipped. This example measures what is
+left of the table, on people of the Adult table instead of patients of a hospital: how well a model
+of synthetic people works for real ones, what happens to a rare class, and how close synthetic
 people come to real ones.
 
 Adult is downloaded from the UCI Machine Learning Repository on first use. The full version takes
-about eight minutes of one core.
+about eight minutes on one core.
 """
 
 import os
@@ -35,8 +35,8 @@ torch.set_num_threads(1)  # the nets are small
 # %%
 # The people
 # ----------
-# Seven columns with ranges that everybody knows, so that scaling them tells nothing. Gains from
-# capital are the rare class: one person in twelve has any.
+# The table has seven columns with publicly known ranges, so that scaling them reveals nothing.
+# Capital gains are the rare class: one person in twelve has any.
 
 FOLDER = os.environ.get("SKMIA_EXAMPLE_DATA")
 COLUMNS = ["age", "education", "hours", "male", "married", "gain", "income"]
@@ -67,15 +67,16 @@ def load():
 
 people = load()
 train, test, others = people[: 3 * N_PEOPLE].reshape(3, N_PEOPLE, -1)
-print(f"{len(train)} people to train on; {train[:, 5].mean():.3f} have gains\n")
+print(f"{len(train)} training records; {train[:, 5].mean():.3f} have gains\n")
 
 # %%
 # The measures
 # ------------
-# A logistic regression learns from synthetic people who earns much, and is tested on real ones. The
-# accuracy of an attacker who looks at nearest neighbors is split into what the synthetic people
-# miss of the distribution, the resemblance loss, and by how much they are nearer to people that the
-# generator has seen, the privacy loss. Ages and years are rounded, as in the table.
+# A logistic regression learns from synthetic people who has a high income, and is tested on real
+# ones. The accuracy of an attacker who uses nearest neighbors is split into the resemblance loss,
+# which measures how much of the distribution the synthetic people miss, and the privacy loss, which
+# measures how much closer they are to people that the generator was trained on. Ages and years are
+# rounded, as in the table.
 
 
 def scale(rows):
@@ -114,8 +115,8 @@ print(pd.Series(real).round(3).to_string(), "\n")
 # %%
 # The generators
 # --------------
-# The noise multiplier says how large the noise of a step is, as a multiple of what one person can
-# change. It fixes epsilon, whatever the noise is made to measure for.
+# The noise multiplier is the noise of a step as a multiple of the largest change by one person. It
+# determines epsilon, regardless of how that change is bounded.
 
 SETTINGS = {
     "bounds, spherical": {"noise": "spherical"},
@@ -140,17 +141,17 @@ for seed in range(N_SEEDS):
         for name, settings in SETTINGS.items():
             gan = train_generator(seed, noise_multiplier=level, **settings)
             made = gan.sample(N_PEOPLE, random_state=seed)
-            one = {"setting": name, "level": level, "epsilon": gan.epsilon_}
-            rows.append({**one, "noise": gan.history_["noise"].median(), **measure(made)})
+            row = {"setting": name, "level": level, "epsilon": gan.epsilon_}
+            rows.append({**row, "noise": gan.history_["noise"].median(), **measure(made)})
             histories[name, level] = gan.history_
 table = pd.DataFrame(rows)
 means = table.groupby(["setting", "level"], sort=False).mean()
 print(means.round(3).to_string(), "\n")
 
 # %%
-# What noise takes away
-# ---------------------
-# Lines are means over three generators, dots the single ones.
+# Effect of the noise
+# -------------------
+# Lines show means over three generators, dots the single ones.
 
 figure, axes = plt.subplots(1, 4, figsize=(14, 3.6), layout="constrained")
 for ax, (measured, label) in zip(axes, MEASURES.items(), strict=True):
@@ -168,7 +169,7 @@ plt.show()
 # %%
 # The bounds in training
 # ----------------------
-# Bounds are products of the critic's weights and grow with them, until the penalty holds them.
+# The bounds are products of the critic's weights and grow with them until the penalty limits them.
 
 frobenius = train_generator(0, noise_multiplier=LEVELS[0], penalty_bound="frobenius").history_
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
@@ -196,19 +197,20 @@ for name, values in ends.items():
     print(f"{name:20s} first {values.iloc[0]:8.2f}  last {values.iloc[-1]:8.2f}")
 
 # %%
-# With three generators a setting:
+# With three generators per setting:
 #
-# * *It works at an epsilon of 12.* Utility (.86 and .81) and the share with gains (.07 and .06) are
-#   about those without noise (.84 and .08), although there is 22 to 27 times the noise of clipping.
-# * *Tables collapse below.* At an epsilon of 2.4 the share with gains is anything from .00 to .26
-#   and utility from .53 to .81, and an attacker tells nearly all synthetic people from real ones.
-#   At .6 all people of one table have gains, and none of others.
-# * *Clipping keeps resemblance better* at each of these epsilons; in utility single generators
-#   differ too much to say, as they do from seed to seed.
+# * *It works at an epsilon of 12.* Utility (0.86 and 0.81) and the share with gains (0.07 and 0.06)
+#   are close to the values without noise (0.84 and 0.08), although there is 22 to 27 times the
+#   noise of clipping.
+# * *Tables collapse at smaller epsilons.* At an epsilon of 2.4 the share with gains is anything
+#   from 0.00 to 0.26 and utility from 0.53 to 0.81, and an attacker distinguishes nearly all
+#   synthetic people from real ones. At 0.6 all people of one table have gains, and none of others.
+# * *Clipping keeps resemblance better* at each of these epsilons. In utility, single generators
+#   differ too much for a conclusion, as they do between seeds.
 # * *The norm matters.* Frobenius norms make the bound of the penalty about a hundred times as large
-#   as spectral ones.
-# * *Nobody is copied*, with or without noise: the privacy loss is 0 within its error throughout.
-#   Synthetic people miss the distribution for that (resemblance loss .40 without noise), as a small
-#   net with smooth answers does not find that years come in whole numbers.
+#   as spectral norms.
+# * *No records are copied*, with or without noise: the privacy loss is 0 within its error
+#   throughout. Instead, synthetic people miss the distribution (resemblance loss 0.40 without
+#   noise), because a small net with smooth outputs does not learn that years are whole numbers.
 #
-# Coins and noise come from the operating system, so that another run gives other tables.
+# Coins and noise come from the operating system, so another run gives other tables.

@@ -2,15 +2,15 @@
 Optimally soft labels (Pedersen 2022)
 =====================================
 
-A model that was trained on a record answers more like its label than models that were not. What if
-the label is replaced by what the others say, moved back to the label by a few of their standard
-deviations? Pedersen finds that this makes models more private, most of all where an attacker makes
-few mistakes, and that it helps where labels are wrong. We repeat the experiment on handwritten
-digits of which a fifth have a wrong label, with two kinds of models, and beside label smoothing and
-self-distillation.
+A model that was trained on a record predicts its label with more confidence than models that were
+not. Pedersen replaces the label by the predictions of such models, moved back toward the label by a
+few of their standard deviations. In the published experiments, this makes models more private, most
+of all at low false positive rates, and it helps if labels are wrong. This example repeats the
+experiment on handwritten digits, a fifth of them with a wrong label, with two kinds of models, and
+compares it with label smoothing and self-distillation.
 
 The full version trains 50 models of two kinds in each of 10 settings, and 3,500 sub-models, in
-about five minutes of one core.
+about five minutes on one core.
 """
 
 import os
@@ -40,8 +40,8 @@ MAX_FPRS = (0.02, 0.05, 0.1, 0.2, 0.5)
 # %%
 # Digits with wrong labels
 # ------------------------
-# Wrong labels are drawn once and stay. The models never see the right ones; we use them to measure
-# how well a model reads digits that it was not trained on.
+# Wrong labels are drawn once and kept. The models are not trained on the right ones, which serve to
+# measure how well a model classifies digits that it was not trained on.
 
 digits = load_digits()
 rng = np.random.default_rng(0)
@@ -53,9 +53,9 @@ print(f"{wrong.sum()} of {len(digits)} labels are wrong")
 # %%
 # The settings
 # ------------
-# Trees without a limit know all their rows by heart. A linear model cannot: it has 650 numbers for
-# 900 rows. Each is trained on labels as they are (``alpha=inf``), on soft labels, on the answers of
-# more sub-models (SELENA), and on smoothed labels.
+# Trees without a limit memorize all their rows. A linear model cannot: it has 650 parameters for
+# 900 rows. Each is trained on the original labels (``alpha=inf``), on soft labels, on the
+# predictions of more sub-models (SELENA), and on smoothed labels.
 
 MODELS = {
     "extra trees": ExtraTreesClassifier(N_TREES),
@@ -76,16 +76,17 @@ def settings(model, memory):
 # %%
 # The attack
 # ----------
-# An attacker who knows of the defense trains shadow models with it. So do we: a pool of defended
-# models, each trained on half of the records, in complementary pairs. Each model takes the place of
-# the victim in turn and LiRA attacks it with the others. A pair is one way to split the records;
+# An adaptive attacker trains shadow models with the defense. So does this example: it trains a pool
+# of defended models, each on half of the records, in complementary pairs. Each model is treated as
+# the victim in turn, and LiRA attacks it with the others. A pair is one way to split the records;
 # all means and intervals are over such splits. The pools of all settings have the same splits and
 # the same sub-models, which ``memory`` keeps, so that settings are compared split by split.
 #
-# The accuracy of the attacker who is shown a member and a non-member is the area under the ROC
-# curve, A, and Pedersen's privacy is 2 (1 - A), at most 1. We also look at records with a right and
-# with a wrong label apart: of the two models of a pair, one was trained on the record. How often is
-# it the one that believes more in the label? One half would be nothing to go by.
+# If an attacker is shown a member and a non-member, the accuracy is the area under the ROC curve,
+# A, and Pedersen's privacy is 2 (1 - A), at most 1. Records with a right and with a wrong label are
+# also measured separately: one of the two models of a pair was trained on the record, and the last
+# columns show how often it is the one that is more confident in the label. One half would reveal
+# nothing.
 
 
 def measure(classifier):
@@ -121,7 +122,7 @@ def interval(values):
 
 
 def show(values):
-    """Print the interval of each column, a setting a line."""
+    """Print the interval of each column, one line per setting."""
     groups = values.groupby(["model", "setting"], sort=False)
     text = groups.agg(lambda some: "{mean:.3f} [{low:.3f}, {high:.3f}]".format(**interval(some)))
     print(text.reset_index("setting").to_string(), "\n")
@@ -131,9 +132,9 @@ show(results[["accuracy", "privacy", "tpr_at_fpr_0.02", "tpr_at_fpr_0.2"]])
 show(results[["auc", "believes_right", "believes_wrong"]])
 
 # %%
-# What holds?
-# -----------
-# All changes against hard labels, within the same split.
+# Comparison with hard labels
+# ---------------------------
+# All changes are relative to hard labels, within the same split.
 
 
 def against_hard(change):
@@ -146,9 +147,9 @@ def against_hard(change):
 show(against_hard(lambda some, hard: some - hard)[["privacy", "accuracy"]])
 
 # %%
-# "Most at low false positive rates" is a statement about shares: how many of the members that are
-# found with hard labels are found no more? The last column is what is lost at a rate of 0.02 beyond
-# what is lost at 0.2.
+# "Most at low false positive rates" is a statement about shares: of the members that are identified
+# with hard labels, the share that is no longer identified. The last column is the loss at a rate of
+# 0.02 beyond the loss at 0.2.
 
 rates = [f"tpr_at_fpr_{rate:g}" for rate in MAX_FPRS]
 lost = against_hard(lambda some, hard: 1 - some[rates] / hard[rates])
@@ -193,22 +194,23 @@ for ax in axes.flat:
 plt.show()
 
 # %%
-# With 50 models a setting, where intervals reach about .01 to either side:
+# With 50 models per setting, where intervals reach about 0.01 to either side:
 #
-# * *Soft labels make models more private.* They do in every setting: from .00 to .34 for the trees,
-#   and from .64 to .73 for the linear model. Label smoothing does not, or hardly.
-# * *The smaller alpha, the more private.* On the whole for the trees, but not step by step:
-#   ``alpha=1`` (.23) is less private than ``alpha=2`` (.25). For the linear model one ``alpha`` is
-#   about as good as another.
-# * *Most at low false positive rates.* Yes: with ``alpha=0`` trees give away 60% fewer members at a
-#   rate of .02 and 30% fewer at .2, the linear model 33% and 13%. But whatever weakens an attack
-#   costs it most there.
-# * *Accuracy rises where labels are wrong.* It does, by .012 and .016 at ``alpha=4``. With smaller
-#   values less is gained, and trees are a little worse than with hard labels at ``alpha=0``: what
-#   is best for accuracy is not what is best for privacy.
+# * *Soft labels make models more private.* They do in every setting: from 0.00 to 0.34 for the
+#   trees, and from 0.64 to 0.73 for the linear model. Label smoothing hardly does.
+# * *The smaller alpha, the more private.* This holds on the whole for the trees, but not step by
+#   step: ``alpha=1`` (0.23) is less private than ``alpha=2`` (0.25). For the linear model all
+#   values of ``alpha`` are about equal.
+# * *Most at low false positive rates.* This holds: with ``alpha=0`` trees leak 60% fewer members at
+#   a rate of 0.02 and 30% fewer at 0.2, the linear model 33% and 13%. But everything that weakens
+#   an attack costs it most there.
+# * *Accuracy rises if labels are wrong.* It does, by 0.012 and 0.016 at ``alpha=4``. With smaller
+#   values less is gained, and trees are slightly worse than with hard labels at ``alpha=0``: the
+#   best setting for accuracy is not the best for privacy.
 #
-# Even at ``alpha=0`` trees are far from safe. They learn soft labels by heart, too, and answer to
-# members with the mean of sub-models, which is surer than their answers to others. A wrong label
-# has no share in that, so that members with one are told by *less* belief in it: the column
-# ``believes_wrong`` falls from 1 to .31. It passes one half near ``alpha=0.5``, where a look at the
-# average record would find nothing; LiRA looks at each record by itself and still finds most.
+# Even at ``alpha=0`` trees are far from private. They also memorize soft labels, and predict for
+# members the mean of the sub-models, which is more confident than their predictions for other
+# records. A wrong label does not contribute to this mean, so members with a wrong label are
+# identified by *less* confidence in it: the column ``believes_wrong`` falls from 1 to 0.31. It
+# passes one half near ``alpha=0.5``, where the average over records would reveal nothing; LiRA
+# judges each record separately and still identifies most.

@@ -2,13 +2,13 @@
 The secret sharer (Carlini et al. 2019)
 =======================================
 
-A model of text is trained on lines among which somebody wrote "the random number is 52176". Will it
-tell? Carlini et al. insert such canaries on purpose and measure their exposure: by how many bits
-the model makes the number easier to guess. We do it with a small net that reads character by
-character and with counts of short runs of characters, and let a search find the number.
+A model of text is trained on lines that contain a secret, "the random number is 52176". Carlini et
+al. insert such canaries on purpose and measure their exposure: by how many bits the model makes the
+number easier to guess. This example does so with a small net that reads character by character and
+with counts of short sequences of characters, and searches for the number.
 
-The text is that of the data sets' descriptions in scikit-learn. The full version trains 33 nets in
-about five minutes of one core; the fast one only counts.
+The text consists of scikit-learn's descriptions of data sets. The full version trains 33 nets in
+about five minutes on one core; the fast one only counts.
 """
 
 import os
@@ -39,7 +39,8 @@ KINDS = ("n-gram",) if FAST else ("n-gram", "net")
 # %%
 # The text
 # --------
-# Lines of the descriptions, with some kept aside to see how well the models read.
+# The text consists of lines of the descriptions. Some are held out to measure how well the models
+# predict.
 
 NAMES = ("iris", "wine", "breast_cancer", "diabetes", "digits", "linnerud")
 text = "\n".join(getattr(sklearn.datasets, f"load_{name}")().DESCR for name in NAMES)
@@ -62,7 +63,7 @@ def encode(some):
 # %%
 # Two models
 # ----------
-# Six characters are counted at most. The net has one recurrent layer of 64 units.
+# The counts use at most six characters. The net has one recurrent layer of 64 units.
 
 
 def train_counts(training, seed):
@@ -112,8 +113,9 @@ def bits_per_character(model, some):
 # %%
 # Exposure by number of insertions
 # --------------------------------
-# For each number of insertions, models with a canary each. The exposure is exact: the rank among
-# all numbers. Beside it the two estimates from a sample, and the search for the number.
+# For each number of insertions, models are trained with one canary each. The exposure is exact: the
+# rank among all numbers. The table also shows the two estimates from a sample, and the result of
+# the search for the number.
 
 secrets = make_format(N_DIGITS)
 
@@ -158,14 +160,14 @@ groups = games.drop(columns="repeat").groupby(["kind", "insertions"], sort=False
 print(groups.mean().round(2).to_string())
 
 # %%
-# What does a search save?
-# ------------------------
-# Asking about all numbers takes a question for each of their beginnings. The search asks for those
-# that may still be the best. The model was trained with a canary of each length.
+# Cost of the search
+# ------------------
+# Evaluating all numbers takes one query per prefix. The search only queries the prefixes that may
+# still be the best. The model was trained with a canary of each length.
 
 
 def race(kind, n_digits):
-    """Time and questions of both ways to the least perplexing number."""
+    """Time and queries of both ways to the least perplexing number."""
     longer = make_format(n_digits)
     canary = longer.decode(longer.sample(random_state=1))
     model = TRAIN[kind](insert_canaries(lines, canary, INSERTIONS[-1], random_state=1), 1)
@@ -210,7 +212,7 @@ axes[0].legend(frameon=False)
 
 kind, n_insertions = KINDS[-1], INSERTIONS[-2]
 fitted = Exposure(models[kind, n_insertions], secrets, method="skew_normal", random_state=0).fit()
-axes[1].hist(fitted.log_perplexities_, 60, density=True, color="lightgrey")
+axes[1].hist(fitted.log_perplexities_, 60, density=True, color="lightgray")
 grid = np.linspace(*np.quantile(fitted.log_perplexities_, [0, 1]), 200)
 axes[1].plot(grid, stats.skewnorm.pdf(grid, *fitted.skew_normal_))
 axes[1].set(
@@ -219,8 +221,8 @@ axes[1].set(
 
 for kind, some in races.groupby("kind", sort=False):
     axes[2].plot(some["digits"], some["asked"], "o-", label=f"search, {kind}")
-axes[2].plot(races["digits"], races["beginnings"], "k^", label="all beginnings")
-axes[2].set(yscale="log", xlabel="Digits", ylabel="Questions to the model", title="Extraction")
+axes[2].plot(races["digits"], races["beginnings"], "k^", label="all prefixes")
+axes[2].set(yscale="log", xlabel="Digits", ylabel="Queries of the model", title="Extraction")
 axes[2].legend(frameon=False)
 for ax in axes:
     ax.spines[["top", "right"]].set_visible(False)
@@ -229,12 +231,12 @@ plt.show()
 # %%
 # With four models for each number of insertions:
 #
-# * A number that was never written has an exposure near 1.44 bits, as chance has it.
-# * The counts know a number that was written once; the net does after 4 to 16 insertions, although
-#   it reads new lines nearly as well as its own (2.7 against 3.0 bits a character). The counts are
-#   what overfitting looks like (.5 against 3.3).
-# * At the maximum, and only there, the search finds the number. It asks about as many beginnings as
-#   the number has digits, and about a few hundred where there is nothing to be found.
-# * A sample of 2,000 numbers says no more than "at least 9 bits" from 4 insertions on. The
-#   extrapolation goes on, to 65 bits where there are 16.6: it measures how far the canary is from
-#   the others, and no longer how many are before it.
+# * A number that was not inserted has an exposure near 1.44 bits, as expected by chance.
+# * The counts memorize a number that was inserted once; the net does so after 4 to 16 insertions,
+#   although it predicts new lines nearly as well as its own (2.7 and 3.0 bits per character). The
+#   counts show what overfitting looks like (0.5 and 3.3).
+# * At the maximum, and only there, the search finds the number. It queries about as many prefixes
+#   as the number has digits, and a few hundred if there is nothing to find.
+# * A sample of 2,000 numbers shows only "at least 9 bits" from 4 insertions on. The extrapolation
+#   continues to 65 bits, although the maximum is 16.6: it measures how far the canary is from the
+#   other numbers, and no longer how many rank before it.

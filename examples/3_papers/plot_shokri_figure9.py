@@ -2,13 +2,13 @@
 Shadow models without the victim's data (Shokri et al. 2017)
 ============================================================
 
-Shadow models need training records like the victim's. What if there are none? Shokri et al. let the
-victim itself say what its records look like, or draw every feature from its own distribution, or
-take records of another source; figures 8 and 9 of the paper ask how much of the attack is left.
-We ask it of 30 types of places and of people in a census.
+Shadow models need training records like the victim's. If there are none, Shokri et al. let the
+victim itself guide the generation of records, or draw every feature from its own distribution, or
+use records of another source; figures 8 and 9 of the paper show how strong the attack then is. This
+example repeats the comparison on 30 types of places and on people in a census.
 
-Location-30 and Adult are downloaded on first use. The full version takes about a quarter of an
-hour of one core.
+Location-30 and Adult are downloaded on first use. The full version takes about a quarter of an hour
+on one core.
 """
 
 import os
@@ -41,9 +41,9 @@ warnings.filterwarnings("ignore", category=ConvergenceWarning)  # nets stop when
 # %%
 # Two tables, three victims
 # -------------------------
-# A place is 446 bits; 1,200 places train the victim, 1,200 others are the non-members that the
-# attack is tested on, and what is left is the attacker's. The same is done with 4,000 people of the
-# census each. A net and a forest are trained on the census: the forest knows its people by heart.
+# A place is 446 bits. 1,200 places train the victim, 1,200 others are the non-members, and the rest
+# belongs to the attacker. On the census, the same is done with 4,000 people each. A net and a
+# forest are trained on the census; the forest memorizes its people.
 
 FOLDER = os.environ.get("SKMIA_EXAMPLE_DATA")
 
@@ -88,11 +88,11 @@ PROBLEMS = {
 }
 
 # %%
-# Where shadow data come from
-# ---------------------------
-# From the victim alone, from the frequencies of each value (over all records, with the victim's
-# answers as labels, or within each class), or from real records with some features redrawn. Each
-# source makes as many records as there are real ones.
+# Sources of shadow data
+# ----------------------
+# Shadow data come from the victim alone, from the frequencies of each value (over all records, with
+# the victim's predictions as labels, or within each class), or from real records with some features
+# redrawn. Each source generates as many records as there are real ones.
 
 
 def make_sources(victim, seed):
@@ -108,7 +108,7 @@ def make_sources(victim, seed):
 
 
 def make_shadow_data(source, real):
-    """Records, and the classes of which fewer than 2 were made."""
+    """Records, and the classes with fewer than 2 generated records."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".* classes have fewer records")  # counted below
         records = source.fit(real).sample(len(real))
@@ -133,8 +133,7 @@ def attack_with(data, model, tested, answers, seed):
 # %%
 # The attacks
 # -----------
-# Members and non-members are equally many, so that a guess without any knowledge has a precision of
-# one half.
+# There are as many members as non-members, so that a random guess has a precision of one half.
 
 
 def measure(membership, scores):
@@ -149,7 +148,7 @@ def measure(membership, scores):
 
 
 def play(name, repeat):
-    """One victim, attacked with shadow data of each source: a line a source and class."""
+    """One victim, attacked with shadow data of each source: one line per source and class."""
     records, size, model = PROBLEMS[name]
     order = np.random.default_rng(repeat).permutation(len(records))[: 4 * size]
     members, others, real = np.split(order, [size, 2 * size])
@@ -179,9 +178,9 @@ print(table.round(3).to_string())
 # %%
 # The figure
 # ----------
-# Of each class the precision of the attack; the line of a source shows the share of classes with
-# less. Classes that no record was made of, or of which the attack accuses nobody, have none and are
-# missing from their line, which then ends below 1.
+# The line of a source shows the share of classes with a precision of the attack below each value.
+# Classes without generated records, or without records that the attack flags, have no precision and
+# are missing from their line, which then ends below 1.
 
 figure, axes = plt.subplots(1, 3, figsize=(13, 4.2), layout="constrained")
 places = results[(results["problem"] == "Location-30, net") & (results["class"] != "all")]
@@ -206,11 +205,11 @@ plt.show()
 # %%
 # With five victims:
 #
-# * Places that the net itself made up serve nearly as well as real ones: the same precision (.84)
-#   and an AUC of .90 instead of .94, at 35 queries a record. Noise costs less still.
-# * Places drawn bit by bit serve least (.78, AUC .86), but they serve.
-# * The net on the census leaks next to nothing, whatever the shadow data.
-# * The forest turns the order round. Features drawn one by one are as good as real people (.68),
-#   and people made up by asking the forest are the worst (.63).
-# * Precision alone misleads. "Marginal by class" has the highest on places (.86) and misses 40% of
-#   the members: each source puts the threshold elsewhere.
+# * Places generated with the net itself work nearly as well as real ones: the same precision (0.84)
+#   and an AUC of 0.90 instead of 0.94, at 35 queries per record. Noise costs even less.
+# * Places drawn bit by bit work least well (0.78, AUC 0.86), but they work.
+# * The net on the census leaks almost nothing, regardless of the shadow data.
+# * For the forest the order is reversed. Features drawn one by one are as good as real people
+#   (0.68), and people generated by querying the forest are the worst (0.63).
+# * Precision alone misleads. "Marginal by class" has the highest on places (0.86) and misses 40% of
+#   the members: each source sets the threshold at another place.

@@ -1,14 +1,14 @@
 """
-Do mitigations help? (Shokri et al. 2017, table III)
-====================================================
+Effect of mitigations (Shokri et al. 2017, table III)
+=====================================================
 
-A model could answer with fewer numbers, with rounded ones, with flatter ones, or be trained with a
-penalty. Table III of the paper attacks models that do so, by shadow models that do the same. We
-repeat it on the places that people visit and on a table like that of purchases, and ask besides
-what an attacker finds who does not know of the mitigation, and one who reads labels alone.
+A model could return fewer, rounded or flatter probabilities, or be trained with a penalty. Table
+III of the paper attacks such models with shadow models that do the same. This example repeats the
+comparison on the places that people visit and on a table like a table of purchases. It also
+measures an attacker who does not know of the mitigation, and one who uses only labels.
 
 Location-30 is downloaded on first use. The full version trains 240 nets and takes about ten minutes
-of one core.
+on one core.
 """
 
 import os
@@ -40,9 +40,9 @@ warnings.filterwarnings("ignore", category=ConvergenceWarning)  # nets stop when
 # %%
 # Two tables
 # ----------
-# A place is 446 bits in 30 classes, of which 1,200 records train the victim. A basket is 600 bits
-# in 50 classes, of which 2,000 do. As many other records are the non-members, so that guessing is
-# right half of the time; the attacker has what is left.
+# A place is 446 bits in 30 classes; 1,200 records train the victim. A basket is 600 bits in 50
+# classes; 2,000 records train the victim. There are as many non-members, so that guessing is right
+# half of the time; the attacker has the rest.
 
 FOLDER = os.environ.get("SKMIA_EXAMPLE_DATA")
 
@@ -73,15 +73,15 @@ TABLES = {
 # %%
 # The mitigations
 # ---------------
-# Seven change what is answered, and nothing in the training: a net is trained once for all of
-# them. Three change the training loss, by a penalty on the squared weights. scikit-learn divides
-# half of ``alpha`` by the size of a batch, here 200, so that the paper's lambda is ``alpha / 400``.
+# Seven mitigations change the outputs and not the training, so one net is trained for all of them.
+# Three change the training loss, by a penalty on the squared weights. scikit-learn divides half of
+# ``alpha`` by the size of a batch, here 200, so the paper's lambda is ``alpha / 400``.
 
 TRAINED = {}
 
 
 class Net(MLPClassifier):
-    """A net that is trained once for a seed and its records, whatever becomes of its answers."""
+    """A net that is trained once for a seed and its records, and used with every output."""
 
     def fit(self, X, y):
         key = joblib.hash((self.get_params(), X, y))
@@ -116,8 +116,8 @@ if FAST:
 # %%
 # Three attackers
 # ---------------
-# One trains shadow models with the mitigation, and one without it. The third has no shadow models:
-# who is classified right is a member.
+# One attacker trains shadow models with the mitigation, and one without it. The third has no shadow
+# models and flags a record as a member if it is classified correctly.
 
 
 def learn_attack(model, records, seed):
@@ -142,7 +142,7 @@ def measure(membership, scores):
 
 
 def play(name, split):
-    """All mitigations of one victim: a line a mitigation and attacker."""
+    """All mitigations of one victim: one line per mitigation and attacker."""
     records, size = TABLES[name]
     order = np.random.default_rng(split).permutation(len(records))
     members, others, left = np.split(order, [size, 2 * size])
@@ -171,9 +171,9 @@ results = pd.DataFrame(lines)
 # %%
 # The table
 # ---------
-# Means over splits with the half-width of their 95% t intervals. Each split draws the records of
-# the victim, of the test and of the attacker anew from the same table: the intervals say nothing of
-# other tables.
+# The table shows means over splits with the half-width of their 95% t intervals. Each split draws
+# the records of the victim, of the test and of the attacker again from the same table, so the
+# intervals do not cover other tables.
 
 
 def half_width(values):
@@ -186,11 +186,12 @@ summary = pd.concat([groups.mean(), groups.agg(half_width).add_suffix("_half")],
 print(summary.xs("aware", level="attacker").round(3).to_string())
 
 # %%
-# What it takes to be fooled
-# --------------------------
-# Who knows of the mitigation beside two who do not. A temperature hides everything from an attack
-# that was learned without it, and little from one that was learned with it. Labels alone hide more,
-# but not that they are right more often on members. What follows is the gain by knowing.
+# Gain by knowing the mitigation
+# ------------------------------
+# The figure compares the attacker who knows of the mitigation with the two who do not. A
+# temperature hides everything from an attack that was trained without it, and little from one that
+# was trained with it. Returning only labels hides more, but not that labels are right more often on
+# members. The table shows the gain by knowing.
 
 accuracy = results.pivot(
     index=["table", "split"], columns=["mitigation", "attacker"], values="accuracy"
