@@ -152,7 +152,7 @@ def make_white_box_attacks():
         ThresholdAttack(NET.victim, signal="gradient_norm_w"),
         ThresholdAttack(NET.victim, signal="gradient_norm_x"),
         *(
-            ThresholdAttack(NET.victim, signal=AdversarialDistance(norm, n_rounds=4, n_steps=5))
+            ThresholdAttack(NET.victim, signal=AdversarialDistance(norm, n_rounds=2, n_steps=4))
             for norm in ("l1", "l2", "linf")
         ),
         GradientAttack(NET.victim),

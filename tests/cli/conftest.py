@@ -61,6 +61,13 @@ def audit_once(reports, monkeypatch):
 
 
 @pytest.fixture
+def no_drawing(monkeypatch):
+    """Write pictures without drawing them, which takes as long as a small audit."""
+    figure = pytest.importorskip("matplotlib.figure").Figure
+    monkeypatch.setattr(figure, "savefig", lambda self, file, **settings: file.write(b"picture"))
+
+
+@pytest.fixture
 def run(capsys):
     """Run ``skmia audit`` and return the exit code and what it printed."""
 

@@ -68,6 +68,7 @@ def test_regression(run, data):
     assert "ShadowAttack was left out" in text
 
 
+@pytest.mark.usefixtures("no_drawing")
 def test_seed_decides_and_jobs_do_not(run, data, tmp_path, monkeypatch):
     monkeypatch.setitem(_model._SETTINGS, "random-forest", {"n_estimators": 10})
     results = []
@@ -191,11 +192,11 @@ def test_process_whose_reader_has_gone_says_nothing(data, tmp_path):
     assert process.returncode == 0
 
 
-@pytest.mark.usefixtures("audit_once")
+@pytest.mark.usefixtures("audit_once", "no_drawing")
 def test_values_are_on_the_page_only_when_asked_for(run, refuse, data, tmp_path):
     pytest.importorskip("jinja2")
     page = tmp_path / "report.html"
-    options = ["--data", data, "--target", "income", *QUICK, "--out", tmp_path]
+    options = ["--data", data, "--target", "income", "--shadows", "4", "--out", tmp_path]
     run(*options)
     assert ">trained</bdi></button>" not in page.read_text()
     run(*options, "--show-values")
@@ -203,6 +204,7 @@ def test_values_are_on_the_page_only_when_asked_for(run, refuse, data, tmp_path)
     assert "--show-values goes with --data" in refuse("--show-values")
 
 
+@pytest.mark.usefixtures("no_drawing")
 def test_two_columns_of_groups_and_controls(run, data, tmp_path):
     options = ["--data", data, "--target", "income", "--group", "city", "trained", *QUICK]
     code, text, error = run(*options, "--controls", "--out", tmp_path)

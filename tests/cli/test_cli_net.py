@@ -33,13 +33,19 @@ def net():
     return make_estimator
 
 
+@pytest.fixture
+def few_epochs(monkeypatch):
+    monkeypatch.setattr("skmia.cli._net._MOST_EPOCHS", 30)
+
+
+@pytest.mark.usefixtures("few_epochs", "no_drawing")
 def test_batched_and_one_by_one_are_the_same_audit(run, data, tmp_path, net):
     estimates = []
     for options in ([], ["--no-batching"]):
         options = ["--data", data, "--target", "income", *NET, *options, "--out", tmp_path]
         code, text, err = run(*options)
         assert (code, err) == (0, "")
-        assert "Perceptron(9-100-2, max_epochs=200)" in text
+        assert "Perceptron(9-100-2, max_epochs=30)" in text
         document = json.loads((tmp_path / "audit.json").read_text())
         assert document["settings"]["command"]["no_batching"] == bool("--no-batching" in options)
         overall = pd.DataFrame(document["results"]).query("scope == 'overall'")
@@ -48,6 +54,7 @@ def test_batched_and_one_by_one_are_the_same_audit(run, data, tmp_path, net):
     np.testing.assert_allclose(estimates[0], estimates[1], atol=0.02)
 
 
+@pytest.mark.usefixtures("few_epochs")
 def test_batching_can_be_switched_off(run, data, tmp_path, net, monkeypatch):
     from skmia._training.ways.torch_nets import TorchNetsWay
 
