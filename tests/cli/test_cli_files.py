@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 from skmia.cli import main
-from skmia.report import _save
+from skmia.report import AuditReport
 
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
-pytestmark = pytest.mark.usefixtures("audit_once")
+pytestmark = pytest.mark.usefixtures("audit_once", "no_drawing")
 QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
 posix = pytest.mark.skipif(os.name != "posix", reason="modes are those of POSIX")
 
@@ -96,9 +96,9 @@ def test_what_could_not_be_made_is_said_and_in_the_exit_code(
 
     name = {"page": "report.html", "picture": "roc.png"}[fails]
     if fails == "page":
-        monkeypatch.setattr("skmia.report._report.render", fail)
+        monkeypatch.setattr(AuditReport, "to_html", fail)
     else:
-        monkeypatch.setattr(_save, "_draw", fail)
+        monkeypatch.setattr(AuditReport, "plot", fail)
     code, text, error = run(*options, "--out", tmp_path)
     why = "ZeroDivisionError: float division by zero"
     assert code in (3, 4) and error.count("\n") == 1
@@ -110,7 +110,7 @@ def test_what_could_not_be_made_is_said_and_in_the_exit_code(
 
 
 def test_an_exceeded_limit_comes_before_a_missing_page(run, options, tmp_path, monkeypatch):
-    monkeypatch.setattr("skmia.report._report.render", lambda *_: 1 / 0)
+    monkeypatch.setattr(AuditReport, "to_html", lambda *_, **__: 1 / 0)
     code, _, error = run(*options, "--out", tmp_path, "--fail-above", "auc.high=0.5")
     assert code in (1, 4) and "report.html could not be made" in error
 

@@ -156,9 +156,9 @@ def test_no_epoch_is_made_twice(records, tmp_path, every_epoch, monkeypatch, nam
 
 def make_importable_net():
     """A net that the processes of joblib can import."""
-    from skmia.cli._net import make_net
+    from skmia.victims import make_small_net
 
-    return make_net(n_rows=80, n_features=8, n_classes=3).set_params(max_epochs=20)
+    return make_small_net(n_features=8, n_classes=3, max_epochs=20)
 
 
 @pytest.mark.parametrize("name", ["perceptron", "net"] if torch else ["perceptron"])
