@@ -82,7 +82,7 @@ def make_job(X, y, n_models):
     for one in membership:
         one[rng.permutation(len(y))[: len(y) // 2]] = True
     seeds = np.random.SeedSequence(0).spawn(n_models)
-    keep = PoolKeeper((1.0,), "auto", "signals")
+    keep = PoolKeeper(("auto",), (1.0,), "auto", "signals")
     return Job(estimator, Data([X], y), membership, seeds, keep, 1)
 
 

@@ -43,7 +43,7 @@ def make_job(shape, n_models, n_epochs, n_jobs=1, device="cpu"):
     net = make_net(n_features, n_hidden, n_classes, max_epochs=n_epochs)
     net.set_params(iterator_train__shuffle=True, device=device)
     seeds = np.random.SeedSequence(0).spawn(n_models)
-    keep = PoolKeeper((1.0, 2.0), "auto", "signals")
+    keep = PoolKeeper(("auto",), (1.0, 2.0), "auto", "signals")
     return Job(net, Data([X], y), membership, seeds, keep, n_jobs)
 
 

@@ -1,7 +1,7 @@
 """Time to train the linear shadow models of a pool together, against scikit-learn one by one.
 
 Prints ratios measured in one run, and how far both are from the optimum: the largest error of a
-record's evidence (scaled logits in nats within -20 to 20, log residuals) over some of the models,
+record's signal (scaled logits in nats within -20 to 20, log residuals) over some of the models,
 against scikit-learn with a tolerance of 1e-10. Asserts nothing.
 
     python benchmarks/bench_linear.py [--models 64] [--alone 4] [--only digits]

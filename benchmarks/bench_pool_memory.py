@@ -1,6 +1,6 @@
-"""Largest memory of a pool's fit, against the evidence that it keeps and one chunk of models.
+"""Largest memory of a pool's fit, against the signals that it keeps and one chunk of models.
 
-Each line is measured in a fresh process. The evidence is 4 bytes for each model, record and
+Each line is measured in a fresh process. The signals are 4 bytes for each model, record and
 temperature. The chunk is what the training of a single model adds to the process; with two jobs
 that happens in the workers, and the chunk of this process is 0. Records and libraries are there
 before the measurement begins. Prints ratios and asserts nothing.
@@ -51,7 +51,7 @@ def make_records(name, n):
 
 
 def measure_one(name, n_jobs, temperatures, store, n, n_models):
-    """Bytes of the evidence, of the pool's arrays, of one chunk and at most, in this process."""
+    """Bytes of the signals, of the pool's arrays, of one chunk and at most, in this process."""
     estimator, records = MODELS[name], make_records(name, n)
     settings = {"temperatures": temperatures, "store": store, "n_jobs": n_jobs, "random_state": 0}
     ShadowPool(estimator, 2, **settings).fit(make_records(name, 1000))  # imports all there is
@@ -64,11 +64,11 @@ def measure_one(name, n_jobs, temperatures, store, n, n_models):
     before = reset_peak()
     pool = ShadowPool(estimator, n_models, **settings).fit(records)
     peak = peak_memory() - before
-    evidence = 4 * n * n_models * len(pool.temperatures_)
+    signals = 4 * n * n_models * len(pool.temperatures_)
     if pool.outputs_ is not None:
-        evidence += pool.outputs_.nbytes
+        signals += pool.outputs_.nbytes
     held = pool.signals_.nbytes + pool.membership_.nbytes + getattr(pool.outputs_, "nbytes", 0)
-    return evidence, held, chunk, peak
+    return signals, held, chunk, peak
 
 
 def measure_apart(case, n, n_models):
@@ -90,15 +90,15 @@ def main():
         print(json.dumps(measure_one(*case, options.records, options.models)))
         return
     print(f"{options.models} models x {options.records} records; megabytes")
-    titles = ("temps", "store", "n_jobs", "evidence", "held", "chunk", "at most", "ratio")
+    titles = ("temps", "store", "n_jobs", "signals", "held", "chunk", "at most", "ratio")
     print(f"{'model':20s}" + "".join(f"{title:>10s}" for title in titles))
     for case in CASES:
         name, n_jobs, temperatures, store = case
-        evidence, held, chunk, peak = measure_apart(case, options.records, options.models)
+        signals, held, chunk, peak = measure_apart(case, options.records, options.models)
         print(
             f"{name:20s}{len(temperatures):10d}{store:>10s}{n_jobs or 'None':>10}"
-            + "".join(f"{1e-6 * size:10.1f}" for size in (evidence, held, chunk, peak))
-            + f"{peak / (evidence + chunk):10.2f}",
+            + "".join(f"{1e-6 * size:10.1f}" for size in (signals, held, chunk, peak))
+            + f"{peak / (signals + chunk):10.2f}",
             flush=True,
         )
 

@@ -1,4 +1,4 @@
-"""Time to score records from stored evidence, against the loops that one would write by hand.
+"""Time to score records from stored signals, against the loops that one would write by hand.
 
 Prints medians of wall-clock and of processor time and their ratios in one run; asserts nothing. On
 a busy machine the processor time is the one to read.

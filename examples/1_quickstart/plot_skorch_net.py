@@ -110,8 +110,8 @@ for name, chosen in {"right label": ~wrong, "wrong label": wrong}.items():
 # of those that were not (OUT): the log odds of the label. For a usual digit the two groups overlap,
 # and the victim's output reveals nothing. For a wrong label they are far apart.
 
-evidence, was_in = pool.transform(records), pool.membership(records)
-victim_evidence = asked["outputs"].scaled_logit(records.y)
+log_odds, was_in = pool.transform(records), pool.membership(records)
+of_victim = asked["outputs"].scaled_logit(records.y)
 shown = {
     "usual digit, member": np.flatnonzero(inside & ~wrong)[0],
     "usual digit, non-member": np.flatnonzero(~inside & ~wrong)[0],
@@ -121,9 +121,9 @@ shown = {
 figure, axes = plt.subplots(4, 1, figsize=(8, 5.5), sharex=True, layout="constrained")
 for ax, (title, k) in zip(axes, shown.items(), strict=True):
     for side, chosen, color in (("IN", was_in[k], "#0072B2"), ("OUT", ~was_in[k], "#D55E00")):
-        values = evidence[k, chosen]
+        values = log_odds[k, chosen]
         ax.plot(values, np.full(len(values), side), "o", color=color, alpha=0.6)
-    ax.axvline(victim_evidence[k], color="black", linestyle=":", label="the victim's answer")
+    ax.axvline(of_victim[k], color="black", linestyle=":", label="the victim's answer")
     ax.set_title(title, loc="left", fontsize="medium")
     ax.margins(y=0.5)
 axes[0].legend(loc="upper right", fontsize="small", bbox_to_anchor=(1, 1.4))

@@ -85,7 +85,7 @@ def leave_out(moments, values, chosen=True):
     moments : Moments
         With it; its arrays broadcast with the values.
     values : ndarray of shape (n_queries, ..., n_left_out, n)
-        Evidence of the models to leave out, one at a time.
+        Signal of the models to leave out, one at a time.
     chosen : ndarray of shape (n_left_out, n), dtype bool, default=True
         Where the model is among those that the moments are of.
 
@@ -117,10 +117,10 @@ def compare_left_out(compare, shadows, inside, models, others, *, online=True):
     Parameters
     ----------
     compare : callable
-        ``compare(target, into, out)`` gives scores of shape (..., n) for evidence and moments of
+        ``compare(target, into, out)`` gives scores of shape (..., n) for values and moments of
         shapes that broadcast to (n_queries, ..., n).
     shadows : ndarray of shape (n_queries, n_estimators, n)
-        Evidence.
+        Values of a signal.
     inside : ndarray of shape (n_estimators, n), dtype bool
         Training sets.
     models : ndarray of shape (n_chosen,)

@@ -1,4 +1,4 @@
-"""Moments of the evidence over the shadow models that saw, or did not see, each record."""
+"""Moments of a signal over the shadow models that saw, or did not see, each record."""
 
 from typing import NamedTuple
 
@@ -36,7 +36,7 @@ def find_moments(shadows, chosen):
     Parameters
     ----------
     shadows : ndarray of shape (n_queries, n_estimators, n)
-        Evidence.
+        Values of a signal.
     chosen : ndarray of shape (n_estimators, n), dtype bool
         Models that count for each record.
 
@@ -55,7 +55,7 @@ def find_both_moments(shadows, inside, outside):
     Parameters
     ----------
     shadows : ndarray of shape (n_queries, n_estimators, n)
-        Evidence.
+        Values of a signal.
     inside, outside : ndarray of shape (n_estimators, n), dtype bool
         Models of each side.
 

@@ -48,7 +48,8 @@ class Needs:
         records, ``"gradients"``, ``"layers"``, ``"samples"``, ``"file"``.
     keeps : frozenset, default=frozenset()
         What a pool must keep of each shadow model: ``"auto"``, the log odds, margin or log
-        residual; ``("auto", T)``, the log odds at temperature T; ``"outputs"``; ``"models"``.
+        residual; ``("auto", T)``, the log odds at temperature T; a
+        :class:`~skmia.signals.Signal`; ``"outputs"``; ``"models"``.
     known : {"nobody", "non-members", "members and non-members"}, default="nobody"
         Kind of records that ``fit`` learns from.
     lacks : tuple of str, default=()
@@ -173,14 +174,14 @@ def _find_shadows(needs, offer):
 
 
 def _is_kept(what, offer):
-    if offer.kind in ("proba", "logits") or not _is_signal(what):
+    if offer.kind in ("proba", "logits") or not _is_auto(what):
         return what in offer.keeps
     # Only logits can be divided by a temperature: other kinds have one number for all of them.
-    return any(map(_is_signal, offer.keeps))
+    return any(map(_is_auto, offer.keeps))
 
 
-def _is_signal(what):
-    return what == "auto" or isinstance(what, tuple)
+def _is_auto(what):
+    return isinstance(what, tuple) or what == "auto"
 
 
 def _ask_for(what):
@@ -191,6 +192,11 @@ def _ask_for(what):
         )
     if what == "auto":
         return "it needs a signal of each shadow model, which the pool does not keep"
+    if not isinstance(what, str):
+        return (
+            f"it needs the signal {what.name!r} of the shadow models; fit the pool with "
+            f'signals=("auto", {what!r})'
+        )
     return f'it needs the {what} of the shadow models; fit the pool with store="{what}"'
 
 

@@ -277,6 +277,28 @@ class Outputs:
         dtype = self.values.dtype if self.values.dtype.kind == "f" else np.dtype(float)
         return float(max(step, np.finfo(dtype).eps))
 
+    def smoothed(self, y, resolution):
+        """The same answers with probabilities of exactly 0 or 1 moved inside.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            Task labels.
+        resolution : float
+            Finest step r of the probabilities: p_y becomes (p_y + r / 2) / (1 + r), and the other
+            classes share the same addition. With 0, or for other answers, nothing changes.
+
+        Returns
+        -------
+        outputs : Outputs
+        """
+        if self.kind != "proba" or not resolution:
+            return self
+        rows, label = np.arange(len(self)), self.label_index(y)
+        values = self.values + resolution / 2 / max(1, self.values.shape[1] - 1)
+        values[rows, label] = self.values[rows, label] + resolution / 2
+        return Outputs(values / (1 + resolution), self.classes, "proba")
+
     def scaled_logit(self, y, temperature=1.0, resolution=0.0):
         """Log odds of the label against all other classes, log p_y - log(1 - p_y), in nats.
 

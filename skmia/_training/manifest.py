@@ -10,13 +10,14 @@ from .._core.visible import visible
 from ..exceptions import CheckpointError
 from .identity import UnidentifiedError, digest_table, identify
 
-_FORMAT = 3
+_FORMAT = 4
 
 _LABELS = {
     "format": "the format of the checkpoint",
     "skmia": "the version of skmia",
     "entropy": "random_state",
     "group_by": "the field group_by",
+    "signals": "the signals that are stored",
     "way": "the way in which models are trained",
     "augmented": "the records that augment makes, which must be the same in each call",
 }
@@ -64,8 +65,9 @@ def describe_job(job, records, entropy, design, numbers):
     try:
         identity = identify(job.estimator)
         known = {"versions": identity.versions, "parts": identity.parts}
+        kept = job.keep.describe()
     except UnidentifiedError as error:
-        known = {"unidentified": str(error)}
+        known, kept = {"unidentified": str(error)}, {}
     groups = records.fields.get("group_by")
     return {
         "format": _FORMAT,
@@ -82,7 +84,7 @@ def describe_job(job, records, entropy, design, numbers):
         "group_by": None if groups is None else digest_table(groups),
         "sampling": design,
         "entropy": [int(part) for part in entropy],
-        **job.keep.describe(),
+        **kept,
         "way": numbers,
     }
 

@@ -1,4 +1,4 @@
-"""Attacks that compare the victim's evidence with one reference number per record."""
+"""Attacks that compare a signal of the victim with one reference number per record."""
 
 from dataclasses import replace
 
@@ -11,12 +11,11 @@ from .._core.records import Records
 from .._core.sklearn import StrOptions
 from .._core.validation import check_records
 from ..base import PoolAttack
-from ..shadow._evidence import ScaledLogit, reads_of
-from ..signals.registry import get_signal
+from ..signals import Loss, ScaledLogit, Signal
 
 
 class CalibratedAttack(PoolAttack):
-    r"""Difficulty calibration: the victim's evidence relative to what is usual for the record.
+    r"""Difficulty calibration: the victim's signal relative to what is usual for the record.
 
     Parameters
     ----------
@@ -27,22 +26,22 @@ class CalibratedAttack(PoolAttack):
         A fitted pool in a :class:`~sklearn.frozen.FrozenEstimator`; an unfitted one is fitted on
         the records given to ``fit``.
     reference : {"out", "midpoint", "rank", "population"}, default="out"
-        - ``"out"``: evidence minus the mean over OUT models (Watson et al.);
-        - ``"midpoint"``: evidence minus the middle between the means over IN and over OUT models
+        - ``"out"``: signal minus the mean over OUT models (Watson et al.);
+        - ``"midpoint"``: signal minus the middle between the means over IN and over OUT models
           (Sablayrolles et al.);
-        - ``"rank"``: share of OUT models whose evidence is at most the victim's (attack R of Ye
+        - ``"rank"``: share of OUT models whose signal is at most the victim's (attack R of Ye
           et al.); it takes as many values as there are OUT models;
-        - ``"population"``: share of the population whose evidence is at most the record's (attack P
+        - ``"population"``: share of the population whose signal is at most the record's (attack P
           of Ye et al.); the shadow models play no part.
-    signal : {"auto", "loss"} or name of the pool's signal, default="auto"
-        Evidence to compare, in nats.
+    signal : "auto", str or Signal, default="auto"
+        What is compared.
 
-        - ``"auto"``: the signal of the pool, by the kind of the model: the log odds of the label
-          (``"scaled_logit"``), for a model without probabilities its margin (``"hinge"``), for a
-          regressor minus the log residual (``"log_residual"``); with ``reference="midpoint"``,
-          minus the loss instead of the log odds, see Notes;
-        - ``"loss"``: minus the loss, where the pool's signal has a likelihood;
-        - one of the three names: the same as ``"auto"``, refused if the pool has another signal.
+        - ``"auto"``: by the kind of the model, the log odds of the label (``"scaled_logit"``), for
+          a model without probabilities its margin (``"hinge"``), for a regressor minus the log
+          residual (``"log_residual"``); with ``reference="midpoint"``, minus the loss instead of
+          the log odds, see Notes;
+        - another signal that the pool stores, or that follows from one: ``"loss"`` and
+          ``"confidence"`` follow from the log odds.
     population : Records, default=None
         Records for ``reference="population"``, best known non-members.
     target_fpr : float, default=None
@@ -72,7 +71,7 @@ class CalibratedAttack(PoolAttack):
 
     See Also
     --------
-    LiRA : Also takes the spread of the evidence into account.
+    LiRA : Also takes the spread of the signal into account.
 
     Notes
     -----
@@ -111,7 +110,7 @@ class CalibratedAttack(PoolAttack):
     _parameter_constraints = {
         **PoolAttack._parameter_constraints,
         "reference": [StrOptions({"out", "midpoint", "rank", "population"})],
-        "signal": [str],
+        "signal": [str, Signal],
         "population": [Records, None],
     }
 
@@ -134,14 +133,19 @@ class CalibratedAttack(PoolAttack):
 
     def _needs(self):
         needs = super()._needs()
-        if self.signal not in ("auto", "loss"):
-            needs = replace(needs, reads=needs.reads & reads_of(self.signal))
         if self.reference == "population" and self.population is None:
             return replace(needs, known=NON_MEMBERS, lacks=("population",))
         return needs
 
+    def _reads(self):
+        if self.signal == "auto" and self.reference == "midpoint" and self._has_log_odds():
+            return Loss()
+        return super()._reads()
+
+    def _has_log_odds(self):
+        return hasattr(self, "pool_") and self.pool_.signal_ == ScaledLogit.name
+
     def _fit_pool(self, records):
-        self._check_signal()
         if (self.population is None) == (self.reference == "population"):
             raise ValueError(
                 'population is needed for reference="population" and for no other; '
@@ -149,32 +153,16 @@ class CalibratedAttack(PoolAttack):
             )
         if self.population is not None:
             check_records(self.population)
-            evidence = self.pool_.victim_evidence(self.victim, self.population)
-            self._sorted_population = np.sort(self._as_signal(evidence), axis=1)
-
-    def _check_signal(self):
-        if self.signal not in ("auto", "loss", self.pool_.signal_):
-            get_signal(self.signal)  # names that no signal has are explained there
-            raise ValueError(
-                f"signal must be 'auto', 'loss' or {self.pool_.signal_!r}, the signal of the "
-                f"shadow pool; got {self.signal!r}."
-            )
-
-    def _as_signal(self, evidence):
-        compares_loss = self.signal == "loss"
-        if self.signal == "auto":
-            compares_loss = self.reference == "midpoint" and self.pool_.signal_ == ScaledLogit.name
-        return self.pool_.log_likelihood(evidence) if compares_loss else evidence
+            values = self.pool_.victim_values(self.victim, self.population, self._reads())
+            self._sorted_population = np.sort(values, axis=1)
 
     def _score(self, target, shadows, inside, outside):
-        target = self._as_signal(target)
         if self.reference == "population":
             rows = zip(self._sorted_population, target, strict=True)
             return np.mean(
                 [np.searchsorted(known, row, side="right") / len(known) for known, row in rows],
                 axis=0,
             )
-        shadows = self._as_signal(shadows)
         if self.reference == "rank":
             below = ((shadows <= target[:, None]) & outside).sum(axis=1)
             return (below / outside.sum(axis=0)).mean(axis=0)
@@ -191,7 +179,7 @@ class CalibratedAttack(PoolAttack):
             return super()._score_left_out(shadows, inside, models, others)
         return compare_left_out(
             self._compare,
-            self._as_signal(shadows),
+            shadows,
             inside,
             models,
             others,
@@ -204,5 +192,5 @@ class CalibratedAttack(PoolAttack):
         ]
 
     @property
-    def _no_evidence(self):
+    def _neutral(self):
         return 0.5 if self.reference in ("rank", "population") else 0.0

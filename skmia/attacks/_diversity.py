@@ -206,8 +206,8 @@ class DiversityAttack(SupervisedAttack):
         outputs = query(self.victim, records)
         return [np.exp(outputs.log_proba()), outputs.label_index(records.y)]
 
-    def _learn(self, evidence, membership, seed):
-        proba, labels = evidence
+    def _learn(self, collected, membership, seed):
+        proba, labels = collected
         rng = np.random.RandomState(seed)
         matrices = {}
         for label in range(proba.shape[1]):
@@ -225,8 +225,8 @@ class DiversityAttack(SupervisedAttack):
         n_epochs, _ = _count_epochs(membership, *settings, self.max_iter)
         return _train(proba, membership, *settings, n_epochs, rng)
 
-    def _judge(self, model, evidence):
-        proba, labels = evidence
+    def _judge(self, model, collected):
+        proba, labels = collected
         scores = np.empty(len(labels))
         for label in np.unique(labels):
             p = proba[labels == label]

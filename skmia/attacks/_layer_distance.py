@@ -36,8 +36,8 @@ class LayerDistanceAttack(SupervisedAttack):
         labels = np.searchsorted(white_box.classes, records.y)
         return [*self._read(white_box, inputs), labels]
 
-    def _learn(self, evidence, membership, seed):
-        *layers, labels = evidence
+    def _learn(self, collected, membership, seed):
+        *layers, labels = collected
         sides = self._describe_sides(layers, labels, membership)
         if self.cross_fit:
             half = np.random.RandomState(seed).permutation(len(labels)) % 2 == 0
@@ -67,6 +67,6 @@ class LayerDistanceAttack(SupervisedAttack):
             columns.append(self._measure(out, layer, k == last) / to_members)
         return np.column_stack(columns)
 
-    def _judge(self, model, evidence):
+    def _judge(self, model, collected):
         sides, weights = model
-        return self._find_ratios(sides, evidence[:-1]) @ weights
+        return self._find_ratios(sides, collected[:-1]) @ weights

@@ -10,6 +10,7 @@ from .._core.left_out import compare_left_out, part_of
 from .._core.moments import SMALLEST_SPREAD, find_both_moments, find_moments
 from .._core.sklearn import Interval, StrOptions
 from ..base import PoolAttack
+from ..signals import Signal
 from ._lira_reference import ReferenceStatistics
 
 _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
@@ -73,9 +74,9 @@ def _is_posterior(attack):
 class LiRA(PoolAttack):
     r"""Likelihood-ratio attack.
 
-    For every record, the evidence :math:`\phi` of the shadow models that were trained on it (IN)
+    For every record, the signal :math:`\phi` of the shadow models that were trained on it (IN)
     and of those that were not (OUT) are each described by a distribution; the score is the log
-    ratio of their densities at the victim's evidence,
+    ratio of their densities at the victim's signal,
     :math:`\log p_{in}(\phi) - \log p_{out}(\phi)`, averaged over augmentations. Offline it is
     one-sided: by how many standard deviations the victim lies above the OUT models, which orders
     records as :math:`\Pr(\phi_{out} \le \phi)` does and has no ties at 1.
@@ -88,6 +89,11 @@ class LiRA(PoolAttack):
     shadows : ShadowPool
         A fitted pool in a :class:`~sklearn.frozen.FrozenEstimator`; an unfitted one is fitted on
         the records given to ``fit``.
+    signal : "auto", str or Signal, default="auto"
+        What is compared: ``"auto"`` is the log odds of the label, for a model without probabilities
+        its margin, for a regressor minus the log residual. Another signal must be stored by the
+        pool (``ShadowPool(signals=("auto", "entropy"))``); the loss and the confidence follow from
+        the log odds and need not be.
     online : bool, default=True
         Whether to use the IN models. They exist only for records of the pool; ``False`` uses the
         OUT models alone.
@@ -149,8 +155,8 @@ class LiRA(PoolAttack):
     Pooled variances are taken within records; the published code takes them around the grand mean
     and uses the IN one for both. ``"shrunk"`` has a normal-inverse-gamma prior, flat in the mean.
 
-    A record without an IN model, or without an OUT model, has the score of no evidence, just below
-    0; :meth:`can_judge` tells which.
+    A record without an IN model, or without an OUT model, has the neutral score, just below 0;
+    :meth:`can_judge` tells which.
 
     References
     ----------
@@ -175,6 +181,7 @@ class LiRA(PoolAttack):
 
     _parameter_constraints = {
         **PoolAttack._parameter_constraints,
+        "signal": [str, Signal],
         "online": ["boolean"],
         "variance": [StrOptions({"shrunk", "example", "pooled"})],
         "prior_strength": [Interval(Real, 0, None, closed="neither")],
@@ -189,6 +196,7 @@ class LiRA(PoolAttack):
         victim=None,
         shadows=None,
         *,
+        signal="auto",
         online=True,
         variance="shrunk",
         prior_strength=4.0,
@@ -200,6 +208,7 @@ class LiRA(PoolAttack):
     ):
         self.victim = victim
         self.shadows = shadows
+        self.signal = signal
         self.online = online
         self.variance = variance
         self.prior_strength = prior_strength

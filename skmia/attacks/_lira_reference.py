@@ -29,7 +29,7 @@ class ReferenceStatistics:
 
     Parameters
     ----------
-    blocks : iterable of (rows, evidence, training sets, n_inside)
+    blocks : iterable of (rows, values, training sets, n_inside)
         As a pool gives them, block by block.
     n_in, n_out : int
         Smallest number of IN and of OUT models that a record has.

@@ -147,12 +147,12 @@ class MorganAttack(SupervisedAttack):
         share = Merlin(self.n_changes, self.scale).of(self.victim, records)
         return [-Loss()(outputs, records.y), share, loss_rounding(outputs, records.y)]
 
-    def _learn(self, evidence, membership, seed):
-        return _find_window(*evidence, membership, self.n_changes, self.target_fpr)
+    def _learn(self, collected, membership, seed):
+        return _find_window(*collected, membership, self.n_changes, self.target_fpr)
 
-    def _judge(self, model, evidence):
+    def _judge(self, model, collected):
         lower, upper, _ = model
-        loss, share, _ = evidence
+        loss, share, _ = collected
         return np.where((lower <= loss) & (loss < upper), share, -1.0)
 
     def _learned_offset(self, records, membership):

@@ -17,8 +17,8 @@ from .._core.seeding import seed_estimator
 from .._core.sklearn import HasMethods, Interval
 from .._core.validation import check_finite, check_outputs_source, check_records, query
 from ..base import BaseAttack
-from ..shadow._evidence import COMPARED, evidence_of
 from ..signals import Signal
+from ..signals.auto import COMPARED, auto_of
 from ..signals.registry import get_signal
 
 # Share of the mean scale that no record's scale falls below: a regression may go to 0 or under it.
@@ -52,17 +52,17 @@ class _Usual(NamedTuple):
     least_scale: float
     threshold: float = 0.0
 
-    def standardize(self, records, evidence):
+    def standardize(self, records, values):
         scale = np.maximum(self.scale.predict(records), self.least_scale)
-        return (evidence - self.location.predict(records)) / scale - self.threshold
+        return (values - self.location.predict(records)) / scale - self.threshold
 
 
 class QuantileAttack(BaseAttack):
-    r"""Compare the evidence with the quantile that regression predicts for a non-member.
+    r"""Compare the signal with the quantile that regression predicts for a non-member.
 
     Regression on known non-members predicts from a record and its label what the victim answers to
-    such a non-member: the mean :math:`\mu(x, y)` of the evidence :math:`s` and its mean absolute
-    deviation :math:`\sigma(x, y)`. The score is by how many :math:`\sigma` the evidence exceeds the
+    such a non-member: the mean :math:`\mu(x, y)` of the signal :math:`s` and its mean absolute
+    deviation :math:`\sigma(x, y)`. The score is by how many :math:`\sigma` the signal exceeds the
     quantile :math:`q(x, y) = \mu + \tau \sigma` that the share ``target_fpr`` of non-members
     exceed. No shadow models are trained, and nothing of the victim's training need be known.
 
@@ -75,9 +75,9 @@ class QuantileAttack(BaseAttack):
     population : Records
         Known non-members, drawn like the others. They may be among the records that are scored.
     signal : "auto", str or Signal, default="auto"
-        Evidence. ``"auto"`` is the log odds of the label, for a model without probabilities its
-        margin, for a regressor minus the log of the absolute residual; probabilities of 0 and 1 are
-        smoothed. For other names see :func:`skmia.signals.get_signal_names`.
+        What is compared. ``"auto"`` is the log odds of the label, for a model without probabilities
+        its margin, for a regressor minus the log of the absolute residual; probabilities of 0 and 1
+        are smoothed. For other names see :func:`skmia.signals.get_signal_names`.
     estimator : regressor, default=None
         Learns both numbers from the features, categories as codes, with the label as last column.
         None is a :class:`~sklearn.ensemble.HistGradientBoostingRegressor`, and an
@@ -198,9 +198,9 @@ class QuantileAttack(BaseAttack):
         rng = check_random_state(self.random_state)
         self._salt, seed = rng.randint(np.iinfo(np.int32).max, size=2).tolist()
         folds = self._cut_folds(population)
-        self._resolution = None
-        evidence = self._find_evidence(population)
-        self._usual = self._learn(population, evidence, folds, seed)
+        self._smoothing = None
+        values = self._compute_signal(population)
+        self._usual = self._learn(population, values, folds, seed)
         self.thresholds_ = np.array([usual.threshold for usual in self._usual])
 
     def _cut_folds(self, population):
@@ -229,25 +229,20 @@ class QuantileAttack(BaseAttack):
         """Rank of the threshold among the scores of n records: a new one is above it as rarely."""
         return int(np.ceil((1 - self.target_fpr) * (n_records + 1) - 1e-9))
 
-    def _find_evidence(self, records):
+    def _compute_signal(self, records):
         if self.signal != "auto":
-            evidence = get_signal(self.signal).of(self.victim, records)
-            return check_finite(np.asarray(evidence, dtype=np.float64))
+            values = get_signal(self.signal).of(self.victim, records)
+            return check_finite(np.asarray(values, dtype=np.float64))
         outputs = query(self.victim, records)
-        kind = evidence_of(outputs.kind)
-        raw = kind.compute(outputs, records.y, 1.0, 0.0)
-        if self._resolution is None:
+        signal = auto_of(outputs.kind)
+        raw = signal.raw(outputs, records.y)
+        if self._smoothing is None:
             # The population is one of non-members, as one model without members would have it.
             models, nobody = raw[None, None], np.zeros((1, len(raw)), dtype=bool)
-            dtype = outputs.values.dtype
-            self._resolution = kind.find_resolution(models, dtype, nobody)
-            self._step = self._resolution or kind.find_step(models, dtype)
-        evidence, infinite = kind.smooth(raw, self._resolution), ~np.isfinite(raw)
-        # Records may be infinite where none of the population was.
-        evidence[infinite] = kind.smooth(raw[infinite], self._step)
-        return evidence
+            self._smoothing = signal.fit_smoothing(models, nobody, outputs.values.dtype)
+        return self._smoothing(raw)
 
-    def _learn(self, population, evidence, folds, seed):
+    def _learn(self, population, values, folds, seed):
         """What is usual for the records of each fold."""
         estimator = self._make_estimator(population)
         seeds = iter(np.random.SeedSequence(seed).spawn(self.cv * (self.cv + 3) // 2))
@@ -261,16 +256,16 @@ class QuantileAttack(BaseAttack):
         # With two folds left out a residual is honest, and independent of the fold it is used for.
         residuals = np.zeros((self.cv, len(folds)))
         for pair in combinations(range(self.cv), 2):
-            location = regress(evidence, ~np.isin(folds, pair))
+            location = regress(values, ~np.isin(folds, pair))
             for fold, other in (pair, pair[::-1]):
                 rows = np.flatnonzero(folds == other)
-                residuals[fold, rows] = np.abs(evidence[rows] - location.predict(population[rows]))
+                residuals[fold, rows] = np.abs(values[rows] - location.predict(population[rows]))
         learned = []
         for fold, deviation in enumerate(residuals):
             held = folds == fold
             least = _LEAST_SCALE * deviation[~held].mean() or 1.0
-            usual = _Usual(regress(evidence, ~held), regress(deviation, ~held), least)
-            excess = np.sort(usual.standardize(population[held], evidence[held]))
+            usual = _Usual(regress(values, ~held), regress(deviation, ~held), least)
+            excess = np.sort(usual.standardize(population[held], values[held]))
             learned.append(usual._replace(threshold=excess[self._find_rank(len(excess)) - 1]))
         return learned
 
@@ -282,11 +277,11 @@ class QuantileAttack(BaseAttack):
         return HistGradientBoostingRegressor(learning_rate=0.05, max_leaf_nodes=15)
 
     def _score_samples(self, records):
-        evidence, folds = self._find_evidence(records), self._find_folds(records)
+        values, folds = self._compute_signal(records), self._find_folds(records)
         scores = np.empty(len(records))
         for fold in np.unique(folds):
             rows = np.flatnonzero(folds == fold)
-            scores[rows] = self._usual[fold].standardize(records[rows], evidence[rows])
+            scores[rows] = self._usual[fold].standardize(records[rows], values[rows])
         return scores
 
     def _natural_offset(self, records):

@@ -104,11 +104,11 @@ class RenyiAttack(SupervisedAttack):
         log_proba = np.maximum(outputs.log_proba(), _LOG_FLOOR)
         return [log_proba, outputs.label_index(records.y)]
 
-    def _learn(self, evidence, membership, seed):
-        return [part[membership] for part in evidence]
+    def _learn(self, collected, membership, seed):
+        return [part[membership] for part in collected]
 
-    def _judge(self, model, evidence):
-        (references, labels_of_references), (log_proba, labels) = model, evidence
+    def _judge(self, model, collected):
+        (references, labels_of_references), (log_proba, labels) = model, collected
         scores = np.empty(len(labels))
         for label in np.unique(labels):
             of_label = references[labels_of_references == label]

@@ -11,6 +11,7 @@ from .._core.records import Records
 from .._core.sklearn import Interval
 from .._core.validation import check_records
 from ..base import PoolAttack
+from ..signals import Signal
 
 # Difference of log ratios, in nats, up to which two records of the population tie: rounding.
 _TIE = 1e-6
@@ -31,11 +32,11 @@ def _log_mean_exp(values, chosen):
     return np.log(total) - np.log(chosen.sum(axis=0)) + top[:, 0]
 
 
-def _log_mean_likelihood(pool, shadows, chosen):
+def _log_mean_likelihood(law, shadows, chosen):
     """Log of the mean probability over the chosen models, shape (n_queries, n)."""
     total, everybody = np.zeros((len(shadows), shadows.shape[2])), chosen.all()
     for models in gen_batches(len(chosen), max(1, CACHED // shadows[:, 0].size)):
-        likelihood = pool.likelihood(shadows[:, models])
+        likelihood = law.likelihood(shadows[:, models])
         if not everybody:
             likelihood *= chosen[models]
         total += np.einsum("qkn->qn", likelihood)
@@ -44,7 +45,7 @@ def _log_mean_likelihood(pool, shadows, chosen):
     with np.errstate(divide="ignore"):
         log_mean = np.log(mean)
     if len(rare):
-        values = pool.log_likelihood(shadows[:, :, rare].astype(np.float64))
+        values = law.log_likelihood(shadows[:, :, rare].astype(np.float64))
         log_mean[:, rare] = _log_mean_exp(values, chosen[:, rare])
     return log_mean
 
@@ -69,8 +70,13 @@ class RMIA(PoolAttack):
         the records given to ``fit``.
     online : bool, default=True
         Whether to use the IN models. They exist only for records of the pool.
+    signal : "auto", str or Signal, default="auto"
+        What the probability of the label is taken from: ``"auto"`` is the log odds at
+        `temperature`, for a model without probabilities its margin, for a regressor minus the log
+        residual. Other signals need a likelihood, such as ``"loss"`` or ``"hinge"``, and the pool
+        must store them or what they follow from.
     temperature : float, default=2.0
-        Divides the logits before the softmax; the pool must have stored it.
+        For ``signal="auto"``: divides the logits before the softmax; the pool must have stored it.
     a : float, default=0.3
         Offline: how closely the probability under IN models follows that under OUT models, in
         [0, 1].
@@ -145,6 +151,7 @@ class RMIA(PoolAttack):
     _parameter_constraints = {
         **PoolAttack._parameter_constraints,
         "online": ["boolean"],
+        "signal": [str, Signal],
         "temperature": [Interval(Real, 0, None, closed="neither")],
         "a": [Interval(Real, 0, 1, closed="both")],
         "population": [Records, None],
@@ -157,6 +164,7 @@ class RMIA(PoolAttack):
         shadows=None,
         *,
         online=True,
+        signal="auto",
         temperature=2.0,
         a=0.3,
         population=None,
@@ -166,6 +174,7 @@ class RMIA(PoolAttack):
         self.victim = victim
         self.shadows = shadows
         self.online = online
+        self.signal = signal
         self.temperature = temperature
         self.a = a
         self.population = population
@@ -173,6 +182,7 @@ class RMIA(PoolAttack):
         self.target_fpr = target_fpr
 
     def _fit_pool(self, records):
+        self._law = self.pool_.find_law(self._reads())
         self.population_ratios_ = None
         if self.population is not None:
             check_records(self.population)
@@ -205,7 +215,7 @@ class RMIA(PoolAttack):
 
     def _score(self, target, shadows, inside, outside):
         chosen = inside | outside if self.online else outside
-        return self._compare(target, _log_mean_likelihood(self.pool_, shadows, chosen))
+        return self._compare(target, _log_mean_likelihood(self._law, shadows, chosen))
 
     def _compare(self, target, log_mean):
         if not self.online:
@@ -213,11 +223,11 @@ class RMIA(PoolAttack):
             with np.errstate(divide="ignore"):
                 constant = np.log((1 - self.a) / 2)
             log_mean = np.logaddexp(np.log((1 + self.a) / 2) + log_mean, constant)
-        return (self.pool_.log_likelihood(target.astype(np.float64)) - log_mean).mean(axis=0)
+        return (self._law.log_likelihood(target.astype(np.float64)) - log_mean).mean(axis=0)
 
     def _score_left_out(self, shadows, inside, models, others):
         again = super()._score_left_out
-        likelihood, chosen = self.pool_.likelihood(shadows), ~inside
+        likelihood, chosen = self._law.likelihood(shadows), ~inside
         chosen |= self.online
         likelihood *= chosen
         total = likelihood.sum(axis=1, keepdims=True, dtype=np.float64)
@@ -242,7 +252,7 @@ class RMIA(PoolAttack):
         return (1, 0) if self.online else (0, 1)
 
     @property
-    def _no_evidence(self):
+    def _neutral(self):
         return 0.0 if self.population is None else 0.5
 
     def _neutral_score(self):

@@ -16,7 +16,7 @@ _TIE = 1e-6
 
 
 def find_pooled_variance(blocks):
-    """Variance of the evidence of OUT models within records, of each query."""
+    """Variance of the signal of OUT models within records, of each query."""
     squares, count = 0.0, 0
     for _, shadows, inside, _ in blocks:
         moments = find_moments(shadows, ~inside)
@@ -36,13 +36,13 @@ def smooth_pvalues(target, shadows, outside, pooled):
     Parameters
     ----------
     target : ndarray of shape (n_queries, n)
-        Evidence of the target.
+        Signal of the target.
     shadows : ndarray of shape (n_queries, n_estimators, n)
-        Evidence of the shadow models.
+        Signal of the shadow models.
     outside : ndarray of shape (n_estimators, n), dtype bool
         OUT models of each record, one at least.
     pooled : ndarray of shape (n_queries,)
-        Variance of the evidence within records.
+        Variance of the signal within records.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def smooth_pvalues(target, shadows, outside, pooled):
 
 
 def _predict_one_more(shadows, outside, pooled):
-    """Location, scale and degrees of freedom of the evidence of one more OUT model."""
+    """Location, scale and degrees of freedom of the signal of one more OUT model."""
     moments = find_moments(shadows, outside)
     dof = _PRIOR_STRENGTH + moments.count - 1
     variance = (moments.squares + _PRIOR_STRENGTH * pooled[:, None]) / dof

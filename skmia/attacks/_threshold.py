@@ -19,7 +19,7 @@ class ThresholdAttack(BaseAttack):
         Classifier or regressor under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. With
         None the answers stored by :meth:`skmia.Records.with_outputs` are read.
     signal : str or Signal, default="loss"
-        Evidence to threshold, see :func:`skmia.signals.get_signal_names`.
+        Signal to threshold, see :func:`skmia.signals.get_signal_names`.
     mean_train_loss : float, default=None
         Mean loss of the victim on its training records, if it is known: a finite number, 0 or
         more, in nats (classifier) or squared units of y (regressor). It becomes the threshold for
@@ -29,8 +29,8 @@ class ThresholdAttack(BaseAttack):
     Attributes
     ----------
     offset_ : float
-        Threshold of the evidence. Without ``membership`` and ``mean_train_loss`` it is the mean
-        evidence over the records given to ``fit``.
+        Threshold of the signal. Without ``membership`` and ``mean_train_loss`` it is the mean
+        signal over the records given to ``fit``.
     signal_ : Signal
         Signal that is thresholded.
     classes_ : ndarray of shape (2,)
@@ -38,7 +38,7 @@ class ThresholdAttack(BaseAttack):
 
     See Also
     --------
-    LiRA : Likelihood-ratio attack that compares the evidence with shadow models.
+    LiRA : Likelihood-ratio attack that compares the signal with shadow models.
 
     References
     ----------

@@ -28,8 +28,8 @@ class VulnerableRecordsAttack(PoolAttack):
 
     A record is vulnerable when the shadow models answer to few other records as they answer to it:
     then a victim that is sure of it has hardly learned so from its neighbors. Such a record is
-    tested by the rank of the victim's evidence among the OUT models. The score is
-    :math:`-\log p` of this test; all other records get 0, the score of no evidence.
+    tested by the rank of the victim's signal among the OUT models. The score is
+    :math:`-\log p` of this test; all other records get the neutral score 0.
 
     With n OUT models, g of them above the victim, p lies between :math:`g / (n + 1)` and
     :math:`(g + 1) / (n + 1)`, the p-value of the rank: it is linear between the two nearest OUT

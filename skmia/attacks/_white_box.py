@@ -55,7 +55,7 @@ class WhiteBoxAttack(SupervisedAttack):
 
     Notes
     -----
-    Evidence is standardized before it enters the net. Of weights with more than two axes those
+    Inputs are standardized before it enters the net. Of weights with more than two axes those
     after the first are taken as one.
 
     References
@@ -131,16 +131,16 @@ class WhiteBoxAttack(SupervisedAttack):
         gradient = gradient.reshape(*gradient.shape[:2], -1)
         return [*white_box.layer_outputs(inputs, self.layers), one_hot, loss[:, None], gradient]
 
-    def _learn(self, evidence, membership, seed):
+    def _learn(self, collected, membership, seed):
         from ._white_box_net import WhiteBoxModel
 
         with isolated_randomness(np.random.SeedSequence(int(seed))):
             return WhiteBoxModel(self.device).fit(
-                evidence, membership, self.learning_rate, self.batch_size, self.max_iter
+                collected, membership, self.learning_rate, self.batch_size, self.max_iter
             )
 
-    def _judge(self, model, evidence):
-        return model.log_odds(evidence)
+    def _judge(self, model, collected):
+        return model.log_odds(collected)
 
     def predict_proba(self, X):
         """Probability of membership according to the net.

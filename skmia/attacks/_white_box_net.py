@@ -8,7 +8,7 @@ _DROPOUT = 0.2
 
 
 def _component(n_in):
-    """Two layers that bring one kind of evidence down to 64 numbers."""
+    """Two layers that bring one kind of input down to 64 numbers."""
     return nn.Sequential(
         nn.Linear(n_in, 128),
         nn.ReLU(),
@@ -33,12 +33,12 @@ class GradientComponent(nn.Module):
 
 
 class WhiteBoxNet(nn.Module):
-    """One component for each kind of evidence, then an encoder.
+    """One component for each kind of input, then an encoder.
 
     Parameters
     ----------
     shapes : sequence of tuple
-        Shape of each kind of evidence for one record; two axes for a gradient.
+        Shape of each kind of input for one record; two axes for a gradient.
     """
 
     def __init__(self, shapes):
@@ -67,17 +67,17 @@ class WhiteBoxModel:
     def __init__(self, device):
         self.device = torch.device(device)
 
-    def _scale(self, evidence):
+    def _scale(self, collected):
         return [
             torch.as_tensor(((part - mean) / std).astype(np.float32))
-            for part, mean, std in zip(evidence, self.means, self.stds, strict=True)
+            for part, mean, std in zip(collected, self.means, self.stds, strict=True)
         ]
 
-    def fit(self, evidence, membership, learning_rate, batch_size, n_epochs):
-        self.means = [part.mean(axis=0) for part in evidence]
-        self.stds = [np.where(part.std(axis=0) > 0, part.std(axis=0), 1) for part in evidence]
-        self.net = WhiteBoxNet([part.shape[1:] for part in evidence]).to(self.device)
-        parts, target = self._scale(evidence), torch.as_tensor(membership.astype(np.float32))
+    def fit(self, collected, membership, learning_rate, batch_size, n_epochs):
+        self.means = [part.mean(axis=0) for part in collected]
+        self.stds = [np.where(part.std(axis=0) > 0, part.std(axis=0), 1) for part in collected]
+        self.net = WhiteBoxNet([part.shape[1:] for part in collected]).to(self.device)
+        parts, target = self._scale(collected), torch.as_tensor(membership.astype(np.float32))
         optimizer = torch.optim.Adam(self.net.parameters(), lr=learning_rate)
         loss_of = nn.BCEWithLogitsLoss()
         self.net.train()
@@ -91,8 +91,8 @@ class WhiteBoxModel:
         return self
 
     @torch.no_grad()
-    def log_odds(self, evidence, batch_size=4096):
-        parts = self._scale(evidence)
+    def log_odds(self, collected, batch_size=4096):
+        parts = self._scale(collected)
         found = [
             self.net([part[rows].to(self.device) for part in parts]).cpu()
             for rows in torch.arange(len(parts[0])).split(batch_size)

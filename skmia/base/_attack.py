@@ -100,7 +100,7 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
         return self
 
     def score_samples(self, X):
-        """Evidence that each record is a member.
+        """Score that each record is a member.
 
         Parameters
         ----------
@@ -117,7 +117,7 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
         return check_finite(np.asarray(self._score_samples(records), dtype=np.float64))
 
     def decision_function(self, X):
-        """Evidence above the threshold, ``score_samples(records) - offset_``.
+        """Score above the threshold, ``score_samples(records) - offset_``.
 
         Parameters
         ----------
@@ -200,7 +200,7 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
 
     @abstractmethod
     def _score_samples(self, records):
-        """Evidence of each record."""
+        """Scores of each record."""
 
     def _learned_offset(self, records, membership):
         """Threshold of the highest balanced accuracy on the records given to ``fit``."""

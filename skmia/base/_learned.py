@@ -1,4 +1,4 @@
-"""What attacks share that train a classifier on evidence of known members and non-members."""
+"""What attacks share that train a classifier on signals of known members and non-members."""
 
 import warnings
 from abc import abstractmethod
@@ -15,7 +15,7 @@ from ._supervised import SupervisedAttack
 
 
 class LearnedAttack(SupervisedAttack):
-    """Base of attacks that train a classifier on a matrix of evidence.
+    """Base of attacks that train a classifier on a matrix of signals.
 
     A subclass implements ``_collect(records)``, which returns a list with that matrix, and
     ``_make_classifier()``, the classifier for ``attack_estimator=None``; the columns are scaled
@@ -27,7 +27,7 @@ class LearnedAttack(SupervisedAttack):
         "attack_estimator": [HasMethods(["fit", "predict_proba"]), None],
     }
 
-    def _learn(self, evidence, membership, seed):
+    def _learn(self, collected, membership, seed):
         if self.attack_estimator is None:
             estimator = make_pipeline(MinMaxScaler(), self._make_classifier())
         else:
@@ -36,10 +36,10 @@ class LearnedAttack(SupervisedAttack):
         with warnings.catch_warnings():
             if self.attack_estimator is None:  # the number of its epochs is part of the method
                 warnings.simplefilter("ignore", ConvergenceWarning)
-            return estimator.fit(*evidence, membership.astype(int))
+            return estimator.fit(*collected, membership.astype(int))
 
-    def _judge(self, model, evidence):
-        return model.predict_proba(*evidence)[:, 1]
+    def _judge(self, model, collected):
+        return model.predict_proba(*collected)[:, 1]
 
     @abstractmethod
     def _make_classifier(self):

@@ -14,7 +14,8 @@ from .._core.needs import Needs
 from .._core.sklearn import Interval
 from .._core.validation import check_outputs_source, check_records
 from ..shadow import ShadowPool
-from ..shadow._evidence import COMPARED
+from ..signals import Signal
+from ..signals.auto import COMPARED, what_to_keep, what_to_read
 from ._attack import BaseAttack, best_threshold
 from ._rates import rate_threshold, warn_unlike
 
@@ -63,7 +64,7 @@ def treats_models_as_victims(attack):
 
 
 class PoolAttack(BaseAttack):
-    """Base of the attacks that compare the victim's evidence with shadow models.
+    """Base of the attacks that compare a signal of the victim with that of shadow models.
 
     A subclass implements ``_score(target, shadows, inside, outside)`` for a block of records.
     """
@@ -74,23 +75,30 @@ class PoolAttack(BaseAttack):
         "target_fpr": [Interval(Real, 0, 1, closed="neither"), None],
     }
 
-    # Temperature of the evidence, where an attack does not make it a parameter.
+    # What is read of the pool, where an attack does not make it a parameter.
+    signal = "auto"
     temperature = 1.0
 
     # Score that speaks neither for nor against membership.
-    _no_evidence = 0.0
+    _neutral = 0.0
+
+    def _reads(self):
+        """What is read of the pool, in the words of :class:`Needs.keeps`."""
+        return what_to_read(self.signal, self.temperature)
 
     def _needs(self):
+        what, reads, access = self._reads(), COMPARED, set()
+        if isinstance(what, Signal):
+            reads, access = COMPARED.intersection(what.reads), set(what.access)
         # The pool makes augmentations, and the victim is queried for them.
-        augments = getattr(unwrap(self.shadows), "augment", None) is not None
-        kept = "auto" if self.temperature == 1 else ("auto", float(self.temperature))
-        access = frozenset({"queries"} if augments else ())
-        return Needs(COMPARED, access=access, keeps=frozenset({kept}))
+        if getattr(unwrap(self.shadows), "augment", None) is not None:
+            access.add("queries")
+        return Needs(reads, access=frozenset(access), keeps=frozenset({what_to_keep(what)}))
 
     def _fit(self, records, membership):
         check_outputs_source(self.victim)
         self.pool_ = find_pool(self.shadows, records)
-        self.pool_.check_temperature(self.temperature)
+        self.pool_.find_signal(self._reads())
         self._fit_pool(records)
 
     def _fit_pool(self, records):
@@ -98,24 +106,24 @@ class PoolAttack(BaseAttack):
 
     @abstractmethod
     def _score(self, target, shadows, inside, outside):
-        """Evidence of a block of records.
+        """Scores of a block of records.
 
         Parameters
         ----------
         target : ndarray of shape (n_queries, n)
-            Evidence of the model under attack.
+            Signal of the model under attack.
         shadows : ndarray of shape (n_queries, n_estimators, n)
-            Evidence of the shadow models.
+            Signal of the shadow models.
         inside, outside : ndarray of shape (n_estimators, n), dtype bool
             Models that were, and that were not, trained on each record; a model in neither is left
             out of account.
         """
 
     def _blocks(self, records):
-        """The pool's evidence and training sets on the records, a block at a time."""
+        """The pool's signal and training sets on the records, a block at a time."""
         _, n_queries, n_models, _ = self.pool_.signals_.shape
         size = max(1, _BLOCK // (n_queries * n_models))
-        return self.pool_.blocks(records, self.temperature, size)
+        return self.pool_.blocks(records, size, self._reads())
 
     def _judged_blocks(self, records):
         """The same, of the records that have the shadow models that the attack needs.
@@ -138,7 +146,7 @@ class PoolAttack(BaseAttack):
             raise ValueError(self._say_too_few(len(records)))
 
     def _score_samples(self, records):
-        target = self.pool_.victim_evidence(self.victim, records, self.temperature)
+        target = self.pool_.victim_values(self.victim, records, self._reads())
         scores = np.full(len(records), self._neutral_score())
         for rows, shadows, inside, _ in self._judged_blocks(records):
             scores[rows] = self._score(target[:, rows], shadows, inside, ~inside)
@@ -172,8 +180,8 @@ class PoolAttack(BaseAttack):
         return "online=False" if getattr(self, "online", False) else None
 
     def _neutral_score(self):
-        """Score of a record that cannot be judged: just below that of no evidence."""
-        return np.nextafter(self._no_evidence, -np.inf)
+        """Score of a record that cannot be judged: just below the neutral one."""
+        return np.nextafter(self._neutral, -np.inf)
 
     def _natural_offset(self, records):
         if self.target_fpr is not None:
@@ -188,9 +196,9 @@ class PoolAttack(BaseAttack):
         try:
             scores, inside = self._score_pseudo(records, _N_SCORES)
         except TooFewModelsError:
-            return self._no_evidence
+            return self._neutral
         if inside.all() or not inside.any():
-            return self._no_evidence
+            return self._neutral
         return best_threshold(inside, scores)
 
     def _default_offset(self):

@@ -55,17 +55,12 @@ def warn_unlike(pool, victim, records, rate):
     if stored and "outputs" not in records.fields:
         return
     some = records[:: -(-len(records) // _MOST_RECORDS)]
-    asked, stored_at = None if stored else victim, pool.temperatures_[0]
-    evidence = pool.victim_evidence(asked, some, stored_at)[0].astype(np.float64)
-    usual = [
-        pool.log_likelihood(row.astype(np.float64)).mean()
-        for row in pool.evidence(some, stored_at)[0]
-    ]
-    own, center, spread = (
-        pool.log_likelihood(evidence).mean(),
-        np.mean(usual),
-        np.std(usual, ddof=1),
-    )
+    signal = pool.stored_[0]
+    rows = [pool.victim_values(None if stored else victim, some, signal)[0]]
+    rows += list(pool.values(some, signal)[0])
+    law = pool.find_law(signal)
+    own, *usual = (law.log_likelihood(row.astype(np.float64)).mean() for row in rows)
+    center, spread = np.mean(usual), np.std(usual, ddof=1)
     widest = stats.t.isf(_LEVEL / 2, len(usual) - 1) * np.sqrt(1 + 1 / len(usual))
     if abs(own - center) > max(widest * spread, _TIE):
         warnings.warn(

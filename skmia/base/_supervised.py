@@ -11,8 +11,8 @@ from .._core.validation import check_outputs_source
 from ._attack import BaseAttack, best_threshold
 
 
-def _take(evidence, rows):
-    return [part[rows] for part in evidence]
+def _take(collected, rows):
+    return [part[rows] for part in collected]
 
 
 class SupervisedAttack(BaseAttack):
@@ -23,8 +23,8 @@ class SupervisedAttack(BaseAttack):
     False it is refused. Equal records share a fold.
 
     A subclass implements ``_collect(records)``, a list of arrays with one row per record;
-    ``_learn(evidence, membership, seed)``, which returns a model; and ``_judge(model, evidence)``,
-    the scores.
+    ``_learn(collected, membership, seed)``, which returns a model; and
+    ``_judge(model, collected)``, the scores.
     """
 
     _parameter_constraints = {
@@ -45,17 +45,17 @@ class SupervisedAttack(BaseAttack):
             self._check_folds(membership[first])
         rng = check_random_state(self.random_state)
         seeds = rng.randint(np.iinfo(np.int32).max, size=n_folds + 2)
-        evidence = self._collect(records)
-        self._model = self._learn(evidence, membership, seeds[0])
+        collected = self._collect(records)
+        self._model = self._learn(collected, membership, seeds[0])
         if self.cross_fit:
             folds = self._find_folds(records.fingerprint, membership, first, seeds[1])
             self._known_scores = np.empty(len(records))
             for fold, seed in enumerate(seeds[2:]):
                 held = folds == fold
-                model = self._learn(_take(evidence, ~held), membership[~held], seed)
-                self._known_scores[held] = self._judge(model, _take(evidence, held))
+                model = self._learn(_take(collected, ~held), membership[~held], seed)
+                self._known_scores[held] = self._judge(model, _take(collected, held))
         else:
-            self._known_scores = self._judge(self._model, evidence)
+            self._known_scores = self._judge(self._model, collected)
         self._known_scores = self._known_scores[first]
 
     def _check_folds(self, membership):
@@ -103,14 +103,14 @@ class SupervisedAttack(BaseAttack):
 
     @abstractmethod
     def _collect(self, records):
-        """Evidence that does not depend on membership, arrays with one row per record."""
+        """What does not depend on membership, as arrays with one row per record."""
 
     @abstractmethod
-    def _learn(self, evidence, membership, seed):
+    def _learn(self, collected, membership, seed):
         """Fit a model that separates members from non-members."""
 
     @abstractmethod
-    def _judge(self, model, evidence):
+    def _judge(self, model, collected):
         """Scores under a model."""
 
     def __sklearn_tags__(self):

@@ -11,6 +11,7 @@ from sklearn.utils import get_tags
 from .._core.asking import unwrap
 from .._core.needs import BOTH, NOBODY, Needs, Offer
 from .._core.records import Records
+from ..signals import Signal
 from ..victims.offers import find_access, find_kind
 
 
@@ -138,11 +139,16 @@ def settings_of_pool(keeps):
     Returns
     -------
     settings : dict
-        ``temperatures`` and ``store``.
+        ``signals``, ``temperatures`` and ``store``.
     """
     temperatures = {what[1] for what in keeps if isinstance(what, tuple)}
+    signals = sorted((what for what in keeps if isinstance(what, Signal)), key=repr)
     store = next((name for name in ("models", "outputs") if name in keeps), "signals")
-    return {"temperatures": tuple(sorted({1.0} | temperatures)), "store": store}
+    return {
+        "signals": ("auto", *signals),
+        "temperatures": tuple(sorted({1.0} | temperatures)),
+        "store": store,
+    }
 
 
 def find_obstacle(estimator, offer):

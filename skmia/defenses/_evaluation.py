@@ -41,7 +41,7 @@ class DefenseEvaluation:
         predicted labels alone. NaN where a classifier gives no probabilities, or the non-members do
         not resolve the rate.
     exposure : DataFrame of shape (n_measured, n_candidates)
-        Estimated advantage of the best attack on the evidence of each measured record, from normal
+        Estimated advantage of the best attack on the signal of each measured record, from normal
         laws with the moments of the IN and OUT models. Few models make it too high for all records:
         compare candidates, not single numbers.
     """
@@ -367,9 +367,9 @@ def _train(candidate, records, seeds):
 
 
 def _find_exposure(pool, records):
-    """Advantage of the best threshold on the evidence of each record, taken as normal."""
-    evidence, inside = pool.transform(records).T[None], pool.membership(records).T
-    into, out = find_both_moments(evidence, inside, ~inside)
+    """Advantage of the best threshold on the signal of each record, taken as normal."""
+    values, inside = pool.transform(records).T[None], pool.membership(records).T
+    into, out = find_both_moments(values, inside, ~inside)
     spread = np.sqrt((into.variance + out.variance) / 2)
     return 2 * ndtr(np.abs(into.mean - out.mean) / spread / 2)[0] - 1
 

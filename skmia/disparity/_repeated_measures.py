@@ -166,7 +166,7 @@ def compare_pairs(table, correction, confidence_level):
 def adjust(pvalues, correction, alpha):
     """Which hypotheses are rejected, and p-values adjusted for their number.
 
-    A p-value of NaN counts as no evidence and stays NaN.
+    A p-value of NaN counts as not significant and stays NaN.
     """
     from statsmodels.stats.multitest import multipletests
 

@@ -60,12 +60,12 @@ class EpsilonBound:
             )
         if self.mu is not None:
             found += f" (mu >= {self.mu:.4g})"
-        evidence = ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in self.counts.items())
+        counts = ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in self.counts.items())
         return (
             f"{found}, delta = {self.delta:.3g}\n"
             f"Method: {self.method}.\n"
             f"Assumption: {self.assumption}\n"
-            f"Counts: {evidence}.{self._describe_largest()}"
+            f"Counts: {counts}.{self._describe_largest()}"
         )
 
     def _describe_largest(self):

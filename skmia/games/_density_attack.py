@@ -1,14 +1,12 @@
 """The attack that compares densities of the victim's answer inside and outside."""
 
-from dataclasses import replace
-
 import numpy as np
 from scipy.special import expit, logsumexp
 
 from .._core.moments import SMALLEST_SPREAD, find_both_moments
 from .._core.sklearn import StrOptions
 from ..base import PoolAttack
-from ..shadow._evidence import ScaledLogit
+from ..signals import Confidence
 
 _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
 
@@ -122,23 +120,11 @@ class DensityAttack(PoolAttack):
         self.statistic = statistic
         self.target_fpr = target_fpr
 
-    def _needs(self):
-        needs = super()._needs()
-        if self.statistic == "auto":
-            return needs
-        return replace(needs, reads=frozenset(ScaledLogit.reads))
-
-    def _fit_pool(self, records):
-        if self.statistic == "confidence" and self.pool_.signal_ != ScaledLogit.name:
-            raise ValueError(
-                "statistic='confidence' needs shadow models with probabilities; those of the pool "
-                f"give the signal {self.pool_.signal_!r}. Use statistic='auto'."
-            )
+    def _reads(self):
+        return "auto" if self.statistic == "auto" else Confidence()
 
     def _score(self, target, shadows, inside, outside):
         target, shadows = target.astype(np.float64), shadows.astype(np.float64)
-        if self.statistic == "confidence":
-            target, shadows = expit(target), expit(shadows)
         into, out = find_both_moments(shadows, inside, outside)
         density = _DENSITIES[self.density]
         log_in = density(target, shadows, inside, into)

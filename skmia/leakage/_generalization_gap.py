@@ -57,7 +57,7 @@ class GeneralizationGapBound(BaseEstimator):
     """Success that the best attacker reaches at least, from the means of members and non-members.
 
     A quantity whose mean over members differs from its mean over others gives members away, whether
-    an attack uses it or not. Each column of X is such a quantity: evidence of membership as
+    an attack uses it or not. Each column of X is such a quantity: a signal of membership as
     :class:`skmia.signals.Signals` computes it, or minus any loss. The bound says what is lost
     already; it never says that a model is safe.
 
@@ -182,7 +182,7 @@ class GeneralizationGapBound(BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Evidence of each record, such as minus the loss; higher means more likely a member.
+            Signal of each record, such as minus the loss; higher means more likely a member.
         y : array-like of shape (n_samples,)
             Membership: 1 for members, 0 for non-members. Of any other two values the larger one
             marks members.

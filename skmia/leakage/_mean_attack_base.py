@@ -163,7 +163,7 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
         return self._score_at(self._law.threshold(self.target_fpr, self._n_drawn))
 
     def score_samples(self, X):
-        """Evidence that the target is among the rows of each released mean.
+        """Score that the target is among the rows of each released mean.
 
         Parameters
         ----------
@@ -179,7 +179,7 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
         return self._score(validate_matrix(self, X, dtype=np.float64, reset=False))
 
     def decision_function(self, X):
-        """Evidence above the threshold, ``score_samples(X) - offset_``.
+        """Score above the threshold, ``score_samples(X) - offset_``.
 
         Parameters
         ----------

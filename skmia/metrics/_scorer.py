@@ -42,9 +42,9 @@ def tpr_at_fpr_scorer(max_fpr=0.01, *, on_unresolvable="warn"):
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.model_selection import cross_validate
     >>> from skmia.metrics import membership_advantage_scorer, tpr_at_fpr_scorer
-    >>> evidence, membership = make_classification(n_samples=1000, random_state=0)
+    >>> signals, membership = make_classification(n_samples=1000, random_state=0)
     >>> scoring = {"advantage": membership_advantage_scorer, "low_fpr": tpr_at_fpr_scorer(0.1)}
-    >>> results = cross_validate(LogisticRegression(), evidence, membership, scoring=scoring)
+    >>> results = cross_validate(LogisticRegression(), signals, membership, scoring=scoring)
     >>> results["test_low_fpr"].shape
     (5,)
     """

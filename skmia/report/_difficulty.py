@@ -32,8 +32,8 @@ def measure_difficulty(pool, records, membership):
     if pool is None:
         return None
     total, count = np.zeros(len(records)), np.zeros(len(records))
-    for rows, evidence, inside, _ in pool.blocks(records, pool.temperatures_[0], 1 << 16):
-        total[rows] = np.where(inside, 0, evidence[0]).sum(axis=0, dtype=np.float64)
+    for rows, values, inside, _ in pool.blocks(records, 1 << 16, pool.stored_[0]):
+        total[rows] = np.where(inside, 0, values[0]).sum(axis=0, dtype=np.float64)
         count[rows] = (~inside).sum(axis=0)
     known = count > 0
     sides = membership[known]

@@ -14,7 +14,7 @@ from ..attacks import RMIA, LiRA, ShadowAttack, ThresholdAttack
 from ..base import find_pool
 from ..base.parts import find_obstacle, is_open, needs_of, offer_of, parts_of, settings_of_pool
 from ..shadow import ShadowPool
-from ..shadow._evidence import COMPARED, evidence_named, evidence_of
+from ..signals.auto import COMPARED, auto_of, kinds_of
 from ..victims.offers import find_kind, is_trainable
 from .victim import is_recipe
 
@@ -155,18 +155,18 @@ def _find_mismatch(request):
     kind, pool = request.outputs.kind, unwrap(request.shadows)
     if kind not in COMPARED:
         return "which cannot be compared by predicted labels"
-    evidence = getattr(pool, "signal_", None)
+    signal = getattr(pool, "signal_", None)
     if request.trains_pool:
         if not is_trainable(request.model):
             return "which need the parameter estimator, because the victim cannot be trained"
         of_models = find_kind(request.model)
         if of_models == "label":
             return "which cannot be compared by the labels that the estimator predicts"
-        evidence = evidence_of(of_models).name
-    if evidence is None or kind in evidence_named(evidence).reads:
+        signal = auto_of(of_models).name
+    if signal is None or kind in kinds_of(signal):
         return None
-    theirs = _NAMES.get(evidence, "the predictions of a regressor")
-    ours = _NAMES.get(evidence_of(kind).name, "the predictions of a regressor")
+    theirs = _NAMES.get(signal, "the predictions of a regressor")
+    ours = _NAMES.get(auto_of(kind).name, "the predictions of a regressor")
     return f"which return {theirs}, and the victim returns {ours}"
 
 

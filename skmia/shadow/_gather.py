@@ -11,7 +11,7 @@ from .._training.job import Kept
 class Gathered(NamedTuple):
     """What all models of a pool gave."""
 
-    signals: np.ndarray  # (n_temperatures, n_queries, n_estimators, n), float32
+    signals: np.ndarray  # (n_signals, n_queries, n_estimators, n), float32
     outputs: np.ndarray | None  # (n_estimators, n, n_classes), float32
     models: list
     steps: np.ndarray  # (n_estimators,)
@@ -42,8 +42,8 @@ def gather(results, n_estimators, n_records, verbose):
     for k, kept in tqdm(results, total=n_estimators, desc="shadow models", disable=not verbose):
         raw, answers = kept.arrays["raw"], kept.arrays.get("outputs")
         if signals is None:
-            n_temperatures, n_queries, _ = raw.shape
-            shape = (n_temperatures, n_queries, n_estimators, n_records)
+            n_signals, n_queries, _ = raw.shape
+            shape = (n_signals, n_queries, n_estimators, n_records)
             signals = np.empty(shape, dtype=np.float32)
         signals[:, :, k] = raw
         if answers is not None:

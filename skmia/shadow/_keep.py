@@ -5,8 +5,13 @@ from numbers import Real
 
 import numpy as np
 
+from .._core.numbers import show
+from .._core.records import Records
+from .._training.identity import identify_values
 from .._training.job import Kept
-from ._evidence import evidence_of
+from ..signals import AnswerSignal, ScaledLogit
+from ..signals.auto import auto_of
+from ..signals.registry import get_signal
 
 
 def check_temperatures(temperatures):
@@ -20,28 +25,61 @@ def check_temperatures(temperatures):
         raise ValueError(f"temperatures must be different numbers; got {temperatures!r}.")
 
 
-def compute_evidence(outputs, y, temperatures, step):
-    """Evidence at each temperature, shape (n_temperatures, n)."""
-    evidence = evidence_of(outputs.kind)
-    temperatures = temperatures if evidence.has_temperature else (1.0,)
-    raw = [evidence.compute(outputs, y, temperature, step) for temperature in temperatures]
-    return evidence, np.array(raw, dtype=np.float32)
+def further_signals(signals):
+    """Signals that are stored beside ``"auto"``.
+
+    Raises
+    ------
+    ValueError
+        If ``"auto"`` is missing, or something is neither a signal nor the name of one.
+    """
+    if not any(isinstance(one, str) and one == "auto" for one in signals):
+        raise ValueError(
+            'signals must hold "auto", which audits and thresholds read, and may hold further '
+            f"signals; got {show(signals)}."
+        )
+    return [get_signal(one) for one in signals if not isinstance(one, str) or one != "auto"]
+
+
+def signals_of(kind, signals, temperatures):
+    """All signals that a pool stores of models of a kind, the log odds at each temperature first.
+
+    Parameters
+    ----------
+    kind : str
+        Kind of the models' outputs.
+    signals : sequence of str or Signal
+        ``"auto"`` and further signals.
+    temperatures : sequence of float
+        Temperatures of the log odds.
+
+    Returns
+    -------
+    stored : list of Signal
+        Different ones.
+    """
+    auto = auto_of(kind)
+    stored = [ScaledLogit(one) for one in temperatures] if auto == ScaledLogit() else [auto]
+    return list(dict.fromkeys([*stored, *further_signals(signals)]))
 
 
 @dataclass(frozen=True)
 class PoolKeeper:
-    """Evidence of the answers to the records and to each augmentation.
+    """Signals of the records and of each augmentation.
 
     Parameters
     ----------
+    signals : tuple of str or Signal
+        ``"auto"`` and further signals.
     temperatures : tuple of float
-        At which scaled logits are kept.
+        At which the log odds are kept.
     resolution : "auto" or float
         Step of the probabilities.
     store : {"signals", "outputs", "models"}
-        What is kept beside the evidence.
+        What is kept beside the signals.
     """
 
+    signals: tuple
     temperatures: tuple
     resolution: object
     store: str
@@ -52,30 +90,32 @@ class PoolKeeper:
         return self.store == "models"
 
     def __call__(self, trained):
-        """Take the evidence of a trained model."""
-        answers, y = trained.answers, trained.data.y
-        step = self.resolution
-        if step == "auto":
-            step = answers[0].find_resolution()
-        evidence, first = compute_evidence(answers[0], y, self.temperatures, step)
-        rest = [compute_evidence(one, y, self.temperatures, step)[1] for one in answers[1:]]
-        values = answers[0].values
+        """Take the signals of a trained model."""
+        first = trained.answers[0]
+        step = first.find_resolution() if self.resolution == "auto" else self.resolution
+        stored = signals_of(first.kind, self.signals, self.temperatures)
+        raw = [
+            [_evaluate(one, trained, q, step) for q in range(len(trained.answers))]
+            for one in stored
+        ]
         facts = {
-            "evidence": evidence.name,
+            "signal": stored[0].name,
             "step": float(step),
-            "dtype": values.dtype.str,
-            "kind": answers[0].kind,
+            "dtype": first.values.dtype.str,
+            "kind": first.kind,
         }
-        arrays = {"raw": np.stack([first, *rest], axis=1)}  # (n_temperatures, n_queries, n)
-        if answers[0].classes is not None:
-            arrays["classes"] = np.asarray(answers[0].classes)
+        arrays = {"raw": np.array(raw, dtype=np.float32)}  # (n_signals, n_queries, n)
+        if first.classes is not None:
+            arrays["classes"] = np.asarray(first.classes)
         if self.store == "outputs":
-            arrays["outputs"] = values.astype(np.float32)
+            arrays["outputs"] = first.values.astype(np.float32)
         return Kept(facts, arrays, trained.model if self.keeps_models else None)
 
     def describe(self):
-        """What the evidence depends on beside the models, for the identity of a checkpoint."""
+        """What the signals depend on beside the models, for the identity of a checkpoint."""
+        further = {repr(one): one for one in further_signals(self.signals)}
         return {
+            "signals": identify_values(further),
             "temperatures": [float(one) for one in self.temperatures],
             "resolution": self.resolution,
             "store": self.store,
@@ -93,3 +133,10 @@ class PoolKeeper:
             raise ValueError(f"its signals have the shape {arrays['raw'].shape}")
         if ("outputs" in arrays) != (self.store == "outputs"):
             raise ValueError("it holds outputs where none were asked for, or lacks them")
+
+
+def _evaluate(signal, trained, query, step):
+    """Raw values of a signal of the records, or of one of their augmentations."""
+    if isinstance(signal, AnswerSignal):
+        return signal.raw(trained.answers[query], trained.data.y, step)
+    return signal.of(trained.model, Records(trained.data.tables[query], trained.data.y))

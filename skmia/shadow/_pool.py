@@ -20,15 +20,16 @@ from .._training.job import Data, Job
 from .._training.manifest import describe_job
 from .._training.notes import note_failures, warn_of_weights, warn_once
 from .._training.plan import describe_training, plan_training
+from ..signals import ScaledLogit
 from ._design import drawn_design, find_design
-from ._evidence import ScaledLogit
 from ._gather import gather
-from ._keep import PoolKeeper, check_temperatures
+from ._keep import PoolKeeper, check_temperatures, further_signals, signals_of
 from ._lookup import PoolLookup, augmented
 from ._scores import check_scores
+from ._stored import StoredSignals
 
 
-class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
+class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
     """Models like the victim, each trained on a random half of the records.
 
     For every record, half of the models were trained with it (IN) and half without (OUT); the
@@ -56,11 +57,17 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
     augment : callable, default=None
         Takes records and returns a sequence of further Records of the same length, such as
         shifted images; attacks then use the victim's and the models' answers to all of them.
+    signals : tuple of str or Signal, default=("auto",)
+        What is stored of each model's answers. ``"auto"`` is the log odds of the label, for models
+        without probabilities the margin, for regressors minus the log residual; it cannot be left
+        out. Further signals of :mod:`skmia.signals`, by name or with settings of their own, take 4
+        bytes for each model and record. The loss and the confidence follow from ``"auto"`` and need
+        not be stored.
     temperatures : tuple of float, default=(1.0, 2.0)
-        Temperatures at which the scaled logits are stored.
+        Temperatures at which the log odds of ``"auto"`` are stored.
     store : {"signals", "outputs", "models"}, default="signals"
-        ``"signals"`` keeps 4 bytes for each model, record and temperature and throws the models
-        away; ``"outputs"`` also keeps all class probabilities or decision values (for
+        ``"signals"`` keeps 4 bytes for each model, record and signal or temperature and throws the
+        models away; ``"outputs"`` also keeps all class probabilities or decision values (for
         :class:`~skmia.attacks.ShadowAttack` and
         :class:`~skmia.attacks.VulnerableRecordsAttack`); ``"models"`` keeps the models, so that
         records that the pool never saw can be scored, and writes them to `checkpoint` as pickles.
@@ -103,14 +110,18 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
     ----------
     membership_ : ndarray of shape (n_estimators, n), dtype bool
         Which records each model was trained on.
-    signals_ : ndarray of shape (n_temperatures, n_queries, n_estimators, n), dtype float32
-        Smoothed evidence: scaled logits in nats for classifiers with probabilities, margins for
-        those with decision values, minus log residuals for regressors.
+    signals_ : ndarray of shape (n_signals, n_queries, n_estimators, n), dtype float32
+        Values of the stored signals, made finite.
+    stored_ : list of Signal
+        Stored signals, in the order of the first axis of ``signals_``; what ``"auto"`` stands for,
+        at each temperature, comes first.
     signal_ : {"scaled_logit", "hinge", "log_residual"}
-        Which of the three it is.
-    resolution_ : ndarray of shape (n_temperatures,)
-        Step of the pool used for smoothing; 0 = none was needed. At other temperatures than 1 each
-        model's own step is used before the temperature is applied, and this is 0.
+        Name of the signal that ``"auto"`` stands for.
+    temperatures_ : tuple of float
+        Temperatures of the stored log odds; (1.0,) for models that have none.
+    resolution_ : ndarray of shape (n_signals,)
+        Step of the pool used for smoothing; 0 if none was needed. At other temperatures than 1, and
+        for further signals, each model's own step is used beforehand, and this is 0.
     outputs_ : ndarray of shape (n_estimators, n, n_classes), dtype float32, or None
         Class probabilities (or logits), with ``store="outputs"``.
     estimators_ : list of estimators or None
@@ -164,6 +175,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         ],
         "paired": ["boolean"],
         "augment": [callable, None],
+        "signals": [tuple, list],
         "temperatures": [tuple, list],
         "store": [StrOptions({"signals", "outputs", "models"})],
         "resolution": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
@@ -184,6 +196,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         max_samples=0.5,
         paired=True,
         augment=None,
+        signals=("auto",),
         temperatures=(1.0, 2.0),
         store="signals",
         resolution="auto",
@@ -200,6 +213,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         self.max_samples = max_samples
         self.paired = paired
         self.augment = augment
+        self.signals = signals
         self.temperatures = temperatures
         self.store = store
         self.resolution = resolution
@@ -274,18 +288,20 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         scores, membership = check_scores(scores, membership, len(records), resolution)
         pool = cls(n_estimators=len(scores), temperatures=(1.0,), resolution=resolution)
         pool.membership_ = join_copies(membership.astype(bool), records.fingerprint)
-        pool.signal_ = ScaledLogit.name
+        pool.signal_, pool.stored_ = ScaledLogit.name, [ScaledLogit()]
         pool.signals_ = scores.astype(np.float32)[None, None]
         pool.classes_ = np.unique(records.y)
         pool.outputs_ = pool.estimators_ = None
         pool.notes_ = []
-        pool._set_lookup(records, (1.0,), scores.dtype, np.zeros(len(scores)))
+        pool._smooth_signals(scores.dtype, np.zeros(len(scores)))
+        pool._set_lookup(records)
         pool.design_ = find_design(pool.membership_, records.fingerprint)
         return pool
 
     def _start(self, records):
         """The checkpoint and the numbers that all seeds come from, once there is room."""
-        check_room(self.n_estimators, len(records), len(self.temperatures))
+        n_signals = len(self.temperatures) + len(further_signals(self.signals))
+        check_room(self.n_estimators, len(records), n_signals)
         refuse_trained_module(unwrap(self.estimator))
         checkpoint = self._find_checkpoint()
         return checkpoint, self._draw_entropy(checkpoint)
@@ -299,7 +315,9 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
             data=Data([one.X for one in augmented(records, self.augment)], records.y),
             subsets=self._draw_membership(records, seeds[0]),
             seeds=seeds[1:],
-            keep=PoolKeeper(tuple(self.temperatures), self.resolution, self.store),
+            keep=PoolKeeper(
+                tuple(self.signals), tuple(self.temperatures), self.resolution, self.store
+            ),
             n_jobs=self.n_jobs,
         )
         return job, (*notes, *warn_of_weights(estimator, records))
@@ -317,6 +335,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
                 f"(paired=False draws each independently); got {self.n_estimators}."
             )
         check_temperatures(self.temperatures)
+        further_signals(self.signals)
 
     def _find_checkpoint(self):
         if self.checkpoint is not None:
@@ -355,11 +374,12 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
         )
         self.notes_ = [*notes, *note_failures(got.warnings, self.n_estimators)]
         facts, classes = got.last.facts, got.last.arrays.get("classes")
-        self.signal_, self.output_kind_, self.classes_ = facts["evidence"], facts["kind"], classes
+        self.signal_, self.output_kind_, self.classes_ = facts["signal"], facts["kind"], classes
+        self.stored_ = signals_of(facts["kind"], self.signals, self.temperatures)
         self.estimators_ = got.models if self.store == "models" else None
         try:
-            dtype = np.dtype(facts["dtype"])
-            self._set_lookup(records, tuple(self.temperatures), dtype, got.steps)
+            self._smooth_signals(np.dtype(facts["dtype"]), got.steps)
+            self._set_lookup(records)
         except BaseException:
             self._forget()
             raise
@@ -371,7 +391,7 @@ class ShadowPool(PoolLookup, TransformerMixin, BaseEstimator):
             delattr(self, name)
 
     # Named in the class itself, as set_output wraps no inherited method.
-    transform = PoolLookup.transform
+    transform = StoredSignals.transform
 
     def get_feature_names_out(self, input_features=None):
         """Names of the columns of :meth:`transform`, one per shadow model.

@@ -12,7 +12,7 @@ def without(pool, what, records):
     ----------
     pool : ShadowPool
         Fitted; not changed.
-    what : {"auto", "models", "outputs"} or tuple
+    what : {"auto", "models", "outputs"}, tuple or Signal
         As in the ``keeps`` of :class:`skmia.base.Needs`.
     records : Records
         All records of the pool.
@@ -32,11 +32,10 @@ def without(pool, what, records):
     elif what == "outputs":
         less.outputs_ = less.estimators_ = None
     else:
-        gone = 1.0 if what == "auto" else what[1]
-        kept = [t for t, one in enumerate(pool.temperatures_) if one != gone]
-        if not kept:
+        gone = pool.find_signal(what).place
+        if len(pool.stored_) == 1:
             return None
-        less.temperatures_ = tuple(pool.temperatures_[t] for t in kept)
-        less.signals_, less.resolution_ = pool.signals_[kept], pool.resolution_[kept]
-        less._fallback_steps = [pool._fallback_steps[t] for t in kept]
+        for name in ("stored_", "_smoothings"):
+            setattr(less, name, [one for k, one in enumerate(getattr(pool, name)) if k != gone])
+        less.signals_ = np.delete(pool.signals_, gone, axis=0)
     return less

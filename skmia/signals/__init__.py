@@ -1,4 +1,4 @@
-"""Evidence of membership, one number per record."""
+"""Signals of membership, one number per record."""
 
 from ._adversarial import AdversarialDistance
 from ._base import AnswerSignal, Signal, VictimSignal
@@ -18,7 +18,7 @@ from ._confidence import (
 from ._gradient import GradientNorm, GradientStatistics
 from ._label_robustness import LabelRobustness
 from ._perturbation import Merlin
-from ._residual import SquaredError
+from ._residual import LogResidual, SquaredError
 from ._signals import Signals
 from .registry import get_signal_names
 
@@ -35,6 +35,7 @@ __all__ = [
     "GradientStatistics",
     "Hinge",
     "LabelRobustness",
+    "LogResidual",
     "Loss",
     "MaxSoftmax",
     "Merlin",

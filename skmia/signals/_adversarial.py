@@ -1,4 +1,4 @@
-"""Evidence in how far a record is from the victim's decision boundary."""
+"""Signals of how far a record is from the victim's decision boundary."""
 
 from dataclasses import dataclass
 from functools import partial

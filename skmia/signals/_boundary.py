@@ -1,4 +1,4 @@
-"""Evidence in how far a record is from the decision boundary, from predicted labels alone."""
+"""Signal of how far a record is from the decision boundary, from predicted labels alone."""
 
 from dataclasses import dataclass, field
 from itertools import count

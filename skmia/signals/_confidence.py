@@ -1,14 +1,29 @@
-"""Evidence in the class probabilities of a classifier."""
+"""Signals of the class probabilities of a classifier."""
 
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import expit
 
+from .._core.numbers import SMALLEST, check_number
 from .._core.outputs import PROBABILITY_FLOOR, log_sum_exp
 from ._base import AnswerSignal
+from ._residual import LogResidual
+from .smoothing import Clipping, LogitSmoothing
 
 _PROBABILITIES = ("proba", "logits")
 _LARGEST_LOGIT = -np.log(PROBABILITY_FLOOR)
+
+
+def log_sigmoid(z):
+    """Logarithm of 1 / (1 + exp(-z)), exact at both ends."""
+    return -np.logaddexp(0, -z)
+
+
+def sigmoid(z):
+    """1 / (1 + exp(-z)) in the precision of z; 0 where it underflows."""
+    with np.errstate(over="ignore"):
+        return 1 / (1 + np.exp(-z))
 
 
 def _log_others(outputs, log_proba):
@@ -43,6 +58,14 @@ class Loss(AnswerSignal):
             return -np.square(y - outputs.values)
         return outputs.log_proba()[np.arange(len(outputs)), outputs.label_index(y)]
 
+    def derive_from(self, stored):
+        if isinstance(stored, LogResidual):
+            return lambda values: -np.exp(-2 * values)
+        return log_sigmoid if stored == ScaledLogit() else None
+
+    def log_likelihood(self, values, scale=None):
+        return values if scale is None else 0.5 * values / scale**2
+
 
 @dataclass(frozen=True)
 class Confidence(AnswerSignal):
@@ -61,6 +84,13 @@ class Confidence(AnswerSignal):
 
     def _evaluate(self, outputs, y):
         return np.exp(outputs.log_proba()[np.arange(len(outputs)), outputs.label_index(y)])
+
+    def derive_from(self, stored):
+        # Next to 1 single precision has 6e-8, which would be all that certain models differ by.
+        return (lambda z: expit(z.astype(np.float64))) if stored == ScaledLogit() else None
+
+    def log_likelihood(self, values, scale=None):
+        return np.log(np.maximum(values, PROBABILITY_FLOOR))
 
 
 @dataclass(frozen=True)
@@ -156,8 +186,14 @@ class Correctness(AnswerSignal):
 class ScaledLogit(AnswerSignal):
     """Log odds of the label, log p_y - log(1 - p_y), in nats.
 
-    Probabilities of exactly 0 or 1 are cut at 1e-12 before the logarithm. Source: Carlini et al.
-    (2022).
+    Probabilities of exactly 0 or 1 are cut at 1e-12 before the logarithm; those of shadow models,
+    and of the victim beside them, are moved inside by half of the step that the models' answers
+    show. Source: Carlini et al. (2022).
+
+    Parameters
+    ----------
+    temperature : float, default=1.0
+        Divides the logits.
 
     Examples
     --------
@@ -167,14 +203,37 @@ class ScaledLogit(AnswerSignal):
     array([1.386])
     """
 
+    temperature: float = 1.0
     name = "scaled_logit"
     reads = _PROBABILITIES
 
+    _smoothing = LogitSmoothing
+
+    def __post_init__(self):
+        check_number(self.temperature, "temperature", "a positive finite number", SMALLEST)
+
     def _evaluate(self, outputs, y):
-        logit = outputs.scaled_logit(y)
+        logit = outputs.scaled_logit(y, self.temperature)
         if outputs.kind == "proba":
-            logit = np.clip(logit, -_LARGEST_LOGIT, _LARGEST_LOGIT)
+            largest = _LARGEST_LOGIT / self.temperature
+            logit = np.clip(logit, -largest, largest)
         return logit
+
+    def _evaluate_raw(self, outputs, y, resolution):
+        # A tempered logit cannot be smoothed afterwards, so it is by the step of the model itself;
+        # the other one is smoothed once the step of the whole pool is known.
+        step = 0.0 if self.temperature == 1 else resolution
+        return outputs.scaled_logit(y, self.temperature, step)
+
+    def fit_smoothing(self, raw, inside, dtype, resolution="auto"):
+        given = resolution if self.temperature == 1 else "auto"
+        return super().fit_smoothing(raw, inside, dtype, given)
+
+    def log_likelihood(self, values, scale=None):
+        return log_sigmoid(values)
+
+    def likelihood(self, values, scale=None):
+        return sigmoid(values)
 
 
 @dataclass(frozen=True)
@@ -192,8 +251,16 @@ class Hinge(AnswerSignal):
     name = "hinge"
     reads = (*_PROBABILITIES, "decision")
 
+    _smoothing = Clipping
+
     def _evaluate(self, outputs, y):
         return outputs.margin(y)
+
+    def log_likelihood(self, values, scale=None):
+        return log_sigmoid(values)
+
+    def likelihood(self, values, scale=None):
+        return sigmoid(values)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Evidence in the gradients of the victim's loss."""
+"""Signals of the gradients of the victim's loss."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Evidence in how often a record keeps its label when it is changed at random."""
+"""Signal of how often a record keeps its label when it is changed at random."""
 
 from dataclasses import dataclass
 from numbers import Integral

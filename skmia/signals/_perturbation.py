@@ -1,4 +1,4 @@
-"""Evidence in the victim's answers to records that were changed a little."""
+"""Signal of the victim's answers to records that were changed a little."""
 
 from dataclasses import dataclass
 from numbers import Integral
@@ -75,6 +75,6 @@ class Merlin(VictimSignal):
         for some in gen_batches(self.n_changes, max(1, _ROWS // len(records))):
             changed = X + noise[some]
             answers = query_victim(victim, restore(changed.reshape(-1, *X.shape[1:])))
-            evidence = signal(answers, np.tile(records.y, len(changed))).reshape(len(changed), -1)
-            raised += (evidence < below).sum(axis=0)  # evidence is minus the loss
+            values = signal(answers, np.tile(records.y, len(changed))).reshape(len(changed), -1)
+            raised += (values < below).sum(axis=0)  # the signal is minus the loss
         return raised / self.n_changes

@@ -32,9 +32,9 @@ def needs_of_signals(signals):
 
 
 class Signals(TransformerMixin, BaseEstimator):
-    """Evidence of membership as a matrix.
+    """Signals of membership as a matrix.
 
-    Turns records into one column of evidence per signal, so that any classifier on top of it is an
+    Turns records into one column per signal, so that any classifier on top of it is an
     attack: ``make_pipeline(Signals(victim, ["loss", "entropy"]), LogisticRegression())``.
 
     Parameters
@@ -113,7 +113,7 @@ class Signals(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X):
-        """Evidence of each record.
+        """Signals of each record.
 
         Parameters
         ----------
@@ -122,7 +122,7 @@ class Signals(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        evidence : ndarray of shape (n, n_signals)
+        values : ndarray of shape (n, n_signals)
             Higher means more likely a member.
         """
         check_is_fitted(self)

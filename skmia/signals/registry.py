@@ -18,7 +18,7 @@ from ._confidence import (
 from ._gradient import GradientNorm
 from ._label_robustness import LabelRobustness
 from ._perturbation import Merlin
-from ._residual import SquaredError
+from ._residual import LogResidual, SquaredError
 
 _SIGNALS = {
     signal.name: signal
@@ -35,6 +35,7 @@ _SIGNALS = {
         GradientNorm("parameters"),
         Hinge(),
         LabelRobustness(),
+        LogResidual(),
         Loss(),
         MaxSoftmax(),
         Merlin(),
@@ -78,8 +79,8 @@ def get_signal(signal):
     if signal in ("auto", "logit"):
         raise ValueError(
             f"{signal!r} is not the name of a signal: 'scaled_logit' is the log odds of the label. "
-            "CalibratedAttack and QuantileAttack also take 'auto', which is the log odds, the "
-            "margin or minus the log residual, by the kind of the model."
+            "Attacks on shadow models and QuantileAttack also take 'auto', which is the log odds, "
+            "the margin or minus the log residual, by the kind of the model."
         )
     if signal not in _SIGNALS:
         raise ValueError(f"There is no signal {signal!r}; the signals are {', '.join(_SIGNALS)}.")

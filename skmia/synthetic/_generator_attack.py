@@ -24,7 +24,7 @@ class GeneratorAttack(BaseAttack):
     victim : fitted generator
         Has a method ``sample(n_samples)`` that gives rows, or rows and labels; in a
         :class:`~sklearn.frozen.FrozenEstimator`.
-    evidence : {"distance", "ratio", "density_ratio"}, default="density_ratio"
+    statistic : {"distance", "ratio", "density_ratio"}, default="density_ratio"
         ``"distance"``: minus the distance to the closest synthetic row. ``"ratio"``: minus that
         distance as a share of the distance to the second closest, which is small where a single row
         sticks to the record. ``"density_ratio"``: logarithm of how much denser synthetic rows lie
@@ -45,8 +45,8 @@ class GeneratorAttack(BaseAttack):
     synthetic_ : ndarray or DataFrame of shape (n_samples, d)
         The rows that were drawn.
     offset_ : float
-        Threshold of the evidence. Without ``membership`` it is 0 for ``"density_ratio"`` and
-        otherwise the mean evidence over the records given to ``fit``.
+        Threshold of the statistic. Without ``membership`` it is 0 for ``"density_ratio"`` and
+        otherwise the mean statistic over the records given to ``fit``.
     classes_ : ndarray of shape (2,)
         ``[0, 1]``.
 
@@ -86,7 +86,7 @@ class GeneratorAttack(BaseAttack):
 
     _parameter_constraints = {
         **BaseAttack._parameter_constraints,
-        "evidence": [StrOptions({"distance", "ratio", "density_ratio"})],
+        "statistic": [StrOptions({"distance", "ratio", "density_ratio"})],
         "n_samples": [Interval(Integral, 2, None, closed="left"), None],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "metric": [str, callable],
@@ -97,14 +97,14 @@ class GeneratorAttack(BaseAttack):
         self,
         victim=None,
         *,
-        evidence="density_ratio",
+        statistic="density_ratio",
         n_samples=None,
         n_neighbors=3,
         metric="euclidean",
         random_state=None,
     ):
         self.victim = victim
-        self.evidence = evidence
+        self.statistic = statistic
         self.n_samples = n_samples
         self.n_neighbors = n_neighbors
         self.metric = metric
@@ -119,7 +119,7 @@ class GeneratorAttack(BaseAttack):
         n_samples = self.n_samples or max(2, len(records))
         self.synthetic_ = draw_samples(self.victim, n_samples, random_state)
         self._reference = None
-        if self.evidence == "density_ratio":
+        if self.statistic == "density_ratio":
             few = min(len(records) - 1, len(self.synthetic_))
             if self.n_neighbors > few:
                 raise ValueError(
@@ -133,7 +133,7 @@ class GeneratorAttack(BaseAttack):
             return self._compare_densities(records)
         tables, metric = self._as_points(records)
         nearest = find_nearest(*tables, 2, metric)[0]
-        if self.evidence == "distance":
+        if self.statistic == "distance":
             return -nearest[:, 0]
         # A record with two copies among the synthetic rows has no distance at all.
         return -nearest[:, 0] / np.maximum(nearest[:, 1], _TINY)
@@ -158,4 +158,4 @@ class GeneratorAttack(BaseAttack):
         return n_columns * volumes + np.log(n_real) - np.log(n_made)
 
     def _natural_offset(self, records):
-        return 0.0 if self.evidence == "density_ratio" else self.score_samples(records).mean()
+        return 0.0 if self.statistic == "density_ratio" else self.score_samples(records).mean()

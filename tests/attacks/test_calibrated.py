@@ -82,7 +82,9 @@ def test_a_signal_has_one_name_in_all_attacks(draw_world):
     ):
         with pytest.raises(ValueError, match="'logit' is not the name of a signal: 'scaled_logit'"):
             attack.set_params(signal="logit").fit(world.records)
-    with pytest.raises(ValueError, match="signal must be 'auto', 'loss' or 'scaled_logit'"):
+    with pytest.raises(
+        ValueError, match=r"not 'hinge'; fit it with signals=\(\"auto\", Hinge\(\)\)"
+    ):
         score_world(world, signal="hinge")
 
 

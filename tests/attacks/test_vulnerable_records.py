@@ -44,7 +44,7 @@ def test_the_score_is_minus_the_logarithm_of_a_p_value_within_a_rank():
     attack = fit(radius=0.0)  # nobody has a neighbor
     scores = attack.score_samples(RECORDS)
     pool = POOL.estimator
-    target = pool.victim_evidence(VICTIM, RECORDS)[0]
+    target = pool.victim_values(VICTIM, RECORDS)[0]
     evidence, inside = pool.transform(RECORDS), pool.membership(RECORDS)
     for k in range(200):
         out = evidence[k][~inside[k]]

@@ -57,7 +57,7 @@ def test_gower_encoder(X, other, settings):
 
 
 GENERATED = {
-    "evidence": ("density_ratio", "distance"),
+    "statistic": ("density_ratio", "distance"),
     "n_samples": (None, 20),
     "n_neighbors": (1, 3),
     "metric": ("euclidean",),

@@ -18,7 +18,7 @@ def make_job(
 ):
     """A job whose models are kept as a pool keeps them."""
     seeds = np.random.SeedSequence(seed).spawn(len(subsets))
-    keep = PoolKeeper(temperatures, "auto", store)
+    keep = PoolKeeper(("auto",), temperatures, "auto", store)
     return Job(estimator, Data(list(tables), y), subsets, seeds, keep, n_jobs)
 
 

@@ -37,7 +37,7 @@ def test_blocks_hold_each_record_once(known, order, size):
     columns = np.where(order == 17, 4, order)
     evidence, n_inside = np.full((6, len(order)), np.nan), np.full(len(order), -1)
     inside, n_seen = np.zeros((6, len(order)), dtype=bool), np.zeros(len(order), dtype=int)
-    for rows, values, members, n_members in pool.blocks(records[order], 1.0, size):
+    for rows, values, members, n_members in pool.blocks(records[order], size):
         assert values.shape[2] <= size
         evidence[:, rows], inside[:, rows], n_inside[rows] = values[0], members, n_members
         n_seen[rows] += 1
@@ -49,7 +49,7 @@ def test_blocks_hold_each_record_once(known, order, size):
 
 def test_blocks_go_through_a_file_from_left_to_right(known):
     records, pool = known
-    blocks = pool.blocks(records[ORDERS["shuffled"]], 1.0, 4)
+    blocks = pool.blocks(records[ORDERS["shuffled"]], 4)
     columns = np.concatenate([evidence[0, 0] for _, evidence, _, _ in blocks])
     assert (np.diff(columns) >= 0).all()
 
@@ -57,7 +57,7 @@ def test_blocks_go_through_a_file_from_left_to_right(known):
 def test_records_in_the_order_of_the_pool_are_not_copied(known):
     records, pool = known
     # Record 17 is read where its equal stands, so that only the first ones are in unbroken order.
-    for _, evidence, inside, _ in pool.blocks(records[:16], 1.0, 5):
+    for _, evidence, inside, _ in pool.blocks(records[:16], 5):
         assert np.shares_memory(evidence, pool.signals_)
         assert np.shares_memory(inside, pool.membership_)
 
@@ -85,9 +85,9 @@ def test_models_that_were_kept_are_asked_about_new_records_in_any_order():
     pool = ShadowPool(DecisionTreeClassifier(max_depth=3), 4, store="models", random_state=0)
     pool.fit(records[:40])
     order = rng.permutation(60)
-    expected = pool.evidence(records)
+    expected = pool.values(records)
     evidence, n_inside = np.empty_like(expected), np.empty(60)
-    for rows, values, inside, n_members in pool.blocks(records[order], 1.0, 7):
+    for rows, values, inside, n_members in pool.blocks(records[order], 7):
         evidence[:, :, rows], n_inside[rows] = values, n_members
         np.testing.assert_array_equal(inside.sum(axis=0), n_members)
     np.testing.assert_allclose(evidence, expected[:, :, order], rtol=1e-5)
@@ -101,17 +101,15 @@ def test_memory_mapped_evidence_gives_plain_arrays(known, tmp_path):
     mapped = pool.first(6)
     mapped.signals_ = np.load(tmp_path / "signals.npy", mmap_mode="r")
     for order in ORDERS.values():
-        for _, evidence, _, _ in mapped.blocks(records[order], 1.0, 4):
+        for _, evidence, _, _ in mapped.blocks(records[order], 4):
             assert type(evidence) is np.ndarray
-        np.testing.assert_array_equal(
-            mapped.evidence(records[order]), pool.evidence(records[order])
-        )
+        np.testing.assert_array_equal(mapped.values(records[order]), pool.values(records[order]))
 
 
 def test_a_pool_of_the_first_models_counts_those(known):
     records, pool = known
     smaller = pool.first(4)
-    for rows, _, inside, n_inside in smaller.blocks(records, 1.0, 100):
+    for rows, _, inside, n_inside in smaller.blocks(records, 100):
         columns = pool.locate(records)[rows]
         np.testing.assert_array_equal(inside, pool.membership_[:4][:, columns])
         np.testing.assert_array_equal(inside.sum(axis=0), n_inside)

@@ -372,7 +372,7 @@ def test_records_new_to_the_pool_need_its_models(records):
     new = Records(records.X[:5] + 1, records.y[:5])
     mixed = Records.concat([records[:2], new])
     pool = fit_pool(LogisticRegression(), records)
-    for call in (pool.transform, lambda some: pool.evidence(some)):
+    for call in (pool.transform, lambda some: pool.values(some)):
         with pytest.raises(ValueError, match='5 of 7 records .* first at position 2; .*"models"'):
             call(mixed)
     assert pool.membership(mixed).sum(axis=1).tolist() == [2, 2, 0, 0, 0, 0, 0]
@@ -393,7 +393,7 @@ def test_models_are_asked_about_new_records(records, model):
 def test_models_asked_again_say_what_they_said_in_fit(records, temperature):
     pool = fit_pool(RandomForestClassifier(5), records, store="models")
     asked = pool._ask_models(records, pool.temperatures_.index(temperature))
-    np.testing.assert_allclose(asked, pool.evidence(records, temperature), rtol=1e-6)
+    np.testing.assert_allclose(asked, pool.values(records, ("auto", temperature)), rtol=1e-6)
 
 
 @pytest.mark.parametrize("attack", [LiRA(), RMIA()], ids=["LiRA", "RMIA"])
@@ -597,7 +597,7 @@ def test_every_augmentation_is_a_query(records):
 def test_new_records_are_augmented_too(records):
     pool = fit_pool(LogisticRegression(), records[:50], augment=mirrored, store="models")
     new = records[50:]
-    asked = pool.evidence(new)
+    asked = pool.values(new)
     assert asked.shape == (3, 4, 10)
     np.testing.assert_allclose(asked[1].T, pool.transform(mirrored(new)[0]), rtol=1e-5)
 
@@ -605,9 +605,9 @@ def test_new_records_are_augmented_too(records):
 def test_victim_is_asked_about_augmentations(records):
     pool = fit_pool(LogisticRegression(), records, augment=lambda some: mirrored(some)[0])
     victim = FrozenEstimator(LogisticRegression().fit(records.X, records.y))
-    assert pool.victim_evidence(victim, records).shape == (2, 60)
+    assert pool.victim_values(victim, records).shape == (2, 60)
     with pytest.raises(ValueError, match="augmentations, .* pass the victim instead of stored"):
-        pool.victim_evidence(None, records.with_outputs(victim))
+        pool.victim_values(None, records.with_outputs(victim))
 
 
 def test_augmentation_keeps_the_number_of_records(records):

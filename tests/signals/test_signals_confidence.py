@@ -41,7 +41,7 @@ def answers():
 
 
 def test_signals_have_names():
-    of_answers = sorted([*PROBABILITY_SIGNALS, "squared_error"])
+    of_answers = sorted([*PROBABILITY_SIGNALS, "log_residual", "squared_error"])
     assert get_signal_names(answers_only=True) == of_answers
     assert set(of_answers) < set(get_signal_names())
     for name in get_signal_names():

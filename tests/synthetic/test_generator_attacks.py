@@ -15,7 +15,7 @@ from skmia.attacks import CalibratedAttack, LiRA
 from skmia.synthetic import GeneratorAttack, SyntheticDistance
 from skmia.testing import parametrize_with_attack_checks
 
-EVIDENCE = "distance", "ratio", "density_ratio"
+STATISTICS = "distance", "ratio", "density_ratio"
 
 
 @pytest.fixture(scope="module")
@@ -47,10 +47,10 @@ def test_scores_by_hand():
     X = np.array([[0.0], [1.0], [4.0], [10.0]])
     records = Records(X, np.zeros(4))
     victim = fixed([[0.5], [3.0], [3.0], [12.0]])
-    distance = GeneratorAttack(victim, evidence="distance").fit(records)
+    distance = GeneratorAttack(victim, statistic="distance").fit(records)
     np.testing.assert_allclose(distance.score_samples(records), [-0.5, -0.5, -1, -2])
     assert distance.offset_ == -1
-    ratio = GeneratorAttack(victim, evidence="ratio").fit(records)
+    ratio = GeneratorAttack(victim, statistic="ratio").fit(records)
     np.testing.assert_allclose(ratio.score_samples(records), [-0.5 / 3, -0.25, -1, -2 / 7])
     density = GeneratorAttack(victim, n_neighbors=1).fit(records)
     # Nearest other record over nearest synthetic row; three other records, four rows.
@@ -62,15 +62,15 @@ def test_scores_by_hand():
     assert density.offset_ == 0
 
 
-@pytest.mark.parametrize("evidence", EVIDENCE)
-def test_a_generator_that_copies_is_caught_and_one_that_does_not_is_not(problem, evidence):
+@pytest.mark.parametrize("statistic", STATISTICS)
+def test_a_generator_that_copies_is_caught_and_one_that_does_not_is_not(problem, statistic):
     records, membership = problem
     members = records.X[membership == 1]
     for generator, caught in (
         (KernelDensity(bandwidth=0.02).fit(members), True),
         (GaussianMixture(random_state=0).fit(members), False),
     ):
-        attack = GeneratorAttack(FrozenEstimator(generator), evidence=evidence, random_state=0)
+        attack = GeneratorAttack(FrozenEstimator(generator), statistic=statistic, random_state=0)
         advantage = attack.fit(records).score(records, membership)
         error = np.sqrt(1 / 200)  # at most, of a difference of two rates of 200 records each
         assert (advantage > 3 * error) == caught and advantage > -3 * error
@@ -106,7 +106,7 @@ def test_bad_victims(problem):
     with pytest.raises(NotFittedError, match="KernelDensity is not fitted: clone"):
         GeneratorAttack(FrozenEstimator(KernelDensity())).fit(records)
     with pytest.raises(ValueError, match="synthetic rows has 1 columns and The table of records"):
-        GeneratorAttack(fixed([[1.0]] * 9), evidence="ratio").fit(records).score_samples(records)
+        GeneratorAttack(fixed([[1.0]] * 9), statistic="ratio").fit(records).score_samples(records)
     with pytest.raises(ValueError, match="n_neighbors=3 needs that many"):
         GeneratorAttack(fixed([[1.0]] * 9)).fit(records[:3])
 
@@ -127,7 +127,7 @@ NOT_ASKED = {
 
 
 @parametrize_with_attack_checks(
-    [GeneratorAttack(GENERATOR, evidence=one, random_state=0) for one in EVIDENCE],
+    [GeneratorAttack(GENERATOR, statistic=one, random_state=0) for one in STATISTICS],
     ATTACKED,
     MEMBERSHIP,
     expected_failed_checks=lambda attack: NOT_ASKED,

@@ -119,7 +119,7 @@ def colleagues(tmp_path):
     """Two processes' views of one folder."""
     pair = [FolderCheckpoint(tmp_path / "pool") for _ in range(2)]
     for one in pair:
-        one.open({"pool": "the same"}, PoolKeeper((1.0,), "auto", "signals"))
+        one.open({"pool": "the same"}, PoolKeeper(("auto",), (1.0,), "auto", "signals"))
     return pair
 
 

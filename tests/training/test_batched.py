@@ -239,7 +239,7 @@ def assert_equal_to_one_by_one(job, generic=False, memory=2**29):
     assert backend.why_not(job) is None
     ours, theirs = train(backend, job), train(OneByOneWay(), job)
     for one, other in zip(ours, theirs, strict=True):
-        assert (one.evidence, one.kind, one.dtype) == (other.evidence, other.kind, other.dtype)
+        assert (one.signal, one.kind, one.dtype) == (other.signal, other.kind, other.dtype)
         np.testing.assert_array_equal(one.classes, other.classes)
         np.testing.assert_allclose(one.raw, other.raw, rtol=1e-5, atol=1e-6)
         assert one.step == pytest.approx(other.step)

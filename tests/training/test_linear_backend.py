@@ -56,7 +56,7 @@ def assert_same(results, expected, atol=PROMISED):
     assert sorted(results) == sorted(expected)
     for k, result in results.items():
         other = expected[k]
-        assert (result.evidence, result.kind) == (other.evidence, other.kind)
+        assert (result.signal, result.kind) == (other.signal, other.kind)
         assert (result.dtype, result.raw.dtype) == (other.dtype, other.raw.dtype)
         assert np.array_equal(result.classes, other.classes)
         np.testing.assert_allclose(within(result.raw), within(other.raw), rtol=0, atol=atol)
@@ -273,10 +273,10 @@ def test_stored_models_are_fitted_estimators_that_give_the_stored_answers(name, 
         outputs = query_victim(result.model, X)
         if outputs.kind == "proba":
             outputs = outputs.aligned_to(np.unique(y))
-            evidence = outputs.scaled_logit(y)
+            values = outputs.scaled_logit(y)
         else:
-            evidence = -np.log(np.abs(y - outputs.values))
-        np.testing.assert_allclose(evidence, result.raw[0, 0], rtol=0, atol=1e-4)
+            values = -np.log(np.abs(y - outputs.values))
+        np.testing.assert_allclose(values, result.raw[0, 0], rtol=0, atol=1e-4)
 
 
 def _last(model):

@@ -81,8 +81,8 @@ def assert_same(job):
         result = together[k]
         assert_same_network(find_network(result.model), find_network(expected.model))
         np.testing.assert_allclose(result.raw, expected.raw, rtol=1e-5, atol=1e-6)
-        assert (result.evidence, result.kind, result.dtype, result.step) == (
-            expected.evidence,
+        assert (result.signal, result.kind, result.dtype, result.step) == (
+            expected.signal,
             expected.kind,
             expected.dtype,
             expected.step,

@@ -1,7 +1,14 @@
 """What the models of a pool depend on: code, parameters, versions and data."""
 
-from .estimators import Identity, identify
+from .estimators import Identity, identify, identify_values
 from .tables import digest_arrays, digest_table
 from .values import UnidentifiedError
 
-__all__ = ["Identity", "UnidentifiedError", "digest_arrays", "digest_table", "identify"]
+__all__ = [
+    "Identity",
+    "UnidentifiedError",
+    "digest_arrays",
+    "digest_table",
+    "identify",
+    "identify_values",
+]

@@ -61,6 +61,29 @@ def identify(estimator):
     return Identity(walker.parts, _find_versions(walker.packages))
 
 
+def identify_values(values):
+    """Digests of values that shadow models are compared by, such as signals.
+
+    Parameters
+    ----------
+    values : dict
+        Values by names that people can read.
+
+    Returns
+    -------
+    digests : dict of str to str
+
+    Raises
+    ------
+    UnidentifiedError
+        Names a value whose content cannot be read.
+    """
+    walker = Walker()
+    for name, value in values.items():
+        walker.add(name, value)
+    return walker.parts
+
+
 def _find_nets(estimator):
     """Skorch nets of an estimator, with the prefix of their parameters."""
     skorch = sys.modules.get("skorch")

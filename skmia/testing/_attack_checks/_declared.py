@@ -11,6 +11,7 @@ from ..._core.outputs import KINDS, Outputs
 from ..._core.records import Records
 from ..._core.validation import query
 from ...shadow.withheld import without
+from ...signals.auto import what_to_keep
 from ._helpers import (
     BATCH,
     expect,
@@ -189,7 +190,7 @@ def check_attack_keeps(attack, records, membership):
     if pool.n_records_ != len(records) or not (pool.locate(records) >= 0).all():
         return
     needs, expected = attack.needs(), _score(fresh(attack), records, membership)
-    for what in sorted(pool.keeps, key=str):
+    for what in sorted({what_to_keep(one) for one in pool.keeps}, key=str):
         less = without(pool, what, records)
         if less is None:
             continue

@@ -66,7 +66,7 @@ def open_white_box(victim, *, chunk_size=None):
         white_box = open_net(model, transformers, chunk_size)
     if white_box is None:
         raise TypeError(
-            f"White-box evidence needs gradients, which skmia has of skorch nets, {NAMES}; got "
+            f"White-box access needs gradients, which skmia has of skorch nets, {NAMES}; got "
             f"{type(model).__name__}. Signals that need only answers, such as loss, "
             "modified_entropy or correctness, work with any victim."
         )

@@ -29,12 +29,12 @@ def _check_logistic(model):
     n_classes, chosen = len(model.classes_), getattr(model, "multi_class", "deprecated")
     if n_classes > 2 and (chosen == "ovr" or model.solver == "liblinear"):
         raise ValueError(
-            "White-box evidence of LogisticRegression needs the softmax of all classes; this one "
+            "White-box access of LogisticRegression needs the softmax of all classes; this one "
             "is fitted one-vs-rest."
         )
     if n_classes == 2 and chosen == "multinomial":
         raise ValueError(
-            "White-box evidence of LogisticRegression with two classes needs one logit; this one "
+            "White-box access of LogisticRegression with two classes needs one logit; this one "
             'is fitted with multi_class="multinomial".'
         )
 
@@ -43,7 +43,7 @@ def _open_linear(model, transformers, head, chunk_size):
     coef = model.coef_.toarray() if sparse.issparse(model.coef_) else model.coef_
     coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))
     if head.classes is None and len(coef) > 1:
-        raise ValueError(f"White-box evidence needs one target; the model has {len(coef)}.")
+        raise ValueError(f"White-box access needs one target; the model has {len(coef)}.")
     bias = np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64))
     layer = Layer(coef, bias if model.fit_intercept else None, "coef_", "intercept_")
     return DenseBox(model, transformers, head, [layer], "identity", chunk_size)
@@ -53,14 +53,12 @@ def _open_perceptron(model, transformers, chunk_size):
     if isinstance(model, MLPClassifier):
         head = LogLossHead(model.classes_)
         if model.out_activation_ == "logistic" and model.n_outputs_ > 1:
-            raise ValueError(
-                "White-box evidence needs one label per record; the model has several."
-            )
+            raise ValueError("White-box access needs one label per record; the model has several.")
     else:
         head = SquaredErrorHead()
         if model.n_outputs_ > 1 or getattr(model, "loss", "squared_error") != "squared_error":
             raise ValueError(
-                "White-box evidence of MLPRegressor needs one target and the squared error; the "
+                "White-box access of MLPRegressor needs one target and the squared error; the "
                 f"model has {model.n_outputs_} and loss={model.loss!r}."
             )
     layers = [

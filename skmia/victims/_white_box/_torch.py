@@ -37,7 +37,7 @@ def open_net(net, transformers, chunk_size):
     if criterion not in _LOSSES[family]:
         known = " or ".join(one.__name__ for one in _LOSSES[family])
         raise ValueError(
-            f"White-box evidence of {family.__name__} needs the criterion {known}; "
+            f"White-box access of {family.__name__} needs the criterion {known}; "
             f"got {criterion.__name__}."
         )
     return TorchBox(net, uncompiled(module), criterion, transformers, chunk_size)
@@ -79,7 +79,7 @@ class TorchBox(WhiteBox):
         if self.classes is not None:
             self.classes = skorch_classes(self.model, max(2, n_columns))
         elif n_columns != 1:
-            raise ValueError(f"White-box evidence needs one target; the module gives {n_columns}.")
+            raise ValueError(f"White-box access needs one target; the module gives {n_columns}.")
         self._n_values = reader.count + inputs[0].size
         self._head = self._make_head()
 

@@ -51,7 +51,7 @@ class TorchPass(ForwardPass):
         self._output = first_tensor(self._forward())
         if self._output.ndim > 2 or len(self._output) != len(x):
             raise ValueError(
-                "White-box evidence needs a module that gives one row of numbers for each record; "
+                "White-box access needs a module that gives one row of numbers for each record; "
                 f"{len(x)} records gave an array of shape {tuple(self._output.shape)}."
             )
         self.raw = self._output.detach().reshape(len(x), -1).cpu().double().numpy()

@@ -1,0 +1,316 @@
+"""What a fitted pool stores of its models: signals, made fit for moments."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._core.asking import query_aligned, unwrap
+from .._core.validation import check_finite, check_records, query
+from ..signals import AnswerSignal, LogResidual, ScaledLogit, Signal
+from ..signals.auto import COMPARED, kinds_of, what_to_read
+from ..victims.offers import find_kind
+from ._keep import signals_of
+from ._lookup import augmented, take_columns
+
+
+class Reading(NamedTuple):
+    """Where the values of a signal are found."""
+
+    place: int  # in the first axis of ``signals_``
+    derive: Callable | None  # what makes them of the values that are stored there
+    signal: Signal
+
+
+class Law(NamedTuple):
+    """Probability of the label, up to a constant factor, by values of a signal."""
+
+    signal: Signal
+    scale: float | None  # standard deviation of the residuals of a regressor
+
+    def likelihood(self, values):
+        """Probability of the label; 0 where it underflows."""
+        return self.signal.likelihood(values, self.scale)
+
+    def log_likelihood(self, values):
+        """Its logarithm, in nats."""
+        return self.signal.log_likelihood(values, self.scale)
+
+
+class StoredSignals:
+    """The part of a :class:`ShadowPool` that reads its signals, and those of a victim beside them.
+
+    Needs ``signals_``, ``stored_``, ``membership_``, ``estimators_`` and what locates records.
+    """
+
+    def _smooth_signals(self, dtype, steps):
+        """Make the stored values finite in place, and learn it for those of other models."""
+        # A victim is smoothed by what the pool shows, never by the records it is asked about: the
+        # score of a record must not depend on its company.
+        self._model_steps, self._smoothings = np.asarray(steps), []
+        for signal, raw in zip(self.stored_, self.signals_, strict=True):
+            smoothing = signal.fit_smoothing(raw, self.membership_, dtype, self.resolution)
+            self._smoothings.append(smoothing)
+            n_bad = 0
+            for row in raw.reshape(-1, raw.shape[-1]):
+                row[:] = smoothing.of_models(row)
+                n_bad += np.count_nonzero(~np.isfinite(row))
+            self._check_smoothed(n_bad, signal)
+        self.scale_ = self._find_scale()
+
+    def _check_smoothed(self, n_bad, signal):
+        if n_bad and self.resolution == 0:
+            raise ValueError(
+                f"resolution=0 leaves {n_bad} answers of shadow models infinite, as they hold "
+                'probabilities of 0 or 1 or residuals of 0; use resolution="auto".'
+            )
+        if n_bad:
+            raise ValueError(
+                f"{n_bad} answers of the shadow models are NaN or infinite, by the signal "
+                f"{signal.name!r}."
+            )
+
+    @property
+    def temperatures_(self):
+        """Temperatures of the stored log odds; (1.0,) for models that have none."""
+        scaled = [one.temperature for one in self.stored_ if isinstance(one, ScaledLogit)]
+        return tuple(scaled) if self.signal_ == ScaledLogit.name else (1.0,)
+
+    @property
+    def resolution_(self):
+        """Step with which each signal was smoothed; 0 where none was needed."""
+        return np.array([smoothing.resolution for smoothing in self._smoothings])
+
+    @property
+    def keeps(self):
+        """What is, or will be, kept of each shadow model, in the words of :class:`Needs.keeps`."""
+        fitted = hasattr(self, "stored_")
+        temperatures = self.temperatures_ if fitted else self.temperatures
+        kept = {"auto" if one == 1 else ("auto", float(one)) for one in temperatures}
+        kept.update(
+            self.stored_
+            if fitted
+            else signals_of(find_kind(unwrap(self.estimator)), self.signals, self.temperatures)
+        )
+        models = self.estimators_ is not None if fitted else self.store == "models"
+        outputs = self.outputs_ is not None if fitted else self.store == "outputs"
+        kept |= {"outputs"} if models or outputs else set()
+        return frozenset(kept | {"models"} if models else kept)
+
+    def _will_store(self):
+        kind = find_kind(unwrap(self.estimator))
+        return signals_of(kind, self.signals, self.temperatures) if kind in COMPARED else []
+
+    def _find_scale(self):
+        """Root mean squared residual of records that a model was not trained on (regressors)."""
+        if self.signal_ != LogResidual.name:
+            return None
+        models = zip(self.signals_[0, 0], self.membership_, strict=True)
+        sums = [np.exp(-2 * row[~inside].astype(np.float64)).sum() for row, inside in models]
+        return float(np.sqrt(sum(sums) / np.count_nonzero(~self.membership_)))
+
+    def find_signal(self, signal="auto"):
+        """Where the values of a signal are found.
+
+        Parameters
+        ----------
+        signal : "auto", ("auto", temperature), str or Signal, default="auto"
+            What is to be read, in the words of :class:`Needs.keeps`.
+
+        Returns
+        -------
+        reading : tuple
+            ``place`` in ``signals_``; ``derive``, the function that makes the values of those that
+            are stored there, or None; and the ``signal``.
+
+        Raises
+        ------
+        ValueError
+            If the signal is neither stored nor follows from one that is; says how to store it.
+        """
+        if isinstance(signal, tuple):
+            return self._find_auto(signal[1])
+        wanted = what_to_read(signal)
+        if isinstance(wanted, str):
+            return self._find_auto(1.0)
+        if wanted in self.stored_:
+            return Reading(self.stored_.index(wanted), None, wanted)
+        for place, stored in enumerate(self.stored_):
+            derive = wanted.derive_from(stored)
+            if derive is not None:
+                return Reading(place, derive, wanted)
+        if isinstance(wanted, ScaledLogit) and self.signal_ == ScaledLogit.name:
+            return self._find_auto(wanted.temperature)
+        raise ValueError(self._say_not_stored(wanted))
+
+    def _find_auto(self, temperature):
+        if self.signal_ != ScaledLogit.name:
+            return Reading(0, None, self.stored_[0])
+        if temperature not in self.temperatures_:
+            stored = ", ".join(map(str, self.temperatures_))
+            raise ValueError(
+                f"The shadow pool stores the temperatures ({stored}), not {temperature}; "
+                f"fit it with temperatures including {temperature}."
+            )
+        place = self.temperatures_.index(temperature)
+        return Reading(place, None, self.stored_[place])
+
+    def _say_not_stored(self, wanted):
+        kinds = kinds_of(self.signal_)
+        if not set(kinds) & set(wanted.reads):
+            return (
+                f"The signal {wanted.name!r} reads {' or '.join(map(repr, wanted.reads))}; the "
+                f"models of the shadow pool answer {' or '.join(map(repr, kinds))}, which 'auto' "
+                "suits."
+            )
+        stored = ", ".join(dict.fromkeys(repr(one.name) for one in self.stored_))
+        return (
+            f"The shadow pool stores the signals {stored}, not {wanted.name!r}; "
+            f'fit it with signals=("auto", {wanted!r}).'
+        )
+
+    def _values_at(self, records, columns, rows, reading):
+        """Values of some rows of records in columns of the pool, from kept models if need be."""
+        columns = columns[rows]
+        values = take_columns(self.signals_[reading.place], columns)
+        unknown = np.flatnonzero(columns < 0)
+        if len(unknown):
+            values[:, :, unknown] = self._ask_models(records[rows][unknown], reading.place)
+        return values if reading.derive is None else reading.derive(values)
+
+    def _ask_models(self, records, place):
+        """Values of the models that were kept, shape (n_queries, n_estimators, n)."""
+        models = list(zip(self.estimators_, self._model_steps, strict=True))
+        return np.array(
+            [
+                [self._evaluate(place, model, one, step, self._ask) for model, step in models]
+                for one in augmented(records, self.augment)
+            ]
+        )
+
+    def _ask(self, model, records):
+        return query_aligned(
+            model, records.X, records.y if self.classes_ is None else self.classes_
+        )
+
+    def _evaluate(self, place, model, records, step, ask):
+        """Smoothed values of a stored signal, of shape (n,)."""
+        signal = self.stored_[place]
+        if isinstance(signal, AnswerSignal):
+            outputs = ask(model, records)
+            self._check_kind(outputs.kind)
+            raw = signal.raw(outputs, records.y, step)
+        else:
+            raw = signal.of(model, records)
+        return self._smoothings[place](raw.astype(np.float32))
+
+    def _check_kind(self, kind):
+        # Answers of another kind are on another scale, even where the signal could read them.
+        kinds = kinds_of(self.signal_)
+        if kind not in kinds:
+            raise ValueError(
+                f"The victim answers {kind!r}; to be compared with the signal {self.signal_!r} of "
+                f"the shadow models it must answer {' or '.join(map(repr, kinds))}."
+            )
+
+    def values(self, records, signal="auto"):
+        """Signal of each model on each record and its augmentations.
+
+        Parameters
+        ----------
+        records : Records of n records
+            Records of the pool; others need ``store="models"``.
+        signal : "auto", ("auto", temperature), str or Signal, default="auto"
+            A signal that is stored, or that follows from one.
+
+        Returns
+        -------
+        values : ndarray of shape (n_queries, n_estimators, n)
+            As they are stored, dtype float32, infinite ones smoothed.
+
+        Raises
+        ------
+        ValueError
+            If a record is not in the pool and the models were not kept, or the signal is not.
+        """
+        check_records(records)
+        reading = self.find_signal(signal)
+        return self._values_at(records, self.locate_usable(records), slice(None), reading)
+
+    def victim_values(self, victim, records, signal="auto"):
+        """Signal of the victim, computed and smoothed as that of the shadow models is.
+
+        Parameters
+        ----------
+        victim : fitted estimator or None
+            With None the answers stored with the records are read.
+        records : Records of n records
+            Labeled records.
+        signal : "auto", ("auto", temperature), str or Signal, default="auto"
+            As for :meth:`values`.
+
+        Returns
+        -------
+        values : ndarray of shape (n_queries, n)
+        """
+        reading = self.find_signal(signal)
+        if victim is None and self.augment is not None:
+            raise ValueError(
+                "The shadow pool has augmentations, which the victim must be asked about: pass the "
+                "victim instead of stored outputs."
+            )
+        positive = self._model_steps[self._model_steps > 0]
+        step = np.median(positive) if len(positive) else 0.0
+        queries = augmented(records, self.augment)
+        rows = [self._evaluate(reading.place, victim, one, step, query) for one in queries]
+        values = check_finite(np.array(rows).T).T
+        return values if reading.derive is None else reading.derive(values)
+
+    def find_law(self, signal="auto"):
+        """How probable a model finds the label of a record, by values of a signal.
+
+        Parameters
+        ----------
+        signal : "auto", ("auto", temperature), str or Signal, default="auto"
+            A signal that has a likelihood.
+
+        Returns
+        -------
+        law : Law
+            With methods ``likelihood`` and ``log_likelihood``.
+
+        Raises
+        ------
+        ValueError
+            If the signal is not stored, or has no likelihood.
+        """
+        found = self.find_signal(signal).signal
+        if not getattr(found, "has_likelihood", False):
+            raise ValueError(
+                f"The signal {found.name!r} says nothing of the probability of the label, which "
+                'the attack compares; take signal="auto" or "loss".'
+            )
+        return Law(found, self.scale_)
+
+    def transform(self, X):
+        """Signal of each shadow model on each record, the first that is stored.
+
+        Parameters
+        ----------
+        X : Records of n records
+            Records of the pool; others need ``store="models"``.
+
+        Returns
+        -------
+        values : ndarray of shape (n, n_estimators)
+            Higher means more like a member.
+
+        Raises
+        ------
+        ValueError
+            If a record is not in the pool and the models were not kept.
+        """
+        check_is_fitted(self)
+        check_records(X)
+        return self.values(X, self.stored_[0])[0].T.copy()
