@@ -25,7 +25,7 @@ from skmia.attacks import LiRA, ShadowAttack, ThresholdAttack
 from skmia.datasets import fetch_adult
 
 FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer people, trees and shadow models
-N_PEOPLE, N_TREES, N_SHADOWS = (2_400, 20, 8) if FAST else (12_000, 100, 32)
+N_PEOPLE, N_TREES, N_SHADOWS, N_JOBS = (2_000, 10, 8, 1) if FAST else (12_000, 100, 32, 2)
 
 # %%
 # The records
@@ -94,7 +94,7 @@ results = {
         shadows=N_SHADOWS,
         group="race",
         fprs=[0.01],
-        n_jobs=2,
+        n_jobs=N_JOBS,
         random_state=0,
     )
     for name, victim in victims.items()

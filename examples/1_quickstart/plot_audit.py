@@ -22,10 +22,12 @@ from sklearn.ensemble import RandomForestClassifier
 from skmia import audit
 from skmia.datasets import load_digits
 
-fast = bool(os.environ.get("SKMIA_EXAMPLE_FAST"))
-records = load_digits()
-settings = {"shadows": 8 if fast else 32, "fprs": (0.1, 0.02), "n_jobs": 2, "random_state": 0}
-before = audit(RandomForestClassifier(random_state=0), records, **settings)
+FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer digits, trees and shadow models
+N_DIGITS, N_TREES, N_SHADOWS, N_JOBS = (600, 20, 8, 1) if FAST else (1797, 100, 32, 2)
+
+records = load_digits()[:N_DIGITS]
+settings = {"shadows": N_SHADOWS, "fprs": (0.1, 0.02), "n_jobs": N_JOBS, "random_state": 0}
+before = audit(RandomForestClassifier(N_TREES, random_state=0), records, **settings)
 print(before.verdict)
 
 # %%
@@ -41,7 +43,7 @@ before
 # A forest whose leaves hold ten digits cannot memorize a single one. It is audited on the same
 # split, with shadow forests of the same kind.
 
-model = RandomForestClassifier(min_samples_leaf=10, random_state=0)
+model = RandomForestClassifier(N_TREES, min_samples_leaf=10, random_state=0)
 after = audit(model, records, before.membership, **settings)
 print(after.verdict)
 for name, report in {"before": before, "after": after}.items():

@@ -25,7 +25,7 @@ from skmia.metrics import (
 )
 
 FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer trees and shadow models
-N_TREES, N_SHADOWS = (30, 8) if FAST else (100, 64)
+N_TREES, N_SHADOWS, N_JOBS = (15, 8, 1) if FAST else (100, 64, 2)
 
 # %%
 # The victim
@@ -49,7 +49,7 @@ print(f"accuracy on non-members {model.score(others.X, others.y):.3f}")
 # two compare each digit with itself: with the predictions of shadow models that were, and that were
 # not, trained on it. Both use one pool of shadow models.
 
-pool = ShadowPool(model, n_estimators=N_SHADOWS, n_jobs=2, random_state=0).fit(records)
+pool = ShadowPool(model, n_estimators=N_SHADOWS, n_jobs=N_JOBS, random_state=0).fit(records)
 shadows = FrozenEstimator(pool)
 attacks = {
     "loss threshold": ThresholdAttack(victim, signal="loss").fit(records),
