@@ -92,8 +92,7 @@ def make_lira_attacks(problem):
         {"variance": "example", "covariance": "full"},
         {"online": False},
         {"online": False, "variance": "example", "target_fpr": 0.1},
-        {"compat": "carlini2022"},
-        {"compat": "carlini2022", "variance": "pooled", "online": False},
+        {"online": False, "variance": "pooled"},
         {"online": False, "shadows": unfitted},
     ]
     return [LiRA(problem.victim, **{"shadows": problem.shadows, **kwargs}) for kwargs in settings]
@@ -213,18 +212,10 @@ def test_every_public_attack_is_checked():
     assert not missing, f"RECIPES says not how to make {missing}, so that no check runs on them."
 
 
-def find_expected_failures(attack):
-    if getattr(attack, "compat", None) is None or attack.variance == "pooled":
-        return {}
-    reason = "where all models agree the published code divides by 1e-30: no float32 holds that"
-    return {"check_attack_in_stacking": reason}
-
-
 @parametrize_with_attack_checks(
     [attack for recipe in RECIPES.values() for attack in recipe(CLASSIFIER)],
     CLASSIFIER.records,
     CLASSIFIER.membership,
-    expected_failed_checks=find_expected_failures,
 )
 def test_attacks_on_a_classifier(attack, check):
     check(attack)

@@ -205,11 +205,3 @@ def exchange(first, second, where):
     change *= where
     first ^= change
     second ^= change
-
-
-def chosen_values(values, chosen, n_each):
-    """The first ``n_each`` chosen values of records that have them, (n_queries, n_each, n)."""
-    models = np.nonzero(chosen.T)[1]  # those of one record after those of another
-    stop = np.cumsum(count_models(chosen))
-    order = models[np.append(0, stop[:-1]) + np.arange(n_each)[:, None]]
-    return np.take_along_axis(values, order[None], axis=1)

@@ -11,7 +11,6 @@ from .._core.moments import SMALLEST_SPREAD, find_both_moments, find_moments
 from .._core.sklearn import Interval, StrOptions
 from ..base import PoolAttack
 from ..signals import Signal
-from ._lira_reference import ReferenceStatistics
 
 _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
 
@@ -63,11 +62,11 @@ def _average(values):
 
 
 def _is_posterior(attack):
-    if attack.online and attack.compat is None:
+    if attack.online:
         return True
     raise AttributeError(
-        "predict_proba is available for online=True without compat: only the ratio of the "
-        "IN and OUT likelihoods gives a posterior."
+        "predict_proba is available for online=True: only the ratio of the IN and OUT likelihoods "
+        "gives a posterior."
     )
 
 
@@ -117,9 +116,6 @@ class LiRA(PoolAttack):
         Without ``membership``, the threshold is set so that this share of non-members is flagged,
         as measured on shadow models treated as the victim. The rate holds only if the victim was
         trained like the shadow models and on as many records (``max_samples`` of the pool).
-    compat : {"carlini2022"}, default=None
-        Reproduce the numbers of the code published with the paper: medians, one variance over all
-        records with the IN variance used twice (``"pooled"``), a two-sided offline score.
 
     Attributes
     ----------
@@ -153,7 +149,10 @@ class LiRA(PoolAttack):
     -----
     Equation (4) of the paper is one-sided, the published code two-sided; ours is the equation.
     Pooled variances are taken within records; the published code takes them around the grand mean
-    and uses the IN one for both. ``"shrunk"`` has a normal-inverse-gamma prior, flat in the mean.
+    and uses the IN one for both. It also cuts all records to the smallest numbers of IN and of OUT
+    models, and compares with medians.
+
+    ``"shrunk"`` has a normal-inverse-gamma prior, flat in the mean.
 
     A record without an IN model, or without an OUT model, has the neutral score, just below 0;
     :meth:`can_judge` tells which.
@@ -188,7 +187,6 @@ class LiRA(PoolAttack):
         "covariance": [StrOptions({"diagonal", "full"})],
         "ridge": [Interval(Real, 0, None, closed="left")],
         "prior": [Interval(Real, 0, 1, closed="neither")],
-        "compat": [StrOptions({"carlini2022"}), None],
     }
 
     def __init__(
@@ -204,7 +202,6 @@ class LiRA(PoolAttack):
         ridge=1e-3,
         prior=0.5,
         target_fpr=None,
-        compat=None,
     ):
         self.victim = victim
         self.shadows = shadows
@@ -216,20 +213,16 @@ class LiRA(PoolAttack):
         self.ridge = ridge
         self.prior = prior
         self.target_fpr = target_fpr
-        self.compat = compat
 
     def _fit_pool(self, records):
         joint = self.covariance == "full"
-        if joint and (self.variance != "example" or not self.online or self.compat):
+        if joint and (self.variance != "example" or not self.online):
             raise ValueError(
-                'covariance="full" goes with variance="example", online=True and compat=None; got '
-                f"variance={self.variance!r}, online={self.online}, compat={self.compat!r}."
+                'covariance="full" goes with variance="example" and online=True; got '
+                f"variance={self.variance!r}, online={self.online}."
             )
         sides = {"in": [], "out": []}
-        fewest = []
-        self._reference = None
-        for _, shadows, inside, n_in in self._judged_blocks(records):
-            fewest.append((n_in.min(), len(inside) - n_in.max()))
+        for _, shadows, inside, _ in self._judged_blocks(records):
             both = find_both_moments(shadows, inside, ~inside)
             for side, moments in zip(("in", "out"), both, strict=True):
                 # A variance takes two models; the mean of a single one has no spread to add.
@@ -241,16 +234,8 @@ class LiRA(PoolAttack):
             squares, count = np.sum(parts, axis=0)
             pooled = np.maximum(squares / np.maximum(count, 1), SMALLEST_SPREAD**2)
             setattr(self, f"variance_{side}_", pooled)
-        if self.compat is not None:
-            self._reference = ReferenceStatistics(
-                self._judged_blocks(records), *np.min(fewest, axis=0)
-            )
 
     def _score(self, target, shadows, inside, outside):
-        if self._reference is not None:
-            return self._reference.score(
-                target, shadows, inside, outside, self.online, self.variance == "pooled"
-            )
         if self.covariance == "full":
             return _joint_ratio(target, shadows, inside, outside, self.ridge)
         if not self.online:
@@ -268,7 +253,7 @@ class LiRA(PoolAttack):
 
     def _score_left_out(self, shadows, inside, models, others):
         again = super()._score_left_out
-        if self._reference is not None or self.covariance == "full":
+        if self.covariance == "full":
             return again(shadows, inside, models, others)
         scores, lost = compare_left_out(
             self._compare, shadows, inside, models, others, online=self.online

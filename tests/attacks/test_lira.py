@@ -247,13 +247,12 @@ def test_posterior_adds_the_prior_log_odds(draw_world, prior):
     np.testing.assert_array_equal(attack.predict(world.records), guesses)
 
 
-@pytest.mark.parametrize("settings", [{"online": False}, {"compat": "carlini2022"}])
-def test_only_a_likelihood_ratio_has_a_posterior(draw_world, settings):
-    attack = attack_on(draw_world(), **settings)
+def test_only_a_likelihood_ratio_has_a_posterior(draw_world):
+    attack = attack_on(draw_world(), online=False)
     assert not hasattr(attack, "predict_proba")
     with pytest.raises(AttributeError, match="no attribute 'predict_proba'") as caught:
         attack.predict_proba  # noqa: B018
-    assert "available for online=True without compat" in str(caught.value.__cause__)
+    assert "available for online=True:" in str(caught.value.__cause__)
 
 
 @pytest.mark.parametrize("variance", VARIANCES)
@@ -391,7 +390,7 @@ def test_infinite_logits_of_models_and_victim_give_finite_scores(make_world, var
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"variance": "example"}, {"variance": "pooled"}, {"compat": "carlini2022"}],
+    [{}, {"variance": "example"}, {"variance": "pooled"}],
     ids=str,
 )
 @pytest.mark.parametrize("target_fpr", [None, 0.1])
@@ -444,7 +443,7 @@ def test_one_record_is_scored_as_among_others(draw_world):
 def test_blocks_of_records_do_not_show(draw_world, monkeypatch):
     world = draw_world(n_records=50)
     settings = [{"variance": variance} for variance in VARIANCES]
-    settings += [{"compat": "carlini2022", "variance": "pooled"}, {"target_fpr": 0.1}]
+    settings += [{"target_fpr": 0.1}]
     whole = [attack_on(world, **setting) for setting in settings]
     expected = [attack.score_samples(world.records) for attack in whole]
     monkeypatch.setattr("skmia.base._pool_attack._BLOCK", 7)
@@ -461,7 +460,6 @@ def test_blocks_of_records_do_not_show(draw_world, monkeypatch):
         ({"prior": 1.0}, "'prior' parameter of LiRA"),
         ({"prior_strength": 0.0}, "'prior_strength' parameter of LiRA"),
         ({"target_fpr": 0.0}, "'target_fpr' parameter of LiRA"),
-        ({"compat": "paper"}, "'compat' parameter of LiRA"),
         ({"online": "yes"}, "'online' parameter of LiRA"),
         ({"ridge": -0.1}, "'ridge' parameter of LiRA"),
         ({"covariance": "full"}, 'covariance="full" goes with variance="example"'),

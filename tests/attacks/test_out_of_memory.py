@@ -68,16 +68,6 @@ def test_a_file_is_not_taken_into_memory(mapped, monkeypatch, attack, order):
     assert peak < 0.2 * on_disk.signals_.nbytes
 
 
-def test_statistics_of_the_published_code_take_a_block_at_a_time(mapped, monkeypatch):
-    monkeypatch.setattr("skmia.base._pool_attack._BLOCK", 1 << 17)
-    records, _, on_disk = mapped
-    attack = LiRA(shadows=FrozenEstimator(on_disk), compat="carlini2022", variance="pooled")
-    attack, peak = find_peak(lambda: attack.fit(records))
-    values = on_disk.signals_[0, 0][on_disk.membership_]
-    np.testing.assert_allclose(attack._reference.std_in, values.std(dtype=np.float64), rtol=1e-9)
-    assert peak < 0.2 * on_disk.signals_.nbytes
-
-
 def test_memory_does_not_grow_with_the_number_of_models(mapped, monkeypatch):
     monkeypatch.setattr("skmia.base._pool_attack._BLOCK", 1 << 16)
     records, _, on_disk = mapped

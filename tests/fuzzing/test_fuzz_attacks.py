@@ -47,7 +47,6 @@ ATTACKS = {
         "ridge": (1e-3,),
         "prior": (0.5,),
         "target_fpr": (None, 0.1),
-        "compat": (None,),
     },
     "RMIA": {
         "online": (True, False),

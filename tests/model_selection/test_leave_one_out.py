@@ -39,7 +39,6 @@ def pool_of(world, models=slice(None)):
         LiRA(variance="pooled"),
         LiRA(variance="example"),
         LiRA(online=False),
-        LiRA(compat="carlini2022", variance="example"),
         RMIA(temperature=1.0),
         RMIA(temperature=1.0, online=False),
         CalibratedAttack(),
