@@ -27,10 +27,8 @@ from skmia.epsilon import (
     EpsilonAudit,
     epsilon_lower_bound,
     gaussian_epsilon,
-    gaussian_epsilon_lower_bound,
     make_gradient_canaries,
     one_run_epsilon_lower_bound,
-    one_run_gaussian_epsilon_lower_bound,
     trace_scores,
 )
 
@@ -262,9 +260,13 @@ for sample_rate in ROWS:
             coins, one_run = audit_one_run(noise, sample_rate, seed)
             fixed = {"delta": DELTA, "n_guesses": N_CANARIES // 5}  # chosen beforehand
             bounds = {
-                "many runs, Gaussian": gaussian_epsilon_lower_bound(bits, scores, delta=DELTA),
+                "many runs, Gaussian": epsilon_lower_bound(
+                    bits, scores, method="gaussian", delta=DELTA
+                ),
                 "many runs, any": epsilon_lower_bound(bits, scores, delta=DELTA),
-                "one run, Gaussian": one_run_gaussian_epsilon_lower_bound(coins, one_run, **fixed),
+                "one run, Gaussian": one_run_epsilon_lower_bound(
+                    coins, one_run, method="gaussian", **fixed
+                ),
                 "one run, any": one_run_epsilon_lower_bound(coins, one_run, **fixed),
             }
             given = (sample_rate, budget, noise, seed)

@@ -4,11 +4,10 @@ from ._bayesian import bayesian_epsilon_interval
 from ._canaries import Canaries, make_canaries
 from ._clopper_pearson import epsilon_lower_bound
 from ._epsilon_audit import EpsilonAudit
-from ._gaussian import gaussian_epsilon, gaussian_epsilon_lower_bound
+from ._gaussian import gaussian_epsilon
 from ._gradient_canaries import GradientCanaries, make_gradient_canaries
 from ._one_run import one_run_epsilon_lower_bound
 from ._one_run_audit import OneRunAudit
-from ._one_run_gaussian import one_run_gaussian_epsilon_lower_bound
 from ._result import EpsilonBound
 from ._trace_scores import trace_scores
 
@@ -21,10 +20,8 @@ __all__ = [
     "bayesian_epsilon_interval",
     "epsilon_lower_bound",
     "gaussian_epsilon",
-    "gaussian_epsilon_lower_bound",
     "make_canaries",
     "make_gradient_canaries",
     "one_run_epsilon_lower_bound",
-    "one_run_gaussian_epsilon_lower_bound",
     "trace_scores",
 ]

@@ -3,7 +3,7 @@
 from numbers import Integral, Real
 
 from .._core.checks import check_bits, check_finite_vector
-from .._core.numbers import SMALLEST, check_number
+from .._core.numbers import SMALLEST, check_number, show
 
 MULTI_RUN = (
     "runs are independent of each other; those with the canary differ from those without in the "
@@ -26,9 +26,13 @@ def check_delta(delta):
     return float(delta)
 
 
-def check_positive_delta(delta):
-    """Return delta for a Gaussian trade-off, whose epsilon is infinite at a delta of 0."""
-    if check_delta(delta) == 0:
+def choose_delta(delta, method, methods):
+    """Return delta for a method; a Gaussian trade-off has no finite epsilon at a delta of 0."""
+    if not isinstance(method, str) or method not in methods:
+        raise ValueError(f"method must be one of {', '.join(methods)}; got {show(method)}.")
+    if delta is None:
+        return 1e-5 if method == "gaussian" else 0.0
+    if check_delta(delta) == 0 and method == "gaussian":
         raise ValueError("A Gaussian trade-off has no finite epsilon at delta=0; give more.")
     return float(delta)
 

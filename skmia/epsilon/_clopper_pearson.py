@@ -1,14 +1,20 @@
-"""The bound from two error rates of many runs, for any mechanism."""
+"""The bound from two error rates of many runs."""
 
 from functools import partial
 
 import numpy as np
 
 from .._core.checks import check_confidence_level, check_membership_scores
-from ._checks import MULTI_RUN, check_copies, check_delta
+from ._checks import GAUSSIAN, MULTI_RUN, check_copies, choose_delta
+from ._gaussian import gaussian_epsilon, mu_of_rates
 from ._largest import with_largest
 from ._result import EpsilonBound
 from ._thresholds import choose_threshold, describe_threshold
+
+_METHODS = {
+    "clopper_pearson": "Clopper-Pearson limits of error rates",
+    "gaussian": "Clopper-Pearson limits of mu",
+}
 
 
 def group_delta(epsilon, delta, n_copies):
@@ -47,17 +53,22 @@ def epsilon_lower_bound(
     y_true,
     y_score,
     *,
-    delta=0.0,
+    method="clopper_pearson",
+    delta=None,
     threshold="bonferroni",
     n_copies=1,
     confidence_level=0.95,
     random_state=None,
 ):
-    r"""Lower bound of epsilon from the scores of many runs, for any mechanism.
+    r"""Lower bound of epsilon from the scores of many runs.
 
     An (epsilon, delta)-private mechanism lets no attacker distinguish neighboring data sets with
     ``TPR > exp(epsilon) * FPR + delta``, nor with the rates of the other guess. From runs on both
-    data sets the two error rates are bounded (Clopper-Pearson), and with them epsilon.
+    data sets the two error rates are bounded (Clopper-Pearson), and with them epsilon. A mechanism
+    with :math:`\mu`-Gaussian differential privacy lets no attacker reach more than
+    :math:`\mathrm{TPR} = \Phi(\Phi^{-1}(\mathrm{FPR}) + \mu)`; the same error rates then bound
+    :math:`\mu`, which decides epsilon at each delta, also at deltas that no number of runs could
+    resolve.
 
     Parameters
     ----------
@@ -66,8 +77,12 @@ def epsilon_lower_bound(
     y_score : array-like of shape (n_runs,)
         Finite scores, higher means more likely a run with the canary; guesses (0 or 1) with
         ``threshold=0.5`` will do.
-    delta : float, default=0.0
-        Probability delta, in [0, 1).
+    method : {"clopper_pearson", "gaussian"}, default="clopper_pearson"
+        ``"clopper_pearson"`` assumes nothing of the mechanism; ``"gaussian"`` is higher, and holds
+        for mechanisms that are like a Gaussian one.
+    delta : float, default=None
+        Probability delta, in [0, 1). If None, 0, and 1e-5 for ``method="gaussian"``, which has no
+        finite epsilon at 0.
     threshold : {"bonferroni", "split", "multisplit"}, float or array-like, default="bonferroni"
         Where the guess turns to "with the canary". A number must have been chosen without these
         runs. Of several numbers the best is taken, and each is given its share of the error
@@ -75,7 +90,7 @@ def epsilon_lower_bound(
         of the runs and bounds on the other; ``"multisplit"`` takes the median of 100 such splits,
         each with half of the error allowed.
     n_copies : int, default=1
-        How many records the two data sets differ in.
+        How many records the two data sets differ in; the bound is for one.
     confidence_level : float, default=0.95
         Confidence level of the bound, in (0, 1).
     random_state : int, RandomState instance or None, default=None
@@ -84,6 +99,7 @@ def epsilon_lower_bound(
     Returns
     -------
     bound : EpsilonBound
+        With ``mu`` for ``method="gaussian"``.
 
     Raises
     ------
@@ -92,14 +108,19 @@ def epsilon_lower_bound(
 
     See Also
     --------
-    gaussian_epsilon_lower_bound : Higher, if the mechanism is like a Gaussian one.
+    bayesian_epsilon_interval : Interval of epsilon under a prior of the error rates.
     one_run_epsilon_lower_bound : One run with many canaries.
 
     Notes
     -----
     The two limits share the error allowed. With :math:`k` copies of the canary the mechanism lets
     :math:`\mathrm{TPR} \le e^{k \varepsilon} \mathrm{FPR} + \delta (e^{k \varepsilon} - 1) /
-    (e^\varepsilon - 1)`; the bound solves it for :math:`\varepsilon`.
+    (e^\varepsilon - 1)`; the bound solves it for :math:`\varepsilon`. The :math:`\mu` of a group
+    is divided by :math:`k`.
+
+    The Gaussian bound is as good as its assumption. Noise on sums of whole data sets keeps it
+    exactly. Steps on samples of the rows keep it in the limit of many steps; a mechanism of another
+    kind, such as randomized response, may break it, and the bound then exceeds its epsilon.
 
     The number is a lower bound. It is at most 4.9 for 500 runs with the canary and 500 without,
     whatever the mechanism; far below an upper bound, it may be the attack or the number of runs
@@ -109,6 +130,9 @@ def epsilon_lower_bound(
     ----------
     Jagielski, M., Ullman, J. and Oprea, A. (2020). Auditing differentially private machine
     learning: how private is private SGD? NeurIPS.
+
+    Nasr, M., Hayes, J., Steinke, T., Balle, B., Tramèr, F., Jagielski, M., Carlini, N. and Terzis,
+    A. (2023). Tight auditing of differentially private machine learning. USENIX Security.
 
     Meinshausen, N., Meier, L. and Bühlmann, P. (2009). p-values for high-dimensional regression.
     JASA 104.
@@ -123,18 +147,31 @@ def epsilon_lower_bound(
     4.906
     >>> print(bound.summary().splitlines()[0])
     epsilon >= 4.906 at confidence 0.95, delta = 1e-05
+    >>> scores = np.random.default_rng(0).normal(size=1000) + with_canary
+    >>> bound = epsilon_lower_bound(with_canary, scores, method="gaussian")
+    >>> bool(1.5 < bound.epsilon < 4.3772)  # the truth
+    True
     """
     membership, scores = check_membership_scores(y_true, y_score)
-    level, delta = check_confidence_level(confidence_level), check_delta(delta)
+    level, delta = check_confidence_level(confidence_level), choose_delta(delta, method, _METHODS)
     n_copies = check_copies(n_copies)
-    measure = partial(epsilon_of_rates, delta=delta, n_copies=n_copies)
+    measure = mu_of_rates
+    if method != "gaussian":
+        measure = partial(epsilon_of_rates, delta=delta, n_copies=n_copies)
     choice = choose_threshold(membership, scores, measure, threshold, level, random_state)
+    found = {"epsilon": max(0.0, choice.value), "assumption": MULTI_RUN}
+    if method == "gaussian":
+        mu = max(0.0, choice.value) / n_copies
+        found = {
+            "epsilon": gaussian_epsilon(mu, delta),
+            "assumption": GAUSSIAN + MULTI_RUN,
+            "mu": mu,
+        }
     return EpsilonBound(
-        epsilon=max(0.0, choice.value),
+        **found,
         confidence_level=level,
         delta=delta,
-        method=f"Clopper-Pearson limits of error rates, threshold {describe_threshold(threshold)}",
-        assumption=MULTI_RUN,
+        method=f"{_METHODS[method]}, threshold {describe_threshold(threshold)}",
         counts=choice.counts | {"n_copies": n_copies},
         threshold=choice.threshold,
     )

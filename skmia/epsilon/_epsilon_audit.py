@@ -1,6 +1,7 @@
 """The audit of many trainings, with a canary and without it."""
 
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -16,12 +17,11 @@ from ._base import CANARY_CONSTRAINT, EpsilonAuditBase, join, read_claim, score_
 from ._bayesian import bayesian_epsilon_interval
 from ._canaries import Canaries
 from ._clopper_pearson import epsilon_lower_bound
-from ._gaussian import gaussian_epsilon_lower_bound
 
 _METHODS = {
     "bayesian": bayesian_epsilon_interval,
     "clopper_pearson": epsilon_lower_bound,
-    "gaussian": gaussian_epsilon_lower_bound,
+    "gaussian": partial(epsilon_lower_bound, method="gaussian"),
 }
 
 
@@ -50,8 +50,8 @@ class EpsilonAudit(EpsilonAuditBase):
         the last of X. State the epsilon that is claimed in the same way: for an algorithm whose
         epsilon is for adding a record, replacing one costs twice as much.
     method : {"clopper_pearson", "gaussian", "bayesian"}, default="clopper_pearson"
-        :func:`epsilon_lower_bound`, which assumes nothing of the mechanism,
-        :func:`gaussian_epsilon_lower_bound` or :func:`bayesian_epsilon_interval`.
+        The method of :func:`epsilon_lower_bound`, of which the first assumes nothing of the
+        mechanism, or :func:`bayesian_epsilon_interval`.
     delta : float, default=None
         The delta at which epsilon is stated. If None, the estimator's: its ``target_delta``, or the
         ``delta_`` of one more training where that is None; 1e-5 where it has neither.

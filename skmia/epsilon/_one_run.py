@@ -1,4 +1,4 @@
-"""The bound from one run with many canaries, for any mechanism."""
+"""The bound from one run with many canaries."""
 
 from functools import lru_cache
 
@@ -7,10 +7,17 @@ from scipy.optimize import brentq
 from scipy.special import betainc, expit
 
 from .._core.checks import check_confidence_level
-from ._checks import ONE_RUN, check_coins, check_delta
+from ._checks import GAUSSIAN, ONE_RUN, check_coins, choose_delta
+from ._gaussian import gaussian_epsilon
 from ._guesses import best_over_guesses
 from ._largest import with_largest
+from ._one_run_gaussian import one_run_mu
 from ._result import EpsilonBound
+
+_METHODS = {
+    "binomial": "right guesses in one run against a binomial law",
+    "gaussian": "right guesses in one run against the laws of Gaussian differential privacy",
+}
 
 
 def one_run_pvalue(epsilon, n_correct, n_guesses, n_canaries, delta):
@@ -45,15 +52,24 @@ def one_run_epsilon(n_correct, n_guesses, n_canaries, delta, alpha):
 
 @with_largest
 def one_run_epsilon_lower_bound(
-    y_true, y_score, *, delta=0.0, n_guesses="auto", confidence_level=0.95
+    y_true,
+    y_score,
+    *,
+    method="binomial",
+    delta=None,
+    n_guesses="auto",
+    confidence_level=0.95,
 ):
-    r"""Lower bound of epsilon from one run with many canaries, for any mechanism.
+    r"""Lower bound of epsilon from one run with many canaries.
 
     A fair coin decides for each canary whether it takes part. Afterwards the auditor guesses "in"
     for canaries of the highest scores and "out" for the lowest, and abstains in between.
     Under :math:`\varepsilon`-privacy the number of right guesses is at most that of coins that fall
     right with probability :math:`e^\varepsilon / (1 + e^\varepsilon)`, although all canaries share
-    one run.
+    one run. The same guesses say more of a mechanism that has the whole trade-off curve of
+    :math:`\mu`-Gaussian differential privacy: 100 right ones of 100 among 500 canaries show an
+    epsilon of 3.5 for any mechanism and of 6.1 for a Gaussian one, at 95% and a delta of 1e-5. The
+    difference is the assumption's.
 
     Parameters
     ----------
@@ -61,8 +77,12 @@ def one_run_epsilon_lower_bound(
         The coins: 1 for canaries that took part.
     y_score : array-like of shape (n_canaries,)
         Finite scores, higher means more likely in.
-    delta : float, default=0.0
-        Probability delta, at most ``1 / (2 * n_canaries)``.
+    method : {"binomial", "gaussian"}, default="binomial"
+        ``"binomial"`` assumes nothing of the mechanism; ``"gaussian"`` is higher, and holds for
+        mechanisms that are like a Gaussian one.
+    delta : float, default=None
+        Probability delta: at most ``1 / (2 * n_canaries)`` for ``method="binomial"``, in (0, 1) for
+        ``"gaussian"``. If None, 0 and 1e-5.
     n_guesses : "auto", int or array-like of int, default="auto"
         How many guesses to make, half of them "in". One number must have been chosen without these
         scores. Of several the best is taken, and each is given its share of the error allowed;
@@ -73,6 +93,7 @@ def one_run_epsilon_lower_bound(
     Returns
     -------
     bound : EpsilonBound
+        With ``mu`` for ``method="gaussian"``.
 
     Raises
     ------
@@ -81,7 +102,7 @@ def one_run_epsilon_lower_bound(
 
     See Also
     --------
-    one_run_gaussian_epsilon_lower_bound : Higher, if the mechanism is like a Gaussian one.
+    epsilon_lower_bound : From many runs.
     OneRunAudit : Makes the run.
 
     Notes
@@ -99,6 +120,9 @@ def one_run_epsilon_lower_bound(
     Steinke, T., Nasr, M. and Jagielski, M. (2023). Privacy auditing with one (1) training run.
     NeurIPS.
 
+    Mahloujifar, S., Melis, L. and Chaudhuri, K. (2025). Auditing f-differential privacy in one run.
+    ICML.
+
     Examples
     --------
     >>> import numpy as np
@@ -111,22 +135,23 @@ def one_run_epsilon_lower_bound(
     True
     """
     coins, scores = check_coins(y_true, y_score)
-    level, delta = check_confidence_level(confidence_level), check_delta(delta)
+    level, delta = check_confidence_level(confidence_level), choose_delta(delta, method, _METHODS)
     m = len(coins)
-    if 2 * m * delta > 1:
+    if method == "binomial" and 2 * m * delta > 1:
         raise ValueError(
             f"delta must be at most 1 / (2 * n_canaries) = {1 / (2 * m):.3g}; got {delta}."
         )
 
     def solve(n_correct, n_tried, alpha):
+        if method == "gaussian":
+            return one_run_mu(n_correct, n_tried, m, alpha)
         return one_run_epsilon(n_correct, n_tried, m, delta, alpha)
 
-    epsilon, counts = best_over_guesses(coins, scores, n_guesses, 1 - level, solve)
+    value, counts = best_over_guesses(coins, scores, n_guesses, 1 - level, solve)
+    found = {"epsilon": value, "assumption": ONE_RUN}
+    if method == "gaussian":
+        epsilon = gaussian_epsilon(value, delta)
+        found = {"epsilon": epsilon, "assumption": GAUSSIAN + ONE_RUN, "mu": value}
     return EpsilonBound(
-        epsilon=epsilon,
-        confidence_level=level,
-        delta=delta,
-        method="right guesses in one run against a binomial law",
-        assumption=ONE_RUN,
-        counts=counts,
+        **found, confidence_level=level, delta=delta, method=_METHODS[method], counts=counts
     )

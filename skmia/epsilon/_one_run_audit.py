@@ -11,12 +11,6 @@ from .._core.seeding import isolated_randomness, seed_estimator
 from .._core.sklearn import Interval, StrOptions, validate_params_of
 from ._base import CANARY_CONSTRAINT, EpsilonAuditBase, as_number, join, read_claim, score_canaries
 from ._one_run import one_run_epsilon_lower_bound
-from ._one_run_gaussian import one_run_gaussian_epsilon_lower_bound
-
-_METHODS = {
-    "binomial": one_run_epsilon_lower_bound,
-    "gaussian": one_run_gaussian_epsilon_lower_bound,
-}
 
 
 class OneRunAudit(EpsilonAuditBase):
@@ -40,8 +34,7 @@ default="random_label"
     n_canaries : int or float, default=0.1
         How many, or which share of the rows.
     method : {"binomial", "gaussian"}, default="binomial"
-        :func:`one_run_epsilon_lower_bound`, which assumes nothing of the mechanism, or
-        :func:`one_run_gaussian_epsilon_lower_bound`.
+        As of :func:`one_run_epsilon_lower_bound`; the first assumes nothing of the mechanism.
     n_guesses : "auto", int or array-like of int, default="auto"
         How many coins to guess; see :func:`one_run_epsilon_lower_bound`.
     delta : float, default=None
@@ -121,7 +114,7 @@ default="random_label"
             Interval(Integral, 1, None, closed="left"),
             Interval(Real, 0, 1, closed="neither"),
         ],
-        "method": [StrOptions(set(_METHODS))],
+        "method": [StrOptions({"binomial", "gaussian"})],
         "n_guesses": [StrOptions({"auto"}), Integral, "array-like"],
     }
 
@@ -188,9 +181,10 @@ default="random_label"
         return self
 
     def _bound(self, membership, scores, delta):
-        return _METHODS[self.method](
+        return one_run_epsilon_lower_bound(
             membership,
             scores,
+            method=self.method,
             delta=delta,
             n_guesses=self.n_guesses,
             confidence_level=self.confidence_level,

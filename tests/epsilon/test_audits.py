@@ -1,6 +1,7 @@
 """The audits as estimators, and on classifiers whose epsilon is known."""
 
 import pickle
+from functools import partial
 
 import joblib
 import numpy as np
@@ -21,12 +22,13 @@ from skmia.epsilon import (
     EpsilonAudit,
     OneRunAudit,
     epsilon_lower_bound,
-    gaussian_epsilon_lower_bound,
     one_run_epsilon_lower_bound,
-    one_run_gaussian_epsilon_lower_bound,
     trace_scores,
 )
 from skmia.exceptions import PrivacyWarning
+
+one_run_gaussian_bound = partial(one_run_epsilon_lower_bound, method="gaussian")
+gaussian_bound = partial(epsilon_lower_bound, method="gaussian")
 
 X, y = load_iris(return_X_y=True)
 TREE = DecisionTreeClassifier()
@@ -307,7 +309,7 @@ def test_the_steps_of_a_private_net_show_more_and_stay_below_its_epsilon():
     canaries = np.hstack([weights.reshape(m, -1), errors / np.sqrt(101)])
     n_rows = int(coins.sum())
     seen = trace_scores(np.array(trace), canaries, batch_size=n_rows, noise_multiplier=2.0)
-    bound = one_run_gaussian_epsilon_lower_bound(coins, seen, delta=1e-5, n_guesses=80)
+    bound = one_run_gaussian_bound(coins, seen, delta=1e-5, n_guesses=80)
     spent = spent_epsilon([(2.0, 1.0, 10)], 1e-5, "prv")  # with a seed, its own is infinite
     assert 0.25 * spent < bound.epsilon < spent
     assert one_run_epsilon_lower_bound(coins, seen, delta=1e-5).epsilon < bound.epsilon
@@ -358,9 +360,9 @@ class Ignorant(ClassifierMixin, BaseEstimator):
 @pytest.mark.parametrize(
     "bound",
     [
-        gaussian_epsilon_lower_bound,
+        gaussian_bound,
         one_run_epsilon_lower_bound,
-        one_run_gaussian_epsilon_lower_bound,
+        one_run_gaussian_bound,
     ],
 )
 def test_other_bounds_say_what_they_could_have_found(bound):

@@ -12,8 +12,9 @@ from skmia.epsilon import (
     bayesian_epsilon_interval,
     epsilon_lower_bound,
     gaussian_epsilon,
-    gaussian_epsilon_lower_bound,
 )
+
+gaussian_bound = partial(epsilon_lower_bound, method="gaussian")
 
 N_AUDITS = 1000
 # A method that is too high in 5% of the cases at most stays below this with probability .999.
@@ -41,7 +42,7 @@ def test_golden_numbers_for_any_mechanism(counts, delta, expected):
 
 
 def test_golden_numbers_for_a_gaussian_mechanism():
-    bound = gaussian_epsilon_lower_bound(*make_guesses(500, 10, 1000), threshold=0.5)
+    bound = gaussian_bound(*make_guesses(500, 10, 1000), threshold=0.5)
     assert (round(bound.mu, 6), round(bound.epsilon, 6)) == (2.010986, 10.064962)
 
 
@@ -86,7 +87,7 @@ def test_copies_of_a_canary_solve_the_equation_of_groups(delta, n_copies):
 
 def test_copies_divide_mu():
     guesses = make_guesses(480, 5, 500)
-    one, two = (gaussian_epsilon_lower_bound(*guesses, threshold=0.5, n_copies=k) for k in (1, 2))
+    one, two = (gaussian_bound(*guesses, threshold=0.5, n_copies=k) for k in (1, 2))
     assert two.mu == pytest.approx(one.mu / 2)
 
 
@@ -156,7 +157,7 @@ def test_many_splits_vary_less_than_one():
 def test_the_order_of_runs_and_the_scale_of_scores_do_not_matter():
     bits, scores = make_scores(2.0)
     order = np.random.default_rng(1).permutation(len(bits))
-    for bound in (epsilon_lower_bound, gaussian_epsilon_lower_bound):
+    for bound in (epsilon_lower_bound, gaussian_bound):
         expected = bound(bits, scores).epsilon
         assert bound(bits[order], scores[order]).epsilon == expected > 0
         assert bound(bits, np.exp(scores) * 7).epsilon == pytest.approx(expected)
@@ -166,7 +167,7 @@ def test_a_score_that_never_varies_shows_nothing():
     bits = np.repeat([1, 0], 50)
     for how in ("bonferroni", "split", "multisplit", 0.5):
         assert epsilon_lower_bound(bits, np.ones(100), threshold=how).epsilon == 0
-        assert gaussian_epsilon_lower_bound(bits, np.ones(100), threshold=how).epsilon == 0
+        assert gaussian_bound(bits, np.ones(100), threshold=how).epsilon == 0
 
 
 # How often a bound is too high
@@ -219,12 +220,12 @@ def test_bounds_of_normal_noise_are_rarely_too_high(mu, delta, threshold):
 @pytest.mark.parametrize("mu", [0.0, 1.0])
 def test_gaussian_bounds_of_normal_noise_are_rarely_too_high(mu, threshold):
     truth = gaussian_epsilon(mu, 1e-5)
-    check_rarely_too_high(gaussian_epsilon_lower_bound, partial(shift, mu), truth, threshold)
+    check_rarely_too_high(gaussian_bound, partial(shift, mu), truth, threshold)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mu", [0.0, 1.0])
-@pytest.mark.parametrize("bound", [epsilon_lower_bound, gaussian_epsilon_lower_bound])
+@pytest.mark.parametrize("bound", [epsilon_lower_bound, gaussian_bound])
 def test_medians_of_splits_are_rarely_too_high(bound, mu):
     audit = partial(bound, threshold="multisplit", delta=0.05)
     truth = gaussian_epsilon(mu, 0.05)
@@ -234,14 +235,14 @@ def test_medians_of_splits_are_rarely_too_high(bound, mu):
 def test_bounds_for_two_copies_are_rarely_too_high():
     audit = partial(epsilon_lower_bound, threshold="split", n_copies=2)
     assert count_too_high(audit, partial(respond, 2.0), 1.0, 200) <= MOST_TOO_HIGH
-    audit = partial(gaussian_epsilon_lower_bound, n_copies=2)
+    audit = partial(gaussian_bound, n_copies=2)
     assert count_too_high(audit, partial(shift, 2.0), gaussian_epsilon(1, 1e-5), 200) <= (
         MOST_TOO_HIGH
     )
 
 
 def test_the_assumption_of_a_gaussian_mechanism_can_be_wrong():
-    audit = partial(gaussian_epsilon_lower_bound, threshold=1.0)
+    audit = partial(gaussian_bound, threshold=1.0)
     assert count_too_high(audit, partial(respond, 1.0), 1.0, 2000, n_audits=100) > 90
 
 
@@ -250,7 +251,7 @@ def test_bounds_come_close_with_many_runs():
     response = epsilon_lower_bound(bits, respond(1.0, bits, rng), threshold=1.0)
     assert 0.97 < response.epsilon < 1
     scores = shift(1.0, bits, rng)
-    normal = gaussian_epsilon_lower_bound(bits, scores, threshold="split", random_state=0)
+    normal = gaussian_bound(bits, scores, threshold="split", random_state=0)
     assert 0.9 * gaussian_epsilon(1, 1e-5) < normal.epsilon < gaussian_epsilon(1, 1e-5)
 
 
@@ -342,7 +343,7 @@ def test_a_credible_bound_of_one_mechanism_is_no_confidence_bound():
 
 def test_the_summary_says_what_the_number_rests_on():
     bits, scores = make_scores(2.0)
-    text = gaussian_epsilon_lower_bound(bits, scores).summary()
+    text = gaussian_bound(bits, scores).summary()
     for word in (
         "epsilon >=",
         "confidence 0.95",
@@ -364,7 +365,7 @@ def test_the_summary_says_what_the_number_rests_on():
         (epsilon_lower_bound, {"threshold": np.nan}, "threshold must be finite"),
         (epsilon_lower_bound, {"n_copies": 0}, "n_copies must be an integer of 1 or more"),
         (epsilon_lower_bound, {"confidence_level": 95}, "confidence_level"),
-        (gaussian_epsilon_lower_bound, {"delta": 0}, "no finite epsilon at delta=0"),
+        (gaussian_bound, {"delta": 0}, "no finite epsilon at delta=0"),
         (bayesian_epsilon_interval, {"threshold": "bonferroni"}, "'split' with at least 2"),
     ],
 )

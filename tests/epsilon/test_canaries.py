@@ -1,5 +1,7 @@
 """Canaries: records and gradients."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -10,14 +12,16 @@ from sklearn.model_selection import cross_val_predict
 
 from skmia.epsilon import (
     EpsilonAudit,
+    epsilon_lower_bound,
     gaussian_epsilon,
-    gaussian_epsilon_lower_bound,
     make_canaries,
     make_gradient_canaries,
     one_run_epsilon_lower_bound,
-    one_run_gaussian_epsilon_lower_bound,
     trace_scores,
 )
+
+one_run_gaussian_bound = partial(one_run_epsilon_lower_bound, method="gaussian")
+gaussian_bound = partial(epsilon_lower_bound, method="gaussian")
 
 X, y = load_iris(return_X_y=True)
 NAMES = np.array(["a", "b", "c"])[y]
@@ -269,7 +273,7 @@ def test_a_white_box_audit_of_private_training_finds_more_than_half_of_its_epsil
     rng, bits = np.random.default_rng(0), np.repeat([True, False], 400)
     settings = {"batch_size": 100, "noise_multiplier": NOISE}
     scores = [trace_scores(train(canary[: int(b)], rng), canary, **settings)[0] for b in bits]
-    bound = gaussian_epsilon_lower_bound(bits, scores)
+    bound = gaussian_bound(bits, scores)
     assert 0.5 * epsilon < bound.epsilon < epsilon
 
 
@@ -281,5 +285,5 @@ def test_many_gradients_in_one_private_training():
     scores = trace_scores(trace, canaries, batch_size=100, noise_multiplier=NOISE)
     epsilon = gaussian_epsilon(MU, 1e-5)
     any_mechanism = one_run_epsilon_lower_bound(coins, scores, delta=1e-5).epsilon
-    gaussian = one_run_gaussian_epsilon_lower_bound(coins, scores).epsilon
+    gaussian = one_run_gaussian_bound(coins, scores).epsilon
     assert 0.2 * epsilon < any_mechanism < gaussian < epsilon

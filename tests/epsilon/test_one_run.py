@@ -9,8 +9,9 @@ from scipy.stats import binom
 from skmia.epsilon import (
     gaussian_epsilon,
     one_run_epsilon_lower_bound,
-    one_run_gaussian_epsilon_lower_bound,
 )
+
+one_run_gaussian_bound = partial(one_run_epsilon_lower_bound, method="gaussian")
 
 N_AUDITS = 1000
 MOST_TOO_HIGH = binom.ppf(0.999, N_AUDITS, 0.05)
@@ -54,7 +55,7 @@ def test_golden_numbers_for_any_mechanism(m, r, v, delta, alpha, expected):
 
 @pytest.mark.parametrize("m, r, v, mu, epsilon", GAUSSIAN)
 def test_golden_numbers_for_a_gaussian_mechanism(m, r, v, mu, epsilon):
-    bound = one_run_gaussian_epsilon_lower_bound(*make_canaries(m, r, v), n_guesses=r)
+    bound = one_run_gaussian_bound(*make_canaries(m, r, v), n_guesses=r)
     assert (round(bound.mu, 5), round(bound.epsilon, 5)) == (mu, epsilon)
 
 
@@ -76,13 +77,13 @@ def test_at_the_bound_the_p_value_is_the_error(alpha, v):
 def test_a_coin_shows_nothing(v):
     canaries = make_canaries(100, 100, v)
     assert one_run_epsilon_lower_bound(*canaries, n_guesses=100, delta=0.0).epsilon == 0
-    assert one_run_gaussian_epsilon_lower_bound(*canaries, n_guesses=100).mu == 0
+    assert one_run_gaussian_bound(*canaries, n_guesses=100).mu == 0
 
 
 # Guesses
 
 
-BOUNDS = [one_run_epsilon_lower_bound, one_run_gaussian_epsilon_lower_bound]
+BOUNDS = [one_run_epsilon_lower_bound, one_run_gaussian_bound]
 
 
 @pytest.mark.parametrize("bound", BOUNDS)
@@ -170,7 +171,7 @@ def test_bounds_of_normal_noise_are_rarely_too_high(mu, delta, n_guesses):
 @pytest.mark.parametrize("n_guesses", [60, [10, 20, 60], "auto"], ids=str)
 @pytest.mark.parametrize("mu", [0.0, 1.0])
 def test_gaussian_bounds_of_normal_noise_are_rarely_too_high(mu, n_guesses):
-    audit = partial(one_run_gaussian_epsilon_lower_bound, n_guesses=n_guesses)
+    audit = partial(one_run_gaussian_bound, n_guesses=n_guesses)
     truth = gaussian_epsilon(mu, 1e-5)
     assert count_too_high(audit, partial(shift, mu), truth, 60) <= MOST_TOO_HIGH
 
@@ -197,7 +198,7 @@ def test_the_bound_of_randomized_response_spends_its_error():
         (one_run_epsilon_lower_bound, {"n_guesses": []}, "at least one number"),
         (one_run_epsilon_lower_bound, {"n_guesses": [2, 2.5]}, "got 2.5"),
         (one_run_epsilon_lower_bound, {"delta": 0.2}, r"at most 1 / \(2 \* n_canaries\) = 0.125"),
-        (one_run_gaussian_epsilon_lower_bound, {"delta": 0.0}, "no finite epsilon at delta=0"),
+        (one_run_gaussian_bound, {"delta": 0.0}, "no finite epsilon at delta=0"),
     ],
 )
 def test_bad_settings_are_refused(audit, settings, message):

@@ -14,11 +14,18 @@ from .strategies import is_integer, odd_settings, parameters, tables, vectors
 
 LEVEL = {"confidence_level": (0.95,), "random_state": (0,)}
 BOUNDS = {
-    "epsilon_lower_bound": {"delta": (0.0,), "threshold": ("bonferroni",), "n_copies": (1,)},
-    "gaussian_epsilon_lower_bound": {"delta": (1e-5,), "threshold": ("bonferroni",)},
+    "epsilon_lower_bound": {
+        "method": ("clopper_pearson", "gaussian"),
+        "delta": (None, 1e-5),
+        "threshold": ("bonferroni",),
+        "n_copies": (1,),
+    },
     "bayesian_epsilon_interval": {"delta": (0.0,), "threshold": ("multisplit",)},
-    "one_run_epsilon_lower_bound": {"delta": (0.0,), "n_guesses": ("auto", 4)},
-    "one_run_gaussian_epsilon_lower_bound": {"delta": (1e-5,), "n_guesses": ("auto",)},
+    "one_run_epsilon_lower_bound": {
+        "method": ("binomial", "gaussian"),
+        "delta": (None, 1e-5),
+        "n_guesses": ("auto", 4),
+    },
 }
 
 
