@@ -6,7 +6,6 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records
 from skmia.metrics import PrivacyUtilityDisplay
-from skmia.metrics._plot.privacy_utility import _is_efficient
 from skmia.model_selection import make_leakage_scorer
 
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -30,7 +29,11 @@ def test_the_frontier_is_that_of_two_loops():
         )
         for i in range(40)
     ]
-    np.testing.assert_array_equal(_is_efficient(utility, leakage), expected)
+    none = np.zeros(40)
+    display = PrivacyUtilityDisplay(
+        utility=utility, leakage=leakage, utility_std=none, leakage_std=none, labels=range(40)
+    )
+    np.testing.assert_array_equal(display.frame()["on_frontier"], expected)
 
 
 @pytest.fixture(scope="module")

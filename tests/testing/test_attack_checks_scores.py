@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from attack_checks import find_checks
 
 from skmia.attacks import ThresholdAttack
 from skmia.testing import check_attack, make_attack_problem
-from skmia.testing._attack_checks import ATTACK_CHECKS
 
 pytestmark = pytest.mark.contract
 
@@ -185,18 +185,18 @@ BROKEN = [
     (SaysThatItNeedsMembership, "check_attack_refuses_no_membership"),
 ]
 
-NAMES = [function.__name__ for function in ATTACK_CHECKS]
+CHECKS = find_checks()
 
 
 @pytest.mark.parametrize("broken, name", BROKEN)
 def test_a_broken_promise_is_found(broken, name):
     victim, _, records, membership = make_attack_problem()  # of its own, as some change it
-    others = {other: "not asked here" for other in NAMES if other != name}
+    others = {other: "not asked here" for other in CHECKS if other != name}
     with pytest.raises(AssertionError, match=rf"^{broken.__name__}, {name}: \S+ \S+"):
         check_attack(broken(victim), records, membership, expected_failed_checks=others)
 
 
 def test_each_of_these_checks_finds_something():
     modules = ("_predictions", "_input", "_tools")
-    names = {one.__name__ for one in ATTACK_CHECKS if one.__module__.endswith(modules)}
+    names = {one.name for one in CHECKS.values() if one.function.__module__.endswith(modules)}
     assert names == {name for _, name in BROKEN}

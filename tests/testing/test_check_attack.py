@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from attack_checks import find_checks
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
@@ -14,12 +15,11 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Records, ShadowPool
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.testing import check_attack, make_attack_problem, parametrize_with_attack_checks
-from skmia.testing._attack_checks import ATTACK_CHECKS
 from skmia.victims import CallableVictim
 
 pytestmark = pytest.mark.contract
 
-NAMES = [function.__name__ for function in ATTACK_CHECKS]
+NAMES = list(find_checks())
 PROBLEM = make_attack_problem()
 
 
