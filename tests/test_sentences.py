@@ -152,7 +152,7 @@ CALLS = {
     ),
     "membership of several values": (
         lambda: audit(TREE_OF_RECORDS, RECORDS, [0, 1, (1, 2)] * 8),
-        "membership needs one value for each of 24 records",
+        "membership must hold one value for each of 24 records",
     ),
     "sensitive": (
         lambda: AttributeInferenceAttack(TREE_OF_RECORDS, sensitive=pd.NA).fit(RECORDS),

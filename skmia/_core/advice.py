@@ -18,6 +18,8 @@ _DTYPE = re.compile(r"same dtype|scalar type|type \(.*\) and .* type \(.*\) shou
 _MOST_COLUMNS = 3
 # What Python and numpy raise where a model did not look at its input.
 _LOW = (TypeError, OverflowError, IndexError, KeyError, ZeroDivisionError)
+# Packages that know arrays and no models of users.
+_BELOW = {"numpy", "scipy", "pandas", "torch", "skorch"}
 _LOW_TEXT = re.compile(
     "could not convert|setting an array element|inhomogeneous|is ambiguous|unique column"
 )
@@ -47,11 +49,28 @@ def with_advice(model, X):
         advice = find_advice(error, model, X)
         if advice is not None:
             raise ValueError(advice) from error
-        if not isinstance(error, _LOW) and not _LOW_TEXT.search(str(error)):
+        if not _is_low(error):
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise kind(f"{type(model).__name__} cannot take these records: {reason}") from error
+
+
+def _is_low(error):
+    """Whether an error speaks of what happened inside of a model, and not of its records."""
+    if isinstance(error, RuntimeError):  # of torch, such as shapes that cannot be multiplied
+        return "out of memory" not in str(error)
+    if type(error) is ValueError and _find_package(error) in _BELOW:
+        return True
+    return isinstance(error, _LOW) or bool(_LOW_TEXT.search(str(error)))
+
+
+def _find_package(error):
+    """Package of the code that raised an error."""
+    where = error.__traceback__
+    while where.tb_next is not None:
+        where = where.tb_next
+    return where.tb_frame.f_globals.get("__name__", "").partition(".")[0]
 
 
 def find_advice(error, model, X):

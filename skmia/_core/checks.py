@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from .containers import refuse_masked
-from .numbers import check_number, show
+from .numbers import check_number, show, to_array
 
 # Rates are counts over counts, so two different ones differ by far more than this; it only keeps
 # a bound such as 1 - 0.9 from excluding the rate 10/100 that it means.
@@ -11,15 +10,9 @@ RATE_TOLERANCE = 1e-12
 
 
 def _as_vector(values, name):
-    refuse_masked(values, name)
-    try:
-        array = np.asarray(values)
-        if array.dtype.kind == "O":
-            array = np.asarray(array.tolist())
-    except ValueError:  # entries of different shapes
-        raise ValueError(
-            f"{name} must hold one value for each record; some entries hold several."
-        ) from None
+    array = to_array(values, name, "hold one value for each record")
+    if array.dtype.kind == "O":
+        array = to_array(array.tolist(), name, "hold one value for each record")
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional; got an array of shape {array.shape}.")
     return array
@@ -104,7 +97,7 @@ def check_rate(value, name):
 
 def check_rates(values, name):
     """Return false positive rates that records can resolve: one or more, each in (0, 1]."""
-    array = np.asarray(values)
+    array = to_array(values, name, "hold one or more rates")
     if array.ndim > 1 or array.size == 0:
         raise ValueError(f"{name} must hold at least one rate; got {show(values)}.")
     rates = [check_rate(value, name) for value in np.atleast_1d(array).tolist()]

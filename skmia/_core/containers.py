@@ -103,12 +103,19 @@ def as_rows(X):
         If X is a masked array that hides values.
     """
     refuse_masked(X, "X")
-    if is_frame(X) or is_tensor(X):
+    if is_tensor(X):
+        rows = X.detach() if X.requires_grad else X  # data is no part of a graph
+    elif is_frame(X):
         rows = X
     elif sparse.issparse(X):
         rows = X.tocsr()
     elif hasattr(X, "__len__") or hasattr(X, "__array__"):
-        rows = read_only(np.asarray(X))
+        try:
+            rows = read_only(np.asarray(X))
+        except ValueError:  # lists of different lengths; text beside bytes
+            raise ValueError(
+                "X must hold rows of one length, with one value, text or a number, in each cell."
+            ) from None
     else:
         rows = None
     if rows is None or rows.ndim == 0:

@@ -5,7 +5,7 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from sklearn.base import clone
 from sklearn.utils import gen_batches
 
-from .numbers import check_numbers
+from .numbers import check_numbers, show
 from .shrinkage import ShrunkCovariance, choose_shrinkage, shrink
 from .sklearn import HasMethods, StrOptions
 
@@ -237,7 +237,7 @@ def estimate_moments(X, covariance, shrinkage=None):
     if not (hasattr(fitted, "location_") and hasattr(fitted, "covariance_")):
         raise TypeError(
             "covariance must be an estimator with location_ and covariance_, as those of "
-            f"sklearn.covariance; got {covariance!r}."
+            f"sklearn.covariance; got {show(covariance)}."
         )
     mean, matrix = np.asarray(fitted.location_), np.asarray(fitted.covariance_)
     if matrix.shape != (X.shape[1], X.shape[1]):

@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 
+from .numbers import show, to_array
+
 
 def number_groups(values, n_records, name="group_by"):
     """Number the groups of records in the order of their sorted names.
@@ -29,7 +31,7 @@ def number_groups(values, n_records, name="group_by"):
         If there is not one value per record, a value is missing (None, NaN, NaT, pd.NA), or the
         values are of types that cannot be compared.
     """
-    values = np.asarray(values)
+    values = to_array(values, name, f"hold one value for each of {n_records} records")
     if values.shape != (n_records,):
         raise ValueError(
             f"{name} needs one value for each of {n_records} records; got shape {values.shape}."
@@ -61,3 +63,13 @@ def sorted_values(values, name, **kwargs):
             f"{name} must hold values of one type, such as all text or all numbers; got {kinds}. "
             "Convert them, for example with astype(str)."
         ) from None
+
+
+def check_columns(classes):
+    """Return the labels of columns, which are of one type and all different."""
+    allowed = "one or more different labels"
+    labels = to_array(classes, "classes", f"be {allowed}")
+    usable = labels.ndim == 1 and len(labels) and not pd.isna(labels).any()
+    if not usable or len(sorted_values(labels, "classes")) < len(labels):
+        raise ValueError(f"classes must be {allowed}; got {show(classes)}.")
+    return labels

@@ -9,7 +9,7 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from .containers import is_frame, refuse_masked
+from .containers import is_frame, is_tensor, refuse_masked, to_numpy
 from .groups import sorted_values
 from .numbers import show
 
@@ -32,6 +32,7 @@ def validate_matrix(estimator, X, *args, **checks):
     check_container(X, "X")
     if args:
         refuse_masked(args[0], "y")
+    X, *args = (to_numpy(one) if is_tensor(one) else one for one in (X, *args))
     try:
         checked = validate_data(estimator, X, *args, **checks)
     except (ValueError, TypeError, OverflowError) as error:
@@ -44,6 +45,7 @@ def validate_matrix(estimator, X, *args, **checks):
 def check_matrix(X, *, input_name="X", **checks):
     """Check X as :func:`sklearn.utils.check_array` does, with the messages of `validate_matrix`."""
     check_container(X, input_name)
+    X = to_numpy(X) if is_tensor(X) else X
     try:
         checked = check_array(X, input_name=input_name, **checks)
     except (ValueError, TypeError, OverflowError) as error:
@@ -83,7 +85,7 @@ def check_classes(y, name):
     """
     refuse_masked(y, name)
     try:
-        y = column_or_1d(y)
+        y = column_or_1d(to_numpy(y) if is_tensor(y) else y)
     except (TypeError, OverflowError, UnicodeError):
         raise ValueError(f"{name} must hold one class for each row; got {show(y)}.") from None
     except ValueError as error:

@@ -1,13 +1,16 @@
-"""Numbers that users pass to functions, and how a value is shown in a message."""
+"""Numbers and arrays that users pass to functions, and how a value is shown in a message."""
 
 from numbers import Integral, Real
 
 import numpy as np
 
+from .containers import is_tensor, refuse_masked, to_numpy
 from .visible import visible
 
 LARGEST = np.finfo(np.float64).max
 SMALLEST = np.finfo(np.float64).tiny
+# More rows, draws or rounds have no place.
+MOST = 2**31 - 1
 _WIDTH = 80
 
 
@@ -46,12 +49,45 @@ def check_number(value, name, allowed, low=-LARGEST, high=LARGEST, *, whole=Fals
     return value
 
 
+def check_count(value, name, low=1, high=MOST):
+    """Return a whole number of [low, high] as an int."""
+    last = "2**31 - 1" if high == MOST else high
+    return int(check_number(value, name, f"an integer from {low} to {last}", low, high, whole=True))
+
+
+def to_array(values, name, must="be an array", dtype=None):
+    """Return values as an array, whatever holds them: a list, a column, a tensor with gradients.
+
+    Parameters
+    ----------
+    values : array-like
+        What was given.
+    name : str
+        What it is, for the message.
+    must : str, default="be an array"
+        What is asked of it, for the message.
+    dtype : dtype, default=None
+        Type of the array, by default the one that numpy finds.
+
+    Raises
+    ------
+    ValueError
+        If values are hidden by a mask, are lists of different lengths or do not fit the type.
+    """
+    refuse_masked(values, name)
+    if is_tensor(values):
+        values = to_numpy(values)
+    try:
+        return np.asarray(values, dtype=dtype)
+    except (TypeError, ValueError, OverflowError) as error:
+        if dtype is None and isinstance(error, TypeError):
+            raise  # by containers, which say themselves what to do
+        raise ValueError(f"{name} must {must}; got {show(values)}.") from None
+
+
 def as_numbers(values, name, allowed):
     """Return numbers as a float64 array."""
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} must be {allowed}; got {show(values)}.") from None
+    return to_array(values, name, f"be {allowed}", np.float64)
 
 
 def check_numbers(values, name, allowed, low=-LARGEST, high=LARGEST):

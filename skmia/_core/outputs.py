@@ -3,7 +3,9 @@
 import numpy as np
 
 from .containers import read_only
-from .numbers import show
+from .groups import check_columns
+from .keys import as_key
+from .numbers import SMALLEST, check_number, show, to_array
 
 # Probabilities known only as floats are cut here before a single logarithm is taken of them.
 PROBABILITY_FLOOR = 1e-12
@@ -76,7 +78,7 @@ class Outputs:
     def __init__(self, values, classes=None, kind="proba"):
         if not isinstance(kind, str) or kind not in KINDS:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}; got {show(kind)}.")
-        values = np.asarray(values)
+        values = to_array(values, "Answers", "hold one row or value for each record")
         classes = None if kind == "value" else self._check_classes(classes, kind)
         if kind in ("label", "value"):
             values = self._check_single(values, kind)
@@ -88,10 +90,7 @@ class Outputs:
     def _check_classes(classes, kind):
         if classes is None:
             raise ValueError(f"Outputs of kind {kind!r} need the classes of their columns.")
-        classes = np.asarray(classes)
-        if classes.ndim != 1 or not 0 < len(set(classes.tolist())) == len(classes):
-            raise ValueError(f"classes must be one or more different labels; got {classes}.")
-        return classes
+        return check_columns(classes)
 
     @staticmethod
     def _check_single(values, kind):
@@ -103,7 +102,7 @@ class Outputs:
                 f"got an array of shape {values.shape}."
             )
         if kind == "value":
-            values = values.astype(np.float64, copy=False)
+            values = to_array(values, "Answers of kind 'value'", "hold numbers", np.float64)
             Outputs._check_nan(values[:, None])
         return values
 
@@ -146,6 +145,9 @@ class Outputs:
         ValueError
             When they differ in kind or in the classes of their columns.
         """
+        parts = list(parts) if np.iterable(parts) else []
+        if not parts or not all(isinstance(part, Outputs) for part in parts):
+            raise TypeError("Outputs.concat takes a sequence of one or more Outputs.")
         first = parts[0]
         for other in parts[1:]:
             same_columns = first.kind == "label" or np.array_equal(other.classes, first.classes)
@@ -176,7 +178,7 @@ class Outputs:
         ValueError
             When a label is none of the classes, or their number differs from the number of answers.
         """
-        y = np.asarray(y)
+        y = to_array(y, "y", "hold one label for each answer")
         if y.shape != (len(self),):
             raise ValueError(
                 f"y must hold one label for each of {len(self)} answers; "
@@ -251,6 +253,7 @@ class Outputs:
             When the answers are neither probabilities nor logits.
         """
         self._check_probabilistic()
+        temperature = float(check_number(temperature, "temperature", "above 0", SMALLEST))
         if self.kind == "logits":
             z = self.values.astype(np.float64) / temperature
         else:
@@ -325,6 +328,8 @@ class Outputs:
             When the answers are neither probabilities nor logits.
         """
         self._check_probabilistic()
+        temperature = float(check_number(temperature, "temperature", "above 0", SMALLEST))
+        resolution = float(check_number(resolution, "resolution", "a fraction in [0, 1]", 0, 1))
         rows, label = np.arange(len(self)), self.label_index(y)
         values = self.values.astype(np.float64)
         if self.kind == "proba":
@@ -379,7 +384,7 @@ class Outputs:
         """
         label = self.label_index(y)
         if self.kind == "label":
-            return self.values == np.asarray(y)
+            return self.values == to_array(y, "y")
         return self.values.argmax(axis=1) == label
 
     def _check_probabilistic(self):
@@ -398,8 +403,11 @@ class Outputs:
     def __len__(self):
         return len(self.values)
 
+    def __array__(self, *args, **kwargs):
+        raise TypeError("Outputs are not an array; use outputs.values.")
+
     def __getitem__(self, key):
-        outputs = object.__new__(Outputs)
+        outputs, key = object.__new__(Outputs), as_key(key, len(self))
         outputs.values, outputs.classes, outputs.kind = self.values[key], self.classes, self.kind
         return outputs
 

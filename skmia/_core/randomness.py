@@ -7,6 +7,8 @@ from contextlib import contextmanager, nullcontext
 import numpy as np
 import sklearn.utils
 
+from .numbers import check_count, show
+
 
 def _fork_torch():
     torch = sys.modules.get("torch")
@@ -36,6 +38,11 @@ def seed_everything(seed):
         sys.modules["torch"].manual_seed(seed)
 
 
+def check_seed(seed, name="random_state"):
+    """Return a seed that is a number, of which the same draws follow each time."""
+    return check_count(seed, name, 0, 2**32 - 1)
+
+
 def check_random_state(seed, name="random_state"):
     """A generator from a seed, as :func:`sklearn.utils.check_random_state` makes it.
 
@@ -48,5 +55,5 @@ def check_random_state(seed, name="random_state"):
         return sklearn.utils.check_random_state(seed)
     except (ValueError, TypeError, OverflowError):
         raise ValueError(
-            f"{name} must be an int from 0 to 2**32 - 1, a RandomState or None; got {seed!r}."
+            f"{name} must be an int from 0 to 2**32 - 1, a RandomState or None; got {show(seed)}."
         ) from None

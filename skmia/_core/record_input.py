@@ -1,12 +1,10 @@
 """What is given to records: fields, labels, and the keys by which they are selected."""
 
-import numbers
-
 import numpy as np
 import pandas as pd
 
-from .containers import is_tensor, read_only, refuse_masked
-from .numbers import show
+from .containers import is_tensor, read_only
+from .numbers import show, to_array
 from .outputs import Outputs
 from .visible import visible
 
@@ -14,9 +12,9 @@ _MOST_NAMES = 30  # of columns, in a message
 _RESERVED = frozenset({"X", "y", "fields"})
 
 
-def as_array(values):
+def as_array(values, name):
     """Values as an array in which missing ones can still be found."""
-    array = np.asarray(values)
+    array = to_array(values, name, "hold one value for each record")
     if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
         # numpy turns the NaN of a list of texts into the text "nan".
         objects = np.asarray(values, dtype=object)
@@ -40,10 +38,7 @@ def check_one_type(y):
 
 
 def as_labels(y, n_records):
-    if is_tensor(y):
-        y = y.detach().cpu().numpy()
-    refuse_masked(y, "y")
-    y = as_array(y)
+    y = as_array(y, "y")
     if y.ndim == 2 and y.shape[1] == 1:
         y = y.ravel()
     if y.ndim != 1:
@@ -65,13 +60,12 @@ def as_labels(y, n_records):
 def as_field(name, values, n_records):
     if not name.isidentifier() or name in _RESERVED:
         raise ValueError(
-            f"A field needs a name that is an identifier other than X and y; got {name!r}."
+            f"A field needs a name that is an identifier other than X and y; got {show(name)}."
         )
     if values is None:
         raise ValueError(f"Field {name!r} is None; leave it out instead.")
-    refuse_masked(values, f"Field {name!r}")
     if not (isinstance(values, Outputs) or is_tensor(values)):
-        values = read_only(as_array(values))
+        values = read_only(as_array(values, f"Field {name!r}"))
     if getattr(values, "ndim", 1) == 0 or len(values) != n_records:
         size = "is a scalar" if getattr(values, "ndim", 1) == 0 else f"has {len(values)} values"
         raise ValueError(f"X has {n_records} records and field {name!r} {size}.")
@@ -95,39 +89,3 @@ def check_column(frame, column):
         names = ", ".join(map(visible, frame.columns[:_MOST_NAMES]))
         more = ", ..." if len(frame.columns) > _MOST_NAMES else ""
         raise ValueError(f"There is no column {show(column)}; the columns are {names}{more}.")
-
-
-def check_positions(key, n_records):
-    outside = (key < -n_records) | (key >= n_records)
-    if outside.any():
-        raise IndexError(
-            f"Record {key[outside.argmax()]} was asked for; there are {n_records} records."
-        )
-
-
-def as_key(key, n_records):
-    """Turn any row selection into a slice or an index array."""
-    if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
-        key = key[0]
-    if isinstance(key, slice):
-        # Tensors have no slices that run backwards.
-        return key if key.step is None or key.step > 0 else np.arange(n_records)[key]
-    if isinstance(key, numbers.Integral) and not isinstance(key, bool | np.bool_):
-        if not -n_records <= key < n_records:
-            raise IndexError(f"Record {key} was asked for; there are {n_records} records.")
-        return np.array([int(key)])
-    try:
-        key = np.asarray(key)
-    except ValueError:  # lists of different lengths
-        key = np.asarray(key, dtype=object)
-    if key.ndim == 1 and key.dtype == bool:
-        if len(key) != n_records:
-            raise IndexError(f"The mask has {len(key)} entries; there are {n_records} records.")
-        return np.flatnonzero(key)
-    if key.ndim == 1 and (key.dtype.kind in "iu" or key.size == 0):
-        check_positions(key, n_records)
-        return key.astype(np.intp)
-    raise IndexError(
-        "Records are selected by an integer, a slice, an array of integers or a boolean mask; "
-        f"got {show(key)}."
-    )

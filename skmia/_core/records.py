@@ -15,7 +15,8 @@ from .containers import (
     unpack,
 )
 from .hashing import check_fingerprints, digest_records
-from .record_input import as_field, as_key, as_labels, check_column, check_order
+from .keys import as_key
+from .record_input import as_field, as_labels, check_column, check_order
 
 
 def _no_matrix():

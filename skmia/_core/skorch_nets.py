@@ -25,9 +25,11 @@ def gives_logits(model):
 
 def query_logits(net, X):
     """Logits of a net for which :func:`gives_logits` holds."""
-    logits = np.concatenate(
-        [part[0] if isinstance(part, tuple) else part for part in _as_numpy(net.forward_iter(X))]
-    )
+    answers = _as_numpy(net.forward_iter(X))
+    parts = [part[0] if isinstance(part, tuple) else part for part in answers]
+    if not parts:
+        raise ValueError("A net is asked about at least 1 record; got 0.")
+    logits = np.concatenate(parts)
     if logits.ndim == 1 or logits.shape[1] == 1:
         logits = np.column_stack([np.zeros(len(logits), logits.dtype), logits.ravel()])
     return Outputs(logits, skorch_classes(net, logits.shape[1]), "logits")

@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 
 from .asking import check_victim, query_victim
-from .containers import refuse_masked
-from .numbers import show
+from .numbers import show, to_array
 from .order import check_order
 from .records import Records
 
@@ -40,13 +39,8 @@ def check_membership(membership, n_records):
     ValueError
         When it is not 0 or 1 for each record, or when one of the two does not occur.
     """
-    refuse_masked(membership, "membership")
-    try:
-        membership = np.asarray(membership)
-    except ValueError:  # cells of several values
-        raise ValueError(
-            f"membership needs one value for each of {n_records} records; got {show(membership)}."
-        ) from None
+    must = f"hold one value for each of {n_records} records"
+    membership = to_array(membership, "membership", must)
     if membership.shape != (n_records,):
         raise ValueError(
             f"membership needs one value for each of {n_records} records; "

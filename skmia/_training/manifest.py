@@ -11,6 +11,7 @@ from ..exceptions import CheckpointError
 from .identity import UnidentifiedError, digest_table, identify
 
 _FORMAT = 4
+_WIDTH = 80  # of a value in a message
 
 _LABELS = {
     "format": "the format of the checkpoint",
@@ -128,11 +129,17 @@ def check_same_pool(known, manifest, where):
         shown = (
             ""
             if _is_digest(there) or _is_digest(here)
-            else visible(f": {there} there, {here} here")
+            else f": {_shorten(there)} there, {_shorten(here)} here"
         )
         raise CheckpointError(
-            f"{where} belongs to another pool, which differs in {visible(label)}{shown}."
+            f"{where} belongs to another pool, which differs in {_shorten(label)}{shown}."
         )
+
+
+def _shorten(value):
+    """A value of a manifest, which may be damaged, in one line of bounded length."""
+    text = visible(value)
+    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 3]}..."
 
 
 def _list_differences(known, manifest):

@@ -37,6 +37,8 @@ def read_table(path):
     except (ValueError, OSError, EOFError) as error:
         raise CommandError(f"--data: {path.name} cannot be read: {tell(error)}") from error
     frame.columns = [str(column) for column in frame.columns]
+    if any(name.endswith("\0") for name in frame.columns):  # which arrays of text lose
+        raise CommandError(f"--data: {path.name} has a column whose name ends in a null character")
     if frame.empty:
         raise CommandError(f"--data: {path.name} has no rows")
     return frame.reset_index(drop=True)

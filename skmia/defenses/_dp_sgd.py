@@ -10,8 +10,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._core.accountant import find_noise_multiplier, spent_epsilon
+from .._core.advice import with_advice
 from .._core.matrix import validate_matrix
 from .._core.optional import import_optional
+from .._core.randomness import preserved_randomness
 from .._core.seeding import isolated_randomness
 from .._core.sklearn import HasMethods, Interval, StrOptions, validate_params_of
 from ..exceptions import PrivacyWarning
@@ -20,6 +22,14 @@ from ._probe import check_rows_apart
 from ._soft_targets import _ask_units
 from .private_input import DELTA, FINITE_POSITIVE, check_label_types, validate_rows
 from .private_randomness import PrivateRandomness
+
+# What code of others raises where its settings are of the wrong kind.
+_CANNOT_MAKE = (TypeError, ValueError, RuntimeError, AttributeError, AssertionError)
+
+
+def _say(name, what, error):
+    reason = " ".join(f"{type(error).__name__}: {error}".split())
+    return ValueError(f"{name} {what}: {reason}")
 
 
 class DPSGDClassifier(ClassifierMixin, BaseEstimator):
@@ -297,9 +307,20 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError("target_epsilon needs poisson_sampling=True; got False.")
 
     def _make_net(self, classes):
-        if hasattr(self.net, "initialize"):
-            return clone(self.net).initialize()
-        return self.net(self.n_features_in_, len(classes)).initialize()
+        net = clone(self.net) if hasattr(self.net, "initialize") else self._call_net(classes)
+        try:
+            return net.initialize()
+        except _CANNOT_MAKE as error:
+            raise _say(type(net).__name__, "cannot be initialized", error) from error
+
+    def _call_net(self, classes):
+        try:
+            net = self.net(self.n_features_in_, len(classes))
+        except _CANNOT_MAKE as error:
+            raise _say("net", "makes no net of two numbers", error) from error
+        if not hasattr(net, "initialize"):
+            raise TypeError(f"net must make a skorch net; got {type(net).__name__}.")
+        return net
 
     def _dtype(self):
         parameter = next(self.estimator_.module_.parameters())
@@ -307,7 +328,9 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
 
     def _name_units(self, row_shape, classes):
         """Labels of the output units, which a made-up row tells."""
-        n_units, _ = _ask_units(self.estimator_, np.zeros((2, *row_shape), dtype=self._dtype()))
+        rows = np.zeros((2, *row_shape), dtype=self._dtype())
+        with with_advice(self.estimator_, rows):
+            n_units, _ = _ask_units(self.estimator_, rows)
         if n_units == len(classes):
             return classes
         if classes.dtype.kind not in "iu" or not np.isin(classes, np.arange(n_units)).all():
@@ -356,7 +379,9 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_matrix(self, X, allow_nd=True, reset=False)
-        return self.estimator_.predict_proba(X.astype(self._dtype(), copy=False))
+        # Asking draws as well: a data loader of torch takes a seed for each pass.
+        with preserved_randomness(), with_advice(self.estimator_, X):
+            return self.estimator_.predict_proba(X.astype(self._dtype(), copy=False))
 
     def predict(self, X):
         """Labels with the largest probability.

@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 
 from .._core.caches import clone_to_train
 from .._core.moments import find_both_moments
-from .._core.numbers import check_number
+from .._core.numbers import check_number, show, to_array
 from .._core.randomness import check_random_state
 from .._core.records import Records
 from .._core.seeding import isolated_randomness, seed_estimator
@@ -88,7 +88,8 @@ class DefenseEvaluation:
         missing = [name for name in undefended if name not in means.index]
         if missing or not len(undefended):
             raise ValueError(
-                f"undefended must name candidates ({', '.join(means.index)}); got {undefended!r}."
+                f"undefended must name candidates ({', '.join(means.index)}); "
+                f"got {show(undefended)}."
             )
         rows = {}
         for name in means.index.difference(list(undefended), sort=False):
@@ -319,7 +320,7 @@ def _find_settings(candidates, attack):
 def _as_mask(canaries, records):
     if canaries is None:
         return np.ones(len(records), dtype=bool)
-    mask = np.asarray(canaries)
+    mask = to_array(canaries, "canaries", "be a boolean array with one value for each record")
     if mask.dtype != bool or mask.shape != (len(records),) or not mask.any():
         raise ValueError(
             f"canaries must be a boolean array with one value for each of {len(records)} records, "

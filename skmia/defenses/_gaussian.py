@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._core.checks import check_option
 from .._core.numbers import check_number
 from .._core.sklearn import StrOptions
 from .._core.tradeoff import privacy_profile
@@ -103,10 +104,8 @@ def gaussian_sigma(epsilon, delta, sensitivity=1.0, method="exact"):
     9.6896
     """
     epsilon, delta, sensitivity = _check_budget(epsilon, delta, sensitivity)
-    if method == "exact":
+    if check_option(method, "method", ("exact", "classic")) == "exact":
         return float(sensitivity / _largest_shift(epsilon, delta))
-    if method != "classic":
-        raise ValueError(f"method must be 'exact' or 'classic'; got {method!r}.")
     if epsilon >= 1:
         raise ValueError(
             "The classic calibration is proven for epsilon below 1 only, the exact one for all; "

@@ -4,6 +4,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.randomness import preserved_randomness
 from .._core.sklearn import HasMethods
 
 
@@ -44,7 +45,8 @@ class DefendedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         y : ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        return self.estimator_.predict(X)
+        with preserved_randomness():  # asking a net draws
+            return self.estimator_.predict(X)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

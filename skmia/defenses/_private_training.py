@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._core.numbers import show
 from .._core.optional import import_optional
 from .._core.torch_parts import layers_of
 from ..exceptions import PrivacyWarning
@@ -76,7 +77,7 @@ def _check_criterion(criterion):
         )
     if criterion.reduction not in ("mean", "sum"):
         raise ValueError(
-            f"criterion__reduction must be 'mean' or 'sum'; got {criterion.reduction!r}."
+            f"criterion__reduction must be 'mean' or 'sum'; got {show(criterion.reduction)}."
         )
     if criterion.reduction == "mean" and criterion.weight is not None:
         raise ValueError(

@@ -4,6 +4,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
+from .._core.numbers import to_array
 from .._core.sklearn import Interval, StrOptions
 from ._cross_fit import CrossFitDefense
 
@@ -212,7 +213,8 @@ class SoftLabelDefense(CrossFitDefense):
     def _find_alpha(self, data):
         if not callable(self.alpha):
             return self.alpha
-        alpha = np.asarray(self.alpha(data.X, data.y), dtype=np.float64)
+        alpha = self.alpha(data.X, data.y)
+        alpha = to_array(alpha, "What alpha(X, y) returns", "hold numbers", np.float64)
         if alpha.shape != data.y.shape or not (alpha >= 0).all():
             raise ValueError(
                 f"alpha(X, y) must return {len(data.y)} numbers of 0 or more, one for each row; "

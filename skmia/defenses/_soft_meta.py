@@ -10,8 +10,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.advice import with_advice
-from .._core.containers import as_rows, take_rows
+from .._core.containers import as_rows, is_tensor, take_rows, to_numpy
 from .._core.groups import sorted_values
+from .._core.numbers import to_array
+from .._core.randomness import preserved_randomness
 from .._core.sklearn import validate_params_of
 from ._meta import DefendedClassifier
 from ._soft_targets import check_takes_targets, fit_on_targets
@@ -45,7 +47,7 @@ def check_labeled(X, y, sample_weight):
     """Training rows without those of weight 0, which count as absent."""
     if not isinstance(X, np.ndarray) or X.ndim == 0:
         X = as_rows(X)
-    y = column_or_1d(y, warn=True)
+    y = column_or_1d(to_numpy(y) if is_tensor(y) else y, warn=True)
     assert_all_finite(y, input_name="y")
     sorted_values(y, "y")
     check_classification_targets(y)
@@ -54,7 +56,7 @@ def check_labeled(X, y, sample_weight):
         raise ValueError("Expected at least 1 row; got 0.")
     if sample_weight is None:
         return Labeled(X, y, None)
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    weight = to_array(sample_weight, "sample_weight", "hold one number for each row", np.float64)
     if weight.shape != y.shape:
         raise ValueError(
             f"sample_weight must have the shape {y.shape}, one number for each row; "
@@ -126,7 +128,8 @@ class SoftTargetDefense(DefendedClassifier):
             0 for a class to which no target gave anything.
         """
         check_is_fitted(self)
-        proba = self.estimator_.predict_proba(X)
+        with preserved_randomness():  # asking a net draws
+            proba = self.estimator_.predict_proba(X)
         if proba.shape[1] == len(self.classes_):
             return proba
         wide = np.zeros((len(proba), len(self.classes_)), dtype=proba.dtype)

@@ -5,7 +5,9 @@ from numbers import Real
 import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
+from .._core.containers import is_tensor, to_numpy
 from .._core.matrix import check_container
+from .._core.numbers import to_array
 from .._core.sklearn import Interval
 
 # Constraints of parameters.
@@ -36,6 +38,7 @@ def validate_rows(estimator, *arrays, **settings):
         its text does not quote them, as it ends in logs that others read.
     """
     check_container(arrays[0], "X")
+    arrays = [to_numpy(one) if is_tensor(one) else one for one in arrays]
     try:
         found = validate_data(estimator, *arrays, **settings)
         X = found[0] if len(arrays) == 2 else found
@@ -69,7 +72,7 @@ def check_label_types(y, classes):
 
 def column_values(name, values, n_features):
     """One value for each column, of one for all or of as many as there are columns."""
-    values = np.asarray(values, dtype=np.float64)
+    values = to_array(values, name, "be a number or one for each column", np.float64)
     if values.shape not in ((), (n_features,)):
         raise ValueError(
             f"{name} must be a number or one for each of {n_features} columns; got an array of "

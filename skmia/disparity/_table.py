@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 
+from .._core.numbers import to_array
+
 
 def check_table(table):
     """Return a table of floats, NaN where a value is missing.
@@ -24,7 +26,7 @@ def check_table(table):
         infinite.
     """
     if not isinstance(table, pd.DataFrame):
-        table = np.asarray(table)
+        table = to_array(table, "The table", "be Records or a row for each round")
         if table.ndim != 2:
             raise ValueError(
                 "fit takes Records or a table with a row for each round and a column for each "

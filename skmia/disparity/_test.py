@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.numbers import to_array
 from .._core.records import Records
 from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, validate_params_of
 from .._core.visible import visible
@@ -315,7 +316,7 @@ class DisparityTest(BaseEstimator):
             When a group did not occur in ``fit``.
         """
         check_is_fitted(self)
-        groups = self._find_field(X) if isinstance(X, Records) else np.asarray(X)
+        groups = self._find_field(X) if isinstance(X, Records) else to_array(X, "X")
         if groups.ndim != 1:
             raise ValueError(
                 f"predict takes records or one group for each; got an array of shape "

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from .._core.groups import number_groups
+from .._core.numbers import to_array
 from .._core.splits import find_units
 from ._permutation import find_exposure, sum_parts
 
@@ -76,7 +77,9 @@ def read_guesses(given):
         If shapes do not fit together, values are none of those that are allowed, or there are fewer
         than two groups.
     """
-    guesses, membership = np.asarray(given.guesses), np.asarray(given.membership)
+    must = "be an array of shape (n_rounds, n)"
+    guesses = to_array(given.guesses, "guesses", must)
+    membership = to_array(given.membership, "membership", must)
     if guesses.ndim != 2 or guesses.shape != membership.shape:
         raise ValueError(
             "guesses and membership must be arrays of one shape (n_rounds, n); got "

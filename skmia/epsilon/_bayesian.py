@@ -8,6 +8,7 @@ from scipy import special
 from scipy.optimize import brentq
 
 from .._core.checks import check_confidence_level, check_finite_vector, check_membership_scores
+from .._core.numbers import show
 from .._core.randomness import check_random_state
 from ._checks import MULTI_RUN, check_copies, check_delta
 from ._clopper_pearson import epsilon_of_rates, group_delta
@@ -192,7 +193,7 @@ def _split(sides, threshold, delta, n_copies, rng):
     if threshold not in ("multisplit", "split") or min(map(len, sides)) < 2:
         raise ValueError(
             "threshold must be a number, or 'multisplit' or 'split' with at least 2 runs with the "
-            f"canary and 2 without; got {threshold!r} with {len(sides.members)} and "
+            f"canary and 2 without; got {show(threshold)} with {len(sides.members)} and "
             f"{len(sides.others)}."
         )
 

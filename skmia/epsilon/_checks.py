@@ -1,9 +1,9 @@
 """What every bound of epsilon asks of its input."""
 
-from numbers import Integral, Real
+import numpy as np
 
 from .._core.checks import check_bits, check_finite_vector
-from .._core.numbers import SMALLEST, check_number, show
+from .._core.numbers import SMALLEST, check_count, check_number, show
 
 MULTI_RUN = (
     "runs are independent of each other; those with the canary differ from those without in the "
@@ -21,9 +21,7 @@ GAUSSIAN = (
 
 def check_delta(delta):
     """Return delta, a number in [0, 1)."""
-    if isinstance(delta, bool) or not isinstance(delta, Real) or not 0 <= delta < 1:
-        raise ValueError(f"delta must be 0 or more and below 1; got {delta!r}.")
-    return float(delta)
+    return float(check_number(delta, "delta", "0 or more and below 1", 0, np.nextafter(1, 0)))
 
 
 def choose_delta(delta, method, methods):
@@ -39,9 +37,7 @@ def choose_delta(delta, method, methods):
 
 def check_copies(n_copies):
     """Return the number of times that the canary was inserted."""
-    if isinstance(n_copies, bool) or not isinstance(n_copies, Integral) or n_copies < 1:
-        raise ValueError(f"n_copies must be an integer of 1 or more; got {n_copies!r}.")
-    return int(n_copies)
+    return check_count(n_copies, "n_copies")
 
 
 def check_coins(y_true, y_score):

@@ -7,7 +7,7 @@ import numpy as np
 
 from .._core.checks import check_option, refuse_foreign
 from .._core.matrix import check_matrix
-from .._core.numbers import SMALLEST, check_number
+from .._core.numbers import SMALLEST, check_number, to_array
 from .._core.randomness import check_random_state
 from ..leakage import MahalanobisLeakage
 from ._checks import noise_of_means
@@ -182,7 +182,7 @@ def _select(
     check_number(n_canaries, "n_canaries", f"an integer from 1 to {n}", 1, n, whole=True)
     noise = noise_of_means(noise_multiplier, max_grad_norm, batch_size)
     leakage = MahalanobisLeakage(covariance="diagonal", noise_scale=noise, n_samples=batch_size)
-    moments = steps if reference is None else np.asarray(reference)
+    moments = steps if reference is None else to_array(reference, "reference")
     scores = [leakage.fit(m).score_samples(g) for m, g in zip(moments, steps, strict=True)]
     rows = np.argsort(-_AGGREGATES[aggregate](scores, axis=0), kind="stable")[:n_canaries]
     return GradientCanaries(steps[:, rows], rows)

@@ -4,6 +4,8 @@ from numbers import Integral
 
 import numpy as np
 
+from .._core.numbers import show
+
 # Shares of the canaries that are guessed where their number is not given.
 _SHARES = (1, 2, 4, 8)
 
@@ -23,7 +25,7 @@ def check_n_guesses(n_guesses, n_canaries):
         if isinstance(one, bool) or not isinstance(one, Integral) or not 1 <= one <= n_canaries:
             raise ValueError(
                 f"n_guesses must be 'auto' or integers from 1 to the number of canaries, "
-                f"{n_canaries}; got {one!r}."
+                f"{n_canaries}; got {show(one)}."
             )
     if not tried:
         raise ValueError("n_guesses must hold at least one number; got none.")

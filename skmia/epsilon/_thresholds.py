@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._core.checks import check_finite_vector
+from .._core.numbers import show
 from .._core.randomness import check_random_state
 from ..metrics import clopper_pearson
 
@@ -123,7 +124,7 @@ def find_strategy(threshold):
         if threshold not in _STRATEGIES:
             raise ValueError(
                 "threshold must be a number, an array of numbers, or one of "
-                f"{', '.join(map(repr, _STRATEGIES))}; got {threshold!r}."
+                f"{', '.join(map(repr, _STRATEGIES))}; got {show(threshold)}."
             )
         return _STRATEGIES[threshold]
     given = check_finite_vector(np.atleast_1d(threshold), "threshold")

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._core.checks import check_option
 from .._core.gaussians import estimate_moments, make_moments
 from .._core.matrix import check_matrix
 from .._core.numbers import SMALLEST, check_number
@@ -88,8 +89,7 @@ def trace_scores(
     """
     released = check_matrix(noisy_gradients, input_name="noisy_gradients", dtype=np.float64)
     canaries = _as_steps(canaries, released, "canaries")
-    if aggregate not in _AGGREGATES:
-        raise ValueError(f"aggregate must be 'sum' or 'max'; got {aggregate!r}.")
+    check_option(aggregate, "aggregate", _AGGREGATES)
     sample_rate = check_number(sample_rate, "sample_rate", "above 0 and at most 1", SMALLEST, 1)
     noise = noise_of_means(noise_multiplier, max_grad_norm, batch_size)
     if reference is not None:

@@ -1,6 +1,6 @@
 """The strongest attacker of a record: one who knows all members but the one of a pair."""
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from tqdm import tqdm
 
 from .._core.checks import check_bits, check_finite_vector, check_membership_scores
 from .._core.needs import BOTH
+from .._core.numbers import SMALLEST, check_number
 from .._core.randomness import check_random_state
 from .._core.seeding import isolated_randomness, seed_estimator
 from .._core.sklearn import N_JOBS, HasMethods, Interval, validate_parameter_constraints
@@ -281,8 +282,7 @@ def bounded_loss_accuracy(membership, losses, *, bound=None):
     membership = check_membership(membership, len(losses))
     largest = float(losses.max())
     bound = largest if bound is None else bound
-    if not isinstance(bound, Real) or not bound > 0:
-        raise ValueError(f"bound must be a positive number; got {bound!r}.")
+    check_number(bound, "bound", "a positive number", SMALLEST)
     if losses.min() < 0 or largest > bound:
         raise ValueError(
             f"losses must lie between 0 and the bound {bound:g}; "

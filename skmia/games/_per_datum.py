@@ -13,6 +13,7 @@ from tqdm import tqdm
 
 from .._core.checks import check_confidence_level
 from .._core.matrix import check_matrix
+from .._core.numbers import to_array
 from .._core.randomness import check_random_state
 from .._core.seeding import isolated_randomness, seed_estimator
 from .._core.sklearn import N_JOBS, HasMethods, Interval, validate_parameter_constraints
@@ -75,7 +76,7 @@ class _FromSampler:
         self._sampler = sampler
 
     def _sample(self, n, rng):
-        rows = np.asarray(self._sampler(n, rng))
+        rows = to_array(self._sampler(n, rng), "What X returns")
         if rows.ndim != 2 or len(rows) != n:
             raise ValueError(
                 f"X was asked for {n} rows and must return an array of shape ({n}, n_features); "

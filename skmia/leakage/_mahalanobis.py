@@ -18,6 +18,7 @@ from .._core.gaussians import (
     make_moments,
 )
 from .._core.matrix import validate_matrix
+from .._core.numbers import check_count
 from .._core.shrinkage import CovarianceMixin
 from .._core.sklearn import Interval, StrOptions, validate_params_of
 from .._core.tradeoff import (
@@ -397,6 +398,5 @@ class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
             Their indices, the most leaking row first; of equal rows the first one.
         """
         scores = self._scores(X)
-        if not (isinstance(k, Integral) and 1 <= k <= len(scores)):
-            raise ValueError(f"k must be an integer from 1 to {len(scores)}; got {k!r}.")
+        check_count(k, "k", high=len(scores))
         return np.argsort(-scores, kind="stable")[:k]

@@ -1,7 +1,7 @@
 """Mechanisms that release the mean of a private data set."""
 
 from abc import ABC, abstractmethod
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.gaussians import check_noise_scale
 from .._core.matrix import validate_matrix
+from .._core.numbers import check_count
 from .._core.randomness import check_random_state
 from .._core.sklearn import Interval, validate_params_of
 
@@ -59,8 +60,7 @@ class _MeanMechanism(BaseEstimator, ABC):
             One released mean a row.
         """
         check_is_fitted(self)
-        if not (isinstance(n_samples, Integral) and n_samples >= 1):
-            raise ValueError(f"n_samples must be an integer of 1 or more; got {n_samples!r}.")
+        n_samples = check_count(n_samples, "n_samples")
         return self._sample(n_samples, check_random_state(random_state))
 
     @abstractmethod

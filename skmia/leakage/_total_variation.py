@@ -1,7 +1,5 @@
 """Total variation between two samples."""
 
-from numbers import Integral
-
 import numpy as np
 import pandas as pd
 
@@ -9,6 +7,7 @@ from .._core.checks import check_option, refuse_foreign
 from .._core.containers import refuse_masked
 from .._core.groups import sorted_values
 from .._core.matrix import check_matrix
+from .._core.numbers import check_count
 from .._core.randomness import check_random_state
 from ._witness import GridKernelWitness, PluginWitness, SampledKernelWitness
 
@@ -121,8 +120,7 @@ def total_variation(members, nonmembers, *, method="plugin", n_draws=None, rando
         X, is_member = _join(members, nonmembers, dtype=None)
         return float(PluginWitness().estimate(X, is_member[None], None)[0])
     n_draws = 10_000 if n_draws is None else n_draws
-    if not isinstance(n_draws, Integral) or n_draws < 1:
-        raise ValueError(f"n_draws must be a positive integer; got {n_draws!r}.")
+    check_count(n_draws, "n_draws")
     X, is_member = _join(members, nonmembers, dtype=np.float64)
     witness = GridKernelWitness() if X.shape[1] == 1 else SampledKernelWitness(n_draws)
     witness.check(X, is_member)

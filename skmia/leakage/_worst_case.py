@@ -11,7 +11,7 @@ from sklearn.utils import assert_all_finite, check_consistent_length, check_rand
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from .._core.containers import refuse_masked
+from .._core.containers import is_tensor, refuse_masked, to_numpy
 from .._core.groups import sorted_values
 from .._core.matrix import check_matrix, validate_matrix
 from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, validate_params_of
@@ -305,7 +305,7 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
 
     def _check_membership(self, X, y):
         refuse_masked(y, "y")
-        y = column_or_1d(y, warn=True)
+        y = column_or_1d(to_numpy(y) if is_tensor(y) else y, warn=True)
         assert_all_finite(y, input_name="y")
         check_consistent_length(X, y)
         check_classification_targets(y)

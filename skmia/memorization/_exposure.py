@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.numbers import show
 from .._core.sklearn import HasMethods, Interval, StrOptions, validate_params_of
 from ..metrics import Interval as Estimate
 from ..metrics import clopper_pearson
@@ -213,7 +214,7 @@ class Exposure(BaseEstimator):
         """
         check_is_fitted(self)
         if self.method != "exact":
-            raise ValueError(f"Ranks need method='exact'; got {self.method!r}.")
+            raise ValueError(f"Ranks need method='exact'; got {show(self.method)}.")
         # Looked up, not asked for again: an answer that differs in the last digit would put the
         # canary behind itself.
         bits = self.log_perplexities_[self._candidates.position(X)]

@@ -70,10 +70,12 @@ class CanaryFormat:
         self.template, self.fill, self.alphabet, self.hole = template, fill, alphabet, hole
         is_hole = [one is None or (isinstance(template, str) and one == hole) for one in template]
         if not any(is_hole):
-            raise ValueError(f"template has no hole {hole!r}, or None in tokens; got {template!r}.")
+            raise ValueError(
+                f"template has no hole {hole!r}, or None in tokens; got {show(template)}."
+            )
         filling = np.unique(self._tokens(fill))
         if len(filling) < 2:
-            raise ValueError(f"fill must have 2 or more different tokens; got {fill!r}.")
+            raise ValueError(f"fill must have 2 or more different tokens; got {show(fill)}.")
         self.choices = [
             filling if free else self._tokens([one] if one is not None else ())
             for one, free in zip(template, is_hole, strict=True)
@@ -91,7 +93,7 @@ class CanaryFormat:
                 raise ValueError(f"The alphabet has no {unknown[0]!r}, which is in {sequence!r}.")
             return np.array([self.alphabet.index(one) for one in sequence])
         if not all(isinstance(one, Integral) and one >= 0 for one in sequence):
-            raise ValueError(f"Tokens are whole numbers of 0 and above; got {sequence!r}.")
+            raise ValueError(f"Tokens are whole numbers of 0 and above; got {show(sequence)}.")
         return np.asarray(sequence, dtype=np.intp)
 
     def __len__(self):

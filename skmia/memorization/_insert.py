@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._core.numbers import show
+from .._core.numbers import show, to_array
 from .._core.randomness import check_random_state
 
 
@@ -51,12 +51,12 @@ def insert_canaries(sequences, canaries, n_insertions=1, *, random_state=None):
     if not np.iterable(canaries):
         raise ValueError(f"canaries must be a sequence of sequences; got {show(canaries)}.")
     canaries = list(canaries)
-    copies = np.asarray(n_insertions)
+    copies = to_array(n_insertions, "n_insertions", "be a whole number, or one for each canary")
     whole = copies.dtype.kind in "iu" and (copies >= 0).all()
     if not whole or copies.shape not in ((), (len(canaries),)):
         raise ValueError(
             f"n_insertions must be a whole number of 0 and above, or one for each of "
-            f"{len(canaries)} canaries; got {n_insertions!r}."
+            f"{len(canaries)} canaries; got {show(n_insertions)}."
         )
     rng = check_random_state(random_state)
     chosen = np.repeat(np.arange(len(canaries)), np.broadcast_to(copies, len(canaries)))

@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.numbers import check_number
+from .._core.numbers import check_number, to_array
 
 # Sequences asked about at once: bounds the memory, n_tokens numbers for each.
 CHUNK = 20_000
@@ -72,7 +72,7 @@ def check_model(model):
 
 def check_sequences(sequences):
     """Sequences of one length as an array of tokens."""
-    tokens = np.asarray(sequences)
+    tokens = to_array(sequences, "Sequences", "be an array of whole numbers")
     if tokens.ndim != 2 or (tokens.size and tokens.dtype.kind not in "iu") or tokens.size == 0:
         raise ValueError(
             "Sequences must be an array of whole numbers, one row for each and all of one length; "

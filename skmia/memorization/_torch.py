@@ -1,11 +1,9 @@
 """A torch module as a sequence model."""
 
-from numbers import Integral
-
 import numpy as np
 
+from .._core.numbers import check_count
 from .._core.optional import import_optional
-from .._core.sklearn import InvalidParameterError
 
 
 class TorchSequenceModel:
@@ -55,10 +53,7 @@ class TorchSequenceModel:
     def __init__(self, module, *, start_token=None, batch_size=1024, device=None):
         if not isinstance(module, import_optional("torch", "torch").nn.Module):
             raise TypeError(f"module must be a torch.nn.Module; got {type(module).__name__}.")
-        if not isinstance(batch_size, Integral) or batch_size < 1:
-            raise InvalidParameterError(
-                f"batch_size must be an int of at least 1; got {batch_size!r}."
-            )
+        check_count(batch_size, "batch_size")
         self.module, self.start_token = module, start_token
         self.batch_size, self.device = batch_size, device
 

@@ -10,7 +10,7 @@ from .._core.checks import (
     check_rate,
     check_weights,
 )
-from .._core.numbers import show
+from .._core.numbers import show, to_array
 from .resolution import check_resolution
 
 
@@ -325,9 +325,9 @@ def precision_at_prior(tpr, fpr, prior):
     """
     rates = []
     for name, value in (("tpr", tpr), ("fpr", fpr), ("prior", prior)):
-        rate = np.asarray(value)
+        rate = to_array(value, name, "be a number or an array of numbers")
         if rate.dtype.kind not in "biuf":
-            raise ValueError(f"{name} must be a number or an array of numbers; got {value!r}.")
+            raise ValueError(f"{name} must be a number or an array of numbers; got {show(value)}.")
         rate = rate.astype(np.float64)
         outside = rate[~((rate >= 0) & (rate <= 1))]
         if outside.size:

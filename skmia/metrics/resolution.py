@@ -2,9 +2,9 @@
 
 import math
 import warnings
-from numbers import Integral
 
 from .._core.checks import RATE_TOLERANCE, check_option
+from .._core.numbers import check_number
 from ..exceptions import ResolutionWarning
 
 # The standard error of a rate that rests on ten false positives is a third of the rate.
@@ -45,8 +45,7 @@ def resolvable_fpr(n_nonmembers):
     >>> resolvable_fpr(5000), resolvable_fpr(9)
     (0.002, inf)
     """
-    if not isinstance(n_nonmembers, Integral) or n_nonmembers < 0:
-        raise ValueError(f"n_nonmembers must be a whole number from 0 on; got {n_nonmembers!r}.")
+    check_number(n_nonmembers, "n_nonmembers", "a whole number from 0 on", 0, whole=True)
     if n_nonmembers < MIN_FALSE_POSITIVES:
         return math.inf
     return float(MIN_FALSE_POSITIVES / n_nonmembers)

@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 
+from .._core.numbers import show
+
 OVERALL = "overall"
 EVERYONE = "all"
 CLASS = "class"
@@ -40,7 +42,7 @@ def find_subsets(records, group, *, classes=False):
     subsets = [(OVERALL, EVERYONE, np.ones(len(records), dtype=bool))]
     fields = [group] if isinstance(group, str) else [] if group is None else group
     if not isinstance(fields, list | tuple) or not all(isinstance(one, str) for one in fields):
-        raise TypeError(f"group must name a field of the records, or several; got {group!r}.")
+        raise TypeError(f"group must name a field of the records, or several; got {show(group)}.")
     if OVERALL in fields:
         raise ValueError(
             f"group must not name a field {OVERALL!r}, as the report calls all records."
@@ -62,7 +64,7 @@ def _find_names(records, field):
     if field not in records.fields:
         have = ", ".join(records.fields) or "none"
         raise ValueError(
-            f"group must name a field of the records; got {field!r}, they have {have}."
+            f"group must name a field of the records; got {show(field)}, they have {have}."
         )
     values = pd.Series(np.asarray(records[field])).astype(object)
     missing = values.isna().to_numpy()

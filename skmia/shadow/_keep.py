@@ -19,10 +19,10 @@ def check_temperatures(temperatures):
     numbers = [isinstance(one, Real) and not isinstance(one, bool) for one in temperatures]
     if not (numbers and all(numbers) and all(0 < one < np.inf for one in temperatures)):
         raise ValueError(
-            f"temperatures must be one or more positive numbers; got {temperatures!r}."
+            f"temperatures must be one or more positive numbers; got {show(temperatures)}."
         )
     if len({float(one) for one in temperatures}) < len(temperatures):
-        raise ValueError(f"temperatures must be different numbers; got {temperatures!r}.")
+        raise ValueError(f"temperatures must be different numbers; got {show(temperatures)}.")
 
 
 def further_signals(signals):

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from .._core.containers import refuse_masked
-from .._core.numbers import check_number
+from .._core.numbers import check_number, to_array
 
 
 def check_scores(scores, membership, n_records, resolution):
@@ -29,9 +28,9 @@ def check_scores(scores, membership, n_records, resolution):
     """
     if not isinstance(resolution, str) or resolution != "auto":
         check_number(resolution, "resolution", '"auto" or a finite number of at least 0', 0)
-    for values, name in ((scores, "scores"), (membership, "membership")):
-        refuse_masked(values, name)
-    scores, membership = np.asarray(scores), np.asarray(membership)
+    must = "be an array with one row for each model"
+    scores = to_array(scores, "scores", must)
+    membership = to_array(membership, "membership", must)
     if scores.ndim != 2 or scores.shape[1] != n_records or membership.shape != scores.shape:
         raise ValueError(
             f"scores and membership need the shape (n_estimators, {n_records}); "

@@ -6,6 +6,8 @@ from functools import partial
 import numpy as np
 from sklearn.utils import gen_batches
 
+from .._core.checks import check_option
+from .._core.numbers import SMALLEST, as_numbers, check_count, check_number, show
 from ..victims import open_white_box
 from ._apgd import ascend, find_norm
 from ._base import VictimSignal
@@ -86,6 +88,13 @@ class _Boundary:
         return self.origin[rows] + far[:, None].astype(step.dtype) * step
 
 
+def check_bounds(bounds):
+    """Check the smallest and the largest value of a feature."""
+    ends = as_numbers(bounds, "bounds", "two numbers")
+    if ends.shape != (2,) or not ends[0] < ends[1]:
+        raise ValueError(f"bounds must be two numbers, the smaller one first; got {show(bounds)}.")
+
+
 @dataclass(frozen=True)
 class AdversarialDistance(VictimSignal):
     r"""Distance to a record that the victim misclassifies, found by gradients.
@@ -142,14 +151,14 @@ class AdversarialDistance(VictimSignal):
     access = ("gradients",)
 
     def __post_init__(self):
-        if self.norm not in _NORMS:
-            raise ValueError(f"norm must be one of {', '.join(_NORMS)}; got {self.norm!r}.")
-        if self.mode not in _MODES:
-            raise ValueError(f"mode must be one of {', '.join(_MODES)}; got {self.mode!r}.")
-        if self.eps is not None and not self.eps > 0:
-            raise ValueError(f"eps must be above 0; got {self.eps!r}.")
-        if not (self.n_steps >= 1 and self.n_rounds >= 1):
-            raise ValueError("n_steps and n_rounds must be at least 1.")
+        check_option(self.norm, "norm", _NORMS)
+        check_option(self.mode, "mode", _MODES)
+        if self.eps is not None:
+            check_number(self.eps, "eps", "above 0", SMALLEST)
+        if self.bounds is not None:
+            check_bounds(self.bounds)
+        check_count(self.n_steps, "n_steps")
+        check_count(self.n_rounds, "n_rounds")
 
     @property
     def name(self):

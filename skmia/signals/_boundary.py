@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass, field
 from itertools import count
-from numbers import Integral
 
 import numpy as np
 from sklearn.utils import gen_batches
 
+from .._core.numbers import check_count
+from .._core.randomness import check_seed
 from ._base import VictimSignal
 from ._changes import as_numbers, as_scale, check_scale, is_right
 
@@ -171,10 +172,8 @@ class BoundaryDistance(VictimSignal):
 
     def __post_init__(self):
         check_scale(self.scale)
-        if not (isinstance(self.max_queries, Integral) and self.max_queries >= 150):
-            raise ValueError(
-                f"max_queries must be an integer of at least 150; got {self.max_queries!r}."
-            )
+        check_count(self.max_queries, "max_queries", low=150)
+        check_seed(self.random_state)
 
     def _inspect(self, victim, records):
         return self._search(victim, records).distance

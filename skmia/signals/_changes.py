@@ -6,6 +6,7 @@ from scipy import sparse
 
 from .._core.asking import query_victim
 from .._core.containers import is_frame, is_tensor, to_numpy
+from .._core.numbers import SMALLEST, check_numbers
 from ._confidence import Correctness
 
 
@@ -43,7 +44,7 @@ def as_scale(scale, shape, signal):
     ValueError
         When there is another number of units than of features.
     """
-    scale, size = np.ravel(np.asarray(scale, dtype=float)), int(np.prod(shape))
+    scale, size = np.ravel(check_scale(scale)), int(np.prod(shape))
     if len(scale) not in (1, size):
         raise ValueError(
             f"scale of signal {signal!r} must be one number or one for each of {size} features; "
@@ -53,9 +54,8 @@ def as_scale(scale, shape, signal):
 
 
 def check_scale(scale):
-    """Check that all units are above 0."""
-    if not np.all(np.asarray(scale, dtype=float) > 0):
-        raise ValueError(f"scale must be above 0; got {scale!r}.")
+    """Return units, one or more numbers above 0."""
+    return check_numbers(scale, "scale", "above 0", SMALLEST)
 
 
 def is_right(victim, rows, y, signal):

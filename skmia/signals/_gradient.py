@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.checks import check_option
 from .._core.needs import Needs
 from .._core.sklearn import StrOptions, validate_params_of
 from .._core.validation import check_finite, check_records
@@ -44,8 +45,7 @@ class GradientNorm(VictimSignal):
     access = ("gradients",)
 
     def __post_init__(self):
-        if self.wrt not in _LETTERS:
-            raise ValueError(f"wrt must be 'parameters' or 'inputs'; got {self.wrt!r}.")
+        check_option(self.wrt, "wrt", _LETTERS)
 
     @property
     def name(self):

@@ -1,14 +1,16 @@
 """Signal of how often a record keeps its label when it is changed at random."""
 
 from dataclasses import dataclass
-from numbers import Integral
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 from sklearn.utils import gen_batches
 
+from .._core.checks import check_option
 from .._core.containers import is_frame, is_tensor
+from .._core.numbers import check_count, show, to_array
+from .._core.randomness import check_seed
 from .._core.records import Records
 from ._base import VictimSignal
 from ._changes import as_numbers, as_scale, check_scale, is_right
@@ -162,18 +164,19 @@ class LabelRobustness(VictimSignal):
     reads = ("proba", "logits", "decision", "label")
 
     def __post_init__(self):
-        if self.change not in _CHANGES:
-            raise ValueError(f"change must be one of {', '.join(_CHANGES)}; got {self.change!r}.")
-        if not (isinstance(self.n_changes, Integral) and self.n_changes >= 1):
-            raise ValueError(f"n_changes must be an integer of at least 1; got {self.n_changes!r}.")
+        check_option(self.change, "change", _CHANGES)
+        check_count(self.n_changes, "n_changes")
         check_scale(self.scale)
+        check_seed(self.random_state)
         if (self.change == "swap") != isinstance(self.population, Records):
             raise ValueError(
                 'population must be Records for change="swap" and None for others; '
                 f"got change={self.change!r} and population={self.population!r}."
             )
         if self.magnitudes is not None:
-            self._check_magnitudes(np.asarray(self.magnitudes, dtype=float))
+            self._check_magnitudes(
+                to_array(self.magnitudes, "magnitudes", "hold numbers", np.float64)
+            )
 
     def _check_magnitudes(self, magnitudes):
         top = np.inf if self.change == "noise" else 1
@@ -184,7 +187,7 @@ class LabelRobustness(VictimSignal):
         ):
             raise ValueError(
                 "magnitudes must be numbers above 0, probabilities for flips and swaps; "
-                f"got {self.magnitudes!r}."
+                f"got {show(self.magnitudes)}."
             )
 
     def _inspect(self, victim, records):

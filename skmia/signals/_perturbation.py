@@ -1,12 +1,13 @@
 """Signal of the victim's answers to records that were changed a little."""
 
 from dataclasses import dataclass
-from numbers import Integral
 
 import numpy as np
 from sklearn.utils import gen_batches
 
 from .._core.asking import query_victim
+from .._core.numbers import SMALLEST, check_count, check_number
+from .._core.randomness import check_seed
 from ._base import VictimSignal
 from ._changes import as_numbers
 from ._confidence import Loss
@@ -55,12 +56,9 @@ class Merlin(VictimSignal):
     reads = Loss.reads
 
     def __post_init__(self):
-        if not (isinstance(self.n_changes, Integral) and 1 <= self.n_changes <= _MOST_CHANGES):
-            raise ValueError(
-                f"n_changes must be an integer from 1 to {_MOST_CHANGES}; got {self.n_changes!r}."
-            )
-        if not self.scale > 0:
-            raise ValueError(f"scale must be above 0; got {self.scale!r}.")
+        check_count(self.n_changes, "n_changes", high=_MOST_CHANGES)
+        check_number(self.scale, "scale", "above 0", SMALLEST)
+        check_seed(self.random_state)
 
     def _inspect(self, victim, records):
         X, restore = as_numbers(records.X, self.name)

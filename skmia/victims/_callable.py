@@ -6,6 +6,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import gen_batches
 
+from .._core.containers import as_rows
+from .._core.groups import check_columns
+from .._core.numbers import to_array
 from .._core.sklearn import Interval, validate_params_of
 
 
@@ -68,7 +71,7 @@ class CallableVictim(ClassifierMixin, BaseEstimator):
 
     @property
     def classes_(self):
-        return np.asarray(self.classes)
+        return check_columns(self.classes)
 
     def __sklearn_is_fitted__(self):
         return True
@@ -100,19 +103,19 @@ class CallableVictim(ClassifierMixin, BaseEstimator):
         proba : ndarray of shape (n, n_classes)
         """
         validate_params_of(self)
-        X = X if hasattr(X, "shape") else np.asarray(X)
+        X = as_rows(X)
         parts = []
         for rows in gen_batches(X.shape[0], self.batch_size) if X.shape[0] else ():
             batch = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
-            answer = np.asarray(self.function(batch))
-            expected = (batch.shape[0], len(self.classes))
+            answer = to_array(self.function(batch), "What the function answers", "be a matrix")
+            expected = (batch.shape[0], len(self.classes_))
             if answer.shape != expected:
                 raise ValueError(
                     f"The function must answer {expected[0]} rows and {expected[1]} classes with "
                     f"an array of shape {expected}; got {answer.shape}."
                 )
             parts.append(answer)
-        return np.concatenate(parts) if parts else np.empty((0, len(self.classes)))
+        return np.concatenate(parts) if parts else np.empty((0, len(self.classes_)))
 
     def predict(self, X):
         """Most probable label of each row.

@@ -1,12 +1,13 @@
 """Deep nets for small images that the literature attacks, as skorch estimators."""
 
 from .._core.optional import import_optional
-from ._nets import make_net
+from ._nets import check_sizes, make_net
 
 
 def alexnet(n_channels=3, n_classes=10):
     """AlexNet for images of 32 x 32; see :func:`make_alexnet`."""
     nn = import_optional("torch.nn", "torch")
+    check_sizes(n_channels=n_channels, n_classes=n_classes)
     layers = []
     for n_in, n_out, kernel, stride, padding, pools in [
         (n_channels, 64, 11, 4, 5, True),
@@ -25,6 +26,7 @@ def resnet(depth=20, n_channels=3, n_classes=10):
     nn = import_optional("torch.nn", "torch")
     from . import _blocks
 
+    check_sizes(depth=depth, n_channels=n_channels, n_classes=n_classes)
     if depth == 18:
         widths, n_blocks, shortcut = (64, 128, 256, 512), 2, _blocks.projected_shortcut
     elif depth >= 8 and depth % 6 == 2:
@@ -46,6 +48,7 @@ def densenet(depth=100, growth=12, n_channels=3, n_classes=10):
     nn = import_optional("torch.nn", "torch")
     from . import _blocks
 
+    check_sizes(depth=depth, growth=growth, n_channels=n_channels, n_classes=n_classes)
     if depth < 10 or depth % 6 != 4:
         raise ValueError(f"depth must be one of 10, 16, 22, 28, ...; got {depth}.")
     n_in = 2 * growth
@@ -66,6 +69,8 @@ def resnext(depth=29, cardinality=8, base_width=64, n_channels=3, n_classes=10):
     nn = import_optional("torch.nn", "torch")
     from . import _blocks
 
+    check_sizes(depth=depth, cardinality=cardinality, base_width=base_width)
+    check_sizes(n_channels=n_channels, n_classes=n_classes)
     if depth < 11 or depth % 9 != 2:
         raise ValueError(f"depth must be one of 11, 20, 29, 38, ...; got {depth}.")
     n_in, width = 64, cardinality * base_width

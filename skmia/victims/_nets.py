@@ -7,9 +7,26 @@ nothing of torch is imported before a net is made.
 from itertools import pairwise
 from math import prod
 
+import numpy as np
+
+from .._core.numbers import check_count, show
 from .._core.optional import import_optional
 
 _ACTIVATIONS = {"relu": "ReLU", "tanh": "Tanh"}
+
+
+def as_sizes(sizes, name):
+    """A sequence of whole numbers as a tuple."""
+    if np.ndim(sizes) != 1:
+        raise ValueError(f"{name} must be a sequence of whole numbers; got {show(sizes)}.")
+    return tuple(sizes)
+
+
+def check_sizes(**sizes):
+    """Check that sizes of a net are whole numbers from 1 on, or sequences of them."""
+    for name, size in sizes.items():
+        for one in size if isinstance(size, tuple) else [size]:
+            check_count(one, name)
 
 
 def make_net(module, parameters, **settings):
@@ -65,6 +82,7 @@ def dense_net(widths, activation="relu", batch_norm=False, weight_bound=None):
     module : nn.Sequential
     """
     nn = import_optional("torch.nn", "torch")
+    check_sizes(widths=widths)
     layers = []
     for n_in, n_out in pairwise(widths):
         layers.append(nn.Linear(n_in, n_out))
@@ -93,6 +111,7 @@ def conv_net(input_shape=(3, 32, 32), n_classes=10):
     module : nn.Sequential
     """
     nn = import_optional("torch.nn", "torch")
+    check_sizes(input_shape=input_shape, n_classes=n_classes)
     n_in, *sizes = input_shape
     layers = []
     for n_out, kernel, stride in [(16, 7, 1), (32, 6, 2), (64, 5, 1), (64, 5, 2)]:
@@ -138,7 +157,7 @@ def make_conv_net(input_shape=(3, 32, 32), n_classes=10, **settings):
     >>> sum(parameter.numel() for parameter in net.module_.parameters())
     376714
     """
-    parameters = {"input_shape": tuple(input_shape), "n_classes": n_classes}
+    parameters = {"input_shape": as_sizes(input_shape, "input_shape"), "n_classes": n_classes}
     return make_net(conv_net, parameters, **settings)
 
 
@@ -221,7 +240,8 @@ def make_purchase_net(hidden_layer_sizes=(1024, 512), n_features=600, n_classes=
       (1): Tanh()
     )
     """
-    widths = (n_features, *hidden_layer_sizes, n_classes)
+    hidden = as_sizes(hidden_layer_sizes, "hidden_layer_sizes")
+    widths = (n_features, *hidden, n_classes)
     return make_net(dense_net, {"widths": widths, "activation": "tanh"}, **settings)
 
 

@@ -2,11 +2,15 @@
 
 from numbers import Integral
 
+import numpy as np
+
+from .._core.numbers import show
+
 
 def check_layers(layers):
     """Refuse an empty choice of layers."""
     if layers is not None and not len(layers):
-        raise ValueError(f"layers must name one or more layers; got {layers!r}.")
+        raise ValueError(f"layers must name one or more layers; got {show(layers)}.")
     return layers
 
 
@@ -14,8 +18,8 @@ def find_layers(layers, names):
     """Names of layers that are given by their names or positions; all with None."""
     if layers is None:
         return names
-    if isinstance(layers, str | Integral):
-        raise ValueError(f"layers must be a sequence of names or positions; got {layers!r}.")
+    if isinstance(layers, str) or not np.iterable(layers):
+        raise ValueError(f"layers must be a sequence of names or positions; got {show(layers)}.")
     chosen = []
     for layer in layers:
         if isinstance(layer, Integral) and -len(names) <= layer < len(names):
@@ -24,6 +28,6 @@ def find_layers(layers, names):
             chosen.append(layer)
         else:
             raise ValueError(
-                f"There is no layer {layer!r}; there are {len(names)}: {', '.join(names)}."
+                f"There is no layer {show(layer)}; there are {len(names)}: {', '.join(names)}."
             )
     return chosen

@@ -91,6 +91,7 @@ def test_table_that_cannot_be_used(refuse, table, tmp_path, change, message):
         ("t.csv", b"a,b\n", "has no rows"),
         ("t.csv", b'a,b\n"1,2\n', "cannot be read"),
         ("t.csv", b"\xff\xfe\x00", "cannot be read"),
+        ("t.csv", b"a,\x00\n1,2\n", "a column whose name ends in a null character"),
         ("t.csv.gz", b"a,b\n1,2\n", "cannot be read"),
         ("t.xlsx", b"a,b\n1,2\n", "neither .csv, .csv.gz nor .parquet"),
         ("t.csv", b"income\na\nb\na\nb\n", "no features left"),

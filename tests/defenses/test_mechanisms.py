@@ -360,7 +360,7 @@ def test_settings_are_checked(mechanism, message):
         ((1e-10, 1e-5), "epsilon must be .*at least 1e-09; got 1e-10"),
         ((1, 0), "delta must be .*; got 0"),
         ((1, 1e-5, np.inf), "sensitivity must be .*; got inf"),
-        ((1, 1e-5, 1, "best"), "method must be 'exact' or 'classic'; got 'best'"),
+        ((1, 1e-5, 1, "best"), "method must be one of 'exact', 'classic'; got 'best'"),
     ],
 )
 def test_arguments_of_the_function_are_checked(arguments, message):

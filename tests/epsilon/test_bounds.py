@@ -363,7 +363,7 @@ def test_the_summary_says_what_the_number_rests_on():
         (epsilon_lower_bound, {"threshold": "best"}, "threshold must be a number"),
         (epsilon_lower_bound, {"threshold": []}, "at least one number"),
         (epsilon_lower_bound, {"threshold": np.nan}, "threshold must be finite"),
-        (epsilon_lower_bound, {"n_copies": 0}, "n_copies must be an integer of 1 or more"),
+        (epsilon_lower_bound, {"n_copies": 0}, "n_copies must be an integer from 1"),
         (epsilon_lower_bound, {"confidence_level": 95}, "confidence_level"),
         (gaussian_bound, {"delta": 0}, "no finite epsilon at delta=0"),
         (bayesian_epsilon_interval, {"threshold": "bonferroni"}, "'split' with at least 2"),

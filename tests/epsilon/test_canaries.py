@@ -236,7 +236,7 @@ def test_trace_scores_take_the_moments_of_reference_gradients():
     "settings, message",
     [
         ({"noise_multiplier": 0.0}, "above 0 without reference"),
-        ({"aggregate": "mean"}, "aggregate must be 'sum' or 'max'"),
+        ({"aggregate": "mean"}, "aggregate must be one of 'sum', 'max'"),
         ({"sample_rate": 0}, "sample_rate must be above 0"),
         ({"batch_size": 0.5}, "batch_size must be an integer"),
         ({"canaries": np.ones((2, 4))}, "gradients of 3 parameters"),

@@ -70,14 +70,14 @@ def _mark(value):
     if isinstance(value, Records):
         value = {"X": value.X, "y": value.y, **value.fields}
     if hasattr(value, "detach"):
-        value = value.detach().numpy()
+        value = value.detach().double().numpy()
     if isinstance(value, pd.DataFrame):
         columns = [value.iloc[:, j].to_numpy() for j in range(value.shape[1])]
         return "frame", repr(list(value.columns)), _mark(columns)
     if sparse.issparse(value):
         return "sparse", value.shape, str(value.dtype), _mark(value.data.copy())
     if isinstance(value, np.ma.MaskedArray):
-        return "masked", _mark(value.filled()), _mark(np.ma.getmaskarray(value))
+        return "masked", _mark(value.data), _mark(np.ma.getmaskarray(value))
     if isinstance(value, pd.Series):
         value = value.to_numpy()
     if isinstance(value, np.ndarray) and value.dtype.kind != "O":

@@ -58,7 +58,7 @@ def generators():
 _COUNTS = frozenset(
     "n_estimators shadows n_rounds n_permutations n_simulations n_draws n_trials n_samples "
     "max_iter n_parameters n_targets max_queries n_critic n_canaries n_copies n_iterations "
-    "n_references".split()
+    "n_references n_steps n_latent n_features n_classes".split()
 )
 
 
@@ -121,7 +121,7 @@ def _cast(array, dtype):
     try:
         with np.errstate(all="ignore"):
             return np.asarray(array).astype(dtype)
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError, RuntimeError):
         return array
 
 
@@ -173,26 +173,39 @@ def vectors(draw, kind="bits", n=N, odd=True):
 
 @st.composite
 def held_vector(draw, values):
-    kind = draw(st.sampled_from(("array",) * 4 + ("list", "tuple", "series", "tensor", "category")))
+    kinds = ("list", "tuple", "series", "tensor", "category", "graph", "nullable", "ragged")
+    kind = draw(st.sampled_from(("array",) * 5 + kinds))
     if values.ndim != 1 or isinstance(values, np.ma.MaskedArray):
         return values
     if kind in ("list", "tuple"):
         return {"list": list, "tuple": tuple}[kind](values.tolist())
     if kind == "tensor" and torch is not None and _suits_torch(values):
         return torch.as_tensor(np.array(values))
-    if kind in ("series", "category"):
-        return _as_series(values, kind == "category")
-    return values
+    if kind in ("series", "category", "nullable"):
+        return _as_series(values, kind)
+    return _hold(values, kind)
 
 
 def _suits_torch(values):
     return values.dtype.kind in "if" and values.dtype.itemsize <= 8
 
 
-def _as_series(values, category=False):
+def _hold(values, kind):
+    """A tensor that a gradient is taken of, in a type that numpy lacks; lists of two lengths."""
+    if kind == "graph" and torch is not None and values.dtype.kind == "f" and _suits_torch(values):
+        return torch.tensor(np.array(values), dtype=torch.bfloat16).requires_grad_()
+    if kind == "ragged" and len(values):
+        rows = values.tolist()
+        return [*rows[:-1], [*np.ravel(rows[-1]), 1]]
+    return values
+
+
+def _as_series(values, kind):
     try:
         series = pd.Series(values)
-        return series.astype("category") if category else series
+        if kind == "nullable":
+            return series.convert_dtypes()
+        return series.astype("category") if kind == "category" else series
     except Exception:  # what pandas does not hold is no question to skmia
         return values
 
@@ -218,11 +231,14 @@ def tables(draw, n=N, d=3, odd=True):
     values = rng.normal(size=(n, d)) if draw(st.booleans()) else rng.integers(0, 4, (n, d))
     for _ in range(draw(st.sampled_from((0, 0, 0, 0, 1, 1, 2))) if odd else 0):
         values = draw(accidents(values))
-    kind = draw(st.sampled_from(("array",) * 4 + ("frame",) * 3 + ("list", "sparse", "tensor")))
+    kinds = ("list", "sparse", "tensor", "graph", "nullable", "ragged")
+    kind = draw(st.sampled_from(("array",) * 5 + ("frame",) * 4 + kinds))
     if not odd or isinstance(values, np.ma.MaskedArray):
         return values
-    if kind == "frame" and values.ndim <= 2:
+    if kind in ("frame", "nullable") and values.ndim <= 2:
         frame = _as_frame(values, draw(st.sampled_from(("", "", "twice", "mixed", "odd"))))
+        if kind == "nullable" and isinstance(frame, pd.DataFrame):
+            return frame.convert_dtypes()
         return draw(odd_columns(frame)) if isinstance(frame, pd.DataFrame) else frame
     if kind == "list":
         return values.tolist()
@@ -231,7 +247,7 @@ def tables(draw, n=N, d=3, odd=True):
         return make(values.astype(np.float64))
     if kind == "tensor" and torch is not None and _suits_torch(values):
         return torch.as_tensor(np.array(values))
-    return values
+    return _hold(values, kind) if values.ndim else values
 
 
 @st.composite

@@ -11,12 +11,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeRegressor
 
 import skmia.attacks
+import skmia.signals
 from skmia import ShadowPool
 from skmia.signals import Merlin, Signals
 
 from .budget import calls
 from .oracle import knock, no_nan
-from .strategies import odd_settings, ordinary_records, records, vectors
+from .strategies import mostly, odd_settings, ordinary_records, records, vectors
 
 
 @functools.cache
@@ -127,6 +128,28 @@ def test_attacks(name, data):
 
 
 SIGNALS = {"signals": (("loss",), ("entropy", "correctness"), [Merlin(n_changes=2)])}
+MADE = {
+    "AdversarialDistance": {
+        "norm": ("linf", "l1"),
+        "mode": ("min",),
+        "eps": (None, 1.0),
+        "bounds": (None, (-9.0, 9.0)),
+        "n_steps": (2,),
+        "n_rounds": (1,),
+    },
+    "Doctor": {"temperature": (1.0,)},
+    "GradientNorm": {"wrt": ("inputs", "parameters")},
+    "LabelRobustness": {
+        "change": ("noise",),
+        "magnitudes": (None, (0.1,)),
+        "n_changes": (2,),
+        "scale": (1.0, (1.0, 2.0, 3.0)),
+        "population": (None,),
+        "random_state": (0,),
+    },
+    "Merlin": {"n_changes": (2,), "scale": (0.1,), "random_state": (0,)},
+    "ODIN": {"temperature": (1.0,)},
+}
 
 
 @calls(0.02)
@@ -136,6 +159,20 @@ def test_signals(rows, settings, kind):
         return Signals(case(kind)[0], **settings).fit(rows).transform(rows)
 
     knock("Signals", measure, rows, **settings, check=no_nan)
+
+
+@pytest.mark.parametrize("name", MADE)
+@calls(0.008)
+@given(st.data())
+def test_made_signals(name, data):
+    victim, _, known = case("classes")
+
+    def measure(rows, **settings):
+        return getattr(skmia.signals, name)(**settings).of(victim, rows)
+
+    settings = data.draw(odd_settings(MADE[name], most=1))
+    rows = data.draw(mostly(st.just(known), records()))
+    knock(f"signals.{name}", measure, rows, **settings, check=no_nan)
 
 
 ATTRIBUTE = {

@@ -17,6 +17,7 @@ from .strategies import (
     odd_records,
     odd_settings,
     ordinary_records,
+    parameters,
     records,
     tables,
     vectors,
@@ -80,8 +81,11 @@ def test_further_fields(made, values):
 
 @st.composite
 def odd_outputs(draw):
-    values = draw(tables(d=2))
-    given = {"classes": (None, (0, 1), ("a", "b")), "kind": ("proba", "margin", "logits", "label")}
+    values = draw(tables(d=draw(st.sampled_from((2, 2, 1)))))
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iuf" and draw(st.booleans()):
+        values = abs(values) % 1
+    kinds = ("proba", "logits", "decision", "label", "value")
+    given = {"classes": ((0, 1), ("a", "b"), None), "kind": kinds}
     return {"values": values, **draw(odd_settings(given))}
 
 
@@ -96,3 +100,23 @@ def test_stored_answers(parts):
     if made is not None:
         rows = ordinary_records(np.random.default_rng(0))
         knock("Records.with_fields", rows.with_fields, outputs=made)
+
+
+ANSWERS = Outputs(np.full((N, 2), 0.5), [0, 1])
+
+
+@calls(0.02)
+@given(
+    vectors("classes"),
+    parameters("temperature", 1.0, 2.0),
+    parameters("resolution", 0.0, 0.1),
+    KEYS,
+)
+def test_questions_to_answers(y, temperature, resolution, key):
+    knock("Outputs.margin", ANSWERS.margin, y, check=finite)
+    knock("Outputs.is_correct", ANSWERS.is_correct, y)
+    knock("Outputs.log_proba", ANSWERS.log_proba, temperature, check=finite)
+    settings = {"temperature": temperature, "resolution": resolution}
+    knock("Outputs.scaled_logit", ANSWERS.scaled_logit, np.arange(N) % 2, **settings, check=finite)
+    knock("Outputs, indexing", ANSWERS.__getitem__, key, allowed=(IndexError,))
+    knock("Outputs.concat", Outputs.concat, key)

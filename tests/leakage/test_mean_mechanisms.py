@@ -44,7 +44,7 @@ def test_sample_needs_a_data_set_and_a_number(mechanism, X):
     with pytest.raises(NotFittedError):
         type(mechanism)().sample()
     for bad in (0, 1.5, "3"):
-        with pytest.raises(ValueError, match="n_samples must be an integer of 1 or more; got"):
+        with pytest.raises(ValueError, match="n_samples must be an integer from 1 .*; got"):
             mechanism.fit(X).sample(bad)
 
 

@@ -142,7 +142,7 @@ def test_samples_are_checked(members, nonmembers, message):
 
 
 def test_number_of_draws_is_checked():
-    with pytest.raises(ValueError, match="n_draws must be a positive integer; got 0"):
+    with pytest.raises(ValueError, match="n_draws must be an integer from 1 .*; got 0"):
         total_variation([1.0, 2.0], [1.0, 2.0], n_draws=0, method="kde")
 
 

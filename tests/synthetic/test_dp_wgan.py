@@ -277,7 +277,7 @@ def test_what_cannot_be_is_refused(settings, message):
 
 @pytest.mark.parametrize("n_samples", [0, -1, 2.5])
 def test_numbers_of_samples_are_checked(n_samples):
-    with pytest.raises(ValueError, match="n_samples must be an integer of at least 1"):
+    with pytest.raises(ValueError, match="n_samples must be an integer from 1"):
         DPWassersteinGAN(privacy=None, **QUICK).fit(X).sample(n_samples)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -330,3 +331,14 @@ def test_the_manifest_names_parts_that_people_know(records, tmp_path):
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     assert manifest["parts"]["the parameter max_depth"] == "3"
     assert manifest["records"]["types"] == "float32 x 20, labels int64"
+
+
+def test_a_damaged_manifest_is_told_in_a_line_of_bounded_length(records, tmp_path):
+    make_pool(tmp_path, estimator=RandomForestClassifier(2)).fit(records)
+    path = tmp_path / "manifest.json"
+    damaged = {**json.loads(path.read_text()), "parts": None}
+    path.write_text(json.dumps(damaged))
+    with pytest.raises(CheckpointError, match="differs in parts") as caught:
+        make_pool(tmp_path, estimator=RandomForestClassifier(2)).fit(records)
+    assert len(str(caught.value)) < 400
+    assert "\n" not in str(caught.value)

@@ -366,7 +366,10 @@ def test_other_models_under_the_name_of_logistic_regression_are_refused():
         (lambda box, y: box.layer_outputs(X, "output"), "sequence of names or positions"),
         (lambda box, y: box.layer_gradients(X, y, ["W"]), "no parameter 'W'; there are coefs_"),
         (lambda box, y: box.layer_gradients(X, y, "coefs_[0]"), "sequence of names; got 'coefs_"),
-        (lambda box, y: open_white_box(box.model, chunk_size=0), "positive integer or None; got 0"),
+        (
+            lambda box, y: open_white_box(box.model, chunk_size=0),
+            "chunk_size must be an integer from 1",
+        ),
     ],
 )
 def test_errors_name_what_was_got(ask, message):

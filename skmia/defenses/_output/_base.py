@@ -8,6 +8,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..._core.advice import with_advice
+from ..._core.randomness import preserved_randomness
 from ..._core.sklearn import validate_params_of
 from .._meta import DefendedClassifier
 
@@ -69,7 +70,9 @@ class ProbabilityDefense(OutputDefense):
         proba : ndarray of shape (n_samples, n_classes)
         """
         check_is_fitted(self)
-        return self._change(np.asarray(self.estimator_.predict_proba(X), dtype=np.float64))
+        with preserved_randomness():  # asking a net draws
+            proba = self.estimator_.predict_proba(X)
+        return self._change(np.asarray(proba, dtype=np.float64))
 
     @abstractmethod
     def _change(self, proba):

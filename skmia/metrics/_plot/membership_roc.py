@@ -8,6 +8,7 @@ from sklearn.metrics import auc
 
 from ..._core.checks import check_confidence_level, check_membership_scores, check_rate
 from ..._core.drawing import COLORS, GRAY, LINE_STYLES, attack_scores, get_axes, thin_spines
+from ..._core.numbers import show
 from .._membership import point_at_fpr, realizable_points
 from ..mixture import count_points, tpr_limits
 from ..people import check_people, split_people, thinned_sizes
@@ -24,7 +25,9 @@ def _by_name(value, name):
     if not value:
         raise ValueError("a mapping of attacks must hold at least one; got an empty one.")
     if name is not None:
-        raise ValueError(f"name must be None where the keys of a mapping are names; got {name!r}.")
+        raise ValueError(
+            f"name must be None where the keys of a mapping are names; got {show(name)}."
+        )
     return dict(value)
 
 

@@ -1,13 +1,13 @@
 """Records that lie on both sides at once: copies, and near copies, of members."""
 
 from dataclasses import dataclass
-from numbers import Integral, Real
 
 import numpy as np
 import pandas as pd
 
 from ..._core.checks import check_confidence_level
 from ..._core.groups import number_groups
+from ..._core.numbers import SMALLEST, check_number
 from ..._core.randomness import check_random_state
 from ..._core.validation import check_membership, check_records
 from ...metrics import Interval
@@ -180,10 +180,9 @@ def _find_share(near, people, level):
 
 
 def _check_parameters(tolerance, max_queries):
-    if not isinstance(tolerance, Real) or not 0 < tolerance < 1:
-        raise ValueError(f"tolerance must be a fraction in (0, 1); got {tolerance!r}.")
-    if not isinstance(max_queries, Integral) or max_queries < 1:
-        raise ValueError(f"max_queries must be a whole number from 1 on; got {max_queries!r}.")
+    allowed = "a fraction in (0, 1)"
+    check_number(tolerance, "tolerance", allowed, SMALLEST, np.nextafter(1, 0))
+    check_number(max_queries, "max_queries", "a whole number from 1 on", 1, whole=True)
 
 
 def _find_copied(fingerprint, membership):

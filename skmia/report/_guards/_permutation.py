@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Integral
 
 import numpy as np
 import pandas as pd
 
 from ..._core.checks import check_finite_vector, check_rate
-from ..._core.numbers import show
+from ..._core.numbers import check_count, show, to_array
 from ..._core.randomness import check_random_state
 from ..._core.validation import check_membership
 from ...metrics.resolution import check_resolution
@@ -152,13 +151,11 @@ def permutation_test(
     >>> (result.frame.set_index("attack")["pvalue_adjusted"] <= 0.05).to_dict()
     {'strong': True, 'blind': False}
     """
-    membership = check_membership(membership, len(np.atleast_1d(membership)))
+    membership = to_array(membership, "membership", "hold one value for each record")
+    membership = check_membership(membership, membership.size)
     scores = _check_scores(scores, len(membership))
-    if not isinstance(n_permutations, Integral) or n_permutations < 1:
-        raise ValueError(
-            f"n_permutations must be a whole number from 1 on; got {n_permutations!r}."
-        )
-    rates = [check_rate(rate, "max_fprs") for rate in np.atleast_1d(max_fprs).tolist()]
+    check_count(n_permutations, "n_permutations")
+    rates = [check_rate(rate, "max_fprs") for rate in np.atleast_1d(to_array(max_fprs, "max_fprs"))]
     subsets = _check_subsets(subsets, len(membership))
     judged = _check_judged(judged, scores, len(membership))
     parts = _find_parts(membership, list(scores), rates, subsets, judged)
@@ -197,7 +194,7 @@ def _check_judged(judged, scores, n_records):
         return None
     if not isinstance(judged, Mapping) or not all(name in judged for name in scores):
         raise ValueError("judged must map each name in scores to a mask of records.")
-    masks = {name: np.asarray(judged[name]) for name in scores}
+    masks = {name: to_array(judged[name], f"judged[{name!r}]") for name in scores}
     for name, mask in masks.items():
         if mask.dtype != bool or mask.shape != (n_records,):
             raise ValueError(f"judged[{name!r}] must be a boolean mask of {n_records} records.")

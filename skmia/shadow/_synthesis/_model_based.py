@@ -5,9 +5,10 @@ from numbers import Integral, Real
 
 import numpy as np
 import pandas as pd
-from sklearn.utils.validation import check_is_fitted, check_scalar
+from sklearn.utils.validation import check_is_fitted
 
 from ..._core.asking import check_victim
+from ..._core.numbers import check_count, show, to_array
 from ..._core.records import Records
 from ..._core.sklearn import Interval
 from ._base import Synthesizer
@@ -17,7 +18,7 @@ _AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 
 
 def check_size(n_samples):
-    return check_scalar(n_samples, "n_samples", Integral, min_val=1)
+    return check_count(n_samples, "n_samples")
 
 
 def warn_short(report, why, stacklevel=3):
@@ -197,11 +198,13 @@ class ModelBasedSynthesizer(Synthesizer):
         n_classes = len(self.classes_)
         if self.class_prior is None:
             return np.full(n_classes, 1 / n_classes)
-        prior = np.asarray(self.class_prior, dtype=np.float64)
+        prior = to_array(
+            self.class_prior, "class_prior", "hold one share for each class", np.float64
+        )
         if prior.shape != (n_classes,) or prior.min() < 0 or not np.isclose(prior.sum(), 1):
             raise ValueError(
                 f"class_prior needs a share for each of {n_classes} classes, with sum 1; "
-                f"got {self.class_prior!r}."
+                f"got {show(self.class_prior)}."
             )
         return prior
 

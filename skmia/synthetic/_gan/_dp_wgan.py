@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..._core.accountant import find_noise_multiplier, spent_epsilon
+from ..._core.numbers import check_count, show
 from ..._core.optional import import_optional
 from ..._core.randomness import check_random_state
 from ..._core.seeding import isolated_randomness
@@ -289,12 +290,13 @@ class DPWassersteinGAN(BaseEstimator):
                 f"{'both' if all(given) else 'neither'}."
             )
         for name in ("critic_layers", "generator_layers"):
-            widths = list(getattr(self, name))
-            if not widths or not all(isinstance(one, Integral) and one > 0 for one in widths):
+            widths = getattr(self, name)
+            if np.ndim(widths) != 1 or len(widths) == 0:
                 raise ValueError(
-                    f"{name} must be widths of at least one hidden layer, integers above 0; "
-                    f"got {getattr(self, name)!r}."
+                    f"{name} must be widths of at least one hidden layer; got {show(widths)}."
                 )
+            for width in widths:
+                check_count(width, f"A width of {name}")
 
     def _scale(self, X):
         """Rows in [0, 1]^d."""
@@ -362,11 +364,12 @@ class DPWassersteinGAN(BaseEstimator):
             Within the ranges. Columns of whole numbers are not rounded.
         """
         check_is_fitted(self)
-        if not isinstance(n_samples, Integral) or n_samples < 1:
-            raise ValueError(f"n_samples must be an integer of at least 1; got {n_samples!r}.")
+        n_samples = check_count(n_samples, "n_samples")
         torch = import_optional("torch", "torch")
         rng = np.random.default_rng() if random_state is None else check_random_state(random_state)
         latent = torch.tensor(rng.normal(size=(n_samples, self.n_latent)))
         with torch.no_grad():
             rows = self.generator_(latent).numpy()
+        if not np.isfinite(rows).all():
+            raise ValueError("The generator draws no finite numbers; train it in smaller steps.")
         return self._lower + self._span * rows

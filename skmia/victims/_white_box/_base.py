@@ -5,11 +5,11 @@ from abc import ABC, abstractmethod
 import numpy as np
 from sklearn.utils import gen_batches
 
-from ..._core.randomness import preserved_randomness
+from ..._core.numbers import as_numbers
 from ..layers import find_layers
 from . import _checks as checks
 from ._moments import STATISTICS, summarize
-from ._pass import as_array, join, parts_of, scaled, split
+from ._pass import join, parts_of, scaled, split, transform
 
 
 class WhiteBox(ABC):
@@ -90,10 +90,7 @@ class WhiteBox(ABC):
         inputs : ndarray of shape (n, ...)
             What the model receives; sparse rows are made dense.
         """
-        with preserved_randomness():
-            for transformer in self._transformers:
-                X = transformer.transform(X)
-        return self._check_inputs(as_array(X))
+        return self._check_inputs(transform(self._transformers, X))
 
     def outputs(self, inputs):
         """Answers of the model, in the form that signals read.
@@ -165,6 +162,7 @@ class WhiteBox(ABC):
             A slice and an array of shape (n_rows, n_parameters) or (n_rows, n_features); parameters
             are flattened one after the other, as in ``parameter_shapes``.
         """
+        checks.check_wrt(wrt, self)
         names = tuple(self.parameter_shapes)
 
         def flatten(one, unit, scale):
@@ -192,6 +190,7 @@ class WhiteBox(ABC):
         -------
         norms : ndarray of shape (n,)
         """
+        checks.check_wrt(wrt, self)
 
         def measure(one, unit, scale):
             if wrt == "parameters":
@@ -221,6 +220,7 @@ class WhiteBox(ABC):
             smallest absolute value, as ``WhiteBox.statistics`` names them. Skewness and kurtosis
             are 0 where all entries are equal.
         """
+        checks.check_wrt(wrt, self)
         names = tuple(self.parameter_shapes)
 
         def measure(one, unit, scale):
@@ -268,11 +268,11 @@ class WhiteBox(ABC):
         gradient : ndarray of the shape of inputs
         """
         checks.check_classifier(self.classes)
-        inputs, weights = self._check_inputs(inputs), np.asarray(weights, dtype=np.float64)
+        inputs = self._check_inputs(inputs)
+        weights = as_numbers(weights, "weights", "numbers")
         expected = (len(inputs), len(self.classes))
         if weights.shape != expected:
             raise ValueError(f"weights must have the shape {expected}; got {weights.shape}.")
-
         return self._pull(inputs, lambda raw, rows: self._head.pull(raw, weights[rows]))
 
     def layer_names(self, inputs):
@@ -336,6 +336,7 @@ class WhiteBox(ABC):
         chunks : iterator of (rows, gradients)
             A slice and a dict of each name to an array of shape ``(n_rows, *shape)``.
         """
+        checks.check_wrt("parameters", self)
         names = checks.check_parameters(parameters, self.parameter_shapes)
 
         def collect(one, unit, scale):
@@ -384,7 +385,6 @@ class WhiteBox(ABC):
 
     def _each(self, inputs, y, wrt, task, measure):
         """Chunks of ``measure(forward pass, cotangent, scale)`` for the gradients of the loss."""
-        checks.check_wrt(wrt, self)
         inputs, target = self._check(inputs, y)
 
         def answer(one, rows):

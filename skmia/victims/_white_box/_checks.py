@@ -2,10 +2,13 @@
 
 import numpy as np
 
+from ..._core.checks import check_option
+from ..._core.numbers import show, to_array
+
 
 def check_inputs(inputs):
     """Inputs as an array of numbers with one row for each of at least one record."""
-    inputs = np.asarray(inputs)
+    inputs = to_array(inputs, "inputs", "be an array of numbers, as encode(X) makes it")
     if inputs.ndim < 2 or not len(inputs) or inputs.dtype.kind not in "biuf":
         raise ValueError(
             "inputs must be an array of numbers with one row for each of one or more records, as "
@@ -32,9 +35,10 @@ def check_classifier(classes):
 
 def check_wrt(wrt, white_box):
     """Check what gradients are taken with respect to."""
-    if wrt not in ("parameters", "inputs"):
-        raise ValueError(f"wrt must be 'parameters' or 'inputs'; got {wrt!r}.")
-    if wrt == "parameters" and not white_box.n_parameters:
+    if (
+        check_option(wrt, "wrt", ("parameters", "inputs")) == "parameters"
+        and not white_box.n_parameters
+    ):
         raise ValueError("The model has no parameters that were trained.")
 
 
@@ -42,9 +46,9 @@ def check_parameters(names, shapes):
     """Names of parameters as a list; with None that of the weights of the last layer."""
     if names is None:
         return [name for name, shape in shapes.items() if len(shape) > 1][-1:]
-    if isinstance(names, str):
-        raise ValueError(f"parameters must be a sequence of names; got {names!r}.")
+    if isinstance(names, str) or not np.iterable(names):
+        raise ValueError(f"parameters must be a sequence of names; got {show(names)}.")
     for name in names:
-        if name not in shapes:
+        if not isinstance(name, str) or name not in shapes:
             raise ValueError(f"There is no parameter {name!r}; there are {', '.join(shapes)}.")
     return list(names)

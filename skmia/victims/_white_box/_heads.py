@@ -5,6 +5,7 @@ A head takes ``raw``, the answers of a model in float64, one row of k numbers fo
 
 import numpy as np
 
+from ..._core.numbers import to_array
 from ..._core.outputs import Outputs, log_sum_exp
 
 
@@ -107,7 +108,7 @@ class SquaredErrorHead:
 
     def check_targets(self, y, n):
         """Value of each of n records."""
-        y = np.asarray(y)
+        y = to_array(y, "y", "hold one number for each record")
         if y.shape != (n,) or y.dtype.kind not in "biuf":
             raise ValueError(
                 f"y must hold one number for each of {n} records; "

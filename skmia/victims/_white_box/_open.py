@@ -1,10 +1,9 @@
 """Which family of white boxes a victim belongs to."""
 
-from numbers import Integral
-
 from sklearn.pipeline import Pipeline
 
 from ..._core.asking import check_victim, unwrap
+from ..._core.numbers import check_count
 from ..._core.skorch_nets import is_skorch
 from ._sklearn_models import NAMES, open_sklearn
 
@@ -56,8 +55,8 @@ def open_white_box(victim, *, chunk_size=None):
     >>> [values.shape for values in white_box.layer_outputs(inputs)]
     [(150, 8), (150, 3)]
     """
-    if chunk_size is not None and not (isinstance(chunk_size, Integral) and chunk_size > 0):
-        raise ValueError(f"chunk_size must be a positive integer or None; got {chunk_size!r}.")
+    if chunk_size is not None:
+        check_count(chunk_size, "chunk_size")
     transformers, model = _take_apart(check_victim(victim))
     white_box = open_sklearn(model, transformers, chunk_size)
     if white_box is None and is_skorch(model):

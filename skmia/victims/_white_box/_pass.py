@@ -5,7 +5,9 @@ from abc import ABC, abstractmethod
 import numpy as np
 from scipy import sparse
 
-from ..._core.containers import is_frame, is_tensor, to_numpy
+from ..._core.advice import with_advice
+from ..._core.containers import as_rows, is_frame, is_tensor, to_numpy
+from ..._core.randomness import preserved_randomness
 
 
 class ForwardPass(ABC):
@@ -30,8 +32,13 @@ class ForwardPass(ABC):
         """Squared norm, (m,), of the same for all parameters."""
 
 
-def as_array(X):
-    """Rows of any container as a dense array."""
+def transform(transformers, X):
+    """Rows of any container, as the steps before a model pass them on, as a dense array."""
+    X = as_rows(X)
+    with preserved_randomness():
+        for transformer in transformers:
+            with with_advice(transformer, X):
+                X = transformer.transform(X)
     if sparse.issparse(X):
         return X.toarray()
     if is_frame(X):

@@ -1,0 +1,195 @@
+"""What holds an array in an odd way is read, or refused in one sentence, at every public door."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skmia import (
+    Outputs,
+    Records,
+    ShadowPool,
+    defenses,
+    disparity,
+    leakage,
+    metrics,
+    report,
+    synthetic,
+    victims,
+)
+from skmia import signals as made
+from skmia.attacks import ThresholdAttack
+
+X = np.random.default_rng(0).normal(size=(24, 3))
+BITS = np.arange(24) % 2
+RECORDS = Records(X, BITS)
+HALVES = np.full((24, 2), 0.5)
+OUTPUTS = Outputs(HALVES, [0, 1])
+SCORES = np.tile(X[:, 0], (4, 1))
+MEMBERS = np.tile([[1, 0], [0, 1]], (2, 12))
+MODEL = LogisticRegression().fit(X, BITS)
+BOX = victims.open_white_box(MODEL)
+SCALED = victims.open_white_box(make_pipeline(StandardScaler(), LogisticRegression()).fit(X, BITS))
+
+
+def ask_service(answers, classes=(0, 1)):
+    victim = victims.CallableVictim(lambda rows: answers, list(classes))
+    return ThresholdAttack(victim).fit(RECORDS).score_samples(RECORDS)
+
+
+# Doors that take one array of a shape.
+DOORS = {
+    "Records": (Records, X),
+    "labels": (lambda y: Records(X, y), BITS),
+    "a field": (lambda values: Records(X, group=values), BITS),
+    "Outputs": (lambda values: Outputs(values, [0, 1]), HALVES),
+    "classes": (lambda classes: Outputs(HALVES, classes), np.arange(2)),
+    "labels of answers": (OUTPUTS.scaled_logit, BITS),
+    "scores of models": (lambda s: ShadowPool.from_scores(s, MEMBERS, RECORDS), SCORES),
+    "members of models": (lambda m: ShadowPool.from_scores(SCORES, m, RECORDS), MEMBERS),
+    "y_true": (lambda y: metrics.auc_interval(y, X[:, 0]), BITS),
+    "y_score": (lambda scores: metrics.auc_interval(BITS, scores), X[:, 0]),
+    "groups": (lambda groups: metrics.auc_interval(BITS, X[:, 0], groups=groups), np.arange(24)),
+    "membership": (lambda bits: report.blind_baseline(RECORDS, bits, random_state=0), BITS),
+    "rates": (lambda rate: metrics.precision_at_prior(rate, 0.1, 0.1), np.full(3, 0.5)),
+    "an answer of a service": (ask_service, HALVES),
+    "rows to encode": (SCALED.encode, X),
+    "inputs of a white box": (BOX.logits, X),
+    "weights of logits": (lambda weights: BOX.logit_gradient(X, weights), HALVES),
+    "targets of a white box": (lambda y: BOX.loss(X, y), BITS),
+    "a matrix": (lambda rows: leakage.MahalanobisLeakage().fit(rows), X),
+    "rows of a mechanism": (lambda rows: defenses.LaplaceMechanism().fit(rows), X),
+    "classes of rows": (lambda y: synthetic.rare_class_rate(y, BITS), BITS),
+}
+
+
+@pytest.mark.parametrize("door, plain", DOORS.values(), ids=DOORS)
+def test_lists_of_two_lengths_are_refused(door, plain):
+    rows = plain.tolist()
+    with pytest.raises((ValueError, TypeError), match=r"must|needs|cell|one-dimensional") as caught:
+        door([*rows[:-1], [*np.ravel(rows[-1]), 1]])
+    assert "inhomogeneous" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("door, plain", DOORS.values(), ids=DOORS)
+def test_hidden_values_are_refused(door, plain):
+    with pytest.raises(ValueError, match="is a masked array that hides 1 of"):
+        door(np.ma.masked_array(plain, mask=np.arange(plain.size).reshape(plain.shape) == 1))
+
+
+@pytest.mark.parametrize("door, plain", DOORS.values(), ids=DOORS)
+def test_tensors_of_which_gradients_are_taken_are_read(door, plain):
+    torch = pytest.importorskip("torch")
+    door(torch.tensor(plain, dtype=torch.float64, requires_grad=True))
+
+
+CALLS = {
+    "guesses of a game": (
+        lambda: disparity.DisparityTest().fit(
+            disparity.GroupGuesses([["\ud800", b"\xff"]], BITS[:2], BITS[:2])
+        ),
+        "guesses must be an array of shape",
+    ),
+    "classes with None": (lambda: Outputs(HALVES, [None, 1]), "classes must be one or more"),
+    "classes that are a matrix": (lambda: Outputs(HALVES, HALVES), r"classes must be .*\.\.\.\.$"),
+    "values that are text": (
+        lambda: Outputs(["a"] * 24, kind="value"),
+        "Answers of kind 'value' must hold numbers; got",
+    ),
+    "temperature": (lambda: OUTPUTS.log_proba(0), "temperature must be above 0; got 0"),
+    "resolution": (
+        lambda: OUTPUTS.scaled_logit(BITS, resolution=-1),
+        r"resolution must be a fraction in \[0, 1\]",
+    ),
+    "answers that are joined": (lambda: Outputs.concat([]), "takes a sequence of one or more"),
+    "answers as scores": (lambda: metrics.auc_interval(BITS, OUTPUTS), "use outputs.values"),
+    "rows of a service": (
+        lambda: victims.CallableVictim(len, [0, 1]).predict(None),
+        "X must be an array",
+    ),
+    "classes of a service": (lambda: ask_service(HALVES, [[0], [1, 2]]), "classes must be one or"),
+    "wrt": (lambda: BOX.gradient_norms(X, BITS, X), "wrt must be one of 'parameters', 'inputs'"),
+    "layers": (lambda: BOX.layer_outputs(X, 3.5), "layers must be a sequence of names"),
+    "parameters": (
+        lambda: list(BOX.layer_gradients(X, BITS, [[1]])),
+        r"There is no parameter \[1\]",
+    ),
+    "n_samples": (
+        lambda: leakage.SubsampledMean().fit(X).sample(True),
+        "n_samples must be an integer from 1",
+    ),
+    "norm of a signal": (lambda: made.AdversarialDistance(norm=X), "norm must be one of"),
+    "bounds of a signal": (lambda: made.AdversarialDistance(bounds="a"), "bounds must be two"),
+    "seed of a signal": (lambda: made.Merlin(random_state=1.5), "random_state must be an integer"),
+    "scale of a signal": (lambda: made.Merlin(scale="a"), "scale must be above 0; got 'a'"),
+}
+
+
+@pytest.mark.parametrize("call, message", CALLS.values(), ids=CALLS)
+def test_it_is_one_sentence(call, message):
+    with pytest.raises((ValueError, TypeError), match=message) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "key", (99, [99], None, {}, 1.5, [[1, 2], [3]], slice("a"), slice(0, 9, 0))
+)
+def test_keys_that_select_nothing(key):
+    for given in (RECORDS, OUTPUTS):
+        with pytest.raises(IndexError, match=r"was asked for|are selected by"):
+            given[key]
+
+
+def test_one_answer_is_selected_by_its_number():
+    assert len(OUTPUTS[3]) == 1
+
+
+NETS = {
+    "sizes": (lambda: victims.make_small_net("a").initialize(), "widths must be an integer from 1"),
+    "layers of a net": (lambda: victims.make_purchase_net(3), "hidden_layer_sizes must be a seq"),
+    "images": (lambda: victims.make_conv_net(3), "input_shape must be a sequence"),
+    "depth": (lambda: victims.make_resnet("a").initialize(), "depth must be an integer from 1"),
+    "a net that cannot be made": (
+        lambda: defenses.DPSGDClassifier(int, noise_multiplier=1.0, classes=[0, 1]).fit(X, BITS),
+        "net makes no net of two numbers: TypeError",
+    ),
+    "rows that a net cannot take": (
+        lambda: private_net().fit(X[..., None], BITS),
+        "cannot take these records: RuntimeError: mat1 and mat2",
+    ),
+    "settings of a net": (
+        lambda: private_net(lr=-1).fit(X, BITS),
+        "NeuralNetClassifier cannot be initialized: ValueError: Invalid learning rate",
+    ),
+    "widths of a generator": (
+        lambda: synthetic.DPWassersteinGAN(critic_layers=(True,), noise_multiplier=1.0).fit(X),
+        "A width of critic_layers must be an integer from 1",
+    ),
+}
+
+
+def private_net(**settings):
+    net = partial(victims.make_small_net, **{"batch_size": 8, "max_epochs": 1, **settings})
+    return defenses.DPSGDClassifier(net, noise_multiplier=1.0, classes=[0, 1], random_state=0)
+
+
+@pytest.mark.parametrize("call, message", NETS.values(), ids=NETS)
+def test_nets_are_refused_in_one_sentence(call, message):
+    pytest.importorskip("opacus")
+    with pytest.raises((ValueError, TypeError), match=message) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+
+
+def test_asking_a_private_net_leaves_the_global_generator():
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("opacus")
+    fitted = private_net().fit(X, BITS)
+    before = torch.random.get_rng_state()
+    fitted.predict(X)
+    assert torch.equal(torch.random.get_rng_state(), before)
