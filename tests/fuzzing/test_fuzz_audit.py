@@ -1,6 +1,7 @@
 """Odd values at the doors of audits, their checks and pages."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
@@ -58,9 +59,9 @@ def page_is_whole(answer):
     assert not odd, f"control characters in the summary: {odd}"
 
 
-@calls(0.09)
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+@calls(0.03)
 @given(
-    st.sampled_from(MODELS),
     mostly(generators().map(lambda rng: ordinary_records(rng, 48)), records(48)),
     mostly(st.just(np.arange(48) % 2), vectors("bits", 48)),
     odd_settings(ORDINARY, most=1),

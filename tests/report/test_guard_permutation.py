@@ -276,8 +276,8 @@ BAD_INPUT = {
     ),
     "NaN": ([0, 1], {"LiRA": [1, np.nan]}, {}, "scores of 'LiRA' must be finite; got nan"),
     "two columns": ([0, 1], np.eye(2), {}, "scores of 'score' must be one-dimensional"),
-    "no permutation": ([0, 1], [1, 2], {"n_permutations": 0}, "whole number from 1 on; got 0"),
-    "a fraction": ([0, 1], [1, 2], {"n_permutations": 9.5}, "whole number from 1 on; got 9.5"),
+    "no permutation": ([0, 1], [1, 2], {"n_permutations": 0}, "integer from 1 .*; got 0"),
+    "a fraction": ([0, 1], [1, 2], {"n_permutations": 9.5}, "integer from 1 .*; got 9.5"),
     "groups too short": ([0, 1], [1, 2], {"group_by": [1]}, "group_by needs one value for each"),
     "no group": (
         [0, 1],

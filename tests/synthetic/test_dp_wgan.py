@@ -260,7 +260,7 @@ def test_it_can_be_attacked():
         ({"lower": -1e308, "upper": 1e308, "privacy": None}, "upper - lower must be finite"),
         ({"upper": [1, -1, 1], "privacy": None}, "got 0.0 and -1.0 in column 1"),
         ({"critic_layers": (), "privacy": None}, r"critic_layers must be widths .* got \(\)"),
-        ({"generator_layers": (3.5,), "privacy": None}, "integers above 0"),
+        ({"generator_layers": (3.5,), "privacy": None}, "must be an integer from 1"),
         ({"noise_multiplier": 1e-300}, "deviation of the noise must be"),
         ({"noise_multiplier": 1e160}, "deviation of the noise must be"),
         ({"noise_multiplier": 1, "max_weight": 1e-170}, "deviation of the noise must be"),
