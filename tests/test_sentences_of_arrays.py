@@ -164,7 +164,7 @@ NETS = {
     ),
     "settings of a net": (
         lambda: private_net(lr=-1).fit(X, BITS),
-        "NeuralNetClassifier cannot be initialized: ValueError: Invalid learning rate",
+        "net cannot be initialized: ValueError: Invalid learning rate",
     ),
     "widths of a generator": (
         lambda: synthetic.DPWassersteinGAN(critic_layers=(True,), noise_multiplier=1.0).fit(X),

@@ -6,43 +6,9 @@ from .containers import read_only
 from .groups import check_columns
 from .keys import as_key
 from .numbers import SMALLEST, check_number, show, to_array
-
-# Probabilities known only as floats are cut here before a single logarithm is taken of them.
-PROBABILITY_FLOOR = 1e-12
-
-# Probabilities may leave [0, 1] by so many roundings: 1.2e-6 in single and double precision.
-_ROUNDINGS = 10
+from .probabilities import PROBABILITY_FLOOR, log_sum_exp, round_into_bounds
 
 KINDS = ("proba", "logits", "decision", "label", "value")
-
-
-def log_sum_exp(z):
-    """Logarithm of the sum of exponentials over the last axis; -inf for an empty sum."""
-    top = z.max(axis=-1, keepdims=True)
-    top = np.where(np.isfinite(top), top, 0.0)
-    with np.errstate(divide="ignore"):
-        return np.log(np.exp(z - top).sum(axis=-1)) + top[..., 0]
-
-
-def _round_into_bounds(proba):
-    """Probabilities with what rounding puts outside [0, 1] moved to the bound.
-
-    Sums of a softmax, and differences such as 1 - p, are off by a few roundings of the type that
-    the model computes in, which is single precision at best where a net or a service answers in
-    double precision.
-    """
-    low, high = proba.min(), proba.max()
-    if low >= 0 and high <= 1:
-        return proba
-    eps = np.finfo(np.float32).eps
-    if proba.dtype.kind == "f":
-        eps = max(eps, np.finfo(proba.dtype).eps)
-    tolerance = _ROUNDINGS * float(eps)
-    if not (low >= -tolerance and high <= 1 + tolerance):
-        raise ValueError(
-            f"The model's probabilities must lie in [0, 1]; got values from {low:g} to {high:g}."
-        )
-    return np.clip(proba, 0, 1)
 
 
 class Outputs:
@@ -125,7 +91,7 @@ class Outputs:
                 f"got an array of shape {values.shape}."
             )
         Outputs._check_nan(values)
-        return _round_into_bounds(values) if kind == "proba" and values.size else values
+        return round_into_bounds(values) if kind == "proba" and values.size else values
 
     @classmethod
     def concat(cls, parts):

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from .._core.needs import BOTH, Needs
-from .._core.outputs import PROBABILITY_FLOOR
+from .._core.probabilities import PROBABILITY_FLOOR
 from .._core.sklearn import Interval
 from .._core.validation import query
 from ..base import SupervisedAttack

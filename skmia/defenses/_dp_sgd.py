@@ -4,7 +4,7 @@ import warnings
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
@@ -17,19 +17,11 @@ from .._core.randomness import preserved_randomness
 from .._core.seeding import isolated_randomness
 from .._core.sklearn import HasMethods, Interval, StrOptions, validate_params_of
 from ..exceptions import PrivacyWarning
-from ._private_training import PrivateParts, check_trainable, plan, train_privately
+from ._private_training import PrivateParts, check_trainable, make_net, plan, train_privately
 from ._probe import check_rows_apart
 from ._soft_targets import _ask_units
 from .private_input import DELTA, FINITE_POSITIVE, check_label_types, validate_rows
 from .private_randomness import PrivateRandomness
-
-# What code of others raises where its settings are of the wrong kind.
-_CANNOT_MAKE = (TypeError, ValueError, RuntimeError, AttributeError, AssertionError)
-
-
-def _say(name, what, error):
-    reason = " ".join(f"{type(error).__name__}: {error}".split())
-    return ValueError(f"{name} {what}: {reason}")
 
 
 class DPSGDClassifier(ClassifierMixin, BaseEstimator):
@@ -247,7 +239,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
             seed = check_random_state(self.random_state).randint(2**31 - 1)
         self.delta_ = self._find_delta(len(X))
         with isolated_randomness(np.random.SeedSequence(seed)):
-            self.estimator_ = self._make_net(classes)
+            self.estimator_ = make_net(self.net, self.n_features_in_, len(classes))
             check_trainable(self.estimator_)
             with np.errstate(over="ignore"):  # a warning would tell of the row
                 X = X.astype(self._dtype(), copy=False)
@@ -305,22 +297,6 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError("Noise needs a finite max_grad_norm; got inf.")
         if self.target_epsilon is not None and not self.poisson_sampling:
             raise ValueError("target_epsilon needs poisson_sampling=True; got False.")
-
-    def _make_net(self, classes):
-        net = clone(self.net) if hasattr(self.net, "initialize") else self._call_net(classes)
-        try:
-            return net.initialize()
-        except _CANNOT_MAKE as error:
-            raise _say(type(net).__name__, "cannot be initialized", error) from error
-
-    def _call_net(self, classes):
-        try:
-            net = self.net(self.n_features_in_, len(classes))
-        except _CANNOT_MAKE as error:
-            raise _say("net", "makes no net of two numbers", error) from error
-        if not hasattr(net, "initialize"):
-            raise TypeError(f"net must make a skorch net; got {type(net).__name__}.")
-        return net
 
     def _dtype(self):
         parameter = next(self.estimator_.module_.parameters())

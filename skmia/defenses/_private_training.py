@@ -7,6 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 
 from .._core.numbers import show
 from .._core.optional import import_optional
@@ -19,6 +20,10 @@ _WATCHERS = ("EarlyStopping", "Checkpoint", "LRScheduler")
 
 # Larger than any gradient; infinity times the noise multiplier 0 would be undefined.
 _NO_CLIPPING = 1e30
+
+
+# What code of others raises where its settings are of the wrong kind.
+_CANNOT_MAKE = (TypeError, ValueError, RuntimeError, AttributeError, AssertionError)
 
 
 class PrivateParts(NamedTuple):
@@ -37,6 +42,29 @@ class Privacy(NamedTuple):
     expected_batch_size: float
     n_steps: int  # of an epoch
     poisson: bool
+
+
+def make_net(net, n_features, n_classes):
+    """An initialized net: a clone, or what a callable makes of the two numbers.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it makes no net, or its settings are of the wrong kind.
+    """
+    what = "makes no net of two numbers"
+    try:
+        if hasattr(net, "initialize"):
+            made = clone(net)
+        else:
+            made = net(n_features, n_classes)
+        if not hasattr(made, "initialize"):
+            raise TypeError(f"got {type(made).__name__}")
+        what = "cannot be initialized"
+        return made.initialize()
+    except _CANNOT_MAKE as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise ValueError(f"net {what}: {reason}") from error
 
 
 def check_trainable(net):

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import expit
 
 from .._core.numbers import SMALLEST, check_number
-from .._core.outputs import PROBABILITY_FLOOR, log_sum_exp
+from .._core.probabilities import PROBABILITY_FLOOR, log_sum_exp
 from ._base import AnswerSignal
 from ._residual import LogResidual
 from .smoothing import Clipping, LogitSmoothing

@@ -5,7 +5,7 @@ from numbers import Real
 import numpy as np
 from scipy.special import softmax
 
-from ..._core.outputs import PROBABILITY_FLOOR
+from ..._core.probabilities import PROBABILITY_FLOOR
 from ..._core.sklearn import Interval
 from ._base import ProbabilityDefense
 

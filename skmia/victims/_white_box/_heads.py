@@ -6,7 +6,8 @@ A head takes ``raw``, the answers of a model in float64, one row of k numbers fo
 import numpy as np
 
 from ..._core.numbers import to_array
-from ..._core.outputs import Outputs, log_sum_exp
+from ..._core.outputs import Outputs
+from ..._core.probabilities import log_sum_exp
 
 
 class LogLossHead:
