@@ -8,9 +8,9 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Records, ShadowPool
 from skmia.base.cross_fitting import cross_fit, find_folds
 from skmia.report import blind_baseline, find_duplicates, permutation_test
-from skmia.report._difficulty import measure_difficulty
 from skmia.report._rounds import Rounds
-from skmia.report._small_groups import _judge
+from skmia.report.checks._difficulty import measure_difficulty
+from skmia.report.checks._small_groups import _judge
 from skmia.signals import Signals
 
 from ._registry import promise

@@ -1,5 +1,7 @@
 """What every membership metric asks of its input."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from .numbers import check_number, show, to_array
@@ -74,6 +76,19 @@ def check_membership_scores(y_true, y_score):
     _check_same_length(membership, scores, "y_score")
     _check_both_classes(membership)
     return membership, scores
+
+
+def check_judged(judged, names, n_records):
+    """Return by name a mask of the records that an attack can judge; None for all of them."""
+    if judged is None:
+        return None
+    if not isinstance(judged, Mapping) or not all(name in judged for name in names):
+        raise ValueError("judged must map each name in scores to a mask of records.")
+    masks = {name: to_array(judged[name], f"judged[{name!r}]") for name in names}
+    for name, mask in masks.items():
+        if mask.dtype != bool or mask.shape != (n_records,):
+            raise ValueError(f"judged[{name!r}] must be a boolean mask of {n_records} records.")
+    return masks
 
 
 def check_weights(sample_weight, membership):

@@ -1,14 +1,12 @@
 """What :func:`skmia.audit` returns, and its checks as functions."""
 
-from ._controls import ControlResult, negative_control, positive_control
-from ._guards import (
-    Duplicates,
-    PermutationResult,
-    blind_baseline,
-    find_duplicates,
-    permutation_test,
-)
 from ._report import AuditReport
+from .checks._baseline import blind_baseline
+from .checks._control import ControlResult
+from .checks._duplicates import Duplicates, find_duplicates
+from .checks._negative_control import negative_control
+from .checks._permutation import PermutationResult, permutation_test
+from .checks._positive_control import positive_control
 
 __all__ = [
     "AuditReport",

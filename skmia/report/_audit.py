@@ -1,31 +1,13 @@
-"""Several attacks on one victim, from one pool of shadow models."""
-
-import re
-from datetime import UTC, datetime
-from numbers import Integral
+"""The audit: a pipe of four values, from a case to its report."""
 
 import numpy as np
-import pandas as pd
-from sklearn.base import is_regressor
-from sklearn.pipeline import Pipeline
 
-from .._core.asking import unwrap
-from .._core.checks import check_confidence_level, check_rates
-from .._core.randomness import check_random_state
-from .._core.validation import check_records
-from ..victims import CallableVictim
-from ._describe import Clock, describe_data, find_versions, measure_performance
+from ._case import open_case
+from ._describe import Clock, describe
 from ._examine import examine
-from ._plan import Request, check_pool_settings, choose_attacks
 from ._report import AuditReport
-from ._run import Case, run_attacks
-from .evidence import count_permutations
-from .groups import find_subsets
-from .measure import COLUMNS, measure, widen
-from .victim import prepare_victim, query_prepared
-
-# In quotes; ends in the name that is kept.
-_FULL_PATH = re.compile(r"""(['"])(?:/|[A-Za-z]:[/\\])[^'"]*?([^'"/\\]+)[/\\]*\1""")
+from ._rounds import repeat_attack
+from ._run import run_attacks
 
 
 def audit(
@@ -144,127 +126,34 @@ def audit(
     >>> bool(auc["estimate"].item() > 0.6)
     True
     """
-    check_records(records)
-    check_pool_settings("audit", batched=batched, n_jobs=n_jobs, verbose=verbose)
-    fprs = check_rates(fprs, "fprs")
-    level = check_confidence_level(confidence_level)
-    count_permutations(level)  # refused before anything is trained
-    _check_checkpoint(checkpoint, shadows)
-    seeds, clock = _draw_seeds(random_state), Clock()
-    with clock("victim"):
-        victim, membership, notes = prepare_victim(victim, records, membership, seeds["victim"])
-        queried, remarks = query_prepared(victim, records)
-    is_classification = not is_regressor(unwrap(victim))
-    subsets = find_subsets(records, group, classes=is_classification)
-    pooling = (estimator, shadows, batched, n_jobs, verbose, seeds["shadows"], seeds["attacks"])
-    case = Case(
+    clock = Clock()
+    case = open_case(
+        victim,
         records,
         membership,
-        Request(victim, queried["outputs"], *pooling, checkpoint),
-        subsets,
-        fprs,
-        level,
+        clock,
+        attacks=attacks,
+        shadows=shadows,
+        estimator=estimator,
+        group=group,
+        fprs=fprs,
+        confidence_level=confidence_level,
+        controls=controls,
+        batched=batched,
+        checkpoint=checkpoint,
+        n_jobs=n_jobs,
+        random_state=random_state,
+        verbose=verbose,
     )
-    attacks = choose_attacks(attacks, case.request)
-    run = run_attacks(attacks, case.request, records, queried, membership, clock)
-    results = _measure_all(run, case)
+    run = run_attacks(case, clock)
+    run = repeat_attack(case, run, clock)
+    findings = examine(case, run, clock)
     return AuditReport(
-        results=results,
+        findings=findings,
         scores=run.scores,
-        membership=membership,
-        victim=_show(unwrap(victim)),
-        victim_name=_name(unwrap(victim)),
-        task="classification" if is_classification else "regression",
-        data=describe_data(membership),
-        performance=measure_performance(queried["outputs"], records.y, membership),
-        **examine(case, run, results, seeds, clock, controls=controls),
-        settings=_describe_settings(attacks, run.pool, group, fprs, level),
-        seeds=seeds,
-        seconds=clock.read(),
-        versions=find_versions(),
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        notes=_join_lines(
-            *notes,
-            *remarks,
-            *run.notes,
-            *_name_other_victims(run.attacks, victim),
-            *getattr(run.pool, "notes_", []),
-        ),
-        record_ids=np.asarray(records.fields.get("record_id", np.arange(len(records)))),
-        people=records.fields.get("group_by"),
         judged=run.judged,
+        membership=case.membership,
+        record_ids=np.asarray(records.fields.get("record_id", np.arange(len(records)))),
+        people=case.people,
+        **describe(case, run, clock),
     )
-
-
-def _join_lines(*notes):
-    """Notes of one line each; messages of other packages in them have several."""
-    return [" ".join(note.split()) for note in notes]
-
-
-def _check_checkpoint(checkpoint, shadows):
-    if checkpoint is not None and not isinstance(shadows, Integral):
-        raise ValueError(
-            "checkpoint is the folder of shadow models that are trained here, and shadows is a "
-            "pool, which has a checkpoint of its own."
-        )
-
-
-def _draw_seeds(random_state):
-    """One integer for each thing that is random, to be written down with the result."""
-    names = ("shadows", "attacks", "baseline", "victim", "checks")
-    drawn = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=len(names))
-    given = int(random_state) if isinstance(random_state, Integral) else None
-    return {"random_state": given, **dict(zip(names, drawn.tolist()))}
-
-
-def _measure_all(run, case):
-    rows = []
-    for name, scores in run.scores.items():
-        subsets = [(*names, mask & run.judged[name]) for *names, mask in case.subsets]
-        numbers = measure(name, scores, run.guesses[name], case._replace(subsets=subsets))
-        rows += numbers if name in run.fitted else map(widen, numbers)
-    return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
-def _name_other_victims(attacks, victim):
-    """Notes on attacks that hold a model of their own: their numbers are not the audited one's."""
-    notes = []
-    for name, attack in attacks.items():
-        settings = attack.get_params().items()
-        held = [unwrap(one) for setting, one in settings if setting.split("__")[-1] == "victim"]
-        others = [one for one in held if one is not None and not _is_same(one, unwrap(victim))]
-        if others:
-            notes.append(
-                f"{name} attacks a model that it holds itself, {_show(others[0])}, and not the "
-                "audited one; its numbers are of that model."
-            )
-    return notes
-
-
-def _is_same(one, other):
-    if isinstance(one, CallableVictim) and isinstance(other, CallableVictim):
-        return one.function is other.function  # a clone of it asks the same model
-    return one is other
-
-
-def _describe_settings(attacks, pool, group, fprs, level):
-    return {
-        "attacks": {name: _show(attack) for name, attack in attacks.items()},
-        "n_shadows": 0 if pool is None else len(pool.membership_),
-        "shadow_estimator": None if pool is None else _show(pool.estimator),
-        "group": group,
-        "fprs": fprs,
-        "confidence_level": level,
-    }
-
-
-def _name(model):
-    if not isinstance(model, Pipeline):
-        return _show(model)
-    *steps, last = (unwrap(step) for _, step in model.steps)
-    return f"Pipeline({', '.join([*(type(step).__name__ for step in steps), _show(last)])})"
-
-
-def _show(estimator):
-    """On one line, with the name alone of a file or folder, such as that of a cache."""
-    return _FULL_PATH.sub(r"\1\2\1", " ".join(repr(estimator).split()))

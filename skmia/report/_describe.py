@@ -1,18 +1,28 @@
 """The circumstances of an audit: data, fit of the victim, versions, time spent."""
 
 import platform
+import re
 import time
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from importlib.metadata import version
 
 import numpy as np
+from sklearn.base import is_regressor
 from sklearn.metrics import r2_score
+from sklearn.pipeline import Pipeline
+
+from .._core.asking import unwrap
+from ..victims import CallableVictim
 
 _PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "joblib")
 
+# In quotes; ends in the name that is kept.
+_FULL_PATH = re.compile(r"""(['"])(?:/|[A-Za-z]:[/\\])[^'"]*?([^'"/\\]+)[/\\]*\1""")
+
 
 class Clock:
-    """Seconds spent on each part, ``with clock("part"): ...``."""
+    """Seconds spent on each part, ``with clock("part"): ...``; None is no part."""
 
     def __init__(self):
         self._start = time.perf_counter()
@@ -22,13 +32,54 @@ class Clock:
     def __call__(self, part):
         start = time.perf_counter()
         yield
-        self._parts[part] = round(time.perf_counter() - start, 3)
+        seconds = time.perf_counter() - start
+        if part is not None:
+            self._parts[part] = round(self._parts.get(part, 0.0) + seconds, 3)
 
     def read(self):
         return {**self._parts, "total": round(time.perf_counter() - self._start, 3)}
 
 
-def describe_data(membership):
+def describe(case, run, clock):
+    """The circumstances of an audit.
+
+    Parameters
+    ----------
+    case : Case
+    run : Run
+    clock : Clock
+
+    Returns
+    -------
+    circumstances : dict
+        Attributes of an :class:`AuditReport`.
+    """
+    return {
+        "victim": _show(case.victim),
+        "victim_name": _name(case.victim),
+        "task": "regression" if is_regressor(case.victim) else "classification",
+        "data": _describe_data(case.membership),
+        "performance": _measure_performance(case),
+        "settings": _describe_settings(case, run.pool),
+        "seeds": case.seeds,
+        "seconds": clock.read(),
+        "versions": _find_versions(),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "notes": _join_lines(
+            *case.notes,
+            *run.notes,
+            *_name_other_victims(run.attacks, case.victim),
+            *getattr(run.pool, "notes_", []),
+        ),
+    }
+
+
+def _join_lines(*notes):
+    """Notes of one line each; messages of other packages in them have several."""
+    return [" ".join(note.split()) for note in notes]
+
+
+def _describe_data(membership):
     n_members = int(membership.sum())
     return {
         "n_records": len(membership),
@@ -37,13 +88,14 @@ def describe_data(membership):
     }
 
 
-def measure_performance(outputs, y, membership):
+def _measure_performance(case):
     """Fit of the victim on members and on others, from the answers that were asked already.
 
     A classifier is taken to predict the class of its largest probability or decision value. R2
     takes two records and is NaN for fewer.
     """
-    sides = {"members": membership, "nonmembers": ~membership}
+    outputs, y = case.request.outputs, case.records.y
+    sides = {"members": case.membership, "nonmembers": ~case.membership}
     if outputs.kind == "value":
         fit = {
             side: float(r2_score(y[rows], outputs.values[rows])) if rows.sum() > 1 else np.nan
@@ -56,8 +108,52 @@ def measure_performance(outputs, y, membership):
     return {"metric": metric, **fit, "gap": fit["members"] - fit["nonmembers"]}
 
 
-def find_versions():
+def _find_versions():
     from .. import __version__  # the package is not yet whole while this module is imported
 
     packages = {package: version(package) for package in _PACKAGES}
     return {"skmia": __version__, "python": platform.python_version(), **packages}
+
+
+def _name_other_victims(attacks, victim):
+    """Notes on attacks that hold a model of their own: their numbers are not the audited one's."""
+    notes = []
+    for name, attack in attacks.items():
+        settings = attack.get_params().items()
+        held = [unwrap(one) for setting, one in settings if setting.split("__")[-1] == "victim"]
+        others = [one for one in held if one is not None and not _is_same(one, victim)]
+        if others:
+            notes.append(
+                f"{name} attacks a model that it holds itself, {_show(others[0])}, and not the "
+                "audited one; its numbers are of that model."
+            )
+    return notes
+
+
+def _is_same(one, other):
+    if isinstance(one, CallableVictim) and isinstance(other, CallableVictim):
+        return one.function is other.function  # a clone of it asks the same model
+    return one is other
+
+
+def _describe_settings(case, pool):
+    return {
+        "attacks": {name: _show(attack) for name, attack in case.attacks.items()},
+        "n_shadows": 0 if pool is None else len(pool.membership_),
+        "shadow_estimator": None if pool is None else _show(pool.estimator),
+        "group": case.group,
+        "fprs": case.fprs,
+        "confidence_level": case.level,
+    }
+
+
+def _name(model):
+    if not isinstance(model, Pipeline):
+        return _show(model)
+    *steps, last = (unwrap(step) for _, step in model.steps)
+    return f"Pipeline({', '.join([*(type(step).__name__ for step in steps), _show(last)])})"
+
+
+def _show(estimator):
+    """On one line, with the name alone of a file or folder, such as that of a cache."""
+    return _FULL_PATH.sub(r"\1\2\1", " ".join(repr(estimator).split()))

@@ -3,17 +3,10 @@
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
-from ..base import treats_models_as_victims
 from ..model_selection import power_curve
 
 # Models that are treated as the victim, for each number of shadow models.
 _N_TARGETS = 8
-
-
-def choose_attack(fitted, scores_by_rank):
-    """The attack that ranks best among those that shadow models can repeat, or None."""
-    repeated = [name for name in scores_by_rank if treats_models_as_victims(fitted.get(name))]
-    return repeated[0] if repeated else None
 
 
 def measure_power(attack, records):

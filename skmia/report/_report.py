@@ -6,15 +6,15 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from .._core.files import write_bytes
 from .._core.visible import visible
-from ..metrics import Interval, MembershipRocDisplay
-from ._guards import Duplicates, PermutationResult
+from ..metrics import MembershipRocDisplay
+from ._curves import find_judged
+from ._findings import Findings
 from ._save import describe_failure, save_report
 from .document import as_document
-from .evidence import Findings, find_evidence
+from .evidence import Grounds, find_evidence
 from .groups import OVERALL
 from .measure import OK
 from .page import render
@@ -93,6 +93,8 @@ class AuditReport:
     judged : dict of str to ndarray of shape (n,) or None
         By attack the records that it can judge; its numbers leave out the others.
     findings : Findings
+        What was measured and checked, of which the attributes above are parts.
+    grounds : Grounds
         What evidence and verdict rest on.
     evidence : {"leak", "none", "shift", "reversed", "unknown"}
         Some number, over all records or of a group or class, is beyond chance after correction for
@@ -106,35 +108,63 @@ class AuditReport:
     audit : Makes it.
     """
 
-    results: pd.DataFrame
+    findings: Findings
     scores: dict
+    judged: dict
     membership: np.ndarray
+    record_ids: np.ndarray
+    people: np.ndarray | None
     victim: str
     victim_name: str
     task: str
     data: dict
     performance: dict
-    baseline: Interval | None
-    difficulty: Interval | None
-    permutation: PermutationResult
-    duplicates: Duplicates
-    controls: dict
-    power: dict | None
-    disparity: dict | None
-    checks: dict
     settings: dict
     seeds: dict
     seconds: dict
     versions: dict
     created: str
     notes: list
-    record_ids: np.ndarray
-    people: np.ndarray | None = None
-    judged: dict | None = None
 
     @property
-    def findings(self):
-        return Findings(
+    def results(self):
+        return self.findings.numbers
+
+    @property
+    def baseline(self):
+        return self.findings.baseline
+
+    @property
+    def difficulty(self):
+        return self.findings.difficulty
+
+    @property
+    def permutation(self):
+        return self.findings.permutation
+
+    @property
+    def duplicates(self):
+        return self.findings.duplicates
+
+    @property
+    def controls(self):
+        return self.findings.controls
+
+    @property
+    def power(self):
+        return self.findings.power
+
+    @property
+    def disparity(self):
+        return self.findings.disparity
+
+    @property
+    def checks(self):
+        return self.findings.checks
+
+    @property
+    def grounds(self):
+        return Grounds(
             self.results,
             self.permutation.frame,
             self.permutation.n_permutations,
@@ -145,11 +175,11 @@ class AuditReport:
 
     @property
     def evidence(self):
-        return find_evidence(self.findings)
+        return find_evidence(self.grounds)
 
     @property
     def verdict(self):
-        return find_verdict(self.findings, self.evidence)
+        return find_verdict(self.grounds, self.evidence)
 
     def to_frame(self):
         """The numbers as a table with one row for each attack, group and metric.
@@ -245,7 +275,7 @@ class AuditReport:
         return format_summary(self)
 
     def plot(self, ax=None, **kwargs):
-        """Draw the ROC curves of all attacks over all records on logarithmic axes.
+        """Draw the ROC curve of each attack, over the records that it can judge, on log axes.
 
         Parameters
         ----------
@@ -268,8 +298,16 @@ class AuditReport:
         resolved = overall[(overall["metric"] == "tpr") & (overall["status"] == OK)]
         if len(resolved):
             settings["max_fpr"] = resolved["max_fpr"].iloc[0]
+        drawn = [
+            name for name in self.scores if len(find_judged(self.judged, name, self.membership))
+        ]
         return MembershipRocDisplay.from_predictions(
-            self.membership, self.scores, groups=self.people, ax=ax, **(settings | kwargs)
+            self.membership,
+            {name: self.scores[name] for name in drawn},
+            groups=self.people,
+            judged=self.judged,
+            ax=ax,
+            **(settings | kwargs),
         )
 
     def save(self, directory, *, values=None):

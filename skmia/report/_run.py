@@ -1,6 +1,7 @@
-"""Running the attacks of an audit on one victim."""
+"""What the attacks said of one victim: the second of the four values of an audit."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -9,50 +10,52 @@ from ..base.cross_fitting import cross_fit, find_folds, judge, learns
 from ..base.own_pools import fit_own_pools
 from ..base.parts import connect, needs_of
 from ._plan import make_plan, make_pool
+from ._rounds import Repetitions
 
 
-class Case(NamedTuple):
-    """What is attacked, and how it is measured."""
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What the attacks said, the shadow models behind them, and what was left out.
 
-    records: object
-    membership: object  # ndarray of shape (n,), dtype bool
-    request: object
-    subsets: list  # of (scope, group, mask)
-    fprs: list
-    level: float  # of confidence
+    Attributes
+    ----------
+    attacks : dict of str to attack
+        Those that ran, neither connected nor fitted.
+    fitted : dict of str to attack
+        The same without those that are cross-fitted.
+    scores, guesses : dict of str to ndarray of shape (n,)
+    judged : dict of str to ndarray of shape (n,), dtype bool
+        Records that the attack can judge.
+    tested : dict of str to ndarray of shape (n,), dtype bool
+        Records by which the attack is tested for chance.
+    pool : ShadowPool or None
+    notes : list of str
+        What was left out and why.
+    repetitions : Repetitions or None
+        The best attack on shadow models, once :func:`repeat_attack` has run it.
+    """
 
-
-class Run(NamedTuple):
-    """What the attacks said, the shadow models behind them, and what was left out."""
-
-    attacks: dict  # those that ran, neither connected nor fitted
-    fitted: dict  # without those that are cross-fitted
+    attacks: dict
+    fitted: dict
     scores: dict
     guesses: dict
-    judged: dict  # of each attack, a mask of the records that it can judge
-    tested: dict  # of each attack, a mask of those by which it is tested for chance
-    pool: object
+    judged: dict
+    tested: dict
+    pool: Any
     notes: list
+    repetitions: Repetitions | None = None
 
 
-def run_attacks(attacks, request, records, queried, membership, clock):
+def run_attacks(case, clock):
     """Attack a victim in several ways with one pool of shadow models.
 
-    Attacks that take no shadow models run first. One that fails is left out.
+    Attacks that take no shadow models run first. One that fails is left out. Those that learn from
+    known members learn it of other records than they score.
 
     Parameters
     ----------
-    attacks : dict of str to attack
-        Unfitted.
-    request : Request
-        The victim and the wishes as to shadow models.
-    records : Records of n records
-    queried : Records of n records
-        With the victim's answers.
-    membership : ndarray of shape (n,), dtype bool
-        Attacks that learn from known members learn it of other records than they score.
-    clock : callable
-        Measures time, ``with clock("part")``.
+    case : Case
+    clock : Clock
 
     Returns
     -------
@@ -63,20 +66,9 @@ def run_attacks(attacks, request, records, queried, membership, clock):
     ValueError
         When none of the attacks can run on this victim.
     """
-    plan = make_plan(attacks, request, records)
-    notes, found = list(plan.notes), {}
-    with_pool = {name: bool(needs_of(one).keeps) for name, one in plan.attacks.items()}
-    pool = None
-    for name in sorted(plan.attacks, key=with_pool.get):
-        if with_pool[name] and pool is None:
-            with clock("shadow models"):
-                pool = make_pool(request, plan.keeps, records)
-        try:
-            with clock(name):
-                attack = _prepare(plan.attacks[name], request, pool)
-                found[name] = _judge(attack, queried, membership, request.attack_seed)
-        except Exception as error:  # of whatever kind: the other attacks go on
-            notes.append(f"{name} was left out: {_describe(error)}")
+    plan = make_plan(case.attacks, case.request, case.records)
+    pool, found, failures = _run_all(plan, case, clock)
+    notes = [*plan.notes, *failures]
     if not found:
         raise ValueError(f"No attack could run on this victim. {' '.join(notes)}")
     names = [name for name in plan.attacks if name in found]
@@ -86,10 +78,26 @@ def run_attacks(attacks, request, records, queried, membership, clock):
         scores={name: found[name][1].scores for name in names},
         guesses={name: found[name][1].guesses for name in names},
         judged={name: found[name][1].judged for name in names},
-        tested={name: _find_tested(*found[name], queried, membership, request) for name in names},
+        tested={name: _find_tested(case, *found[name]) for name in names},
         pool=pool,
         notes=notes + [note for name in names for note in _count_unjudged(name, found[name][1])],
     )
+
+
+def _run_all(plan, case, clock):
+    """The pool, what came of each attack that ran, and a line for each that failed."""
+    with_pool = {name: bool(needs_of(one).keeps) for name, one in plan.attacks.items()}
+    pool, found, failures = None, {}, []
+    for name in sorted(plan.attacks, key=with_pool.get):
+        if with_pool[name] and pool is None:
+            with clock("shadow models"):
+                pool = make_pool(case.request, plan.keeps, case.records)
+        try:
+            with clock(name):
+                found[name] = _judge(case, _prepare(plan.attacks[name], case.request, pool))
+        except Exception as error:  # of whatever kind: the other attacks go on
+            failures.append(f"{name} was left out: {_describe(error)}")
+    return pool, found, failures
 
 
 def _prepare(attack, request, pool):
@@ -102,11 +110,12 @@ def _prepare(attack, request, pool):
     return connect(attack, request.victim, pool, stored=True)
 
 
-def _judge(attack, queried, membership, seed):
+def _judge(case, attack):
     """The attack fitted, None where it is cross-fitted, and what it says of the records."""
+    queried, seed = case.queried, case.request.attack_seed
     if learns(attack):
         fit_own_pools(attack, queried)  # which membership plays no part in
-        fitted, judged = None, cross_fit(attack, queried, membership, seed)
+        fitted, judged = None, cross_fit(attack, queried, case.membership, seed)
     else:
         fitted = attack.fit(queried)
         judged = judge(fitted, queried)
@@ -117,7 +126,7 @@ def _judge(attack, queried, membership, seed):
     return fitted, judged
 
 
-def _find_tested(fitted, judged, queried, membership, request):
+def _find_tested(case, fitted, judged):
     """Records whose scores do not depend on how membership was assigned to them.
 
     Attacks that learn from known members are cross-fitted: the scores of one fold depend on the
@@ -126,7 +135,8 @@ def _find_tested(fitted, judged, queried, membership, request):
     """
     if fitted is not None:
         return judged.judged
-    return judged.judged & (find_folds(queried, membership, request.attack_seed) == 0)
+    folds = find_folds(case.queried, case.membership, case.request.attack_seed)
+    return judged.judged & (folds == 0)
 
 
 def _describe(error):

@@ -1,7 +1,5 @@
 """An audit as a JSON document."""
 
-from dataclasses import asdict
-
 import numpy as np
 
 from ._curves import find_curves, find_exposed, rank_attacks
@@ -46,7 +44,7 @@ def as_document(report):
                 "n_mixed": null.n_mixed,
                 "numbers": null.frame[PERMUTATION_COLUMNS].to_dict("records"),
             },
-            "checks": [asdict(check) for check in report.checks.values()],
+            "checks": [_describe_check(check) for check in report.checks.values()],
             **{name: getattr(report, name) for name in rest},
             "results": [
                 dict(zip(COLUMNS, row)) for row in report.results[list(COLUMNS)].to_numpy(object)
@@ -55,6 +53,12 @@ def as_document(report):
             "exposed": find_exposed(ranked, report.membership, report.record_ids, report.judged),
         }
     )
+
+
+def _describe_check(check):
+    """Of findings the words alone; others have a place of their own."""
+    finding = check.finding if isinstance(check.finding, str) else None
+    return {"name": check.name, "status": check.status, "text": check.text, "finding": finding}
 
 
 def _as_limits(interval):

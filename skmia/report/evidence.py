@@ -21,7 +21,7 @@ _MOST_PERMUTATIONS = 100_000
 HIGHEST_LEVEL = 1 - 10 / _MOST_PERMUTATIONS
 
 
-class Findings(NamedTuple):
+class Grounds(NamedTuple):
     """What a verdict rests on.
 
     Attributes
@@ -66,25 +66,25 @@ def count_permutations(confidence_level):
     return wanted - 1
 
 
-def find_leaks(findings):
+def find_leaks(grounds):
     """The numbers that are above what chance gives, after correction for all that were tested.
 
     Half of what is left of the confidence level goes to each side, as in a two-sided interval.
     """
-    return findings.null[findings.null["pvalue_adjusted"] <= (1 - findings.level) / 2]
+    return grounds.null[grounds.null["pvalue_adjusted"] <= (1 - grounds.level) / 2]
 
 
-def find_reversals(findings):
+def find_reversals(grounds):
     """The AUCs that are below what chance gives, after correction for all AUCs."""
-    return findings.null[findings.null["pvalue_below"] <= (1 - findings.level) / 2]
+    return grounds.null[grounds.null["pvalue_below"] <= (1 - grounds.level) / 2]
 
 
-def find_evidence(findings):
+def find_evidence(grounds):
     """What an audit may be taken for.
 
     Parameters
     ----------
-    findings : Findings
+    grounds : Grounds
 
     Returns
     -------
@@ -93,15 +93,15 @@ def find_evidence(findings):
         would not, for another reason than the training; rank members below non-members; or nothing
         could have been found.
     """
-    frame, checks = findings.results, findings.checks
+    frame, checks = grounds.results, grounds.checks
     aucs = frame[(frame["metric"] == "auc") & (frame["scope"] == OVERALL)]
     if not (aucs["status"] == OK).any():
         return UNKNOWN
     if any(checks[name].is_warning for name in _ALIKE):
         return SHIFT
-    if len(find_leaks(findings)):
+    if len(find_leaks(grounds)):
         return LEAK
-    if len(find_reversals(findings)):
+    if len(find_reversals(grounds)):
         return REVERSED
     return NONE if find_blindness(checks) is None else UNKNOWN
 

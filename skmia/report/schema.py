@@ -3,7 +3,6 @@
 import pandas as pd
 
 from .._core.visible import visible
-from ._checks import CHECKS, NOT_RUN, PASSED, STATED, WARNING, Check
 from ._curves import MOST_EXPOSED, MOST_POINTS
 from ._kinds import (
     check_size,
@@ -18,8 +17,9 @@ from ._kinds import (
     text,
     word,
 )
+from .checks.base import NOT_RUN, PASSED, STATED, WARNING, Check
 from .document import PERMUTATION_COLUMNS
-from .evidence import LEAK, NONE, REVERSED, SHIFT, UNKNOWN, Findings, find_evidence
+from .evidence import LEAK, NONE, REVERSED, SHIFT, UNKNOWN, Grounds, find_evidence
 from .groups import OVERALL
 from .measure import COLUMNS, NOT_RESOLVABLE, OK, TOO_FEW
 from .verdict import find_verdict
@@ -31,6 +31,19 @@ _MOST_VALUES, _DEEPEST = 500_000, 20
 
 # Numbers of shadow models double; checks, seeds and parts of the work have names in the code.
 _MOST_SIZES, _MOST_NAMED = 64, 200
+
+# Those that every document of this version has; a check that is added later is not among them.
+_CHECKS = (
+    "blind baseline",
+    "difficulty",
+    "duplicates",
+    "resolution",
+    "permuted membership",
+    "score sign",
+    "shadow models",
+    "positive control",
+    "negative control",
+)
 
 _RATE = number(0, 1)
 _SHARE = number(-1, 1)
@@ -174,20 +187,20 @@ def check_document(document):
     """
     check_size(document, _MOST_VALUES, _DEEPEST)
     _DOCUMENT(document, "")
-    findings = _read_findings(document)
-    _check_results(document, findings.results)
-    _check_null(findings)
-    _check_names(document, findings)
+    grounds = _read_grounds(document)
+    _check_results(document, grounds.results)
+    _check_null(grounds)
+    _check_names(document, grounds)
     _check_curves(document)
-    evidence = find_evidence(findings)
+    evidence = find_evidence(grounds)
     if evidence != document["evidence"]:
         raise ValueError(
             f"evidence is {document['evidence']!r}, but its numbers and checks say {evidence!r}"
         )
-    return document | {"verdict": find_verdict(findings, evidence)}
+    return document | {"verdict": find_verdict(grounds, evidence)}
 
 
-def _read_findings(document):
+def _read_grounds(document):
     frames = [
         pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(numbers, float))
         for rows, columns, numbers in (
@@ -201,7 +214,7 @@ def _read_findings(document):
     ]
     names = ("name", "status", "text", "finding")
     checks = [Check(*(check[name] for name in names)) for check in document["checks"]]
-    return Findings(
+    return Grounds(
         *frames,
         document["permutation"]["n_permutations"],
         {check.name: check for check in checks},
@@ -240,9 +253,9 @@ def _check_results(document, frame):
             )
 
 
-def _check_null(findings):
-    null = findings.null
-    known = set(findings.results[_KEY].fillna(-1).itertuples(index=False, name=None))
+def _check_null(grounds):
+    null = grounds.null
+    known = set(grounds.results[_KEY].fillna(-1).itertuples(index=False, name=None))
     for place, row in enumerate(null[_KEY].fillna(-1).itertuples(index=False, name=None)):
         if row not in known:
             raise ValueError(f"permutation.numbers[{place}] is about a number not in results")
@@ -250,7 +263,7 @@ def _check_null(findings):
     if wrong.any():
         place = int(wrong.to_numpy().argmax())
         raise ValueError(f"permutation.numbers[{place}] must have pvalue_below only for an AUC")
-    frame = findings.results
+    frame = grounds.results
     aucs = frame[(frame["metric"] == "auc") & (frame["scope"] == OVERALL)]
     aucs = aucs[aucs["status"] == OK]
     tested = set(null[_KEY].fillna(-1).itertuples(index=False, name=None))
@@ -259,12 +272,12 @@ def _check_null(findings):
         raise ValueError("permutation.numbers must have each AUC over all records once")
 
 
-def _check_names(document, findings):
+def _check_names(document, grounds):
     """Whether what is named is there."""
-    missing = [name for name in CHECKS if name not in findings.checks]
-    if missing or len(findings.checks) != len(document["checks"]):
+    missing = [name for name in _CHECKS if name not in grounds.checks]
+    if missing or len(grounds.checks) != len(document["checks"]):
         raise ValueError(f"checks lacks {', '.join(missing) or 'nothing, but has one twice'}")
-    frame = findings.results
+    frame = grounds.results
     ran = set(frame.loc[(frame["metric"] == "auc") & (frame["scope"] == OVERALL), "attack"])
     named = {"results": set(frame["attack"])}
     named["curves"] = {curve["attack"] for curve in document["curves"]}
@@ -272,7 +285,7 @@ def _check_names(document, findings):
     for name in ("power", "disparity"):
         named[name] = set() if document[name] is None else {document[name]["attack"]}
     for name, attacks in named.items():
-        if not attacks <= ran & set(findings.asked):
+        if not attacks <= ran & set(grounds.asked):
             raise ValueError(f"{name} names an attack that settings or results lack")
     for row in document["exposed"]:
         if row["position"] >= document["data"]["n_records"]:

@@ -43,12 +43,12 @@ _BLINDNESS = {
 }
 
 
-def find_verdict(findings, evidence):
+def find_verdict(grounds, evidence):
     """What an audit found.
 
     Parameters
     ----------
-    findings : Findings
+    grounds : Grounds
     evidence : str
         As :func:`find_evidence` returned it.
 
@@ -64,7 +64,7 @@ def find_verdict(findings, evidence):
         REVERSED: _describe_reversal,
         UNKNOWN: _describe_blindness,
     }[evidence]
-    return visible(f"{HEADLINES[evidence]}. {describe(findings)}")
+    return visible(f"{HEADLINES[evidence]}. {describe(grounds)}")
 
 
 def name_part(scope, group):
@@ -72,21 +72,21 @@ def name_part(scope, group):
     return visible(f"{scope}={group}")
 
 
-def _find_aucs(findings):
+def _find_aucs(grounds):
     """The AUCs over all records."""
-    frame = findings.results
+    frame = grounds.results
     frame = frame[(frame["scope"] == OVERALL) & (frame["metric"] == "auc")]
     return frame[frame["status"] == OK]
 
 
-def _find_best(findings):
-    aucs = _find_aucs(findings)
+def _find_best(grounds):
+    aucs = _find_aucs(grounds)
     return aucs.loc[aucs["estimate"].idxmax()]
 
 
-def _find_result(findings, row):
+def _find_result(grounds, row):
     """The result that a row of the null is about."""
-    frame = findings.results
+    frame = grounds.results
     for name in ("attack", "scope", "group", "metric"):
         frame = frame[frame[name] == row[name]]
     if row["metric"] == "tpr":
@@ -94,48 +94,48 @@ def _find_result(findings, row):
     return frame.iloc[0]
 
 
-def _rank(findings, rows):
+def _rank(grounds, rows):
     """The results that rows of the null are about, the most significant and then largest first."""
-    results = [(row, _find_result(findings, row)) for _, row in rows.iterrows()]
+    results = [(row, _find_result(grounds, row)) for _, row in rows.iterrows()]
     return sorted(results, key=lambda one: (one[0]["pvalue_adjusted"], -one[1]["estimate"]))
 
 
-def _format_corrected(findings, pvalue):
-    n_tested = len(findings.null)
-    p = format_pvalue(2 * pvalue, 2 / (1 + findings.n_permutations))
+def _format_corrected(grounds, pvalue):
+    n_tested = len(grounds.null)
+    p = format_pvalue(2 * pvalue, 2 / (1 + grounds.n_permutations))
     return f"{p} after correction for {n_tested} results" if n_tested > 1 else p
 
 
-def _describe_leak(findings):
-    leaks = find_leaks(findings)
+def _describe_leak(grounds):
+    leaks = find_leaks(grounds)
     overall = leaks[leaks["scope"] == OVERALL]
     by_auc = overall[overall["metric"] == "auc"]
     if len(by_auc):
-        ranked = sorted(_rank(findings, by_auc), key=lambda one: -one[1]["estimate"])
-        return _describe_auc(findings, *ranked[0])
+        ranked = sorted(_rank(grounds, by_auc), key=lambda one: -one[1]["estimate"])
+        return _describe_auc(grounds, *ranked[0])
     if len(overall):
-        return _describe_low_rate(findings, *_rank(findings, overall)[0])
-    return _describe_group(findings, leaks)
+        return _describe_low_rate(grounds, *_rank(grounds, overall)[0])
+    return _describe_group(grounds, leaks)
 
 
-def _describe_auc(findings, null, row):
-    n_attacks = findings.results["attack"].nunique()
+def _describe_auc(grounds, null, row):
+    n_attacks = grounds.results["attack"].nunique()
     strongest = f"The strongest of {n_attacks} attacks, {row['attack']},"
-    level = f"{100 * findings.level:g}%"
+    level = f"{100 * grounds.level:g}%"
     return (
         f"{strongest if n_attacks > 1 else row['attack']} ranks a random member above a random "
         f"non-member with probability {row['estimate']:.3f} ({level} interval of this attack "
         f"alone: [{row['low']:.3f}, {row['high']:.3f}]; chance is 0.5; "
-        f"{_format_corrected(findings, null['pvalue_adjusted'])})."
+        f"{_format_corrected(grounds, null['pvalue_adjusted'])})."
     )
 
 
-def _describe_low_rate(findings, null, row):
+def _describe_low_rate(grounds, null, row):
     """Few members stand out, which an AUC hardly notices."""
-    best = _find_best(findings)
+    best = _find_best(grounds)
     return (
         f"At a low false positive rate {row['attack']} identifies {_describe_tpr(null, row)} "
-        f"({_format_corrected(findings, null['pvalue_adjusted'])}). On average no attack is "
+        f"({_format_corrected(grounds, null['pvalue_adjusted'])}). On average no attack is "
         f"significantly better than chance: the highest AUC is {format_auc(*best[_INTERVAL])}, by "
         f"{best['attack']}."
     )
@@ -154,15 +154,15 @@ def _describe_tpr(null, row):
     )
 
 
-def _describe_group(findings, leaks):
+def _describe_group(grounds, leaks):
     """A leak that the numbers over all records do not show."""
-    ranked = _rank(findings, leaks)
+    ranked = _rank(grounds, leaks)
     null, row = ranked[0]
     names = dict.fromkeys(name_part(one["scope"], one["group"]) for _, one in ranked)
     first, *others = names
     also = f" The same holds for {join_names(others, _MOST_NAMES)}." if others else ""
-    best = _find_best(findings)
-    level = f"{100 * findings.level:g}%"
+    best = _find_best(grounds)
+    level = f"{100 * grounds.level:g}%"
     if row["metric"] == "auc":
         what = (
             f"{row['attack']} ranks a random member above a random non-member with probability "
@@ -175,44 +175,44 @@ def _describe_group(findings, leaks):
             what += f"{level} interval of this number alone; "
     return (
         f"In {first} ({row['n_members']:,} members, {row['n_nonmembers']:,} non-members) {what}"
-        f"{_format_corrected(findings, null['pvalue_adjusted'])}).{also} Over all records no "
+        f"{_format_corrected(grounds, null['pvalue_adjusted'])}).{also} Over all records no "
         f"result is significant: the highest AUC is {format_auc(*best[_INTERVAL])}, by "
         f"{best['attack']}."
     )
 
 
-def _describe_nothing(findings):
-    best = _find_best(findings)
-    ran = list(dict.fromkeys(findings.results["attack"]))
-    missing = [name for name in findings.asked if name not in ran]
+def _describe_nothing(grounds):
+    best = _find_best(grounds)
+    ran = list(dict.fromkeys(grounds.results["attack"]))
+    missing = [name for name in grounds.asked if name not in ran]
     left = ""
     if missing:
-        left = f"Only {len(ran)} of {len(findings.asked)} attacks could run: {join_names(ran)}. "
+        left = f"Only {len(ran)} of {len(grounds.asked)} attacks could run: {join_names(ran)}. "
     return (
-        f"{left}No result is significant at the {100 * (1 - findings.level):g}% level after "
-        f"correction for {len(findings.null)} results. The highest AUC is "
+        f"{left}No result is significant at the {100 * (1 - grounds.level):g}% level after "
+        f"correction for {len(grounds.null)} results. The highest AUC is "
         f"{format_auc(*best[_INTERVAL])}, by {best['attack']} (chance is 0.5)."
-        f"{_count_intervals(findings)} A stronger attack may still succeed."
+        f"{_count_intervals(grounds)} A stronger attack may still succeed."
     )
 
 
-def _count_intervals(findings):
+def _count_intervals(grounds):
     """Of many pointwise intervals, some lie above chance where there is nothing."""
-    frame = findings.results
+    frame = grounds.results
     aucs = frame[(frame["metric"] == "auc") & (frame["status"] == OK)]
     above = int((aucs["low"] > 0.5).sum())
     if not above:
         return ""
-    expected = len(aucs) * (1 - findings.level) / 2
+    expected = len(aucs) * (1 - grounds.level) / 2
     return (
         f" Of {len(aucs)} pointwise intervals of the AUC, over all records and by group, {above} "
         f"{'lies' if above == 1 else 'lie'} above 0.5, where about {expected:.1f} would by chance."
     )
 
 
-def _describe_shift(findings):
-    best = _find_best(findings)
-    why = next(text for name, text in _SHIFTS.items() if findings.checks[name].is_warning)
+def _describe_shift(grounds):
+    best = _find_best(grounds)
+    why = next(text for name, text in _SHIFTS.items() if grounds.checks[name].is_warning)
     return (
         f"They come from different populations: {why}. The AUC of {best['attack']}, "
         f"{format_auc(*best[_INTERVAL])}, therefore cannot be attributed to leakage, nor can its "
@@ -220,22 +220,22 @@ def _describe_shift(findings):
     )
 
 
-def _describe_reversal(findings):
-    turned = find_reversals(findings)
+def _describe_reversal(grounds):
+    turned = find_reversals(grounds)
     overall = turned[turned["scope"] == OVERALL]
-    ranked = _rank(findings, overall if len(overall) else turned)
+    ranked = _rank(grounds, overall if len(overall) else turned)
     null, row = min(ranked, key=lambda one: (one[0]["pvalue_below"], one[1]["estimate"]))
     where = "" if len(overall) else f"In {name_part(row['scope'], row['group'])} "
     return (
         f"{where}{row['attack']} ranks members significantly below non-members: its AUC is "
-        f"{format_auc(*row[_INTERVAL])} ({_format_corrected(findings, null['pvalue_below'])}), and "
+        f"{format_auc(*row[_INTERVAL])} ({_format_corrected(grounds, null['pvalue_below'])}), and "
         "no result is significantly above chance. Were members and non-members swapped? Check the "
         "coding of membership."
     )
 
 
-def _describe_blindness(findings):
-    if _find_aucs(findings).empty:
+def _describe_blindness(grounds):
+    if _find_aucs(grounds).empty:
         return "There are too few members or non-members to measure anything."
-    name = find_blindness(findings.checks)
-    return _BLINDNESS.get(name) or findings.checks[name].text
+    name = find_blindness(grounds.checks)
+    return _BLINDNESS.get(name) or grounds.checks[name].text

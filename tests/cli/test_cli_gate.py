@@ -11,7 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from skmia.cli._gate import judge
 from skmia.cli._limits import Limit, parse_limit
-from skmia.report.evidence import Findings
+from skmia.report.evidence import Grounds
 
 QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
 ROWS = [
@@ -33,10 +33,10 @@ def make_report(evidence="none", group_p=0.5, **changes):
     for name, value in changes.items():
         frame.loc[0, name] = value
     null = frame.rename(columns={"p": "pvalue_adjusted"}).assign(pvalue_below=1.0)
-    findings = Findings(frame, null, 999, {}, 0.95, ["a"])
+    grounds = Grounds(frame, null, 999, {}, 0.95, ["a"])
     return SimpleNamespace(
         results=frame,
-        findings=findings,
+        grounds=grounds,
         permutation=SimpleNamespace(frame=null),
         evidence=evidence,
         verdict="The verdict.",

@@ -3,6 +3,7 @@
 import json
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -11,9 +12,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skmia import audit
-from skmia.attacks import ThresholdAttack
-from skmia.metrics import auc_interval
+from skmia import ShadowPool, audit
+from skmia.attacks import LiRA, ThresholdAttack
+from skmia.metrics import MembershipRocDisplay, auc_interval
 from skmia.report import AuditReport
 from skmia.report.text import WIDTH, format_rate
 
@@ -135,6 +136,27 @@ def test_interrupted_write_leaves_the_old_file(result, tmp_path, monkeypatch):
         result.to_json(path)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_plot_leaves_out_records_that_an_attack_cannot_judge(problem):
+    pytest.importorskip("matplotlib")
+    victim, records, membership = problem
+    pool = ShadowPool(victim, 5, paired=False, random_state=0).fit(records)
+    attacks = {"LiRA": LiRA(), "t": ThresholdAttack()}
+    report = audit(victim, records, membership, attacks=attacks, shadows=pool, random_state=0)
+    rows = report.judged["LiRA"]
+    assert 0 < rows.sum() < len(rows) and report.judged["t"].all()
+    drawn = report.plot().frame()
+    alone = MembershipRocDisplay.from_predictions(membership[rows], report.scores["LiRA"][rows])
+    columns = ["fpr", "tpr", "threshold", "tpr_low", "tpr_high"]
+    ours = drawn[drawn["name"] == "LiRA"][columns].reset_index(drop=True)
+    pd.testing.assert_frame_equal(ours, alone.frame()[columns])
+
+
+def test_plot_leaves_out_an_attack_that_can_judge_one_side_only(result):
+    pytest.importorskip("matplotlib")
+    one_side = dict(result.judged) | {"LiRA": result.membership}
+    assert "LiRA" not in replace(result, judged=one_side).plot().lines_
 
 
 def test_plot_draws_every_attack(result):

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skmia.report._checks import NOT_RUN, PASSED, WARNING, Check
-from skmia.report.evidence import Findings, count_permutations, find_evidence
+from skmia.report.checks.base import NOT_RUN, PASSED, WARNING, Check
+from skmia.report.evidence import Grounds, count_permutations, find_evidence
 from skmia.report.verdict import HEADLINES, find_verdict
 
 NAMES = (
@@ -44,9 +44,9 @@ FOUND = make_null(["a", "auc", np.nan, 0.001, 1.0])
 
 
 def judge(frame, null, asked=("a",), level=0.95, **statuses):
-    findings = Findings(frame, null, 999, make_checks(**statuses), level, list(asked))
-    evidence = find_evidence(findings)
-    verdict = find_verdict(findings, evidence)
+    grounds = Grounds(frame, null, 999, make_checks(**statuses), level, list(asked))
+    evidence = find_evidence(grounds)
+    verdict = find_verdict(grounds, evidence)
     assert verdict.startswith(HEADLINES[evidence] + ". ")
     return evidence, verdict
 

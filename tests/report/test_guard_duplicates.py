@@ -95,7 +95,7 @@ def test_records_close_to_each_other_and_far_from_their_mean():
 
 
 def test_many_blocks_of_members_give_what_one_gives(monkeypatch):
-    from skmia.report._guards import _duplicates
+    from skmia.report.checks import _duplicates
 
     records = Records(plant(gaussian(), noise=0.01))
     whole = find_duplicates(records, MEMBERSHIP)

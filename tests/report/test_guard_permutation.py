@@ -237,7 +237,7 @@ def test_only_the_order_of_the_scores_counts():
 
 
 def test_blocks_of_permutations_give_what_one_block_gives(monkeypatch):
-    from skmia.report._guards import _units
+    from skmia.report.checks import _units
 
     rng = np.random.default_rng(0)
     membership, scores = rng.permutation(50) % 2, rng.normal(size=50)

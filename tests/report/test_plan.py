@@ -36,7 +36,8 @@ from skmia.attacks import (
 from skmia.base import BaseAttack
 from skmia.games import DensityAttack
 from skmia.metrics import auc_interval
-from skmia.report import _controls, negative_control
+from skmia.report import negative_control
+from skmia.report.checks import _control
 from skmia.report.measure import widen
 from skmia.signals import Signals
 
@@ -290,13 +291,13 @@ def test_stack_over_attacks_with_a_pool_of_their_own(problem, trained):
 
 def test_attacks_that_learn_are_tested_by_one_fold(problem, monkeypatch):
     _, records, membership = problem
-    seen, test = [], _controls.permutation_test
+    seen, test = [], _control.permutation_test
 
     def note(*args, **settings):
         seen.append(settings["judged"])
         return test(*args, **settings)
 
-    monkeypatch.setattr(_controls, "permutation_test", note)
+    monkeypatch.setattr(_control, "permutation_test", note)
     pipeline = make_pipeline(Signals(signals=["loss"]), LogisticRegression())
     attacks = {"learned": pipeline, "plain": ThresholdAttack()}
     negative_control(TREE, records, membership, attacks=attacks, random_state=0)

@@ -10,8 +10,9 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Records, ShadowPool, audit
 from skmia.attacks import CalibratedAttack, LiRA, ThresholdAttack
 from skmia.metrics import auc_interval
-from skmia.report._difficulty import measure_difficulty
-from skmia.report._rounds import Rounds, compare_groups
+from skmia.report._disparity import compare_groups
+from skmia.report._rounds import Rounds
+from skmia.report.checks._difficulty import measure_difficulty
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression
 
 from skmia import Records, audit
 from skmia.report._rounds import Rounds
-from skmia.report._small_groups import _judge
+from skmia.report.checks._small_groups import _judge
 
 
 def make_outliers(n_outliers, seed=0, n=1000):

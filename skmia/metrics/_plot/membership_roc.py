@@ -6,7 +6,12 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import auc
 
-from ..._core.checks import check_confidence_level, check_membership_scores, check_rate
+from ..._core.checks import (
+    check_confidence_level,
+    check_judged,
+    check_membership_scores,
+    check_rate,
+)
 from ..._core.drawing import COLORS, GRAY, LINE_STYLES, attack_scores, get_axes, thin_spines
 from ..._core.numbers import show
 from .._membership import point_at_fpr, realizable_points
@@ -59,6 +64,10 @@ class MembershipRocDisplay:
         threshold, as :meth:`from_predictions` finds them where people have several records; None
         where all records are independent.
 
+    counts : dict, default=None
+        Name -> numbers of members and non-members behind a curve, where an attack cannot judge all
+        of them; None where all curves are of the same records.
+
     Attributes
     ----------
     ax_ : matplotlib Axes
@@ -97,11 +106,12 @@ class MembershipRocDisplay:
     ['strong', 'weak']
     """
 
-    def __init__(self, *, curves, n_members, n_nonmembers, sizes=None):
+    def __init__(self, *, curves, n_members, n_nonmembers, sizes=None, counts=None):
         self.curves = curves
         self.n_members = n_members
         self.n_nonmembers = n_nonmembers
         self.sizes = sizes
+        self.counts = counts
 
     @classmethod
     def from_estimator(cls, attack, records, membership, *, name=None, ax=None, **kwargs):
@@ -146,7 +156,9 @@ class MembershipRocDisplay:
         return cls.from_predictions(membership, scores, groups=groups, ax=ax, **kwargs)
 
     @classmethod
-    def from_predictions(cls, y_true, y_score, *, groups=None, name=None, ax=None, **kwargs):
+    def from_predictions(
+        cls, y_true, y_score, *, groups=None, judged=None, name=None, ax=None, **kwargs
+    ):
         """Plot the curves of given scores.
 
         Parameters
@@ -160,6 +172,10 @@ class MembershipRocDisplay:
 
         groups : array-like of shape (n_records,), default=None
             The person of each record; None where all records are independent.
+
+        judged : mapping of str to array-like of shape (n_records,), default=None
+            By name of the curve a boolean for each record that the attack can judge; the others are
+            left out of its curve. If None, all records are drawn.
 
         name : str, default=None
             Name of a single curve.
@@ -177,16 +193,31 @@ class MembershipRocDisplay:
         Raises
         ------
         ValueError
-            If `y_true`, scores or `groups` are not what the metrics take, or a mapping is empty.
+            If `y_true`, scores or `groups` are not what the metrics take, a mapping is empty, or
+            an attack can judge members or non-members alone.
         """
-        curves, sizes = {}, {}
-        for key, each in _by_name(y_score, name).items():
+        curves, sizes, counts = {}, {}, {}
+        named = _by_name(y_score, name)
+        for key, each in named.items():
             membership, scores = check_membership_scores(y_true, each)
-            sides = split_people(check_people(groups, len(membership)), membership)
+            people = check_people(groups, len(membership))
+            n_members, n_nonmembers = int(membership.sum()), int((~membership).sum())
+            masks = check_judged(judged, named, len(membership))
+            if masks is not None:
+                rows = masks[key]
+                membership, scores = check_membership_scores(membership[rows], scores[rows])
+                people = people[rows]
+            sides = split_people(people, membership)
             curves[key] = realizable_points(membership, scores)
             sizes[key] = thinned_sizes(scores, membership, sides, curves[key][2])
-        n_members, n_nonmembers = (side.n_rows for side in sides)
-        display = cls(curves=curves, n_members=n_members, n_nonmembers=n_nonmembers, sizes=sizes)
+            counts[key] = tuple(side.n_rows for side in sides)
+        display = cls(
+            curves=curves,
+            n_members=n_members,
+            n_nonmembers=n_nonmembers,
+            sizes=sizes,
+            counts=counts,
+        )
         return display.plot(ax=ax, **kwargs)
 
     def frame(self, *, confidence_level=0.95):
@@ -279,8 +310,12 @@ class MembershipRocDisplay:
         sizes = None
         if self.sizes is not None:
             sizes = [size.take(point_at_fpr(fpr, rates)) for size in self.sizes[name]]
-        counts = count_points(fpr, tpr, self.n_members, self.n_nonmembers)
+        counts = count_points(fpr, tpr, *self._count(name))
         return tpr_limits(counts, rates, tail, sizes=sizes)
+
+    def _count(self, name):
+        """Members and non-members behind a curve."""
+        return (self.n_members, self.n_nonmembers) if self.counts is None else self.counts[name]
 
     def _floors(self):
         return 0.5 / self.n_nonmembers, 0.5 / self.n_members
@@ -289,7 +324,7 @@ class MembershipRocDisplay:
         fpr, tpr, _ = self.curves[name]
         reached = tpr[point_at_fpr(fpr, max_fpr)]
         numbers = f"AUC {auc(fpr, tpr):.3f}, TPR {reached:.3g} at FPR ≤ {max_fpr:g}"
-        if not check_resolution(self.n_nonmembers, max_fpr, "ignore"):
+        if not check_resolution(self._count(name)[1], max_fpr, "ignore"):
             numbers += " (not resolvable)"
         return numbers if name is None else f"{name}: {numbers}"
 

@@ -1,6 +1,6 @@
 """What can be done about what an audit found."""
 
-from .._checks import WARNING
+from ..checks.base import WARNING
 from ..evidence import LEAK, NONE, REVERSED, SHIFT
 
 _REPEAT = (

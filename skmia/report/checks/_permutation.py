@@ -6,15 +6,18 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from ..._core.checks import check_finite_vector, check_rate
+from ..._core.checks import check_finite_vector, check_judged, check_rate
 from ..._core.numbers import check_count, show, to_array
+from ..._core.pvalues import format_pvalue
 from ..._core.randomness import check_random_state
 from ..._core.validation import check_membership
 from ...metrics.resolution import check_resolution
-from ..groups import EVERYONE, OVERALL
+from ..evidence import count_permutations
+from ..groups import EVERYONE, OVERALL, find_people
 from ..measure import FEWEST
 from ._numbers import Measured, Part, Ruler, center_ranks, find_tails
 from ._units import draw_labels, find_units, order_units
+from .base import STATED, BaseCheck
 
 
 @dataclass(frozen=True)
@@ -157,7 +160,7 @@ def permutation_test(
     check_count(n_permutations, "n_permutations")
     rates = [check_rate(rate, "max_fprs") for rate in np.atleast_1d(to_array(max_fprs, "max_fprs"))]
     subsets = _check_subsets(subsets, len(membership))
-    judged = _check_judged(judged, scores, len(membership))
+    judged = check_judged(judged, scores, len(membership))
     parts = _find_parts(membership, list(scores), rates, subsets, judged)
     units = _arrange_units(membership, scores, subsets, group_by)
     ruler = Ruler(parts, scores, units.places, len(units.is_member))
@@ -187,18 +190,6 @@ def _check_scores(scores, n_records):
                 f"got {len(checked[name])}."
             )
     return checked
-
-
-def _check_judged(judged, scores, n_records):
-    if judged is None:
-        return None
-    if not isinstance(judged, Mapping) or not all(name in judged for name in scores):
-        raise ValueError("judged must map each name in scores to a mask of records.")
-    masks = {name: to_array(judged[name], f"judged[{name!r}]") for name in scores}
-    for name, mask in masks.items():
-        if mask.dtype != bool or mask.shape != (n_records,):
-            raise ValueError(f"judged[{name!r}] must be a boolean mask of {n_records} records.")
-    return masks
 
 
 def _check_subsets(subsets, n_records):
@@ -292,3 +283,30 @@ def _describe_null(numbers):
         "null_high": high,
         "pvalue": (numbers >= numbers[0]).mean(),
     }
+
+
+class PermutationCheck(BaseCheck):
+    """What a permuted membership gives in place of the true one."""
+
+    name = "permuted membership"
+    part = "permutations"
+
+    def ask(self, case, run, findings):
+        n_nonmembers = int((~case.membership).sum())
+        result = permutation_test(
+            case.membership,
+            run.scores,
+            max_fprs=[rate for rate in case.fprs if check_resolution(n_nonmembers, rate, "ignore")],
+            subsets=case.subsets,
+            judged=run.tested,
+            n_permutations=count_permutations(case.level),
+            group_by=find_people(case.records, case.membership),
+            random_state=case.seeds["checks"],
+        )
+        lowest = 2 * result.frame["pvalue_adjusted"].min()
+        p = format_pvalue(lowest, 2 / (1 + result.n_permutations))
+        text = (
+            f"Membership was permuted {result.n_permutations:,} times. The most significant of "
+            f"{len(result.frame):,} results has {p}, two-sided and corrected for all of them."
+        )
+        return self.answer(STATED, text, result)

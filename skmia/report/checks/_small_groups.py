@@ -4,7 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .groups import OVERALL, find_people
+from ..._core.visible import visible
+from ..groups import OVERALL, find_people
+from ..text import join_names
+from .base import MOST_NAMES, STATED, WARNING, BaseCheck
 
 
 class SmallGroup(NamedTuple):
@@ -73,3 +76,31 @@ def _judge(rounds, mask, people):
         return None, 1.0
     bound = float(np.exp(-2 * max(excess, 0) ** 2 / square))
     return float(guesses[members].mean() - guesses[others].mean()), bound
+
+
+class SmallGroupsCheck(BaseCheck):
+    """Which groups are too small to be judged, and whether shadow models leak there."""
+
+    name = "small groups"
+    reads = ("permuted membership",)
+
+    def ask(self, case, run, findings):
+        null = findings.permutation.frame
+        groups = find_small_groups(case, findings.numbers, null, run.repetitions.rounds)
+        if not groups:
+            return None
+        leaking = [one for one in groups if one.leaks]
+        if not leaking:
+            names = join_names([visible(f"{one.scope}={one.group}") for one in groups], MOST_NAMES)
+            text = f"Even a perfect attack would not be significant in {names}: too few records."
+            return self.answer(STATED, text, groups)
+        first = max(leaking, key=lambda one: one.advantage)
+        others = len(leaking) - 1
+        also = f" The same holds for {others} more groups." if others else ""
+        place = visible(f"{first.scope}={first.group}")
+        text = (
+            f"In {place}, the advantage of an attack on shadow models treated as victims is "
+            f"{100 * first.advantage:.3g}%, but its {first.n_records:,} records are too few "
+            f"for any attack on this model to be significant.{also}"
+        )
+        return self.answer(WARNING, text, groups)

@@ -13,6 +13,8 @@ from ..._core.splits import draw_halves, find_units
 from ..._core.validation import check_membership, check_records
 from ...metrics import auc_interval
 from ..groups import find_people
+from ..text import format_auc
+from .base import NOT_RUN, PASSED, WARNING, BaseCheck
 
 # Enough to see a shift that would matter (the AUC is known to about .01), and a matter of seconds.
 _MOST_RECORDS = 20_000
@@ -113,3 +115,35 @@ def _draw_seed(random_state):
     """The integer itself where one is given, so that it can be written down and used again."""
     drawn = check_random_state(random_state).randint(2**31 - 1)
     return int(random_state) if isinstance(random_state, Integral) else int(drawn)
+
+
+class BaselineCheck(BaseCheck):
+    """Whether members can be ranked above non-members without the victim.
+
+    Below chance nothing is wrong: where the two sides were made alike on purpose, as by a
+    stratified split, one half has by design what the other lacks, and a baseline that was trained
+    on one ranks the other the wrong way round.
+    """
+
+    name = "blind baseline"
+    part = "baseline"
+
+    def ask(self, case, run, findings):
+        interval = blind_baseline(
+            case.records,
+            case.membership,
+            confidence_level=case.level,
+            n_jobs=case.request.n_jobs,
+            random_state=case.seeds["baseline"],
+        )
+        if interval is None:
+            return self.answer(NOT_RUN, "Too few records for a baseline without the model.")
+        text = f"A baseline without the model reaches AUC {format_auc(*interval)}"
+        if interval.low <= 0.5:
+            text += "; a warning is given if the interval lies above 0.5."
+            return self.answer(PASSED, text, interval)
+        text += (
+            ": it ranks members above non-members, so they come from different populations, and "
+            "part of what the attacks find may be that difference."
+        )
+        return self.answer(WARNING, text, interval)

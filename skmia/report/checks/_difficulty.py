@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from ..metrics import auc_interval
-from .groups import find_people
-from .measure import FEWEST
+from ...metrics import auc_interval
+from ..groups import find_people
+from ..measure import FEWEST
+from .base import NOT_RUN, PASSED, WARNING, BaseCheck
 
 # Asked beside the baseline, so that it is to raise a false alarm more rarely.
 _LEVEL = 0.99
@@ -43,3 +44,30 @@ def measure_difficulty(pool, records, membership):
     people = None if people is None else people[known]
     scores = total[known] / count[known]
     return auc_interval(sides, scores, groups=people, confidence_level=_LEVEL)
+
+
+class DifficultyCheck(BaseCheck):
+    """Whether members are easier than non-members for models that do not know them."""
+
+    name = "difficulty"
+    part = "baseline"
+
+    def ask(self, case, run, findings):
+        interval = measure_difficulty(run.pool, case.records, case.membership)
+        if interval is None:
+            return self.answer(NOT_RUN, "No shadow models.")
+        numbers = (
+            f"(AUC {interval.estimate:.3f}, 99% interval [{interval.low:.3f}, {interval.high:.3f}])"
+        )
+        if interval.low <= 0.5 <= interval.high:
+            text = (
+                "Shadow models perform equally well on members and on non-members that they were "
+                f"not trained on {numbers}."
+            )
+            return self.answer(PASSED, text, interval)
+        which = "better" if interval.low > 0.5 else "worse"
+        text = (
+            f"Shadow models perform {which} on members than on non-members though they were "
+            f"trained on neither {numbers}: the two differ, and what the attacks find may be that."
+        )
+        return self.answer(WARNING, text, interval)

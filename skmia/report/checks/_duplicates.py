@@ -13,13 +13,19 @@ from ..._core.validation import check_membership, check_records
 from ...metrics import Interval
 from ...metrics.intervals import beta_limits
 from ...metrics.people import People
+from ..text import format_rate
 from ._points import Points
+from .base import PASSED, WARNING, BaseCheck
 
 _MOST_PAIRS = 100
 _BLOCK_ELEMENTS = 1 << 24
 
 # In float32 a squared distance has an error of some 1e-6 of the squared lengths it is taken from.
 _RESOLVED = 1e-2
+
+# Share of copies from which a reader is warned: an AUC moves by half of it at most, tables of few
+# distinct values have some by nature, and 7% are near by chance in one dimension.
+_MANY = 0.1
 
 
 @dataclass(frozen=True)
@@ -257,3 +263,30 @@ def _measure(points, queried, nearest):
         wide = None if wide_one is None else wide_one - wide_other
         distances[block] = np.sqrt(_square(one - other, wide))
     return distances
+
+
+class DuplicatesCheck(BaseCheck):
+    """Whether few records are on both sides of the split."""
+
+    name = "duplicates"
+    part = "duplicates"
+
+    def ask(self, case, run, findings):
+        n_records = len(case.records)
+        found = find_duplicates(case.records, case.membership, random_state=case.seeds["checks"])
+        parts = []
+        if found.n_exact:
+            parts.append(
+                f"{found.n_exact:,} of {n_records:,} records have an exact copy with the other "
+                "membership; an attack scores both copies alike."
+            )
+        if found.n_queried:
+            parts.append(
+                f"{found.n_near:,} of {found.n_queried:,} non-members "
+                f"({format_rate(*found.share_near)}) are near duplicates of a member, at least "
+                "ten times closer than typical."
+            )
+        parts.append(f"A warning is given above {100 * _MANY:g}%.")
+        many_near = bool(found.n_queried) and found.share_near.low > _MANY
+        status = WARNING if many_near or found.n_exact > _MANY * n_records else PASSED
+        return self.answer(status, " ".join(parts), found)

@@ -1,0 +1,149 @@
+"""What is audited, and how it is measured: the first of the four values of an audit."""
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_regressor
+
+from .._core.asking import unwrap
+from .._core.checks import check_confidence_level, check_rates
+from .._core.randomness import check_random_state
+from .._core.validation import check_records
+from ._plan import Request, check_pool_settings, choose_attacks
+from .evidence import count_permutations
+from .groups import find_subsets
+from .victim import prepare_victim, query_prepared
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """What is attacked, by what, and how it is measured.
+
+    Attributes
+    ----------
+    records : Records of n records
+    queried : Records of n records
+        The same with the victim's answers.
+    membership : ndarray of shape (n,), dtype bool
+    request : Request
+        The victim, and the wishes as to shadow models.
+    attacks : dict of str to attack
+        Unfitted attacks that were asked for.
+    level : float
+        Confidence level.
+    subsets : list of (scope, group, mask)
+        Parts of the records that are measured.
+    fprs : list of float
+        False positive rates at which the true positive rate is measured.
+    seeds : dict of str to int
+        One for each thing that is random.
+    group : str, list of str or None
+        As the user asked for groups.
+    controls : bool
+        Whether the user asked for the controls.
+    notes : list of str
+        What was done before the first attack.
+    """
+
+    records: Any
+    queried: Any
+    membership: np.ndarray
+    request: Request
+    attacks: dict
+    level: float
+    subsets: list = ()
+    fprs: list = ()
+    seeds: dict | None = None
+    group: Any = None
+    controls: bool = False
+    notes: list = ()
+
+    @property
+    def victim(self):
+        """The model itself, out of its frozen wrapper."""
+        return unwrap(self.request.victim)
+
+    @property
+    def people(self):
+        """The person of each record, or None."""
+        return self.records.fields.get("group_by")
+
+
+def open_case(
+    victim,
+    records,
+    membership,
+    clock,
+    *,
+    attacks,
+    group,
+    fprs,
+    confidence_level,
+    controls,
+    random_state,
+    **pooling,
+):
+    """Check what the user asks for, prepare the victim and query it.
+
+    Parameters
+    ----------
+    clock : Clock
+    **pooling : dict
+        ``estimator``, ``shadows``, ``batched``, ``n_jobs``, ``verbose`` and ``checkpoint``; these
+        and the others as of :func:`audit`.
+
+    Returns
+    -------
+    case : Case
+    """
+    check_records(records)
+    checked = {name: pooling[name] for name in ("batched", "n_jobs", "verbose")}
+    check_pool_settings("audit", **checked)
+    fprs = check_rates(fprs, "fprs")
+    level = check_confidence_level(confidence_level)
+    count_permutations(level)  # refused before anything is trained
+    _check_checkpoint(pooling["checkpoint"], pooling["shadows"])
+    seeds = _draw_seeds(random_state)
+    with clock("victim"):
+        victim, membership, notes = prepare_victim(victim, records, membership, seeds["victim"])
+        queried, remarks = query_prepared(victim, records)
+    subsets = find_subsets(records, group, classes=not is_regressor(unwrap(victim)))
+    request = Request(
+        victim,
+        queried["outputs"],
+        shadow_seed=seeds["shadows"],
+        attack_seed=seeds["attacks"],
+        **pooling,
+    )
+    return Case(
+        records,
+        queried,
+        membership,
+        request,
+        choose_attacks(attacks, request),
+        level,
+        subsets=subsets,
+        fprs=fprs,
+        seeds=seeds,
+        group=group,
+        controls=controls,
+        notes=[*notes, *remarks],
+    )
+
+
+def _check_checkpoint(checkpoint, shadows):
+    if checkpoint is not None and not isinstance(shadows, Integral):
+        raise ValueError(
+            "checkpoint is the folder of shadow models that are trained here, and shadows is a "
+            "pool, which has a checkpoint of its own."
+        )
+
+
+def _draw_seeds(random_state):
+    """One integer for each thing that is random, to be written down with the result."""
+    names = ("shadows", "attacks", "baseline", "victim", "checks")
+    drawn = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=len(names))
+    given = int(random_state) if isinstance(random_state, Integral) else None
+    return {"random_state": given, **dict(zip(names, drawn.tolist()))}

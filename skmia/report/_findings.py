@@ -1,0 +1,53 @@
+"""What was measured on a run: the third of the four values of an audit."""
+
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What was measured on the victim and on its shadow models, and what was checked.
+
+    Attributes
+    ----------
+    numbers : DataFrame
+        A row for each attack, part of the records and metric.
+    power : dict or None
+        The best attack against the number of its shadow models.
+    disparity : dict or None
+        Whether groups are exposed unequally.
+    checks : dict of str to Check
+        Those that were asked, by name.
+    """
+
+    numbers: pd.DataFrame
+    power: dict | None = None
+    disparity: dict | None = None
+    checks: dict = field(default_factory=dict)
+
+    def of(self, name):
+        """The finding of a check; None if it has none, or was not asked."""
+        return self.checks[name].finding if name in self.checks else None
+
+    @property
+    def baseline(self):
+        return self.of("blind baseline")
+
+    @property
+    def difficulty(self):
+        return self.of("difficulty")
+
+    @property
+    def duplicates(self):
+        return self.of("duplicates")
+
+    @property
+    def permutation(self):
+        return self.of("permuted membership")
+
+    @property
+    def controls(self):
+        """Those that were run, by their kind."""
+        found = {kind: self.of(f"{kind} control") for kind in ("positive", "negative")}
+        return {kind: control for kind, control in found.items() if control is not None}

@@ -1,0 +1,30 @@
+"""Whether the numbers of an audit can be trusted: one small class for each check.
+
+``CHECKS`` is the list of them, in the order of the report.
+"""
+
+from ._baseline import BaselineCheck
+from ._difficulty import DifficultyCheck
+from ._duplicates import DuplicatesCheck
+from ._negative_control import NegativeControlCheck
+from ._people import PeopleCheck
+from ._permutation import PermutationCheck
+from ._positive_control import PositiveControlCheck
+from ._resolution import ResolutionCheck
+from ._shadow_models import ShadowModelsCheck
+from ._sign import SignCheck
+from ._small_groups import SmallGroupsCheck
+
+CHECKS = (
+    BaselineCheck(),
+    DifficultyCheck(),
+    PeopleCheck(),
+    DuplicatesCheck(),
+    ResolutionCheck(),
+    PermutationCheck(),
+    SignCheck(),
+    ShadowModelsCheck(),
+    PositiveControlCheck(),
+    NegativeControlCheck(),
+    SmallGroupsCheck(),
+)

@@ -1,0 +1,145 @@
+"""The negative control: a model whose training did not depend on membership."""
+
+import numpy as np
+from sklearn.base import is_regressor
+
+from ..._core.asking import unwrap
+from ..._core.checks import check_confidence_level
+from ..._core.randomness import check_random_state
+from ..._core.splits import find_strata
+from ..._core.validation import check_membership, check_records
+from ...base.parts import has_own_victim
+from ...victims import CallableVictim
+from .._plan import check_pool_settings
+from ..evidence import HIGHEST_LEVEL
+from ..victim import draw_members, train_victim
+from ._control import BaseControlCheck, ControlResult, attack_control, make_control
+
+
+def negative_control(
+    estimator,
+    records,
+    membership,
+    *,
+    attacks="default",
+    shadows=16,
+    confidence_level=0.95,
+    n_jobs=None,
+    random_state=None,
+):
+    """Attack a model whose training did not depend on membership; it must not be flagged.
+
+    The victim is trained on a random half of the records, drawn alike from members and
+    non-members, and queried for the same records. If an attack still separates members from
+    non-members, they differ in a way that the model can see, and what an audit finds on the real
+    victim may be this difference.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Of the kind of the victim; cloned, so that it may be fitted or not.
+    records : Records of n records
+        Labeled records, members and non-members mixed.
+    membership : array-like of shape (n,)
+        1 for the members of the real victim, 0 for others.
+    attacks : "default" or mapping of str to attack, default="default"
+        As for :func:`audit`; those with a ``victim`` of their own take no part.
+    shadows : int or ShadowPool, default=16
+        Number of shadow models, or a pool of them, such as the audit's pool.
+    confidence_level : float, default=0.95
+        Level of the intervals; the control fails where the p-value is at most one minus this.
+    n_jobs : int, default=None
+        Shadow models trained in parallel.
+    random_state : int, RandomState instance or None, default=None
+        Determines the half, the victim and the shadow models.
+
+    Returns
+    -------
+    control : ControlResult
+        Result of each attack on the control.
+
+    Raises
+    ------
+    ValueError
+        When all records belong together, so that no half can be drawn, or no attack can run.
+    TypeError
+        When the estimator cannot be trained.
+
+    See Also
+    --------
+    positive_control : A victim that must be caught.
+    blind_baseline : Tells the two apart without any victim.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skmia.datasets import make_membership_problem
+    >>> from skmia.report import negative_control
+    >>> records, membership = make_membership_problem(random_state=0)
+    >>> control = negative_control(
+    ...     DecisionTreeClassifier(), records, membership, shadows=8, random_state=0
+    ... )
+    >>> control.passed
+    True
+    """
+    check_records(records)
+    check_pool_settings("negative_control", n_jobs=n_jobs)
+    membership = check_membership(membership, len(records))
+    level = check_confidence_level(confidence_level)
+    if not hasattr(estimator, "fit"):
+        raise TypeError(
+            f"estimator must be one that can be trained; got {type(estimator).__name__}."
+        )
+    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+    # Half of the members and half of the others: training on a record says nothing of its side.
+    strata = 2 * find_strata(records.y, not is_regressor(estimator)) + membership
+    strata = np.unique(strata, return_inverse=True)[1]
+    half = draw_members(records, strata, np.random.default_rng(seed))
+    victim = train_victim(unwrap(estimator), records, half, seed)
+    pooling = {"estimator": unwrap(estimator), "shadows": shadows, "n_jobs": n_jobs}
+    case = make_control(victim, records, membership, attacks, level, seed, **pooling)
+    frame, null = attack_control(case, seed)
+    passed = bool(null.pvalue > 1 - level)
+    return ControlResult("negative", passed, null.pvalue, frame, null.n_permutations)
+
+
+class NegativeControlCheck(BaseControlCheck):
+    """Whether the attacks find nothing on a model that was trained without regard to membership."""
+
+    name = "negative control"
+    where = "On a model that was trained without regard to membership"
+    failure = "members and non-members come from different populations"
+
+    def _is_wanted(self, case, findings):
+        return case.controls
+
+    def _find_obstacle(self, case, run, findings):
+        obstacle = super()._find_obstacle(case, run, findings)
+        if obstacle is not None:
+            return obstacle
+        if isinstance(_find_estimator(case), CallableVictim):
+            return "The victim cannot be trained."
+        return None if _find_attacks(run) else "Every attack has a victim of its own."
+
+    def _attack(self, case, run):
+        return negative_control(
+            _find_estimator(case),
+            case.records,
+            case.membership,
+            attacks=_find_attacks(run),
+            **({} if run.pool is None else {"shadows": run.pool}),
+            # One of three checks of the same thing, so that it is to raise a false alarm more
+            # rarely.
+            confidence_level=min(1 - (1 - case.level) / 5, HIGHEST_LEVEL),
+            n_jobs=case.request.n_jobs,
+            random_state=case.seeds["checks"],
+        )
+
+
+def _find_estimator(case):
+    request = case.request
+    return unwrap(request.victim) if request.estimator is None else request.estimator
+
+
+def _find_attacks(run):
+    return {name: one for name, one in run.attacks.items() if not has_own_victim(one)}

@@ -1,0 +1,126 @@
+"""The positive control: a model that has memorized its training records."""
+
+import numpy as np
+from sklearn.tree import ExtraTreeClassifier
+
+from ..._core.checks import check_confidence_level
+from ..._core.features import as_matrix
+from ..._core.randomness import check_random_state
+from ..._core.records import Records
+from ..._core.validation import check_membership, check_records
+from .._plan import check_pool_settings
+from ..measure import FEWEST
+from ..victim import train_victim
+from ._control import BaseControlCheck, ControlResult, attack_control, make_control
+
+# Enough to see a gap of one half, and a matter of a second.
+_MOST_RECORDS = 5000
+
+
+def positive_control(
+    records, membership, *, shadows=16, confidence_level=0.95, n_jobs=None, random_state=None
+):
+    """Attack a model that has memorized its training records, which must be detected.
+
+    The victim is a tree that splits at random and without any limit, trained on the members with
+    labels drawn at random, so that it is right about members, and about others half of the time.
+    Where even that is not found there are too few records, and an audit that finds nothing says
+    nothing.
+
+    Parameters
+    ----------
+    records : Records of n records
+        Labeled records, members and non-members mixed; of more than 5,000 so many are drawn.
+        Columns that are not numeric are numbered.
+    membership : array-like of shape (n,)
+        1 for members, 0 for others.
+    shadows : int, default=16
+        Number of shadow models, trees as well.
+    confidence_level : float, default=0.95
+        Level of the intervals; the control fails where the p-value is above one minus this.
+    n_jobs : int, default=None
+        Trees trained in parallel.
+    random_state : int, RandomState instance or None, default=None
+        Determines the labels and the trees.
+
+    Returns
+    -------
+    control : ControlResult
+        Result of the attacks that :func:`audit` makes by default.
+
+    Raises
+    ------
+    ValueError
+        When there are fewer than 2 members or non-members.
+
+    See Also
+    --------
+    negative_control : A victim that must not be caught.
+
+    Examples
+    --------
+    >>> from skmia.datasets import make_membership_problem
+    >>> from skmia.report import positive_control
+    >>> records, membership = make_membership_problem(random_state=0)
+    >>> control = positive_control(records, membership, random_state=0)
+    >>> control.passed
+    True
+    """
+    check_records(records)
+    check_pool_settings("positive_control", n_jobs=n_jobs)
+    membership = check_membership(membership, len(records))
+    level = check_confidence_level(confidence_level)
+    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+    rng = np.random.default_rng(seed)
+    if len(records) > _MOST_RECORDS:
+        rows = rng.choice(len(records), _MOST_RECORDS, replace=False)
+        records, membership = records[rows], membership[rows]
+    labels = _draw_labels(membership, rng)
+    fields = {name: records[name] for name in ("group_by",) if name in records.fields}
+    renamed = Records(as_matrix(records), labels, **fields)
+    tree = ExtraTreeClassifier(max_features=1, random_state=seed)
+    victim = train_victim(tree, renamed, membership, seed)
+    pooling = {"shadows": shadows, "n_jobs": n_jobs}
+    case = make_control(victim, renamed, membership, "default", level, seed, **pooling)
+    frame, null = attack_control(case, seed)
+    passed = bool(null.pvalue <= 1 - level)
+    return ControlResult("positive", passed, null.pvalue, frame, null.n_permutations)
+
+
+def _draw_labels(membership, rng):
+    """As many of one label as of the other on each side, so that few records have both."""
+    labels = np.empty(len(membership), dtype=int)
+    for side in (membership, ~membership):
+        if side.sum() < FEWEST:
+            raise ValueError(
+                f"The control needs {FEWEST} members and {FEWEST} non-members; got "
+                f"{membership.sum()} and {(~membership).sum()}."
+            )
+        labels[side] = rng.permutation(np.arange(side.sum()) % 2)
+    return labels
+
+
+class PositiveControlCheck(BaseControlCheck):
+    """Whether the attacks detect a model that has memorized its training records.
+
+    A finding of nothing is worth as much as this control, which is run there without being asked
+    for.
+    """
+
+    name = "positive control"
+    reads = ("permuted membership",)
+    where = "On a model that memorized its training records"
+    failure = "they could not have found anything here"
+
+    def _is_wanted(self, case, findings):
+        found = findings.permutation.pvalue <= (1 - case.level) / 2
+        return case.controls or not found
+
+    def _attack(self, case, run):
+        return positive_control(
+            case.records,
+            case.membership,
+            confidence_level=case.level,
+            n_jobs=case.request.n_jobs,
+            random_state=case.seeds["checks"],
+        )

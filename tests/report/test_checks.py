@@ -1,0 +1,102 @@
+"""Checks of an audit as a list to which others are added."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from skmia import audit
+from skmia.datasets import make_membership_problem
+from skmia.report import checks
+from skmia.report.checks.base import NOT_RUN, STATED, WARNING, BaseCheck
+from skmia.report.page import render
+from skmia.report.schema import check_document
+
+
+class Highest(BaseCheck):
+    name = "highest AUC"
+
+    def ask(self, case, run, findings):
+        frame = findings.numbers
+        found = frame[frame["metric"] == "auc"]["estimate"].max()
+        return self.answer(STATED, f"The highest AUC is {found:.3f}.", found)
+
+
+class TooHigh(BaseCheck):
+    name = "too high"
+    reads = ("highest AUC", "score sign")
+
+    def ask(self, case, run, findings):
+        assert findings.checks["score sign"].text
+        word = "high" if findings.of("highest AUC") > 0.5 else None
+        return self.answer(WARNING, f"{len(run.scores)} attacks, {case.level:g}.", word)
+
+
+class Nothing(BaseCheck):
+    name = "nothing"
+
+    def ask(self, case, run, findings):
+        return None
+
+
+def run_audit():
+    records, membership = make_membership_problem(200, random_state=0)
+    victim = DecisionTreeClassifier(random_state=0)
+    return audit(victim, records, membership, shadows=4, fprs=(0.1,), random_state=0)
+
+
+def test_an_added_check_is_asked_after_those_that_it_reads_and_reported_at_its_place(monkeypatch):
+    pytest.importorskip("jinja2")
+    without = json.loads(run_audit().to_json())
+    monkeypatch.setattr(checks, "CHECKS", (TooHigh(), Nothing(), *checks.CHECKS, Highest()))
+    report = run_audit()
+    names = list(report.checks)
+    assert names[0] == "too high" and names[-1] == "highest AUC" and "nothing" not in names
+    document = json.loads(report.to_json())
+    first, *middle, last = document["checks"]
+    assert (first["status"], first["finding"]) == ("warning", "high")
+    assert last["finding"] is None  # a number, which has no place there
+    assert middle == without["checks"]
+    assert document["results"] == without["results"]
+    assert "Warning (too high): 4 attacks, 0.95." in report.summary()
+    assert last["text"] in report.to_html()
+    assert render(check_document(document)) == report.to_html()
+
+
+def test_checks_that_cannot_be_put_in_order_are_named(monkeypatch):
+    class Circular(Nothing):
+        name, reads = "circular", ("too high",)
+
+    class Turned(Nothing):
+        name, reads = "too high", ("circular",)
+
+    monkeypatch.setattr(checks, "CHECKS", (*checks.CHECKS, Turned(), Circular()))
+    with pytest.raises(ValueError, match=re.escape("in turn: too high, circular.")):
+        run_audit()
+
+
+def test_names_are_told_apart_and_read_names_are_there():
+    names = [check.name for check in checks.CHECKS]
+    assert len(set(names)) == len(names)
+    assert {name for check in checks.CHECKS for name in check.reads} <= set(names)
+
+
+def test_the_table_of_the_guide_names_every_check():
+    page = Path(__file__).parents[2] / "doc" / "user_guide" / "command_line.md"
+    table = (
+        page.read_text(encoding="utf-8").split("| check | a warning means |")[1].split("\n\n")[0]
+    )
+    named = re.findall(r"^\| ([^|-]+) \|", table, flags=re.MULTILINE)
+    assert sorted(named) == sorted(check.name for check in checks.CHECKS)
+
+
+def test_what_was_measured_is_the_finding_of_its_check():
+    report = run_audit()
+    checked = report.checks
+    assert report.findings.checks is checked
+    assert checked["permuted membership"].finding is report.permutation
+    assert checked["duplicates"].finding is report.duplicates
+    assert checked["positive control"].status == NOT_RUN and report.controls == {}
+    assert report.results is report.findings.numbers
