@@ -5,6 +5,7 @@ import sys
 import tempfile
 import warnings
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
 from typing import NamedTuple
@@ -100,8 +101,9 @@ def run_audit(arguments, show):
             random_state=arguments.seed,
             verbose=int(sys.stderr.isatty()),
         )
-        result.notes.extend(problem.notes + list(dict.fromkeys(caught)))
-        result.settings["command"] = _as_settings(arguments)
+        notes = [*result.notes, *problem.notes, *dict.fromkeys(caught)]
+        settings = result.settings | {"command": _as_settings(arguments)}
+        result = replace(result, notes=notes, settings=settings)
         values = problem.table if arguments.show_values else None
     show(result.summary())
     lines, broken = ([], []) if arguments.out is None else _save(result, arguments.out, values)

@@ -99,31 +99,19 @@ def open_case(
     case : Case
     """
     check_records(records)
-    checked = {name: pooling[name] for name in ("batched", "n_jobs", "verbose")}
-    check_pool_settings("audit", **checked)
-    fprs = check_rates(fprs, "fprs")
-    level = check_confidence_level(confidence_level)
+    _check_pooling(**pooling)
+    fprs, level = check_rates(fprs, "fprs"), check_confidence_level(confidence_level)
     count_permutations(level)  # refused before anything is trained
-    _check_checkpoint(pooling["checkpoint"], pooling["shadows"])
     seeds = _draw_seeds(random_state)
     with clock("victim"):
         victim, membership, notes = prepare_victim(victim, records, membership, seeds["victim"])
         queried, remarks = query_prepared(victim, records)
     subsets = find_subsets(records, group, classes=not is_regressor(unwrap(victim)))
-    request = Request(
-        victim,
-        queried["outputs"],
-        shadow_seed=seeds["shadows"],
-        attack_seed=seeds["attacks"],
-        **pooling,
-    )
+    pooling |= {"shadow_seed": seeds["shadows"], "attack_seed": seeds["attacks"]}
+    request = Request(victim, queried["outputs"], **pooling)
+    chosen = choose_attacks(attacks, request)
     return Case(
-        records,
-        queried,
-        membership,
-        request,
-        choose_attacks(attacks, request),
-        level,
+        *(records, queried, membership, request, chosen, level),
         subsets=subsets,
         fprs=fprs,
         seeds=seeds,
@@ -133,7 +121,8 @@ def open_case(
     )
 
 
-def _check_checkpoint(checkpoint, shadows):
+def _check_pooling(*, shadows, checkpoint, batched, n_jobs, verbose, **_):
+    check_pool_settings("audit", batched=batched, n_jobs=n_jobs, verbose=verbose)
     if checkpoint is not None and not isinstance(shadows, Integral):
         raise ValueError(
             "checkpoint is the folder of shadow models that are trained here, and shadows is a "
