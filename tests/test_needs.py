@@ -52,7 +52,7 @@ from skmia.signals import (
 from skmia.signals.registry import get_signal
 from skmia.synthetic import GeneratorAttack
 from skmia.victims import CallableVictim
-from skmia.victims.offers import find_access, find_kind
+from skmia.victims.offers import get_access, get_kind
 
 pytestmark = pytest.mark.contract
 
@@ -178,8 +178,8 @@ def run(attack, victim, pool, records, membership):
 @pytest.mark.parametrize("name", MODELS)
 def test_declared_outcomes_are_the_real_ones(name):
     victim, pool, records, membership = make_case(name)
-    access, _ = find_access(victim)
-    offer = Offer(find_kind(victim), access, keeps=pool.estimator.keeps, known=BOTH)
+    access, _ = get_access(victim)
+    offer = Offer(get_kind(victim), access, keeps=pool.estimator.keeps, known=BOTH)
     attacks = make_attacks(records, membership)
     if importlib.util.find_spec("torch") is None:
         del attacks["WhiteBoxAttack"]

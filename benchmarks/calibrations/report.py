@@ -6,7 +6,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool
-from skmia.base.cross_fitting import cross_fit, find_folds
+from skmia.base.cross_fitting import assign_folds, cross_fit
 from skmia.report import blind_baseline, find_duplicates, permutation_test
 from skmia.report._rounds import Rounds
 from skmia.report.checks._difficulty import measure_difficulty
@@ -109,7 +109,7 @@ def learned_attacks_find_nothing(rng, n_trials):
         queried, seed = records.with_outputs(victim), int(rng.integers(2**31))
         attack = make_pipeline(Signals(signals=["loss", "entropy"]), LogisticRegression())
         scores = cross_fit(attack, queried, membership, seed).scores
-        tested = {"a": find_folds(records, membership, seed) == 0}
+        tested = {"a": assign_folds(records, membership, seed) == 0}
         result = permutation_test(
             membership, {"a": scores}, judged=tested, n_permutations=199, random_state=seed
         )

@@ -8,7 +8,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 
 from skmia import Outputs, Records, audit
-from skmia._core.order import find_better_order
+from skmia._core.order import choose_order
 
 from ._registry import promise
 
@@ -40,7 +40,7 @@ def order_of_classes(rng, n_trials, n_classes, n_records, accuracy):
         wrong = (y + rng.integers(1, n_classes, size=n_records)) % n_classes
         guess = np.where(rng.random(n_records) < accuracy, y, wrong)
         answers = Outputs(np.eye(n_classes)[guess], np.arange(n_classes))
-        doubted += find_better_order(answers, y)[0] is not None
+        doubted += choose_order(answers, y)[0] is not None
     return doubted, n_trials
 
 

@@ -73,7 +73,7 @@ def _ask(name, steps, delta, **settings):
     return math.inf if math.isnan(epsilon) else max(0.0, epsilon)
 
 
-def find_noise_multiplier(epsilon, delta, sample_rate, n_steps, name):
+def choose_noise_multiplier(epsilon, delta, sample_rate, n_steps, name):
     """The smallest noise multiplier, to a hundredth of epsilon, that stays within a budget.
 
     Raises

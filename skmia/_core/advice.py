@@ -39,14 +39,14 @@ def with_advice(model, X):
     Raises
     ------
     ValueError
-        In place of an error that :func:`find_advice` knows.
+        In place of an error that :func:`get_advice` knows.
     TypeError, ValueError
         In place of what Python or numpy raises, with the name of the model; others pass.
     """
     try:
         yield
     except Exception as error:
-        advice = find_advice(error, model, X)
+        advice = get_advice(error, model, X)
         if advice is not None:
             raise ValueError(advice) from error
         if not _is_low(error):
@@ -60,12 +60,12 @@ def _is_low(error):
     """Whether an error speaks of what happened inside of a model, and not of its records."""
     if isinstance(error, RuntimeError):  # of torch, such as shapes that cannot be multiplied
         return "out of memory" not in str(error)
-    if type(error) is ValueError and _find_package(error) in _BELOW:
+    if type(error) is ValueError and _get_package(error) in _BELOW:
         return True
     return isinstance(error, _LOW) or bool(_LOW_TEXT.search(str(error)))
 
 
-def _find_package(error):
+def _get_package(error):
     """Package of the code that raised an error."""
     where = error.__traceback__
     while where.tb_next is not None:
@@ -73,7 +73,7 @@ def _find_package(error):
     return where.tb_frame.f_globals.get("__name__", "").partition(".")[0]
 
 
-def find_advice(error, model, X):
+def get_advice(error, model, X):
     """What to do about an error that a model raised about records; None if nothing is known."""
     text = _TEXT.search(str(error))
     if text:

@@ -38,7 +38,7 @@ def check_victim(victim):
     if not hasattr(victim, "predict"):
         raise TypeError(
             "victim must be a fitted classifier or regressor with a predict method; "
-            f"got {type(unwrap(victim)).__name__}{_find_remedy(unwrap(victim))}."
+            f"got {type(unwrap(victim)).__name__}{_suggest_remedy(unwrap(victim))}."
         )
     try:
         check_is_fitted(victim)
@@ -50,7 +50,7 @@ def check_victim(victim):
     return victim
 
 
-def _find_remedy(victim):
+def _suggest_remedy(victim):
     """What makes a victim of something that is nearly one."""
     if any(base.__module__.startswith("torch.nn.") for base in type(victim).__mro__):
         return ", which skorch.NeuralNetClassifier makes a classifier"

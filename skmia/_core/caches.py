@@ -45,7 +45,7 @@ def remove_caches(estimator):
     """
     for part in walk(estimator):
         if isinstance(part, dict):
-            part.update({name: [None] for name in _find_candidates(part)})
+            part.update({name: [None] for name in _list_candidates(part)})
         elif _has_cache(part):
             part.set_params(memory=None)
     return estimator
@@ -69,7 +69,7 @@ def caches_removed(estimator):
         for part, memory in cached:
             part.set_params(memory=memory)
         for part, content in grids:
-            part.update({name: content[name] for name in _find_candidates(content)})
+            part.update({name: content[name] for name in _list_candidates(content)})
 
 
 def walk(root):
@@ -101,7 +101,7 @@ def _is_cache(value):
     return isinstance(value, str | PathLike) or hasattr(value, "cache")
 
 
-def _find_candidates(grid):
+def _list_candidates(grid):
     """Names under which a search, which sets parameters itself, would try caches."""
     return [
         name

@@ -167,7 +167,7 @@ def make_moments(mean, covariance, noise_scale=0.0):
     return FullMoments(mean, covariance)
 
 
-def find_shrinkage(X, covariance):
+def get_shrinkage(X, covariance):
     """How ``covariance="auto"`` joins the diagonal and the sample covariance, None for others."""
     is_auto = isinstance(covariance, str) and covariance == "auto"
     return choose_shrinkage(X) if is_auto else None
@@ -217,7 +217,7 @@ def estimate_moments(X, covariance, shrinkage=None):
     covariance : {"auto", "diagonal", "full"} or covariance estimator
         How.
     shrinkage : Shrinkage, default=None
-        As of :func:`find_shrinkage`.
+        As of :func:`get_shrinkage`.
 
     Returns
     -------

@@ -39,13 +39,13 @@ class _Numbers:
     def forms(self, rows):
         """Parts of a block: the form, which rows have it, and their bytes."""
         values = self._take(rows)
-        holes, list_holes = self._find_holes(rows, values)
+        holes, list_holes = self._list_holes(rows, values)
         few = ~holes & (_FEW * _count_non_zero(values) < values.shape[1])
         yield "dense", ~(holes | few), lambda which: number_bytes(_as_dense(values, which))
         yield "sparse", few, lambda which: _list_sparse(values[which])
         yield "missing", holes, list_holes
 
-    def _find_holes(self, rows, values):
+    def _list_holes(self, rows, values):
         if not self._may_miss:
             return np.zeros(values.shape[0], dtype=bool), None
         missing = _stack_missing(self._columns, rows, len(values))

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils import gen_batches
 
-from .moments import CACHED, Moments, are_pairs, exchange, find_both_moments, find_moments
+from .moments import CACHED, Moments, are_pairs, compute_both_moments, compute_moments, exchange
 
 # Share of a sum of squares below which what is left of it after a subtraction has lost its digits:
 # a hundred times what single precision leaves.
@@ -42,11 +42,11 @@ def choose_others(design, inside, columns, models):
     if np.isinf(design.n_in):
         return partners
     if design.n_in + design.n_out == len(inside):
-        return _find_next(inside, models)
+        return _list_next(inside, models)
     return _draw_others(design, inside, columns, models)
 
 
-def _find_next(inside, models):
+def _list_next(inside, models):
     """The next model of the other side, after the last one the first again."""
     n_models, n_records = inside.shape
     # On bits, as a choice by a mask takes ten times as long.
@@ -137,9 +137,9 @@ def compare_left_out(compare, shadows, inside, models, others, *, online=True):
         Records of which a model was nearly all of the spread, so that its rest is but rounding.
     """
     if online:
-        both = find_both_moments(shadows, inside, ~inside)
+        both = compute_both_moments(shadows, inside, ~inside)
     else:
-        both = None, find_moments(shadows, ~inside)
+        both = None, compute_moments(shadows, ~inside)
     in_pairs = others.shape[1] == 1 and np.array_equal(others[:, 0], models ^ 1)
     if in_pairs and are_pairs(inside, ~inside):
         pairs = np.unique(models // 2)
@@ -152,7 +152,7 @@ def compare_left_out(compare, shadows, inside, models, others, *, online=True):
     scores, lost = np.empty((len(models), shadows.shape[2])), False
     for some in gen_batches(len(models), max(1, CACHED // shadows[:, 0].size)):
         rest = _leave_both(both, shadows, inside, models[some], others[some])
-        lost |= _find_lost(both, rest)
+        lost |= _are_lost(both, rest)
         scores[some] = compare(shadows[:, models[some]], *rest)
     return scores, lost
 
@@ -197,7 +197,7 @@ def _leave_both(both, shadows, inside, models, others):
     ]
 
 
-def _find_lost(both, rest):
+def _are_lost(both, rest):
     """Records whose sum of squares was nearly all of one of the models left out."""
     lost = [
         left.squares < _LEAST_SHARE * side.squares
@@ -220,7 +220,7 @@ def _compare_pairs(compare, both, shadows, inside, pairs):
         sides = np.stack([shadows[:, first], shadows[:, first + 1]], axis=1, dtype=np.float64)
         exchange(sides[:, 0], sides[:, 1], second_is_in)
         rest = [side and leave_out(side, sides[:, [k]]) for k, side in enumerate(both)]
-        lost |= _find_lost(both, rest)
+        lost |= _are_lost(both, rest)
         into_and_out = compare(sides, *rest)
         exchange(*into_and_out, second_is_in)
         scores[some] = into_and_out.swapaxes(0, 1)

@@ -30,7 +30,7 @@ class Moments(NamedTuple):
         return np.maximum(self.squares / np.maximum(self.count, 1), SMALLEST_SPREAD**2)
 
 
-def find_moments(shadows, chosen):
+def compute_moments(shadows, chosen):
     """Moments over the chosen models.
 
     Parameters
@@ -49,7 +49,7 @@ def find_moments(shadows, chosen):
     return Moments(count[0].astype(np.int64), *_shift(count, *parts))
 
 
-def find_both_moments(shadows, inside, outside):
+def compute_both_moments(shadows, inside, outside):
     """Moments over the IN models and over the OUT models.
 
     Parameters
@@ -65,7 +65,7 @@ def find_both_moments(shadows, inside, outside):
     """
     if not are_pairs(inside, outside):
         if np.count_nonzero(inside) + np.count_nonzero(outside) < inside.size:
-            return find_moments(shadows, inside), find_moments(shadows, outside)
+            return compute_moments(shadows, inside), compute_moments(shadows, outside)
         sums = zip(*(_sum_both(values, inside) for values in shadows), strict=True)
         counts, *parts = (np.stack(part, axis=1) for part in sums)
         means, squares = _shift(counts, *parts)
@@ -97,7 +97,7 @@ def _sum_chosen(values, chosen):
     n_models, n_records = values.shape
     step = min(n_models, max(1, CACHED // n_records))
     room = np.empty((2, step, n_records), np.result_type(values, np.float32))
-    center = _find_center(values, chosen)
+    center = _compute_center(values, chosen)
     count, total, squares = np.zeros((3, n_records))
     for models in gen_batches(n_models, step):
         deviations, weight = room[:, : models.stop - models.start]
@@ -125,7 +125,7 @@ def _sum_both(values, inside):
         n_here = some.stop - some.start
         (members, others), is_in = room[:, :, :n_here], mask[:, :n_here]
         np.negative(inside[:, some].view(np.int8), out=is_in)
-        into, out = _find_both_centers(values[:, some], is_in, members)
+        into, out = _compute_both_centers(values[:, some], is_in, members)
         center[:, some] = into, out
         np.bitwise_and(is_in, into.view(bits) ^ out.view(bits), out=others.view(bits))
         np.bitwise_xor(others.view(bits), out.view(bits), out=others.view(bits))
@@ -139,8 +139,8 @@ def _sum_both(values, inside):
     return np.stack([n_in, n_models - n_in]), center, total, squares
 
 
-def _find_both_centers(values, is_in, room):
-    """As :func:`_find_center` for both sides, in the precision of the values."""
+def _compute_both_centers(values, is_in, room):
+    """As :func:`_compute_center` for both sides, in the precision of the values."""
     for some in (slice(None, None, max(1, len(values) // _N_CENTRAL)), slice(None)):
         few, n_in = values[some], -np.einsum("kn->n", is_in[some])
         members = room[: len(few)]
@@ -153,7 +153,7 @@ def _find_both_centers(values, is_in, room):
     return into.astype(values.dtype), out.astype(values.dtype)
 
 
-def _find_center(values, chosen):
+def _compute_center(values, chosen):
     """Mean over some of the chosen models of each record.
 
     It lies within sqrt(n / m) standard deviations of the mean of n values when m of them are taken,

@@ -89,8 +89,8 @@ class Needs:
         reason : str or None
             Part of a sentence, or None if nothing is missing.
         """
-        for find in (_find_answers, _find_access, _find_shadows, _find_known):
-            reason = find(self, offer)
+        for why_no in (_why_no_answers, _why_no_access, _why_no_shadows, _why_no_members):
+            reason = why_no(self, offer)
             if reason is not None:
                 return reason
         return None
@@ -142,7 +142,7 @@ class Offer(NamedTuple):
     withheld: Mapping = MappingProxyType({})
 
 
-def _find_answers(needs, offer):
+def _why_no_answers(needs, offer):
     if offer.kind in needs.reads:
         return None
     if not needs.reads:
@@ -151,7 +151,7 @@ def _find_answers(needs, offer):
     return f"it reads {read}, and the victim returns {_ANSWERS[offer.kind]}"
 
 
-def _find_access(needs, offer):
+def _why_no_access(needs, offer):
     missing = [word for word in ACCESS if word in needs.access - offer.access]
     if not missing:
         return None
@@ -160,7 +160,7 @@ def _find_access(needs, offer):
     return f"it needs {wanted} of the victim, {reason or 'which it does not give'}"
 
 
-def _find_shadows(needs, offer):
+def _why_no_shadows(needs, offer):
     if not needs.keeps:
         return None
     if not offer.trainable:
@@ -200,7 +200,7 @@ def _ask_for(what):
     return f'it needs the {what} of the shadow models; fit the pool with store="{what}"'
 
 
-def _find_known(needs, offer):
+def _why_no_members(needs, offer):
     if KNOWN.index(needs.known) > KNOWN.index(offer.known):
         return f"it learns from known {needs.known}"
     lacks = [name for name in needs.lacks if not _is_given(name, needs)]

@@ -12,7 +12,7 @@ from .asking import unwrap
 _LEVEL = 1e-4
 
 
-def find_better_order(outputs, y):
+def choose_order(outputs, y):
     """Order of the classes with which answers fit the labels better, beyond chance.
 
     The order that fits best is found on half of the records and compared with the given one on
@@ -65,7 +65,7 @@ def check_order(victim, outputs, y):
 
 def warn_of_order(outputs, y, stacklevel=3):
     """Warn if the answers fit the labels better with their columns in another order."""
-    order, shares = find_better_order(outputs, y)
+    order, shares = choose_order(outputs, y)
     if order is not None:
         warnings.warn(
             f"{100 * shares[0]:.0f}% of the labels are predicted if the columns of the answers "

@@ -228,7 +228,7 @@ class Outputs:
                 return z  # rounded or truncated answers are read as they were given
         return z - log_sum_exp(z)[:, None]
 
-    def find_resolution(self):
+    def compute_resolution(self):
         """Smallest positive p or 1 - p among the probabilities; 0 where none is 0 or 1.
 
         It is at least the spacing of floats next to 1: below it, 1 - p is rounded to 0.

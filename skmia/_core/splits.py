@@ -38,7 +38,7 @@ def check_room(n_models, n_records, n_temperatures):
         )
 
 
-def find_units(fingerprint, group_by=None):
+def number_units(fingerprint, group_by=None):
     """Number the sets of records that must be in or out together.
 
     Equal records are one unit, and so are all records with one value of ``group_by``. Two groups
@@ -96,7 +96,7 @@ def join_copies(membership, fingerprint):
     return joined
 
 
-def find_strata(y, is_classification):
+def compute_strata(y, is_classification):
     """Classes, or tenths of the range of ranks of a real target."""
     if is_classification:
         return np.unique(y, return_inverse=True)[1]
@@ -172,7 +172,7 @@ def draw_pairs(records, strata, n_samples, seeds):
             f"max_samples asks for {n_samples} of {n_records} records; complementary halves "
             f"hold at most {(n_records + 1) // 2}."
         )
-    units = find_units(records.fingerprint, records.fields.get("group_by"))
+    units = number_units(records.fingerprint, records.fields.get("group_by"))
     if units.max() == 0:
         raise ValueError(
             "All records belong together (they are equal, or of one group_by); halves need at "

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 from sklearn.base import clone, is_regressor
 
-from .._core.advice import find_advice
+from .._core.advice import get_advice
 from .._core.containers import take_rows
 from .._core.seeding import isolated_randomness, seed_estimator
 from .._core.skorch_nets import why_not_probabilities
@@ -61,5 +61,5 @@ def _ask(model, net, X, rows):
     try:
         answers = np.asarray(net.predict_proba(X))
     except Exception as error:
-        return find_advice(error, model, rows)
+        return get_advice(error, model, rows)
     return None if is_regressor(net) else why_not_probabilities(net, answers)

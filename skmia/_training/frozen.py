@@ -102,7 +102,7 @@ def thaw(estimator):
     """
     names = []
     thawed = remove_caches(_thaw(estimator, "", names))
-    shared = find_shared_parts(thawed)
+    shared = list_shared_parts(thawed)
     if shared:
         name, part = shared[0]
         raise ValueError(
@@ -201,7 +201,7 @@ def _is_fitted(estimator):
     return True
 
 
-def find_shared_parts(estimator):
+def list_shared_parts(estimator):
     """Fitted estimators that each clone of an estimator holds.
 
     Parameters
@@ -241,8 +241,8 @@ def name_frozen_modules(estimator):
 
 
 def name_shared_parts(estimator):
-    """Parameters that hold what :func:`find_shared_parts` finds, without parts of these parts."""
-    names = list(dict.fromkeys(name for name, _ in find_shared_parts(estimator)))
+    """Parameters that hold what :func:`list_shared_parts` finds, without parts of these parts."""
+    names = list(dict.fromkeys(name for name, _ in list_shared_parts(estimator)))
     return [name for name in names if not any(name.startswith(f"{one}__") for one in names)]
 
 

@@ -123,7 +123,7 @@ def check_same_pool(known, manifest, where):
     for name, there, here in _list_differences(known, manifest):
         label = _LABELS.get(name, name)
         if name in _INNER_LABELS and isinstance(there, dict) and isinstance(here, dict):
-            label, there, here = _find_difference(name, there, here)
+            label, there, here = _get_difference(name, there, here)
         if label == _CLASS:
             there, here = known.get("estimator"), manifest.get("estimator")
         shown = (
@@ -155,7 +155,7 @@ def _list_differences(known, manifest):
             yield name, known.get(name), manifest.get(name)
 
 
-def _find_difference(name, there, here):
+def _get_difference(name, there, here):
     labels = _INNER_LABELS[name]
     inner = next(key for key in [*here, *there] if here.get(key) != there.get(key))
     label = labels.get(inner, inner) if isinstance(labels, dict) else labels.format(inner)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from .._core.left_out import compare_left_out
-from .._core.moments import find_both_moments, find_moments
+from .._core.moments import compute_both_moments, compute_moments
 from .._core.needs import NON_MEMBERS
 from .._core.records import Records
 from .._core.sklearn import StrOptions
@@ -167,8 +167,8 @@ class CalibratedAttack(PoolAttack):
             below = ((shadows <= target[:, None]) & outside).sum(axis=1)
             return (below / outside.sum(axis=0)).mean(axis=0)
         if self.reference == "out":
-            return self._compare(target, None, find_moments(shadows, outside))
-        return self._compare(target, *find_both_moments(shadows, inside, outside))
+            return self._compare(target, None, compute_moments(shadows, outside))
+        return self._compare(target, *compute_both_moments(shadows, inside, outside))
 
     def _compare(self, target, into, out):
         center = out.mean if self.reference == "out" else (into.mean + out.mean) / 2

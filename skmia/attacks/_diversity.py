@@ -212,11 +212,11 @@ class DiversityAttack(SupervisedAttack):
         matrices = {}
         for label in range(proba.shape[1]):
             own = labels == label
-            matrix = self._find_matrix(proba[own], membership[own], rng)
+            matrix = self._estimate_matrix(proba[own], membership[own], rng)
             matrices[label] = _own_product(label, proba.shape[1]) if matrix is None else matrix
         return matrices
 
-    def _find_matrix(self, proba, membership, rng):
+    def _estimate_matrix(self, proba, membership, rng):
         if not 0 < membership.sum() < len(membership):
             return None
         if self.method == "closed_form":

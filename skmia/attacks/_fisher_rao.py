@@ -26,7 +26,7 @@ def distance_of_normals(first, second, std):
     return 2 * np.sqrt(2) * np.linalg.norm(np.arcsinh(scaled), axis=-1)
 
 
-def find_centroids(p, group, start, temperature, max_iter):
+def compute_centroids(p, group, start, temperature, max_iter):
     """Logits whose distributions have the smallest mean distance to the rows of p, group by group.
 
     Groups are numbered 0, 1, ..., and none is empty; ``start`` has a row for each. They share the
@@ -168,7 +168,7 @@ class FisherRaoAttack(LayerDistanceAttack):
             p = softmax(values / self.temperature, axis=1)
             centroids = np.eye(p.shape[1])  # where they start, and stay without records
             found, group = np.unique(labels, return_inverse=True)
-            centroids[found] = find_centroids(
+            centroids[found] = compute_centroids(
                 p, group, centroids[found], self.temperature, self.max_iter
             )
             return softmax(centroids / self.temperature, axis=1)

@@ -45,9 +45,9 @@ class LayerDistanceAttack(SupervisedAttack):
             for rows in (half, ~half):
                 rest = [layer[~rows] for layer in layers]
                 of_rest = self._describe_sides(rest, labels[~rows], membership[~rows])
-                ratios[rows] = self._find_ratios(of_rest, [layer[rows] for layer in layers])
+                ratios[rows] = self._compute_ratios(of_rest, [layer[rows] for layer in layers])
         else:
-            ratios = self._find_ratios(sides, layers)
+            ratios = self._compute_ratios(sides, layers)
         scale = np.maximum(ratios.std(axis=0), _SMALLEST)
         model = LogisticRegression(max_iter=1000).fit(ratios / scale, membership)
         return sides, model.coef_[0] / scale
@@ -59,7 +59,7 @@ class LayerDistanceAttack(SupervisedAttack):
             for side in (membership, ~membership)
         ]
 
-    def _find_ratios(self, sides, layers):
+    def _compute_ratios(self, sides, layers):
         """Distance to the non-members over that to the members: large for a member."""
         last, columns = len(layers) - 1, []
         for k, (into, out, layer) in enumerate(zip(*sides, layers, strict=True)):
@@ -69,4 +69,4 @@ class LayerDistanceAttack(SupervisedAttack):
 
     def _judge(self, model, collected):
         sides, weights = model
-        return self._find_ratios(sides, collected[:-1]) @ weights
+        return self._compute_ratios(sides, collected[:-1]) @ weights

@@ -7,7 +7,7 @@ from scipy.special import expit, gammaln, logit
 from sklearn.utils.metaestimators import available_if
 
 from .._core.left_out import compare_left_out, part_of
-from .._core.moments import SMALLEST_SPREAD, find_both_moments, find_moments
+from .._core.moments import SMALLEST_SPREAD, compute_both_moments, compute_moments
 from .._core.sklearn import Interval, StrOptions
 from ..base import PoolAttack
 from ..signals import Signal
@@ -41,7 +41,7 @@ def _log_student(x, mean, variance, count, prior_strength):
 def _log_normal_joint(target, shadows, chosen, ridge):
     """Log density of all augmentations together, with the covariance matrix of each record."""
     n_queries = len(target)
-    moments = find_moments(shadows, chosen)
+    moments = compute_moments(shadows, chosen)
     centered = np.where(chosen, shadows - moments.mean[:, None], 0)
     covariance = np.einsum("qkn,rkn->nqr", centered, centered) / moments.count[:, None, None]
     added = ridge * np.trace(covariance, axis1=1, axis2=2) / n_queries + SMALLEST_SPREAD**2
@@ -223,7 +223,7 @@ class LiRA(PoolAttack):
             )
         sides = {"in": [], "out": []}
         for _, shadows, inside, _ in self._judged_blocks(records):
-            both = find_both_moments(shadows, inside, ~inside)
+            both = compute_both_moments(shadows, inside, ~inside)
             for side, moments in zip(("in", "out"), both, strict=True):
                 # A variance takes two models; the mean of a single one has no spread to add.
                 count = np.where(moments.count > 1, moments.count - (self.variance == "shrunk"), 0)
@@ -239,13 +239,13 @@ class LiRA(PoolAttack):
         if self.covariance == "full":
             return _joint_ratio(target, shadows, inside, outside, self.ridge)
         if not self.online:
-            return self._compare(target, None, find_moments(shadows, outside))
-        return self._compare(target, *find_both_moments(shadows, inside, outside))
+            return self._compare(target, None, compute_moments(shadows, outside))
+        return self._compare(target, *compute_both_moments(shadows, inside, outside))
 
     def _compare(self, target, into, out):
         if not self.online:
             distance = target - out.mean
-            distance /= np.sqrt(self._find_variance(out, self.variance_out_))
+            distance /= np.sqrt(self._estimate_variance(out, self.variance_out_))
             return _average(distance)
         ratio = self._log_density(target, into, self.variance_in_)
         ratio -= self._log_density(target, out, self.variance_out_)
@@ -264,7 +264,7 @@ class LiRA(PoolAttack):
             scores[:, lost] = again(shadows[:, :, lost], inside[:, lost], models, gone)
         return scores
 
-    def _find_variance(self, moments, pooled):
+    def _estimate_variance(self, moments, pooled):
         """Variance, or squared scale of the t distribution, of what a model would answer."""
         pooled = pooled.reshape(-1, *(1,) * (moments.mean.ndim - 1))
         if self.variance == "example":
@@ -276,7 +276,7 @@ class LiRA(PoolAttack):
         return variance
 
     def _log_density(self, target, moments, pooled):
-        variance = self._find_variance(moments, pooled)
+        variance = self._estimate_variance(moments, pooled)
         if self.variance != "shrunk":
             return _log_normal(target, moments.mean, variance)
         return _log_student(target, moments.mean, variance, moments.count, self.prior_strength)
@@ -287,9 +287,9 @@ class LiRA(PoolAttack):
             least = self.pool_.signals_.shape[1] + 1
         return (least if self.online else 0), least
 
-    def _find_alternative(self):
+    def _suggest_alternative(self):
         is_joint = self.covariance == "full"
-        return 'covariance="diagonal"' if is_joint else super()._find_alternative()
+        return 'covariance="diagonal"' if is_joint else super()._suggest_alternative()
 
     def _default_offset(self):
         return logit(1 - self.prior) if self.online else None

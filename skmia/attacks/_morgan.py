@@ -15,7 +15,7 @@ from ..signals.rounding import loss_rounding
 _N_BOUNDS = 64
 
 
-def _find_edges(loss, rounding):
+def _compute_edges(loss, rounding):
     """Bounds in gaps between losses, from minus to plus infinity.
 
     A bound at a loss would let a rounding error decide about the record. So it lies in the middle
@@ -30,9 +30,9 @@ def _find_edges(loss, rounding):
     return np.concatenate([[-np.inf], (loss[gaps] + loss[gaps + 1]) / 2, [np.inf]])
 
 
-def _find_window(loss, share, rounding, membership, n_changes, target_fpr):
+def _choose_window(loss, share, rounding, membership, n_changes, target_fpr):
     """Bounds of the loss and the least share of the best rule on records of known membership."""
-    edges = _find_edges(loss, rounding)
+    edges = _compute_edges(loss, rounding)
     n_bins = len(edges) - 1
     place = np.searchsorted(edges, loss, side="right") - 1
     level = np.rint(share * n_changes).astype(int)
@@ -148,7 +148,7 @@ class MorganAttack(SupervisedAttack):
         return [-Loss()(outputs, records.y), share, loss_rounding(outputs, records.y)]
 
     def _learn(self, collected, membership, seed):
-        return _find_window(*collected, membership, self.n_changes, self.target_fpr)
+        return _choose_window(*collected, membership, self.n_changes, self.target_fpr)
 
     def _judge(self, model, collected):
         lower, upper, _ = model

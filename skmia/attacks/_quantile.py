@@ -212,9 +212,9 @@ class QuantileAttack(BaseAttack):
                 f"got {len(mixed)}."
             )
         self._bounds = mixed[np.arange(1, self.cv) * len(mixed) // self.cv]
-        folds = self._find_folds(population)
+        folds = self._assign_folds(population)
         smallest = np.bincount(folds).min()
-        if self._find_rank(smallest) > smallest:
+        if self._compute_rank(smallest) > smallest:
             needed = int(np.ceil(1 / self.target_fpr - 1 - 1e-9))
             raise ValueError(
                 f"target_fpr={self.target_fpr} needs {needed} records of the population in each of "
@@ -222,10 +222,10 @@ class QuantileAttack(BaseAttack):
             )
         return folds
 
-    def _find_folds(self, records):
+    def _assign_folds(self, records):
         return np.searchsorted(self._bounds, _mix(records.fingerprint, self._salt), side="right")
 
-    def _find_rank(self, n_records):
+    def _compute_rank(self, n_records):
         """Rank of the threshold among the scores of n records: a new one is above it as rarely."""
         return int(np.ceil((1 - self.target_fpr) * (n_records + 1) - 1e-9))
 
@@ -266,7 +266,7 @@ class QuantileAttack(BaseAttack):
             least = _LEAST_SCALE * deviation[~held].mean() or 1.0
             usual = _Usual(regress(values, ~held), regress(deviation, ~held), least)
             excess = np.sort(usual.standardize(population[held], values[held]))
-            learned.append(usual._replace(threshold=excess[self._find_rank(len(excess)) - 1]))
+            learned.append(usual._replace(threshold=excess[self._compute_rank(len(excess)) - 1]))
         return learned
 
     def _make_estimator(self, population):
@@ -277,7 +277,7 @@ class QuantileAttack(BaseAttack):
         return HistGradientBoostingRegressor(learning_rate=0.05, max_leaf_nodes=15)
 
     def _score_samples(self, records):
-        values, folds = self._compute_signal(records), self._find_folds(records)
+        values, folds = self._compute_signal(records), self._assign_folds(records)
         scores = np.empty(len(records))
         for fold in np.unique(folds):
             rows = np.flatnonzero(folds == fold)

@@ -182,7 +182,7 @@ class RMIA(PoolAttack):
         self.target_fpr = target_fpr
 
     def _fit_pool(self, records):
-        self._law = self.pool_.find_law(self._reads())
+        self._law = self.pool_.get_law(self._reads())
         self.population_ratios_ = None
         if self.population is not None:
             check_records(self.population)

@@ -34,7 +34,7 @@ class SensitiveAttribute:
                 "Attribute inference needs X with rows and columns, a DataFrame, an array or a "
                 f"tensor; got {type(X).__name__} with {X.ndim} axes."
             )
-        self.columns = self._find_columns(X, sensitive)
+        self.columns = self._read_columns(X, sensitive)
         self.is_block = len(self.columns) > 1
         names = X.columns if is_frame(X) else pd.RangeIndex(X.shape[1])
         if self.is_block:
@@ -50,10 +50,10 @@ class SensitiveAttribute:
                     f"The column {name!r} lacks {missing.sum()} of {len(X)} values, first at "
                     f"position {missing.argmax()}."
                 )
-            self.values = self._find_values(column, name, values)
+            self.values = self._read_values(column, name, values)
 
     @staticmethod
-    def _find_columns(X, sensitive):
+    def _read_columns(X, sensitive):
         everything = np.arange(X.shape[1])
         if isinstance(sensitive, slice):
             columns = everything[sensitive]
@@ -73,7 +73,7 @@ class SensitiveAttribute:
         return columns
 
     @staticmethod
-    def _find_values(column, name, values):
+    def _read_values(column, name, values):
         if values is not None:
             values = pd.unique(np.asarray(values).ravel())
         else:

@@ -14,7 +14,7 @@ from .._core.outputs import Outputs
 from .._core.seeding import seed_estimator
 from .._core.sklearn import HasMethods, Interval
 from .._core.validation import check_outputs_source, query
-from ..base import BaseAttack, find_pool
+from ..base import BaseAttack, get_pool
 from ..signals import AnswerSignal, Signal, get_signal_names
 from ..signals.registry import get_signal
 
@@ -157,7 +157,7 @@ class ShadowAttack(BaseAttack):
 
     def _fit(self, records, membership):
         check_outputs_source(self.victim)
-        self.pool_ = find_pool(self.shadows, records)
+        self.pool_ = get_pool(self.shadows, records)
         records = self._records_of_pool(records)
         self._fit_features(records)
         rng = check_random_state(self.random_state)

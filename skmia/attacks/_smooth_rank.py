@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import stats
 
-from .._core.moments import SMALLEST_SPREAD, find_moments
+from .._core.moments import SMALLEST_SPREAD, compute_moments
 
 # Observations that the pooled variance counts for, as in the likelihood-ratio attack.
 _PRIOR_STRENGTH = 4.0
@@ -15,11 +15,11 @@ _LOWEST = np.log(np.finfo(float).tiny)
 _TIE = 1e-6
 
 
-def find_pooled_variance(blocks):
+def estimate_pooled_variance(blocks):
     """Variance of the signal of OUT models within records, of each query."""
     squares, count = 0.0, 0
     for _, shadows, inside, _ in blocks:
-        moments = find_moments(shadows, ~inside)
+        moments = compute_moments(shadows, ~inside)
         squares = squares + moments.squares.sum(axis=1)
         count += np.maximum(moments.count - 1, 0).sum()
     return np.maximum(squares / max(count, 1), SMALLEST_SPREAD**2)
@@ -62,14 +62,14 @@ def smooth_pvalues(target, shadows, outside, pooled):
     part = np.where(n_tied > 0, 1 + n_tied, part)
     highest, lowest = ((n_tied == 0) & (n_above == count) for count in (0, n_out))
     law = _predict_one_more(shadows, outside, pooled)
-    part[highest] = _find_fall(stats.t.logsf, target, lower, law, highest)
-    part[lowest] = 1 - _find_fall(stats.t.logcdf, target, upper, law, lowest)
+    part[highest] = _compute_fall(stats.t.logsf, target, lower, law, highest)
+    part[lowest] = 1 - _compute_fall(stats.t.logcdf, target, upper, law, lowest)
     return np.log(n_above + part) - np.log(n_out + 1)
 
 
 def _predict_one_more(shadows, outside, pooled):
     """Location, scale and degrees of freedom of the signal of one more OUT model."""
-    moments = find_moments(shadows, outside)
+    moments = compute_moments(shadows, outside)
     dof = _PRIOR_STRENGTH + moments.count - 1
     variance = (moments.squares + _PRIOR_STRENGTH * pooled[:, None]) / dof
     return np.broadcast_arrays(
@@ -77,7 +77,7 @@ def _predict_one_more(shadows, outside, pooled):
     )
 
 
-def _find_fall(log_tail, target, nearest, law, where):
+def _compute_fall(log_tail, target, nearest, law, where):
     """How much smaller the tail is from the target on than from the nearest OUT model on."""
     mean, scale, dof = (part[where] for part in law)
     tails = (log_tail((x[where] - mean) / scale, dof) for x in (target, nearest))

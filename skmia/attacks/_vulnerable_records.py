@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state, gen_batches
 from .._core.sklearn import Interval, StrOptions
 from ..base import PoolAttack
 from ..exceptions import ResolutionWarning
-from ._smooth_rank import find_pooled_variance, smooth_pvalues
+from ._smooth_rank import estimate_pooled_variance, smooth_pvalues
 
 # Similarities held at once.
 _CELLS = 1 << 22
@@ -164,10 +164,10 @@ class VulnerableRecordsAttack(PoolAttack):
         drawn = np.sort(rng.choice(len(first), n_drawn, replace=False))
         self._reference_prints = prints[drawn]
         self._references = _direct(self.pool_.answers(records[first[drawn]]))
-        self.radius_ = self._find_radius() if self.radius == "auto" else float(self.radius)
-        self._pooled = find_pooled_variance(self._judged_blocks(records))
+        self.radius_ = self._choose_radius() if self.radius == "auto" else float(self.radius)
+        self._pooled = estimate_pooled_variance(self._judged_blocks(records))
 
-    def _find_radius(self):
+    def _choose_radius(self):
         """Distance to the last neighbor allowed that a share of the references exceed."""
         references, distances = self._references, []
         for rows in gen_batches(len(references), max(1, _CELLS // len(references))):

@@ -1,9 +1,9 @@
 """What attacks consist of: their bases, their needs, and what joins them to a case."""
 
 from .._core.needs import Needs, Offer
-from ._attack import BaseAttack, best_threshold, find_judged  # noqa: F401
+from ._attack import BaseAttack, best_threshold, get_judged  # noqa: F401
 from ._learned import LearnedAttack
-from ._pool_attack import PoolAttack, find_pool, treats_models_as_victims  # noqa: F401
+from ._pool_attack import PoolAttack, get_pool, treats_models_as_victims  # noqa: F401
 from ._rates import rate_threshold  # noqa: F401
 from ._supervised import SupervisedAttack
 from .parts import connect, needs_of

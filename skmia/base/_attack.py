@@ -26,7 +26,7 @@ def best_threshold(membership, scores):
     return float(middle if middle > lower.max() else thresholds[best])
 
 
-def find_judged(attack, records):
+def get_judged(attack, records):
     """Which records a fitted attack can judge: all of them where it has no word for it.
 
     Parameters

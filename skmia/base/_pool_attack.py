@@ -37,7 +37,7 @@ class TooFewModelsError(ValueError):
     """The pool is too small for one of its models to be treated as the victim."""
 
 
-def find_pool(shadows, records):
+def get_pool(shadows, records):
     """The fitted pool behind the parameter ``shadows``; an unfitted one is fitted on the records.
 
     Raises
@@ -97,8 +97,8 @@ class PoolAttack(BaseAttack):
 
     def _fit(self, records, membership):
         check_outputs_source(self.victim)
-        self.pool_ = find_pool(self.shadows, records)
-        self.pool_.find_signal(self._reads())
+        self.pool_ = get_pool(self.shadows, records)
+        self.pool_.locate_signal(self._reads())
         self._fit_pool(records)
 
     def _fit_pool(self, records):
@@ -168,14 +168,14 @@ class PoolAttack(BaseAttack):
     def _say_too_few(self, n_records, place=""):
         names = zip(self._count_needed(), ("IN", "OUT"), strict=True)
         least = " and ".join(f"{count} {name}" for count, name in names if count)
-        setting = self._find_alternative()
+        setting = self._suggest_alternative()
         alternative = "" if setting is None else f" or set {setting}"
         return (
             f"{type(self).__name__} requires at least {least} shadow models per record{place}; "
             f"none of the {n_records} records has them. Fit the pool with more models{alternative}."
         )
 
-    def _find_alternative(self):
+    def _suggest_alternative(self):
         """Setting with which fewer models suffice, or None."""
         return "online=False" if getattr(self, "online", False) else None
 
@@ -189,9 +189,9 @@ class PoolAttack(BaseAttack):
             warn_unlike(self.pool_, self.victim, records, self.target_fpr)
             return rate_threshold(scores[~inside], self.target_fpr)
         offset = self._default_offset()
-        return self._find_offset(records) if offset is None else offset
+        return self._choose_offset(records) if offset is None else offset
 
-    def _find_offset(self, records):
+    def _choose_offset(self, records):
         """Threshold of the highest balanced accuracy on shadow models, where they show any."""
         try:
             scores, inside = self._score_pseudo(records, _N_SCORES)
@@ -259,7 +259,7 @@ class PoolAttack(BaseAttack):
         columns, some = self.pool_.locate(records), False
         for rows, shadows, inside, n_in in self._blocks(records):
             others = choose_others(self.pool_.design_, inside, columns[rows], models)
-            judged = self._find_judged(inside, n_in, models, others)
+            judged = self._are_judged(inside, n_in, models, others)
             scores = self._score_judged(shadows, inside, models, others, judged)
             some |= judged.any()
             yield rows, scores, inside[models], judged
@@ -267,7 +267,7 @@ class PoolAttack(BaseAttack):
             place = " when another one is treated as the victim"
             raise TooFewModelsError(self._say_too_few(len(records), place))
 
-    def _find_judged(self, inside, n_in, models, others):
+    def _are_judged(self, inside, n_in, models, others):
         """Where the models that are left suffice, of shape (n_chosen, n)."""
         n_out = len(inside) - n_in
         if self._are_enough(n_in - 2, n_out - 2).all():  # no more than two leave

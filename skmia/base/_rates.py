@@ -58,7 +58,7 @@ def warn_unlike(pool, victim, records, rate):
     signal = pool.stored_[0]
     rows = [pool.victim_values(None if stored else victim, some, signal)[0]]
     rows += list(pool.values(some, signal)[0])
-    law = pool.find_law(signal)
+    law = pool.get_law(signal)
     own, *usual = (law.log_likelihood(row.astype(np.float64)).mean() for row in rows)
     center, spread = np.mean(usual), np.std(usual, ddof=1)
     widest = stats.t.isf(_LEVEL / 2, len(usual) - 1) * np.sqrt(1 + 1 / len(usual))

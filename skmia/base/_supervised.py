@@ -48,7 +48,7 @@ class SupervisedAttack(BaseAttack):
         collected = self._collect(records)
         self._model = self._learn(collected, membership, seeds[0])
         if self.cross_fit:
-            folds = self._find_folds(records.fingerprint, membership, first, seeds[1])
+            folds = self._assign_folds(records.fingerprint, membership, first, seeds[1])
             self._known_scores = np.empty(len(records))
             for fold, seed in enumerate(seeds[2:]):
                 held = folds == fold
@@ -66,7 +66,7 @@ class SupervisedAttack(BaseAttack):
                     f"Cross-fitting in cv={self.cv} folds needs as many {kind}; got {count}."
                 )
 
-    def _find_folds(self, fingerprint, membership, first, seed):
+    def _assign_folds(self, fingerprint, membership, first, seed):
         """Fold of each record, stratified by membership."""
         rng = np.random.RandomState(seed)
         folds = np.empty(len(first), dtype=int)
@@ -75,14 +75,14 @@ class SupervisedAttack(BaseAttack):
             folds[rng.permutation(rows)] = np.arange(len(rows)) % self.cv
         return folds[np.searchsorted(self._known, fingerprint)]
 
-    def _find_known(self, records):
+    def _locate_known(self, records):
         """Position of each record among those of ``fit``, -1 where it was not there."""
         position = np.searchsorted(self._known, records.fingerprint)
         position = np.minimum(position, len(self._known) - 1)
         return np.where(self._known[position] == records.fingerprint, position, -1)
 
     def _score_samples(self, records):
-        position = self._find_known(records)
+        position = self._locate_known(records)
         known = position >= 0
         if known.any() and not self.cross_fit:
             raise ValueError(
@@ -96,7 +96,7 @@ class SupervisedAttack(BaseAttack):
         return scores
 
     def _learned_offset(self, records, membership):
-        return best_threshold(membership, self._known_scores[self._find_known(records)])
+        return best_threshold(membership, self._known_scores[self._locate_known(records)])
 
     def _natural_offset(self, records):
         raise NotImplementedError("fit needs membership")

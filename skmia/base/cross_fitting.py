@@ -7,8 +7,8 @@ from scipy.stats import rankdata
 from sklearn.base import clone
 
 from .._core.needs import BOTH, NOBODY
-from .._core.splits import find_units
-from ._attack import find_judged
+from .._core.splits import number_units
+from ._attack import get_judged
 from .parts import needs_of, parts_of
 
 _N_FOLDS = 5
@@ -44,7 +44,7 @@ def judge(attack, records):
         guesses = scores >= attack.offset_
     else:
         guesses = np.asarray(attack.predict(records)) == 1
-    return Judged(scores, guesses, find_judged(attack, records))
+    return Judged(scores, guesses, get_judged(attack, records))
 
 
 def score(attack, records):
@@ -129,7 +129,7 @@ def cross_fit(attack, records, membership, seed):
     ValueError
         If there are fewer than two members or non-members.
     """
-    folds = find_folds(records, membership, seed)
+    folds = assign_folds(records, membership, seed)
     scores, guesses, judged = np.empty(len(records)), *np.empty((2, len(records)), dtype=bool)
     for fold in range(folds.max() + 1):
         held = folds == fold
@@ -139,7 +139,7 @@ def cross_fit(attack, records, membership, seed):
     return Judged(scores, guesses, judged)
 
 
-def find_folds(records, membership, seed):
+def assign_folds(records, membership, seed):
     """Fold of each record; records that belong together share one, stratified by membership.
 
     Parameters
@@ -155,7 +155,7 @@ def find_folds(records, membership, seed):
     # Sorted by content, so that nothing depends on the order of the records.
     order = np.argsort(records.fingerprint, kind="stable")
     groups = records.fields.get("group_by")
-    units = find_units(records.fingerprint[order], None if groups is None else groups[order])
+    units = number_units(records.fingerprint[order], None if groups is None else groups[order])
     size, n_members = np.bincount(units), np.bincount(units, membership[order])
     side = np.where(n_members == 0, 0, np.where(n_members == size, 1, 2))  # 2: on both sides
     fewest = min(np.sum(side == 0), np.sum(side == 1))

@@ -6,7 +6,7 @@ from ..shadow import ShadowPool
 from .parts import parts_of
 
 
-def find_own_pools(attack):
+def get_own_pools(attack):
     """Unfitted pools in an attack, by the number of the part and the name of its parameter."""
     return {
         (number, name): value
@@ -25,5 +25,5 @@ def set_pool(attack, place, pool):
 
 def fit_own_pools(attack, records):
     """Fit the pools of an attack on records, before it is fitted on parts of them."""
-    for place, pool in find_own_pools(attack).items():
+    for place, pool in get_own_pools(attack).items():
         set_pool(attack, place, pool.fit(records))

@@ -12,18 +12,18 @@ from .._core.asking import unwrap
 from .._core.needs import BOTH, NOBODY, Needs, Offer
 from .._core.records import Records
 from ..signals import Signal
-from ..victims.offers import find_access, find_kind
+from ..victims.offers import get_access, get_kind
 
 
 def _is_estimator(value):
     return hasattr(value, "get_params") and hasattr(value, "fit") and not isinstance(value, type)
 
 
-def _find_children(value):
+def _list_children(value):
     """Estimators in the parameters of an estimator, and in lists of them."""
     if isinstance(value, list | tuple):
         for one in value:
-            yield from _find_children(one)
+            yield from _list_children(one)
     elif _is_estimator(value):
         yield value
 
@@ -31,7 +31,7 @@ def _find_children(value):
 def _children_of(estimator):
     if not hasattr(estimator, "get_params"):
         return []
-    return list(_find_children(list(estimator.get_params(deep=False).values())))
+    return list(_list_children(list(estimator.get_params(deep=False).values())))
 
 
 def parts_of(estimator):
@@ -123,9 +123,9 @@ def offer_of(model, **more):
     -------
     offer : Offer
     """
-    access, withheld = find_access(model)
+    access, withheld = get_access(model)
     more["withheld"] = {**withheld, **more.get("withheld", {})}
-    return Offer(**{"kind": find_kind(model), "access": access, "known": BOTH, **more})
+    return Offer(**{"kind": get_kind(model), "access": access, "known": BOTH, **more})
 
 
 def settings_of_pool(keeps):
@@ -151,7 +151,7 @@ def settings_of_pool(keeps):
     }
 
 
-def find_obstacle(estimator, offer):
+def why_not(estimator, offer):
     """Why an attack, or a composition of attacks and signals, cannot run, or None.
 
     A part that has a victim or shadow models of its own does not need those that are offered.

@@ -18,19 +18,19 @@ from .. import audit
 from .._core.asking import unwrap
 from .._core.files import make_private_folder
 from .._core.records import Records
-from .._core.splits import find_strata
+from .._core.splits import compute_strata
 from .._core.visible import visible
 from .._training.job import Data, Job, keep_model
 from .._training.plan import plan_training
 from ..datasets import load_digits
-from ..report.groups import find_subsets
+from ..report.groups import list_subsets
 from ..report.text import join_names
 from ..report.victim import draw_members
 from ._errors import CommandError, GateClosed
 from ._gate import BROKEN, judge
 from ._limits import Limit
 from ._model import as_model_input, load_model, make_estimator, needs_numbered_labels
-from ._table import as_features, check_column, find_task, read_members, read_table, read_target
+from ._table import as_features, check_column, infer_task, read_members, read_table, read_target
 
 _TABLE_DEFAULTS = {"shadows": 64, "fpr": [0.01, 0.001]}
 
@@ -86,7 +86,7 @@ def run_audit(arguments, show):
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_: caught.append(" ".join(str(message).split()))
         problem = _make_digits(arguments) if is_toy else _make_table(arguments)
-        limits = _find_limits(arguments.fail_above, problem)
+        limits = _read_limits(arguments.fail_above, problem)
         result = audit(
             problem.victim,
             problem.records,
@@ -165,10 +165,10 @@ def _check_limits(limits, fprs):
             )
 
 
-def _find_limits(limits, problem):
+def _read_limits(limits, problem):
     """The limits by the names of the fields, whose groups are looked for before the work begins."""
     victim = unwrap(problem.victim)
-    subsets = find_subsets(
+    subsets = list_subsets(
         problem.records, list(problem.groups.values()) or None, classes=is_classifier(victim)
     )
     found = []
@@ -242,7 +242,7 @@ def _make_digits(arguments):
 
 def _draw_members(records, is_classification, seed):
     try:
-        strata = find_strata(records.y, is_classification)
+        strata = compute_strata(records.y, is_classification)
         return draw_members(records, strata, np.random.default_rng(seed))
     except ValueError as error:
         raise CommandError(str(error)) from error
@@ -262,7 +262,7 @@ def _make_table(arguments):
             f"--drop: column {arguments.target!r} is the target and never a feature; name "
             "another column as --target, or leave it out of --drop"
         )
-    fields, groups = _find_fields(frame, arguments)
+    fields, groups = _read_fields(frame, arguments)
     membership = None if arguments.members is None else read_members(frame, arguments.members)
     leaving = {arguments.target, arguments.members, arguments.group_by, *arguments.drop}
     features = [name for name in frame.columns if name not in leaving]
@@ -271,7 +271,7 @@ def _make_table(arguments):
     return Problem(victim, records, membership, groups, notes, frame)
 
 
-def _find_fields(frame, arguments):
+def _read_fields(frame, arguments):
     """Fields of the records; of those to report by the name of each column as a field."""
     fields, groups = {}, {}
     if arguments.group_by is not None:
@@ -292,7 +292,7 @@ def _find_fields(frame, arguments):
 
 
 def _train_victim(arguments, frame, features, fields, membership):
-    task = arguments.task or find_task(frame[arguments.target])
+    task = arguments.task or infer_task(frame[arguments.target])
     y = read_target(frame, arguments.target, task)
     X = as_features(frame[features])
     name, classes = arguments.estimator or "random-forest", np.empty(0)

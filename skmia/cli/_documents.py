@@ -123,8 +123,8 @@ def run_compare(arguments):
     tasks = [document["task"] for document in documents]
     if tasks[0] != tasks[1]:
         raise CommandError(f"one audit is of a {tasks[0]}, the other of a {tasks[1]}")
-    level = _find_common_level(paths, documents)
-    one, two = map(_find_numbers, documents)
+    level = _read_common_level(paths, documents)
+    one, two = map(_read_numbers, documents)
     both = one.add_suffix("_a").join(two.add_suffix("_b"), how="inner")
     if both.empty:
         raise CommandError("the two audits have no number in common that could be measured")
@@ -147,7 +147,7 @@ def run_compare(arguments):
     return "\n".join(lines)
 
 
-def _find_common_level(paths, documents):
+def _read_common_level(paths, documents):
     """The confidence level of all intervals: two levels cannot be joined into one."""
     levels = [document["settings"]["confidence_level"] for document in documents]
     if levels[0] != levels[1]:
@@ -159,7 +159,7 @@ def _find_common_level(paths, documents):
     return levels[0]
 
 
-def _find_numbers(document):
+def _read_numbers(document):
     frame = pd.DataFrame(document["results"], columns=list(COLUMNS))
     frame = frame[(frame["scope"] == OVERALL) & (frame["status"] == OK)]
     frame = frame.assign(max_fpr=frame["max_fpr"].astype(float).fillna(0.0))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._core.visible import visible
-from ..report.evidence import LEAK, NONE, find_leaks
+from ..report.evidence import LEAK, NONE, list_leaks
 from ..report.groups import OVERALL
 from ..report.measure import OK
 from ..report.text import column_name, join_names
@@ -33,7 +33,7 @@ def judge(report, limits):
     """
     exceeded, unmeasured = [], []
     for limit in limits:
-        for scope, group, needed in _find_parts(report, limit):
+        for scope, group, needed in _list_parts(report, limit):
             above, missing = _compare(report.results, limit, scope, group)
             exceeded += above
             unmeasured += missing if needed else []
@@ -44,11 +44,11 @@ def judge(report, limits):
     return (INCONCLUSIVE, unmeasured) if unmeasured else (0, [])
 
 
-def _find_parts(report, limit):
+def _list_parts(report, limit):
     """The parts of the records to which a limit applies; whether it must be measured there."""
     if limit.scope is not None:
         return [(limit.scope, limit.group, True)]
-    leaks = find_leaks(report.grounds) if report.evidence == LEAK else report.permutation.frame[:0]
+    leaks = list_leaks(report.grounds) if report.evidence == LEAK else report.permutation.frame[:0]
     hidden = not (leaks["scope"] == OVERALL).any()
     leaks = leaks[leaks["scope"] != OVERALL]
     found = dict.fromkeys(zip(leaks["scope"], leaks["group"]))

@@ -62,7 +62,7 @@ def _is_text(column):
     return not pd.api.types.is_numeric_dtype(column.dtype)
 
 
-def find_task(column):
+def infer_task(column):
     """The task that a target suggests."""
     if _is_text(column) or pd.api.types.is_bool_dtype(column.dtype):
         return "classification"

@@ -17,7 +17,7 @@ from .._core.containers import take_rows
 from .._core.hashing import hash_records
 from .._core.seeding import isolated_randomness, refuse_trained_module, seed_estimator
 from .._core.sklearn import N_JOBS, HasMethods, Interval, InvalidParameterError
-from .._core.splits import MOST_MODELS, find_strata, find_units
+from .._core.splits import MOST_MODELS, compute_strata, number_units
 from .._training.job import Data, Job, Kept
 from .._training.notes import warn_once
 from .._training.plan import plan_training
@@ -137,9 +137,9 @@ def _as_proba(outputs):
     return softmax(values, axis=1) if outputs.kind == "logits" else renormalized(values)
 
 
-def _find_equal_rows(data):
+def _number_equal_rows(data):
     try:
-        return find_units(hash_records(data.X, data.y))
+        return number_units(hash_records(data.X, data.y))
     except TypeError:
         return np.arange(len(data.y))  # rows such as dicts have no hash, and count as different
 
@@ -191,13 +191,13 @@ class CrossFitDefense(SoftTargetDefense):
         refuse_trained_module(self.estimator)
 
     def _draw(self, data, rng):
-        units = _find_equal_rows(data)
+        units = _number_equal_rows(data)
         if units.max(initial=0) == 0:
             raise ValueError(
                 f"{type(self).__name__} leaves rows out and so needs 2 or more different ones; got "
                 f"n_samples = {len(data.y)}{', all equal' if len(data.y) > 1 else ''}."
             )
-        strata = find_strata(data.y, is_classification=True)
+        strata = compute_strata(data.y, is_classification=True)
         return draw_left_out(units, strata, self.n_estimators, self.n_left_out, rng)
 
     def _ask(self, data, targets, left_out, seeds):

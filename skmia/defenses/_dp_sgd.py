@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from .._core.accountant import find_noise_multiplier, spent_epsilon
+from .._core.accountant import choose_noise_multiplier, spent_epsilon
 from .._core.advice import with_advice
 from .._core.matrix import validate_matrix
 from .._core.optional import import_optional
@@ -233,11 +233,11 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         X, y = validate_rows(self, X, y, allow_nd=True)
         y = column_or_1d(y)
         check_classification_targets(y)
-        classes = self._find_classes(y)
+        classes = self._read_classes(y)
         seed = None
         if self.random_state is not None:
             seed = check_random_state(self.random_state).randint(2**31 - 1)
-        self.delta_ = self._find_delta(len(X))
+        self.delta_ = self._choose_delta(len(X))
         with isolated_randomness(np.random.SeedSequence(seed)):
             self.estimator_ = make_net(self.net, self.n_features_in_, len(classes))
             check_trainable(self.estimator_)
@@ -253,7 +253,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
             self._train(X, self._encode(y))
         return self
 
-    def _find_classes(self, y):
+    def _read_classes(self, y):
         if self.classes is not None:
             classes = np.unique(column_or_1d(self.classes))
             if len(classes) < 2:
@@ -274,7 +274,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         codes[known] = np.searchsorted(self.classes_, y[known])
         return codes
 
-    def _find_delta(self, n_rows):
+    def _choose_delta(self, n_rows):
         if self.target_delta is None:
             return 0.1 / n_rows
         if self.target_delta >= 1 / n_rows:
@@ -320,7 +320,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         net = self.estimator_
 
         def needed_noise(rate, n_steps):
-            return find_noise_multiplier(
+            return choose_noise_multiplier(
                 self.target_epsilon, self.delta_, rate, n_steps, self.accountant
             )
 

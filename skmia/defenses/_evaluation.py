@@ -12,7 +12,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
 
 from .._core.caches import clone_to_train
-from .._core.moments import find_both_moments
+from .._core.moments import compute_both_moments
 from .._core.numbers import check_number, show, to_array
 from .._core.randomness import check_random_state
 from .._core.records import Records
@@ -184,7 +184,7 @@ def evaluate_defense(
     """
     _check(candidates, records, n_estimators, n_targets)
     attack = LiRA() if attack is None else attack
-    settings = _find_settings(candidates, attack)
+    settings = _choose_settings(candidates, attack)
     measured = _as_mask(canaries, records)
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     # The training sets are those of any pool with this seed.
@@ -197,7 +197,7 @@ def evaluate_defense(
                 candidate, n_estimators, **settings, n_jobs=n_jobs, random_state=seed
             ).fit(records)
             tables[name] = _attack_pool(pool, attack, design)
-            exposure[name] = _find_exposure(pool, records)
+            exposure[name] = _estimate_exposure(pool, records)
         else:
             tables[name] = _attack_labels(candidate, design, seed, n_jobs)
             exposure[name] = np.full(len(records), np.nan)
@@ -270,7 +270,7 @@ class _Design:
         }
         if proba is not None:
             rows = ~inside & plain
-            row["calibration_error"] = _find_calibration_error(proba[rows], right[rows])
+            row["calibration_error"] = _compute_calibration_error(proba[rows], right[rows])
         members, others = inside & self.measured, ~inside & self.measured
         row["label_advantage"] = right[members].mean() - right[others].mean()
         return row
@@ -301,7 +301,7 @@ def _check(candidates, records, n_estimators, n_targets):
         )
 
 
-def _find_settings(candidates, attack):
+def _choose_settings(candidates, attack):
     """What the pools must keep for the attack, which must be able to read every candidate."""
     if not treats_models_as_victims(attack):
         raise TypeError(
@@ -367,15 +367,15 @@ def _train(candidate, records, seeds):
         return model.fit(records.X, records.y)
 
 
-def _find_exposure(pool, records):
+def _estimate_exposure(pool, records):
     """Advantage of the best threshold on the signal of each record, taken as normal."""
     values, inside = pool.transform(records).T[None], pool.membership(records).T
-    into, out = find_both_moments(values, inside, ~inside)
+    into, out = compute_both_moments(values, inside, ~inside)
     spread = np.sqrt((into.variance + out.variance) / 2)
     return 2 * ndtr(np.abs(into.mean - out.mean) / spread / 2)[0] - 1
 
 
-def _find_calibration_error(proba, right):
+def _compute_calibration_error(proba, right):
     """Mean distance between confidence and accuracy over bins of equal confidence."""
     confidence = proba.max(axis=1)
     place = np.minimum((confidence * _N_BINS).astype(int), _N_BINS - 1)

@@ -7,7 +7,7 @@ from .._core.numbers import check_number
 from .._core.sklearn import StrOptions
 from .._core.tradeoff import privacy_profile
 from ._exact_noise import LARGEST_SCALE, discrete_normal
-from ._grid import GRID_BITS, find_exponents
+from ._grid import GRID_BITS, choose_exponents
 from ._mechanisms import NoiseMechanism
 from .private_input import DELTA, FINITE_POSITIVE
 
@@ -229,7 +229,7 @@ class GaussianMechanism(NoiseMechanism):
 
     def _calibrate(self, n_features):
         unit = discrete_multiplier(self.epsilon, self.delta, n_features, self.calibration)
-        exponent = find_exponents(unit * self.sensitivity, "The standard deviation of the noise")
+        exponent = choose_exponents(unit * self.sensitivity, "The standard deviation of the noise")
         # Rounding moves each column by a step at most, all of them by sqrt(n_features).
         sensitivity = np.ldexp(self.sensitivity, -exponent) + np.sqrt(n_features)
         steps = count_scale(unit * sensitivity)

@@ -19,7 +19,7 @@ _SMALLEST, _LARGEST = np.finfo(np.float64).tiny, 2.0**960
 _LARGEST_INTEGER = 2.0**62
 
 
-def find_exponents(scales, what):
+def choose_exponents(scales, what):
     """Exponents k of grids ``2**k`` that have 2^39 to 2^40 steps to a scale of noise.
 
     Parameters

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from ._exact_noise import LARGEST_SCALE, discrete_laplace
-from ._grid import count_steps, find_exponents
+from ._grid import choose_exponents, count_steps
 from ._mechanisms import NoiseMechanism
 from .private_input import FINITE_POSITIVE
 
@@ -97,7 +97,7 @@ class LaplaceMechanism(NoiseMechanism):
     _sample = staticmethod(discrete_laplace)
 
     def _calibrate(self, n_features):
-        exponent = find_exponents(self.sensitivity / self.epsilon, "sensitivity / epsilon")
+        exponent = choose_exponents(self.sensitivity / self.epsilon, "sensitivity / epsilon")
         # Each column can be rounded up by a step.
         steps = count_steps(self.sensitivity, exponent) + n_features - 1
         scale = math.ceil(steps / Fraction(float(self.epsilon)))

@@ -7,7 +7,7 @@ import numpy as np
 from .._core.sklearn import Interval, StrOptions
 from ._exact_noise import discrete_normal
 from ._gaussian import CALIBRATION, count_scale, discrete_multiplier
-from ._grid import count_steps, find_exponents
+from ._grid import choose_exponents, count_steps
 from ._mechanisms import NoiseMechanism
 from .private_input import DELTA, column_values
 
@@ -137,7 +137,7 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
         if not noisy.any():
             return
         widths = self.widths_[noisy]
-        exponents = find_exponents(
+        exponents = choose_exponents(
             unit * self._allocate(widths, n_features), "The standard deviation of the noise"
         )
         # What a column can move by on its grid, which is rounded up.

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from opacus.optimizers import DPOptimizer
 
-from .private_randomness import find_grids
+from .private_randomness import choose_grids
 
 
 class PrivateOptimizer(DPOptimizer):
@@ -30,7 +30,7 @@ class PrivateOptimizer(DPOptimizer):
         scale = self.noise_multiplier * self.max_grad_norm
         self._grid = None
         if self.noise_multiplier:  # a product that ends at 0 is refused like one that nearly does
-            self._grid = float(find_grids(scale or np.nextafter(0, 1)))
+            self._grid = float(choose_grids(scale or np.nextafter(0, 1)))
         n_parameters = sum(parameter.numel() for parameter in self.params)
         rounding = 0.0 if self._grid is None else self._grid * np.sqrt(n_parameters)
         self._scale = self.noise_multiplier * (self.max_grad_norm + rounding)
@@ -38,7 +38,7 @@ class PrivateOptimizer(DPOptimizer):
     def clip_and_accumulate(self):
         """Clip the gradient of each row and add them up, in steps of the grid."""
         samples = [sample.flatten(start_dim=1) for sample in self.grad_samples]
-        factors = self._find_factors(samples)
+        factors = self._compute_factors(samples)
         for parameter, sample in zip(self.params, samples, strict=True):
             clipped = factors.to(sample.device)[:, None] * sample.double()
             # A product of 0 and infinity would be NaN.
@@ -49,7 +49,7 @@ class PrivateOptimizer(DPOptimizer):
             known = parameter.summed_grad
             parameter.summed_grad = total if known is None else known + total
 
-    def _find_factors(self, samples):
+    def _compute_factors(self, samples):
         """What each row's gradient is multiplied by; 0 where it is not finite."""
         squares = [torch.linalg.vector_norm(s, dim=1, dtype=torch.float64) ** 2 for s in samples]
         finite = [torch.isfinite(sample).all(dim=1) for sample in samples]

@@ -208,9 +208,9 @@ class SoftLabelDefense(CrossFitDefense):
         self.verbose = verbose
 
     def _combine(self, proba, codes, data):
-        return soften(proba, codes, self._find_alpha(data), self.spread)
+        return soften(proba, codes, self._compute_alpha(data), self.spread)
 
-    def _find_alpha(self, data):
+    def _compute_alpha(self, data):
         if not callable(self.alpha):
             return self.alpha
         alpha = self.alpha(data.X, data.y)

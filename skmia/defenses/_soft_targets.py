@@ -33,7 +33,7 @@ def check_takes_targets(estimator, name):
     InvalidParameterError
         Says what can be used.
     """
-    if _find_trainer(_last_step(estimator)) is None:
+    if _choose_trainer(_last_step(estimator)) is None:
         raise InvalidParameterError(
             f"{name} trains on probabilities of the classes, which {_describe(estimator)} does not "
             "take; use a classifier whose fit takes sample_weight, or a skorch net with "
@@ -75,7 +75,7 @@ def fit_on_targets(model, X, y, targets, classes, sample_weight=None):
         fit_on_targets(model[-1], X, y, targets, classes, sample_weight)
         return model
     with with_advice(model, X):
-        _find_trainer(model).fit(model, X, y, targets, classes, sample_weight)
+        _choose_trainer(model).fit(model, X, y, targets, classes, sample_weight)
     return model
 
 
@@ -93,7 +93,7 @@ def _describe(estimator):
     return f"{type(last).__name__}{what}{where}"
 
 
-def _find_trainer(model):
+def _choose_trainer(model):
     return next((one for one in (_NetTrainer(), _CopyTrainer()) if one.suits(model)), None)
 
 

@@ -67,7 +67,7 @@ class PrivateRandomness:
         return round_to(scales * self.normals(len(scales)), grids)
 
 
-def find_grids(scales):
+def choose_grids(scales):
     """Powers of two that have 2^19 to 2^20 steps to each scale of noise.
 
     Contributions and noise that are rounded to it add without error, so that the lowest digits of a

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ._repeated_measures import adjust, compare_pairs, describe_groups, find_half_width
+from ._repeated_measures import adjust, compare_pairs, compute_half_width, describe_groups
 
 
 def describe_means(table, found, *, confidence_level):
@@ -28,7 +28,7 @@ def describe_means(table, found, *, confidence_level):
     groups = describe_groups(table, confidence_level)
     if found is not None:
         groups["mean"], groups["standard_error"] = found.means, found.errors
-        _set_limits(groups, "mean", find_half_width(found.errors, found.df, confidence_level))
+        _set_limits(groups, "mean", compute_half_width(found.errors, found.df, confidence_level))
     return groups
 
 
@@ -52,7 +52,7 @@ def describe_pairs(table, found, *, confidence_level, correction):
     if found is not None:
         first, second = np.transpose(list(combinations(found.means, 2)))
         pairs["difference"] = first - second
-        half_width = find_half_width(found.pair_errors, found.pair_df, confidence_level)
+        half_width = compute_half_width(found.pair_errors, found.pair_df, confidence_level)
         _set_limits(pairs, "difference", half_width)
         pvalue = found.pair_pvalues
     reject, adjusted = adjust(pvalue, correction, 1 - confidence_level)

@@ -55,7 +55,7 @@ class Comparison(NamedTuple):
     pair_df: np.ndarray  # (n_pairs,): its degrees of freedom
 
 
-def find_exposure(guesses, membership):
+def compute_exposure(guesses, membership):
     """Share of rounds as a member that flag a record, minus that of rounds as a non-member.
 
     Parameters

@@ -36,7 +36,7 @@ def _sums_of_squares(values):
     return np.where(np.array(sums) > values.size * _rounding(values) ** 2, sums, 0.0)
 
 
-def find_epsilon(values):
+def estimate_epsilon(values):
     """Greenhouse and Geisser's estimate of how far the differences are from equal variances.
 
     Parameters
@@ -93,7 +93,7 @@ def analyze(values):
         statistic, pvalue = (np.inf, 0.0) if sums[0] > 0 else (np.nan, np.nan)
         return RepeatedMeasures(sums, df, statistic, pvalue, np.nan, pvalue)
     statistic, pvalue = _f_test(values)
-    epsilon = find_epsilon(values)
+    epsilon = estimate_epsilon(values)
     corrected = float(stats.f.sf(statistic, epsilon * df[0], epsilon * df[2]))
     return RepeatedMeasures(sums, df, statistic, pvalue, epsilon, corrected)
 
@@ -110,7 +110,7 @@ def tabulate_analysis(found):
     return frame
 
 
-def find_eta_squared(found):
+def compute_eta_squared(found):
     """Share of the groups in the sum of squares: partial, and generalized."""
     groups, rounds, residual = found.sums
     wholes = (groups + residual, groups + rounds + residual)
@@ -146,7 +146,7 @@ def compare_pairs(table, correction, confidence_level):
         effect = mean / deviation
     statistic = effect * np.sqrt(n_rounds)
     pvalue = 2 * stats.t.sf(np.abs(statistic), n_rounds - 1)
-    half_width = find_half_width(deviation / np.sqrt(n_rounds), n_rounds - 1, confidence_level)
+    half_width = compute_half_width(deviation / np.sqrt(n_rounds), n_rounds - 1, confidence_level)
     return pd.DataFrame(
         {
             "group": table.columns[first],
@@ -178,7 +178,7 @@ def adjust(pvalues, correction, alpha):
     return reject, np.where(np.isnan(pvalues), np.nan, adjusted)
 
 
-def find_half_width(error, df, confidence_level):
+def compute_half_width(error, df, confidence_level):
     """Half the width of Student's interval."""
     return stats.t.isf((1 - confidence_level) / 2, df) * error
 
@@ -200,6 +200,6 @@ def describe_groups(table, confidence_level):
     """
     mean, deviation = table.mean(), table.std(ddof=1)
     error = deviation / np.sqrt(len(table))
-    half_width = find_half_width(error, len(table) - 1, confidence_level)
+    half_width = compute_half_width(error, len(table) - 1, confidence_level)
     columns = {"mean": mean, "std": deviation, "standard_error": error}
     return pd.DataFrame({**columns, "low": mean - half_width, "high": mean + half_width})

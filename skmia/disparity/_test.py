@@ -15,7 +15,7 @@ from .._core.visible import visible
 from ._describe import CORRECTIONS, describe_test
 from ._means import describe_means, describe_pairs
 from ._permutation import compare_exposures
-from ._repeated_measures import analyze, find_eta_squared, tabulate_analysis
+from ._repeated_measures import analyze, compute_eta_squared, tabulate_analysis
 from ._table import check_table, drop_incomplete
 from .game import play
 from .guesses import GroupGuesses, read_exposures, read_guesses, tabulate
@@ -272,7 +272,7 @@ class DisparityTest(BaseEstimator):
         validate_params_of(self)
         self.game_ = played = None
         if isinstance(X, Records):
-            self.game_, X = play(self, X, self._find_field(X))
+            self.game_, X = play(self, X, self._read_field(X))
         if isinstance(X, GroupGuesses):
             played = read_guesses(X)
             X = tabulate(played)
@@ -316,7 +316,7 @@ class DisparityTest(BaseEstimator):
             When a group did not occur in ``fit``.
         """
         check_is_fitted(self)
-        groups = self._find_field(X) if isinstance(X, Records) else to_array(X, "X")
+        groups = self._read_field(X) if isinstance(X, Records) else to_array(X, "X")
         if groups.ndim != 1:
             raise ValueError(
                 f"predict takes records or one group for each; got an array of shape "
@@ -360,7 +360,7 @@ class DisparityTest(BaseEstimator):
         check_is_fitted(self)
         return describe_test(self)
 
-    def _find_field(self, records):
+    def _read_field(self, records):
         if self.group not in records.fields:
             have = ", ".join(records.fields) or "none"
             raise ValueError(
@@ -372,7 +372,7 @@ class DisparityTest(BaseEstimator):
         found = analyze(self.vulnerabilities_.to_numpy())
         self.anova_statistic_, self.anova_pvalue_ = found.statistic, found.pvalue
         self.epsilon_, self.anova_pvalue_corrected_ = found.epsilon, found.pvalue_corrected
-        self.partial_eta_squared_, self.generalized_eta_squared_ = find_eta_squared(found)
+        self.partial_eta_squared_, self.generalized_eta_squared_ = compute_eta_squared(found)
         self.anova_ = tabulate_analysis(found)
 
     def _permute(self, played):

@@ -4,8 +4,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
-from ..base import find_pool, treats_models_as_victims
-from .guesses import GroupGuesses, find_people
+from ..base import get_pool, treats_models_as_victims
+from .guesses import GroupGuesses, number_people
 
 
 def play(test, records, groups):
@@ -30,9 +30,9 @@ def play(test, records, groups):
     ValueError
         If the attack is missing, or both an estimator and an attack on a pool are.
     """
-    people = find_people(records, groups)
+    people = number_people(records, groups)
     if test.estimator is None and treats_models_as_victims(test.attack):
-        pool = find_pool(test.attack.shadows, records)
+        pool = get_pool(test.attack.shadows, records)
         attack = clone(test.attack).set_params(shadows=FrozenEstimator(pool))
         guesses, membership = play_pool(attack.fit(records), records, test.n_rounds)
         return None, GroupGuesses(guesses, membership, groups, people)

@@ -7,8 +7,8 @@ import pandas as pd
 
 from .._core.groups import number_groups
 from .._core.numbers import to_array
-from .._core.splits import find_units
-from ._permutation import find_exposure, sum_parts
+from .._core.splits import number_units
+from ._permutation import compute_exposure, sum_parts
 
 
 class GroupGuesses(NamedTuple):
@@ -99,7 +99,7 @@ def read_guesses(given):
     return Played(guesses, membership, names, codes, people)
 
 
-def find_people(records, groups):
+def number_people(records, groups):
     """Number the sets of records that have a group together.
 
     Records with one value of ``group_by`` are a person. Equal records are one person as well, but
@@ -116,11 +116,11 @@ def find_people(records, groups):
     people : ndarray of shape (n,)
     """
     group_by = records.fields.get("group_by")
-    copies = find_units(records.fingerprint)
+    copies = number_units(records.fingerprint)
     codes = number_groups(groups, len(records), "groups")[1]
     both = np.unique(np.column_stack([copies, codes]), axis=0)
     if len(both) == copies.max() + 1:
-        return find_units(records.fingerprint, group_by)
+        return number_units(records.fingerprint, group_by)
     return np.arange(len(records)) if group_by is None else number_groups(group_by, len(records))[1]
 
 
@@ -135,7 +135,7 @@ def tabulate(played):
     rates = []
     for role in (1, 0):
         rows = [
-            _find_rates(guesses[inside == role] == 1, played.codes[inside == role], n_groups)
+            _compute_rates(guesses[inside == role] == 1, played.codes[inside == role], n_groups)
             for guesses, inside in zip(played.guesses, played.membership, strict=True)
         ]
         rates.append(np.array(rows))
@@ -143,7 +143,7 @@ def tabulate(played):
     return pd.DataFrame(rates[0] - rates[1], index, pd.Index(played.names, name="group"))
 
 
-def _find_rates(flagged, codes, n_groups):
+def _compute_rates(flagged, codes, n_groups):
     count = np.bincount(codes, minlength=n_groups)
     total = np.bincount(codes, weights=flagged, minlength=n_groups)
     return np.divide(total, count, out=np.full(n_groups, np.nan), where=count > 0)
@@ -161,7 +161,7 @@ def read_exposures(played):
     ValueError
         If a group has no record that was in both roles.
     """
-    exposure = find_exposure(played.guesses, played.membership)
+    exposure = compute_exposure(played.guesses, played.membership)
     known = np.bincount(played.codes[~np.isnan(exposure)], minlength=len(played.names))
     if not known.all():
         raise ValueError(

@@ -24,7 +24,7 @@ _NODES_ALONE, _NODES_TOGETHER = 400, 60
 
 
 @lru_cache(maxsize=2)
-def _find_nodes(n_nodes):
+def _compute_nodes(n_nodes):
     """Quantiles, which lie symmetrically about one half, and their weights."""
     nodes, weights = np.polynomial.legendre.leggauss(n_nodes)
     return (nodes + 1) / 2, weights / 2
@@ -61,7 +61,7 @@ def _probability_within(epsilon, delta, rates, fpr_laws):
     rest = np.maximum(np.maximum(0, (fnr - delta) * down), 1 - delta - tpr * up)
     above = special.betainc(*fpr_laws[::-1], np.clip(rest, 0, 1))
     below = special.betainc(*fpr_laws, np.clip(low, 0, 1))
-    _, weights = _find_nodes(fnr.shape[1])
+    _, weights = _compute_nodes(fnr.shape[1])
     return np.maximum(1 - above - below, 0) @ weights
 
 
@@ -70,7 +70,7 @@ def _quantile(probability, delta, n_copies, laws):
     """Epsilon that is not exceeded with a posterior probability, averaged over pairs of laws."""
     laws, counts = zip(*Counter(laws).items())
     fnr_laws, fpr_laws = (np.array(side, dtype=float).T[..., None] for side in zip(*laws))
-    nodes, _ = _find_nodes(_NODES_ALONE if len(laws) == 1 else _NODES_TOGETHER)
+    nodes, _ = _compute_nodes(_NODES_ALONE if len(laws) == 1 else _NODES_TOGETHER)
     # Both rates by their own quantiles: one minus a rate would be rounded.
     rates = special.betaincinv(*fnr_laws, nodes), special.betaincinv(*fnr_laws[::-1], nodes[::-1])
 

@@ -134,7 +134,7 @@ def make_canaries(
     allowed = f"an integer from 1 to {most}, the number of {what}"
     check_number(n_canaries, "n_canaries", allowed, 1, most, whole=True)
     if kind == "exposed":
-        rows = _find_exposed(X, y, estimator, 5 if cv is None else cv)[:n_canaries]
+        rows = _rank_exposed(X, y, estimator, 5 if cv is None else cv)[:n_canaries]
         return Canaries(X[rows], y[rows], rows)
     if kind == "clip_bkd":
         return Canaries(*_make_clip_bkd(X, y, n_canaries, norm), np.empty(0, dtype=np.intp))
@@ -149,7 +149,7 @@ def make_canaries(
     return Canaries(X[rows], classes[other % len(classes)], rows)
 
 
-def _find_exposed(X, y, estimator, cv):
+def _rank_exposed(X, y, estimator, cv):
     """All records, those first whose labels are hardest to predict when they are left out."""
     if estimator is None:
         estimator = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))

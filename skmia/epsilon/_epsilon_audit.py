@@ -194,7 +194,7 @@ class EpsilonAudit(EpsilonAuditBase):
         delta = self._DELTA if self.delta is None else self.delta
         self._bound([True, True, False, False], [1.0, 1.0, 0.0, 0.0], delta, 0)
         rng = check_random_state(self.random_state)
-        self.canary_ = self._find_canary(X, y, rng)
+        self.canary_ = self._choose_canary(X, y, rng)
         entropy = rng.randint(np.iinfo(np.int32).max, size=4).tolist()
         records, sides = self._design(X, y)
         self.membership_ = np.tile([True, False], self.n_trials)
@@ -224,7 +224,7 @@ class EpsilonAudit(EpsilonAuditBase):
             random_state=random_state,
         )
 
-    def _find_canary(self, X, y, rng):
+    def _choose_canary(self, X, y, rng):
         if not isinstance(self.canary, Integral):
             return self._make_canaries(self.canary, X, y, 1, rng)
         if self.canary >= len(X):

@@ -112,7 +112,7 @@ def _at_given(thresholds, sides, measure, alpha, rng):
 _STRATEGIES = {"bonferroni": _at_all, "split": _at_split, "multisplit": _at_many_splits}
 
 
-def find_strategy(threshold):
+def get_strategy(threshold):
     """The way to a threshold that a parameter asks for.
 
     Raises
@@ -166,7 +166,7 @@ def choose_threshold(membership, scores, measure, threshold, confidence_level, r
     -------
     choice : Choice
     """
-    strategy = find_strategy(threshold)
+    strategy = get_strategy(threshold)
     sides = Sides.of(membership, scores)
     if strategy in (_at_split, _at_many_splits) and (smallest := min(map(len, sides))) < 2:
         raise ValueError(

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import expit, logsumexp
 
-from .._core.moments import SMALLEST_SPREAD, find_both_moments
+from .._core.moments import SMALLEST_SPREAD, compute_both_moments
 from .._core.sklearn import StrOptions
 from ..base import PoolAttack
 from ..signals import Confidence
@@ -125,7 +125,7 @@ class DensityAttack(PoolAttack):
 
     def _score(self, target, shadows, inside, outside):
         target, shadows = target.astype(np.float64), shadows.astype(np.float64)
-        into, out = find_both_moments(shadows, inside, outside)
+        into, out = compute_both_moments(shadows, inside, outside)
         density = _DENSITIES[self.density]
         log_in = density(target, shadows, inside, into)
         return (log_in - density(target, shadows, outside, out)).sum(axis=0)

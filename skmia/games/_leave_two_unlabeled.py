@@ -56,7 +56,7 @@ class PairPrivacy(NamedTuple):
     n_rounds: int
 
 
-def find_pair_privacy(accuracy, n_rounds):
+def compute_pair_privacy(accuracy, n_rounds):
     """Privacy that is left by an attacker who tells this share of independent pairs right."""
     return _with_error(float(accuracy), accuracy * (1 - accuracy) / n_rounds, n_rounds)
 
@@ -185,13 +185,13 @@ def leave_two_unlabeled(
     if refit:
         pairs = draw_pairs(membership, n_rounds, seeds[0])
         wins = _refit_all(attack, records, membership, pairs, seeds[1], n_jobs, verbose)
-        return find_pair_privacy(wins.mean(), n_rounds)
+        return compute_pair_privacy(wins.mean(), n_rounds)
     attack = _seeded(attack, seeds[1])
     with isolated_randomness(seeds[1]):
         scores = score(attack.fit(records), records)
     if n_rounds is None:
         return _of_all_pairs(membership, scores)
-    return find_pair_privacy(
+    return compute_pair_privacy(
         _compare(*scores[draw_pairs(membership, n_rounds, seeds[0])].T).mean(), n_rounds
     )
 

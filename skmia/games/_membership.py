@@ -15,14 +15,14 @@ from .._core.randomness import check_random_state
 from .._core.records import Records
 from .._core.seeding import refuse_trained_module
 from .._core.sklearn import N_JOBS, HasMethods, Interval, validate_parameter_constraints
-from .._core.splits import find_units
+from .._core.splits import number_units
 from .._core.validation import check_records
 from .._training.frozen import name_shared_parts
 from .._training.job import Data, Job
 from .._training.notes import warn_of_weights, warn_once
 from .._training.plan import plan_training
 from .._training.where.joblib import use_one_job
-from ..base.parts import find_obstacle, offer_of, set_victim, takes_victim
+from ..base.parts import offer_of, set_victim, takes_victim, why_not
 from ._rounds import Game, Player, draw_rounds
 
 _SIZE = [Interval(Real, 0, 1, closed="neither"), Interval(Integral, 1, None, closed="left")]
@@ -198,7 +198,9 @@ def membership_game(
     records = _read_records(X, y)
     names, group = _read_groups(groups, records)
     sizes = _read_sizes(train_size, test_size, reference_size, len(records))
-    rounds = draw_rounds(len(records), _find_units(records), sizes, _spawn(random_state, n_rounds))
+    rounds = draw_rounds(
+        len(records), _number_units(records), sizes, _spawn(random_state, n_rounds)
+    )
     estimator, attack = _check_players(estimator, attack, effective_n_jobs(n_jobs) > 1)
     warn_of_weights(estimator, records, "victims", stacklevel=3)
     kept = {"keep_models": return_estimator, "keep_guesses": return_guesses}
@@ -231,9 +233,9 @@ def _read_groups(groups, records):
     return number_groups(values, len(records), "groups")
 
 
-def _find_units(records):
+def _number_units(records):
     """Unit of each record, or None where every record is a unit of its own."""
-    units = find_units(records.fingerprint, records.fields.get("group_by"))
+    units = number_units(records.fingerprint, records.fields.get("group_by"))
     return None if units.max() + 1 == len(records) else units
 
 
@@ -276,7 +278,7 @@ def _check_players(estimator, attack, parallel):
         )
     estimator, attack = clone(estimator), set_victim(clone(attack), None)
     no_pool = {"shadows": "which a game does not make: give it shadows=ShadowPool(...)"}
-    reason = find_obstacle(attack, offer_of(estimator, trainable=False, withheld=no_pool))
+    reason = why_not(attack, offer_of(estimator, trainable=False, withheld=no_pool))
     if reason is not None:
         raise ValueError(f"{type(attack).__name__} cannot play this game: {reason}.")
     return (use_one_job(estimator), use_one_job(attack)) if parallel else (estimator, attack)

@@ -329,13 +329,13 @@ def _assemble(scores, guesses, level):
     return {
         "scores_in": scores_in,
         "scores_out": scores_out,
-        "power": _find_power(membership, both, len(scores), level),
+        "power": _compute_power(membership, both, len(scores), level),
         "advantage": advantage_interval(membership, guesses.T.ravel() == 1, confidence_level=level),
         "auc": auc_interval(membership, both, confidence_level=level),
     }
 
 
-def _find_power(membership, scores, n_rounds, level):
+def _compute_power(membership, scores, n_rounds, level):
     fpr, tpr, threshold = membership_roc_curve(membership, scores)
     columns = {"threshold": threshold}
     for name, rate in (("fpr", fpr), ("tpr", tpr)):

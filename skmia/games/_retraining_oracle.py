@@ -16,7 +16,7 @@ from .._core.sklearn import N_JOBS, HasMethods, Interval, validate_parameter_con
 from .._core.validation import check_membership, check_records
 from .._training.job import Data, Job, Kept
 from .._training.plan import plan_training
-from ._leave_two_unlabeled import draw_pairs, find_pair_privacy
+from ._leave_two_unlabeled import compute_pair_privacy, draw_pairs
 
 _CONSTRAINTS = {
     "estimator": [HasMethods(["fit"]), None],
@@ -138,7 +138,7 @@ def retraining_oracle(
     prints = np.array([played[k].facts["print"] for k in sorted(played)])
     with_member, matches = first.facts["print"] == expected, prints == expected
     wins = np.where(matches == with_member, 0.5, np.where(with_member, 1.0, 0.0))
-    return find_pair_privacy(wins.mean(), n_rounds)
+    return compute_pair_privacy(wins.mean(), n_rounds)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from .._core.randomness import preserved_randomness
 from .._core.records import Records
 from .._core.seeding import isolated_randomness, seed_estimator
 from .._training.job import Kept
-from ..base import find_judged
+from ..base import get_judged
 from ..base.cross_fitting import cross_fit, give_population
 from ..base.own_pools import fit_own_pools
 from ..base.parts import needs_of, set_victim
@@ -157,7 +157,7 @@ def _judge(attack, reference, asked, inside, seeds):
     if needs is None or needs.known != BOTH:
         give_population(attack, reference)  # the victim was trained on none of them
         guesses = np.asarray(attack.fit(reference).predict(asked)) == 1
-        return guesses, find_judged(attack, asked)
+        return guesses, get_judged(attack, asked)
     fit_own_pools(attack, reference)
     judged = cross_fit(attack, asked, inside, int(seeds.generate_state(1)[0]))
     return judged.guesses, judged.judged

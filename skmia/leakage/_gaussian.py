@@ -25,7 +25,7 @@ _N_NODES = 100
 _BLOCK = 2**20
 
 
-def _find_whitening(design):
+def _compute_whitening(design):
     """Matrix that makes the columns of the design orthonormal: leverages are its squared rows."""
     _, singular, directions = np.linalg.svd(design, full_matrices=False)
     rounding = singular[0] * max(design.shape) * np.finfo(np.float64).eps
@@ -230,7 +230,7 @@ class GaussianRegressionAttacker(BaseAttack):
         design = self._as_matrix(records)
         if self.coef is not None:
             self._predict_truth(design)
-        self._whitening = _find_whitening(design)
+        self._whitening = _compute_whitening(design)
         basis = design @ self._whitening
         leverage = np.square(basis).sum(axis=1)
         self.leverage_ = np.where(leverage > 1 - _RESOLUTION, 1.0, leverage)

@@ -200,12 +200,12 @@ class GeneralizationGapBound(BaseEstimator):
                 "y must hold two values, one for members and one for non-members; got "
                 f"{len(self.classes_)}."
             )
-        width = self._find_width(X)
+        width = self._compute_width(X)
         samples = [X[y == label] for label in self.classes_]
         self.n_samples_ = np.array([len(sample) for sample in samples])
         self.means_ = np.array([sample.mean(axis=0) for sample in samples])
         self.gap_ = self.means_[1] - self.means_[0]
-        half_width = self._find_half_width(samples, width)
+        half_width = self._compute_half_width(samples, width)
         limits = self.gap_[:, None] + half_width[:, None] * [-1, 1]
         # No gap is wider than the range; without a range the width is infinite.
         self.gap_interval_ = np.clip(limits, -width[:, None], width[:, None])
@@ -226,7 +226,7 @@ class GeneralizationGapBound(BaseEstimator):
                 f"assumption={self.assumption!r} and value_range={self.value_range!r}."
             )
 
-    def _find_width(self, X):
+    def _compute_width(self, X):
         """Width of the interval in which the values of each column lie."""
         if self.assumption != "bounded":
             return np.full(X.shape[1], np.inf)
@@ -249,7 +249,7 @@ class GeneralizationGapBound(BaseEstimator):
             )
         return np.full(X.shape[1], high - low)
 
-    def _find_half_width(self, samples, width):
+    def _compute_half_width(self, samples, width):
         alpha = 1 - self.confidence_level
         if self.interval == "bernstein":
             return _bernstein_half_width(samples, alpha, width)

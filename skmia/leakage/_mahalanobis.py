@@ -13,7 +13,7 @@ from .._core.gaussians import (
     check_noise_scale,
     check_spread,
     estimate_moments,
-    find_shrinkage,
+    get_shrinkage,
     inner_products,
     make_moments,
 )
@@ -208,7 +208,7 @@ class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
         validate_params_of(self)
         X = validate_matrix(self, X, dtype=np.float64, ensure_min_samples=2)
         check_spread(X)
-        shrinkage = find_shrinkage(X, self.covariance)
+        shrinkage = get_shrinkage(X, self.covariance)
         mean, covariance = estimate_moments(X, self.covariance, shrinkage)
         n_samples = len(X) if self.n_samples is None else self.n_samples
         self._set_moments(mean, covariance, n_samples)

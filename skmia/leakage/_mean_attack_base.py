@@ -14,7 +14,7 @@ from .._core.gaussians import (
     check_noise_scale,
     check_spread,
     estimate_moments,
-    find_shrinkage,
+    get_shrinkage,
     make_moments,
     squared_distances,
 )
@@ -33,8 +33,8 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
     the variance ``direction' covariance direction / k``, and a member moves its mean by
     ``direction' (target - mean) / k``. Mean and variance of the projection follow from known
     moments; with reference rows they are measured on held-out rows, see :mod:`._mean_law`. A
-    subclass gives the direction with ``_find_direction`` and may turn the projection into a score
-    of its own with ``_score`` and ``_score_at``.
+    subclass gives the direction with ``_compute_direction`` and may turn the projection
+    into its own score with ``_score`` and ``_score_at``.
     """
 
     _parameter_constraints: dict = {
@@ -99,7 +99,7 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
         X = validate_matrix(self, X, dtype=np.float64, ensure_min_samples=4)
         n_samples = len(X) if self.n_samples is None else self.n_samples
         check_spread(X)
-        shrinkage = find_shrinkage(X, self.covariance)
+        shrinkage = get_shrinkage(X, self.covariance)
         if self.target is None:
             self._set_moments(*estimate_moments(X, self.covariance, shrinkage), n_samples)
             row = np.argmax(squared_distances(X, self._moments))
@@ -120,7 +120,7 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
     def _set_law(self, X, shrinkage):
         """Set direction, law of the projection and threshold; X is None for known moments."""
         X = self._prepare(X)
-        self.direction_ = self._find_direction(self._moments)
+        self.direction_ = self._compute_direction(self._moments)
         if X is None:
             self._held_out = None
             center = float(self.direction_ @ self.location_)
@@ -128,7 +128,7 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
             self._law = ProjectionLaw(center, variance)
         else:
             self._held_out = hold_out(
-                X, lambda rows: self._estimate(rows, shrinkage), self._find_direction
+                X, lambda rows: self._estimate(rows, shrinkage), self._compute_direction
             )
             noise = np.broadcast_to(self._noise**2, X.shape[1])
             self._law = estimate_law(X, self.direction_, self._held_out, noise)
@@ -136,7 +136,7 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
         self._spread = np.sqrt(self._law.variance / self._n_drawn)
         self.effective_score_ = float(self.sampling_ratio * self._shift**2)
         self.classes_ = np.array([0, 1])
-        self.offset_ = float(self._find_offset())
+        self.offset_ = float(self._choose_offset())
 
     def _estimate(self, X, shrinkage):
         return make_moments(*estimate_moments(X, self.covariance, shrinkage), self._noise)
@@ -156,7 +156,7 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
             return 0.0
         return self._move / self._spread if self._spread > 0 else np.copysign(np.inf, self._move)
 
-    def _find_offset(self):
+    def _choose_offset(self):
         """Score where both hypotheses are as likely, or of the asked false positive rate."""
         if self.target_fpr is None:
             return self._score_at(self._law.center + self._move / 2)
@@ -256,7 +256,7 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
         return X
 
     @abstractmethod
-    def _find_direction(self, moments):
+    def _compute_direction(self, moments):
         """Vector to project released means on."""
 
     def _score(self, X):

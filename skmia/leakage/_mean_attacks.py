@@ -127,7 +127,7 @@ class MeanLikelihoodRatioAttack(BaseMeanAttack):
         self.covariance = covariance
         self.target_fpr = target_fpr
 
-    def _find_direction(self, moments):
+    def _compute_direction(self, moments):
         return moments.solve(self.target_ - moments.mean)
 
     def _score_at(self, projection):
@@ -257,6 +257,6 @@ class MeanScalarProductAttack(BaseMeanAttack):
         self.reference_ = X[row].copy()
         return np.delete(X, row, axis=0)
 
-    def _find_direction(self, moments):
+    def _compute_direction(self, moments):
         is_mean = isinstance(self.reference, str) and self.reference == "mean"
         return self.target_ - (moments.mean if is_mean else self.reference_)

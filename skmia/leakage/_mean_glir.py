@@ -127,12 +127,12 @@ class MeanGLiRAttack(BaseMeanAttack):
             raise ValueError("All columns are constant: no distance can be measured.")
         return X
 
-    def _find_direction(self, moments):
+    def _compute_direction(self, moments):
         return moments.solve(self.target_ - moments.mean)
 
-    def _find_offset(self):
+    def _choose_offset(self):
         k = self._n_drawn
-        law = self._find_distances()
+        law = self._estimate_distances()
         if self.target_fpr is None:
             # Where the densities of a mean of k normal rows with and without the target are equal.
             distance = (1 - 1 / k) * (law.from_mean - law.square * np.log1p(-1 / k))
@@ -142,7 +142,7 @@ class MeanGLiRAttack(BaseMeanAttack):
             distance = law.threshold(self.target_fpr)
         return self._score_distances(np.array([max(distance, 0.0)]))[0]
 
-    def _find_distances(self):
+    def _estimate_distances(self):
         """Law of the squared distance between the target and a mean that it has no part in."""
         k, from_mean = self._n_drawn, self._from_mean()
         if self._held_out is None:

@@ -62,14 +62,14 @@ class HeldOut(NamedTuple):
     pull: float
 
 
-def hold_out(X, find_moments, find_direction):
+def hold_out(X, compute_moments, find_direction):
     """Project each row on a direction that it has no part in.
 
     Parameters
     ----------
     X : ndarray of shape (n, d)
         Reference rows, at least 3.
-    find_moments : callable
+    compute_moments : callable
         Takes some of the rows and returns their moments.
     find_direction : callable
         Takes moments and returns a direction.
@@ -84,7 +84,7 @@ def hold_out(X, find_moments, find_direction):
     for fold in range(n_folds):
         held = folds == fold
         rest = X[~held]
-        moments = find_moments(rest)
+        moments = compute_moments(rest)
         away = X[held] - rest.mean(axis=0)
         projections[held] = away @ find_direction(moments)
         squares[held] = moments.inner(away, away) / (1 + 1 / len(rest))

@@ -170,7 +170,7 @@ class CanaryFormat:
         ValueError
             When one of them does not fit the format.
         """
-        digits = self._find_choices(self.encode(sequences))
+        digits = self._read_choices(self.encode(sequences))
         # Python's integers: the space may be larger than any fixed number of bits.
         position = [0] * len(digits)
         for column, choice in zip(digits.T, self.choices, strict=True):
@@ -179,7 +179,7 @@ class CanaryFormat:
             ]
         return position
 
-    def _find_choices(self, tokens):
+    def _read_choices(self, tokens):
         """Which of the choices each token is."""
         fits = tokens.shape[1:] == (len(self),)
         if fits:

@@ -10,8 +10,8 @@ from .._core.records import Records
 from .._core.validation import check_records
 from ..attacks import ThresholdAttack
 from ..base.cross_fitting import cross_fit, judge, learns
-from ..base.own_pools import find_own_pools, fit_own_pools
-from ..base.parts import find_obstacle, needs_of, offer_of, set_victim
+from ..base.own_pools import fit_own_pools, get_own_pools
+from ..base.parts import needs_of, offer_of, set_victim, why_not
 from ..metrics import membership_advantage_score
 
 
@@ -40,7 +40,7 @@ class LeakageScorer:
         score : float
             Higher means less leakage.
         """
-        membership = self._find_members(Records(X, y))
+        membership = self._get_members(Records(X, y))
         attack = self._prepare(estimator)
         if learns(attack):
             fit_own_pools(attack, self.records)
@@ -52,7 +52,7 @@ class LeakageScorer:
         metric = roc_auc_score if self.metric == "auc" else self.metric
         return -float(metric(membership, judged.scores))
 
-    def _find_members(self, tested):
+    def _get_members(self, tested):
         known = np.isin(tested.fingerprint, self.records.fingerprint)
         if not known.all():
             raise ValueError(
@@ -78,12 +78,12 @@ class LeakageScorer:
 
     def _prepare(self, estimator):
         attack = set_victim(clone(self.attack), estimator)
-        for pool in find_own_pools(attack).values():
+        for pool in get_own_pools(attack).values():
             if pool.estimator is None:
                 pool.set_params(estimator=clone(estimator))
         no_pool = {"shadows": "which have to be given: shadows=ShadowPool(...)"}
         offer = offer_of(estimator, trainable=False, withheld=no_pool)
-        reason = find_obstacle(attack, offer)
+        reason = why_not(attack, offer)
         if reason is not None:
             raise ValueError(f"{type(attack).__name__} cannot measure this model: {reason}.")
         return attack

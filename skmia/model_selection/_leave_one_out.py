@@ -10,7 +10,7 @@ from sklearn.frozen import FrozenEstimator
 from .._core.checks import RATE_TOLERANCE, check_rate
 from .._core.numbers import show
 from .._core.validation import check_records
-from ..base import find_pool, treats_models_as_victims
+from ..base import get_pool, treats_models_as_victims
 from ..metrics.resolution import check_resolution
 
 # Group of the records that have no value.
@@ -80,8 +80,8 @@ def leave_one_model_out(attack, records, *, models=None, group=None, max_fprs=(0
     ['n_members', 'n_nonmembers', 'n_unjudged', 'auc', 'advantage', 'tpr_at_fpr_0.05']
     """
     attack, pool = _prepare(attack, records)
-    subsets, max_fprs = _find_subsets(records, group), _check_fprs(max_fprs)
-    models = _find_models(models, len(pool.membership_))
+    subsets, max_fprs = _list_subsets(records, group), _check_fprs(max_fprs)
+    models = _read_models(models, len(pool.membership_))
     shape = len(models), len(records)
     scores, inside, judged = np.empty(shape), np.empty(shape, dtype=bool), np.empty(shape, bool)
     for columns, *some in attack.score_left_out(records, models):
@@ -97,7 +97,7 @@ def leave_one_model_out(attack, records, *, models=None, group=None, max_fprs=(0
     return pd.DataFrame(rows, index=index)
 
 
-def _find_models(models, n_models):
+def _read_models(models, n_models):
     """Numbers of models, which may also be given as a mask."""
     if models is None:
         return np.arange(n_models)
@@ -127,7 +127,7 @@ def _refuse_lists(values, group):
         raise ValueError(f"The field {group!r} must hold one name for each record; some are lists.")
 
 
-def _find_subsets(records, group):
+def _list_subsets(records, group):
     if group is None:
         return {None: slice(None)}
     if not isinstance(group, str) or group not in records.fields:
@@ -211,7 +211,7 @@ def _prepare(attack, records):
             f"attack must be one that compares records with shadow models; got "
             f"{type(attack).__name__}."
         )
-    pool = find_pool(attack.shadows, records)
+    pool = get_pool(attack.shadows, records)
     attack = clone(attack).set_params(shadows=FrozenEstimator(pool))
     return attack.fit(records), pool
 
@@ -233,11 +233,13 @@ def _measure(scores, members, judged, offset, max_fprs):
         row["advantage"] = float(np.mean(member >= offset) - np.mean(other >= offset))
     for max_fpr in max_fprs:
         resolved = len(member) and check_resolution(len(other), max_fpr, "ignore")
-        row[f"tpr_at_fpr_{max_fpr:g}"] = _find_tpr(member, other, max_fpr) if resolved else np.nan
+        row[f"tpr_at_fpr_{max_fpr:g}"] = (
+            _compute_tpr(member, other, max_fpr) if resolved else np.nan
+        )
     return row
 
 
-def _find_tpr(member, other, max_fpr):
+def _compute_tpr(member, other, max_fpr):
     """Share of the members above the highest non-member that must not be flagged."""
     n_allowed = int((max_fpr + RATE_TOLERANCE) * len(other))
     if n_allowed >= len(other):

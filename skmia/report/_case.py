@@ -13,7 +13,7 @@ from .._core.randomness import check_random_state
 from .._core.validation import check_records
 from ._plan import Request, check_pool_settings, choose_attacks
 from .evidence import count_permutations
-from .groups import find_subsets
+from .groups import list_subsets
 from .victim import prepare_victim, query_prepared
 
 
@@ -106,7 +106,7 @@ def open_case(
     with clock("victim"):
         victim, membership, notes = prepare_victim(victim, records, membership, seeds["victim"])
         queried, remarks = query_prepared(victim, records)
-    subsets = find_subsets(records, group, classes=not is_regressor(unwrap(victim)))
+    subsets = list_subsets(records, group, classes=not is_regressor(unwrap(victim)))
     pooling |= {"shadow_seed": seeds["shadows"], "attack_seed": seeds["attacks"]}
     request = Request(victim, queried["outputs"], **pooling)
     chosen = choose_attacks(attacks, request)

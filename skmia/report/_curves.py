@@ -12,7 +12,7 @@ MOST_POINTS = 120
 MOST_EXPOSED = 20
 
 
-def find_curves(scores, membership, confidence_level, groups=None, judged=None):
+def compute_curves(scores, membership, confidence_level, groups=None, judged=None):
     """ROC curves, thinned out evenly on logarithmic axes, each with a pointwise band.
 
     Parameters
@@ -37,7 +37,7 @@ def find_curves(scores, membership, confidence_level, groups=None, judged=None):
     people = check_people(groups, len(membership))
     curves = []
     for attack, values in scores.items():
-        rows = find_judged(judged, attack, membership)
+        rows = list_judged(judged, attack, membership)
         if not len(rows):
             continue
         values, truth = values[rows], membership[rows]
@@ -66,13 +66,13 @@ def _as_lists(**arrays):
     return {name: [round(float(value), 6) for value in array] for name, array in arrays.items()}
 
 
-def find_judged(judged, attack, membership):
+def list_judged(judged, attack, membership):
     """Positions of the records that an attack can judge; none where they are of one side only."""
     rows = np.arange(len(membership)) if judged is None else np.flatnonzero(judged[attack])
     return rows if len(np.unique(membership[rows])) == 2 else rows[:0]
 
 
-def find_exposed(scores, membership, record_ids, judged=None):
+def list_exposed(scores, membership, record_ids, judged=None):
     """Members with the highest scores of the first attack, among the records that it can judge.
 
     Returns
@@ -84,7 +84,7 @@ def find_exposed(scores, membership, record_ids, judged=None):
     if not scores:
         return []
     attack, values = next(iter(scores.items()))
-    rows = find_judged(judged, attack, membership)
+    rows = list_judged(judged, attack, membership)
     members, others = rows[membership[rows]], rows[~membership[rows]]
     top = members[np.argsort(-values[members], kind="stable")[:MOST_EXPOSED]]
     others = np.sort(values[others])
@@ -105,7 +105,7 @@ def rank_attacks(scores, membership, judged=None):
     """The scores, those of the attack with the largest area under its curve first."""
 
     def measure(attack):
-        rows = find_judged(judged, attack, membership)
+        rows = list_judged(judged, attack, membership)
         return roc_auc_score(membership[rows], scores[attack][rows]) if len(rows) else -1.0
 
     return {name: scores[name] for name in sorted(scores, key=measure, reverse=True)}

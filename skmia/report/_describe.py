@@ -63,7 +63,7 @@ def describe(case, run, clock):
         "settings": _describe_settings(case, run.pool),
         "seeds": case.seeds,
         "seconds": clock.read(),
-        "versions": _find_versions(),
+        "versions": _list_versions(),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "notes": _join_lines(
             *case.notes,
@@ -108,7 +108,7 @@ def _measure_performance(case):
     return {"metric": metric, **fit, "gap": fit["members"] - fit["nonmembers"]}
 
 
-def _find_versions():
+def _list_versions():
     from .. import __version__  # the package is not yet whole while this module is imported
 
     packages = {package: version(package) for package in _PACKAGES}

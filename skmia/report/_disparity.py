@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 
 from ..disparity import DisparityTest, GroupGuesses
-from ..disparity.guesses import find_people
+from ..disparity.guesses import number_people
 from .groups import OVERALL
 from .measure import FEWEST
 
@@ -21,7 +21,7 @@ def compare_groups(rounds, records, subsets, confidence_level, seed):
     rounds : Rounds
     records : Records of n records
     subsets : list of (scope, group, mask)
-        As :func:`find_subsets` gives them.
+        As :func:`list_subsets` gives them.
     confidence_level : float
         Confidence level of the intervals, in (0, 1).
     seed : int
@@ -62,7 +62,7 @@ def _test(rounds, records, masks, confidence_level, seed):
         rounds.guesses[:, chosen],
         rounds.membership[:, chosen],
         groups,
-        find_people(records[chosen], groups),
+        number_people(records[chosen], groups),
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # equal groups: no variance, p is NaN

@@ -11,11 +11,11 @@ from .._core.needs import ACCESS
 from .._core.records import Records
 from .._core.sklearn import N_JOBS, StrOptions, validate_parameter_constraints, validate_params_of
 from ..attacks import RMIA, LiRA, ShadowAttack, ThresholdAttack
-from ..base import find_pool
-from ..base.parts import find_obstacle, is_open, needs_of, offer_of, parts_of, settings_of_pool
+from ..base import get_pool
+from ..base.parts import is_open, needs_of, offer_of, parts_of, settings_of_pool, why_not
 from ..shadow import ShadowPool
 from ..signals.auto import COMPARED, auto_of, kinds_of
-from ..victims.offers import find_kind, is_trainable
+from ..victims.offers import get_kind, is_trainable
 from .victim import is_recipe
 
 _SIGNAL_OF = {"decision": "hinge", "label": "correctness"}
@@ -117,12 +117,12 @@ def make_plan(attacks, request, records):
         When none of the attacks can run, or the pool that is wanted cannot be had.
     """
     offer = _make_offer(request)
-    reasons = {name: find_obstacle(attack, offer) for name, attack in attacks.items()}
+    reasons = {name: why_not(attack, offer) for name, attack in attacks.items()}
     possible = {name: attack for name, attack in attacks.items() if reasons[name] is None}
     notes = [f"{name} was left out: {why}." for name, why in reasons.items() if why is not None]
     if not possible:
         raise ValueError(f"No attack can run on this victim. {' '.join(notes)}")
-    keeps = frozenset().union(*(_find_keeps(one, records) for one in possible.values()))
+    keeps = frozenset().union(*(_list_keeps(one, records) for one in possible.values()))
     if keeps:
         _check_pool(request, records)
     return Plan(possible, keeps, notes)
@@ -133,7 +133,7 @@ def _make_offer(request):
     if is_recipe(request.victim):
         withheld = dict.fromkeys(ACCESS, "whose predictions alone are stored")
         access = {"access": frozenset()}
-    why_none = _find_mismatch(request)
+    why_none = _why_not_comparable(request)
     if why_none is not None:
         withheld["shadows"] = why_none
     size = request.outputs.values.size * 4
@@ -150,7 +150,7 @@ def _make_offer(request):
     )
 
 
-def _find_mismatch(request):
+def _why_not_comparable(request):
     """Why no shadow models can be compared with the victim, or None."""
     kind, pool = request.outputs.kind, unwrap(request.shadows)
     if kind not in COMPARED:
@@ -159,7 +159,7 @@ def _find_mismatch(request):
     if request.trains_pool:
         if not is_trainable(request.model):
             return "which need the parameter estimator, because the victim cannot be trained"
-        of_models = find_kind(request.model)
+        of_models = get_kind(request.model)
         if of_models == "label":
             return "which cannot be compared by the labels that the estimator predicts"
         signal = auto_of(of_models).name
@@ -170,7 +170,7 @@ def _find_mismatch(request):
     return f"which return {theirs}, and the victim returns {ours}"
 
 
-def _find_keeps(attack, records):
+def _list_keeps(attack, records):
     """What the common pool must keep for an attack."""
     keeps = set()
     for part in parts_of(attack):
@@ -204,7 +204,7 @@ def make_pool(request, keeps, records):
     if not keeps:
         return None
     if not request.trains_pool:
-        return find_pool(request.shadows, records)
+        return get_pool(request.shadows, records)
     pool = ShadowPool(
         request.model,
         n_estimators=request.shadows,

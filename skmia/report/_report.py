@@ -10,16 +10,16 @@ import numpy as np
 from .._core.files import write_bytes
 from .._core.visible import visible
 from ..metrics import MembershipRocDisplay
-from ._curves import find_judged
+from ._curves import list_judged
 from ._findings import Findings
 from ._save import describe_failure, save_report
 from .document import as_document
-from .evidence import Grounds, find_evidence
+from .evidence import Grounds, choose_evidence
 from .groups import OVERALL
 from .measure import OK
 from .page import render
 from .text import format_summary
-from .verdict import find_verdict
+from .verdict import write_verdict
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -175,11 +175,11 @@ class AuditReport:
 
     @property
     def evidence(self):
-        return find_evidence(self.grounds)
+        return choose_evidence(self.grounds)
 
     @property
     def verdict(self):
-        return find_verdict(self.grounds, self.evidence)
+        return write_verdict(self.grounds, self.evidence)
 
     def to_frame(self):
         """The numbers as a table with one row for each attack, group and metric.
@@ -299,7 +299,7 @@ class AuditReport:
         if len(resolved):
             settings["max_fpr"] = resolved["max_fpr"].iloc[0]
         drawn = [
-            name for name in self.scores if len(find_judged(self.judged, name, self.membership))
+            name for name in self.scores if len(list_judged(self.judged, name, self.membership))
         ]
         return MembershipRocDisplay.from_predictions(
             self.membership,

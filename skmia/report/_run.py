@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ..base.cross_fitting import cross_fit, find_folds, judge, learns
+from ..base.cross_fitting import assign_folds, cross_fit, judge, learns
 from ..base.own_pools import fit_own_pools
 from ..base.parts import connect, needs_of
 from ._plan import make_plan, make_pool
@@ -78,7 +78,7 @@ def run_attacks(case, clock):
         scores={name: found[name][1].scores for name in names},
         guesses={name: found[name][1].guesses for name in names},
         judged={name: found[name][1].judged for name in names},
-        tested={name: _find_tested(case, *found[name]) for name in names},
+        tested={name: _choose_tested(case, *found[name]) for name in names},
         pool=pool,
         notes=notes + [note for name in names for note in _count_unjudged(name, found[name][1])],
     )
@@ -126,7 +126,7 @@ def _judge(case, attack):
     return fitted, judged
 
 
-def _find_tested(case, fitted, judged):
+def _choose_tested(case, fitted, judged):
     """Records whose scores do not depend on how membership was assigned to them.
 
     Attacks that learn from known members are cross-fitted: the scores of one fold depend on the
@@ -135,7 +135,7 @@ def _find_tested(case, fitted, judged):
     """
     if fitted is not None:
         return judged.judged
-    folds = find_folds(case.queried, case.membership, case.request.attack_seed)
+    folds = assign_folds(case.queried, case.membership, case.request.attack_seed)
     return judged.judged & (folds == 0)
 
 

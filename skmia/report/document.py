@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._curves import find_curves, find_exposed, rank_attacks
+from ._curves import compute_curves, list_exposed, rank_attacks
 from .measure import COLUMNS
 
 SCHEMA = "skmia.audit"
@@ -49,8 +49,10 @@ def as_document(report):
             "results": [
                 dict(zip(COLUMNS, row)) for row in report.results[list(COLUMNS)].to_numpy(object)
             ],
-            "curves": find_curves(ranked, report.membership, level, report.people, report.judged),
-            "exposed": find_exposed(ranked, report.membership, report.record_ids, report.judged),
+            "curves": compute_curves(
+                ranked, report.membership, level, report.people, report.judged
+            ),
+            "exposed": list_exposed(ranked, report.membership, report.record_ids, report.judged),
         }
     )
 

@@ -66,7 +66,7 @@ def count_permutations(confidence_level):
     return wanted - 1
 
 
-def find_leaks(grounds):
+def list_leaks(grounds):
     """The numbers that are above what chance gives, after correction for all that were tested.
 
     Half of what is left of the confidence level goes to each side, as in a two-sided interval.
@@ -74,12 +74,12 @@ def find_leaks(grounds):
     return grounds.null[grounds.null["pvalue_adjusted"] <= (1 - grounds.level) / 2]
 
 
-def find_reversals(grounds):
+def list_reversals(grounds):
     """The AUCs that are below what chance gives, after correction for all AUCs."""
     return grounds.null[grounds.null["pvalue_below"] <= (1 - grounds.level) / 2]
 
 
-def find_evidence(grounds):
+def choose_evidence(grounds):
     """What an audit may be taken for.
 
     Parameters
@@ -99,14 +99,14 @@ def find_evidence(grounds):
         return UNKNOWN
     if any(checks[name].is_warning for name in _ALIKE):
         return SHIFT
-    if len(find_leaks(grounds)):
+    if len(list_leaks(grounds)):
         return LEAK
-    if len(find_reversals(grounds)):
+    if len(list_reversals(grounds)):
         return REVERSED
-    return NONE if find_blindness(checks) is None else UNKNOWN
+    return NONE if get_blindness(checks) is None else UNKNOWN
 
 
-def find_blindness(checks):
+def get_blindness(checks):
     """The check for which nothing could have been found in this model, or None.
 
     Where attacks succeed on shadow models and not on the victim, they look for other records than

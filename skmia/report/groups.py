@@ -17,7 +17,7 @@ _MOST_GROUPS = 100
 _MOST_CLASSES = 20
 
 
-def find_subsets(records, group, *, classes=False):
+def list_subsets(records, group, *, classes=False):
     """The records as a whole, by the values of fields, and by class.
 
     Parameters
@@ -48,7 +48,7 @@ def find_subsets(records, group, *, classes=False):
             f"group must not name a field {OVERALL!r}, as the report calls all records."
         )
     for field in dict.fromkeys(fields):
-        subsets += _split(field, _find_names(records, field))
+        subsets += _split(field, _read_names(records, field))
     if classes and CLASS not in fields:
         labels, codes = np.unique(records.y, return_inverse=True)
         if 2 <= len(labels) <= _MOST_CLASSES:
@@ -60,7 +60,7 @@ def _split(scope, names):
     return [(scope, str(name), names == name) for name in np.unique(names)]
 
 
-def _find_names(records, field):
+def _read_names(records, field):
     if field not in records.fields:
         have = ", ".join(records.fields) or "none"
         raise ValueError(
@@ -80,7 +80,7 @@ def _find_names(records, field):
     return names
 
 
-def find_people(records, membership):
+def get_people(records, membership):
     """Who each record belongs to, where records were assigned to a side together.
 
     These are the values of ``group_by``, or else equal records when none of them is on both sides:

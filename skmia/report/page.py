@@ -49,7 +49,7 @@ def render(document, title="Membership-inference audit", values=None):
         style=style,
         script=script,
         policy=make_policy(style, script),
-        values=_find_values(document["exposed"], values),
+        values=_read_values(document["exposed"], values),
         **_describe(document),
     )
 
@@ -74,7 +74,7 @@ def _read(name):
     return (files(f"{__package__}._html") / name).read_text(encoding="utf-8")
 
 
-def _find_values(exposed, values):
+def _read_values(exposed, values):
     """Names of the columns and, for each exposed record, its values as text."""
     if values is None:
         return [], [[]] * len(exposed)
@@ -97,7 +97,7 @@ def _describe(document):
         "same_recipe": document["settings"]["shadow_estimator"] == document["victim"],
         "performance": describe_performance(document["performance"]),
         "roc": draw_roc(curves, resolvable_fpr(document["data"]["n_nonmembers"])),
-        "power": power and draw_power(power["numbers"], _find_auc(overall, power["attack"])),
+        "power": power and draw_power(power["numbers"], _get_auc(overall, power["attack"])),
         "exposed": document["exposed"],
         "prior": _describe_prior(overall, curves),
         "fewest_false": MIN_FALSE_POSITIVES,
@@ -125,7 +125,7 @@ def _describe_prior(overall, curves):
     )
 
 
-def _find_auc(overall, attack):
+def _get_auc(overall, attack):
     rows = overall[(overall["attack"] == attack) & (overall["metric"] == "auc")]
     return float(rows["estimate"].iloc[0])  # NaN where there were too few records
 

@@ -19,10 +19,10 @@ from ._kinds import (
 )
 from .checks.base import NOT_RUN, PASSED, STATED, WARNING, Check
 from .document import PERMUTATION_COLUMNS
-from .evidence import LEAK, NONE, REVERSED, SHIFT, UNKNOWN, Grounds, find_evidence
+from .evidence import LEAK, NONE, REVERSED, SHIFT, UNKNOWN, Grounds, choose_evidence
 from .groups import OVERALL
 from .measure import COLUMNS, NOT_RESOLVABLE, OK, TOO_FEW
-from .verdict import find_verdict
+from .verdict import write_verdict
 
 _KEY = ["attack", "scope", "group", "metric", "max_fpr"]
 
@@ -192,12 +192,12 @@ def check_document(document):
     _check_null(grounds)
     _check_names(document, grounds)
     _check_curves(document)
-    evidence = find_evidence(grounds)
+    evidence = choose_evidence(grounds)
     if evidence != document["evidence"]:
         raise ValueError(
             f"evidence is {document['evidence']!r}, but its numbers and checks say {evidence!r}"
         )
-    return document | {"verdict": find_verdict(grounds, evidence)}
+    return document | {"verdict": write_verdict(grounds, evidence)}
 
 
 def _read_grounds(document):

@@ -8,9 +8,9 @@ from .evidence import (
     REVERSED,
     SHIFT,
     UNKNOWN,
-    find_blindness,
-    find_leaks,
-    find_reversals,
+    get_blindness,
+    list_leaks,
+    list_reversals,
 )
 from .groups import OVERALL
 from .measure import OK
@@ -43,14 +43,14 @@ _BLINDNESS = {
 }
 
 
-def find_verdict(grounds, evidence):
+def write_verdict(grounds, evidence):
     """What an audit found.
 
     Parameters
     ----------
     grounds : Grounds
     evidence : str
-        As :func:`find_evidence` returned it.
+        As :func:`choose_evidence` returned it.
 
     Returns
     -------
@@ -72,19 +72,19 @@ def name_part(scope, group):
     return visible(f"{scope}={group}")
 
 
-def _find_aucs(grounds):
+def _get_aucs(grounds):
     """The AUCs over all records."""
     frame = grounds.results
     frame = frame[(frame["scope"] == OVERALL) & (frame["metric"] == "auc")]
     return frame[frame["status"] == OK]
 
 
-def _find_best(grounds):
-    aucs = _find_aucs(grounds)
+def _get_best(grounds):
+    aucs = _get_aucs(grounds)
     return aucs.loc[aucs["estimate"].idxmax()]
 
 
-def _find_result(grounds, row):
+def _get_result(grounds, row):
     """The result that a row of the null is about."""
     frame = grounds.results
     for name in ("attack", "scope", "group", "metric"):
@@ -96,7 +96,7 @@ def _find_result(grounds, row):
 
 def _rank(grounds, rows):
     """The results that rows of the null are about, the most significant and then largest first."""
-    results = [(row, _find_result(grounds, row)) for _, row in rows.iterrows()]
+    results = [(row, _get_result(grounds, row)) for _, row in rows.iterrows()]
     return sorted(results, key=lambda one: (one[0]["pvalue_adjusted"], -one[1]["estimate"]))
 
 
@@ -107,7 +107,7 @@ def _format_corrected(grounds, pvalue):
 
 
 def _describe_leak(grounds):
-    leaks = find_leaks(grounds)
+    leaks = list_leaks(grounds)
     overall = leaks[leaks["scope"] == OVERALL]
     by_auc = overall[overall["metric"] == "auc"]
     if len(by_auc):
@@ -132,7 +132,7 @@ def _describe_auc(grounds, null, row):
 
 def _describe_low_rate(grounds, null, row):
     """Few members stand out, which an AUC hardly notices."""
-    best = _find_best(grounds)
+    best = _get_best(grounds)
     return (
         f"At a low false positive rate {row['attack']} identifies {_describe_tpr(null, row)} "
         f"({_format_corrected(grounds, null['pvalue_adjusted'])}). On average no attack is "
@@ -161,7 +161,7 @@ def _describe_group(grounds, leaks):
     names = dict.fromkeys(name_part(one["scope"], one["group"]) for _, one in ranked)
     first, *others = names
     also = f" The same holds for {join_names(others, _MOST_NAMES)}." if others else ""
-    best = _find_best(grounds)
+    best = _get_best(grounds)
     level = f"{100 * grounds.level:g}%"
     if row["metric"] == "auc":
         what = (
@@ -182,7 +182,7 @@ def _describe_group(grounds, leaks):
 
 
 def _describe_nothing(grounds):
-    best = _find_best(grounds)
+    best = _get_best(grounds)
     ran = list(dict.fromkeys(grounds.results["attack"]))
     missing = [name for name in grounds.asked if name not in ran]
     left = ""
@@ -211,7 +211,7 @@ def _count_intervals(grounds):
 
 
 def _describe_shift(grounds):
-    best = _find_best(grounds)
+    best = _get_best(grounds)
     why = next(text for name, text in _SHIFTS.items() if grounds.checks[name].is_warning)
     return (
         f"They come from different populations: {why}. The AUC of {best['attack']}, "
@@ -221,7 +221,7 @@ def _describe_shift(grounds):
 
 
 def _describe_reversal(grounds):
-    turned = find_reversals(grounds)
+    turned = list_reversals(grounds)
     overall = turned[turned["scope"] == OVERALL]
     ranked = _rank(grounds, overall if len(overall) else turned)
     null, row = min(ranked, key=lambda one: (one[0]["pvalue_below"], one[1]["estimate"]))
@@ -235,7 +235,7 @@ def _describe_reversal(grounds):
 
 
 def _describe_blindness(grounds):
-    if _find_aucs(grounds).empty:
+    if _get_aucs(grounds).empty:
         return "There are too few members or non-members to measure anything."
-    name = find_blindness(grounds.checks)
+    name = get_blindness(grounds.checks)
     return _BLINDNESS.get(name) or grounds.checks[name].text

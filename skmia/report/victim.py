@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.advice import with_advice
 from .._core.containers import take_rows
 from .._core.seeding import isolated_randomness, refuse_trained_module
-from .._core.splits import draw_halves, find_strata, find_units
+from .._core.splits import compute_strata, draw_halves, number_units
 from .._core.validation import check_membership, query
 from .._training.frozen import thaw
 
@@ -59,7 +59,7 @@ def draw_members(records, strata, rng):
     ValueError
         When all records belong together.
     """
-    units = find_units(records.fingerprint, records.fields.get("group_by"))
+    units = number_units(records.fingerprint, records.fields.get("group_by"))
     if units.max() == 0:
         raise ValueError(
             "All records belong together (equal, or one value of group_by); none can be left out."
@@ -119,7 +119,7 @@ def prepare_victim(victim, records, membership, seed):
             )
         return victim, check_membership(membership, len(records)), [_STORED]
     if membership is None:
-        strata = find_strata(records.y, not is_regressor(victim))
+        strata = compute_strata(records.y, not is_regressor(victim))
         membership = draw_members(records, strata, np.random.default_rng(seed))
         notes = ["The victim was trained for this audit, on a random half of the records."]
     else:

@@ -36,7 +36,7 @@ def drawn_design(n_estimators, paired):
     return Design(models ^ 1 if paired else np.full(n_estimators, -1))
 
 
-def find_design(membership, fingerprint):
+def infer_design(membership, fingerprint):
     """Find out how training sets were laid out that were drawn elsewhere.
 
     Parameters
@@ -65,10 +65,10 @@ def find_design(membership, fingerprint):
     n_in = varied.sum(axis=0)
     if varied.shape[1] > 1 and (n_in == n_in[0]).all():
         return Design(partners, float(n_in[0]), float(len(varied) - n_in[0]))
-    return _find_whole(membership, count, partners)
+    return _infer_whole(membership, count, partners)
 
 
-def _find_whole(membership, count, partners):
+def _infer_whole(membership, count, partners):
     """The fixed numbers that the models are a part of, judged by how the count of IN varies."""
     n_models, n_records = membership.shape
     share = membership.mean(axis=1)

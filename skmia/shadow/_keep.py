@@ -92,7 +92,7 @@ class PoolKeeper:
     def __call__(self, trained):
         """Take the signals of a trained model."""
         first = trained.answers[0]
-        step = first.find_resolution() if self.resolution == "auto" else self.resolution
+        step = first.compute_resolution() if self.resolution == "auto" else self.resolution
         stored = signals_of(first.kind, self.signals, self.temperatures)
         raw = [
             [_evaluate(one, trained, q, step) for q in range(len(trained.answers))]

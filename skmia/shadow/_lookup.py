@@ -196,7 +196,7 @@ class PoolLookup:
         n_inside : ndarray of shape (n_rows,)
             Number of models that were trained on each record.
         """
-        reading = self.find_signal(signal)
+        reading = self.locate_signal(signal)
         columns = self.locate_usable(records)
         order = None if (np.diff(columns) >= 0).all() else np.argsort(columns, kind="stable")
         for rows in gen_batches(len(records), size):

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.asking import unwrap
 from .._core.seeding import refuse_trained_module
 from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, validate_params_of
-from .._core.splits import MOST_MODELS, check_room, draw_pairs, find_strata, join_copies
+from .._core.splits import MOST_MODELS, check_room, compute_strata, draw_pairs, join_copies
 from .._core.validation import check_records
 from .._training.checkpoint import FolderCheckpoint, MemoryCheckpoint, saying_what_is_kept
 from .._training.first_answers import check_first_answers
@@ -21,7 +21,7 @@ from .._training.manifest import describe_job
 from .._training.notes import note_failures, warn_of_weights, warn_once
 from .._training.plan import describe_training, plan_training
 from ..signals import ScaledLogit
-from ._design import drawn_design, find_design
+from ._design import drawn_design, infer_design
 from ._gather import gather
 from ._keep import PoolKeeper, check_temperatures, further_signals, signals_of
 from ._lookup import PoolLookup, augmented
@@ -295,7 +295,7 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         pool.notes_ = []
         pool._smooth_signals(scores.dtype, np.zeros(len(scores)))
         pool._set_lookup(records)
-        pool.design_ = find_design(pool.membership_, records.fingerprint)
+        pool.design_ = infer_design(pool.membership_, records.fingerprint)
         return pool
 
     def _start(self, records):
@@ -303,7 +303,7 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         n_signals = len(self.temperatures) + len(further_signals(self.signals))
         check_room(self.n_estimators, len(records), n_signals)
         refuse_trained_module(unwrap(self.estimator))
-        checkpoint = self._find_checkpoint()
+        checkpoint = self._get_checkpoint()
         return checkpoint, self._draw_entropy(checkpoint)
 
     def _make_job(self, records, entropy):
@@ -337,7 +337,7 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         check_temperatures(self.temperatures)
         further_signals(self.signals)
 
-    def _find_checkpoint(self):
+    def _get_checkpoint(self):
         if self.checkpoint is not None:
             return FolderCheckpoint(self.checkpoint)
         if not self.warm_start:
@@ -361,7 +361,7 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         else:
             n_samples = int(np.ceil(self.max_samples * len(records)))
         n_draws = self.n_estimators // 2 if self.paired else self.n_estimators
-        strata = find_strata(records.y, is_classifier(unwrap(self.estimator)))
+        strata = compute_strata(records.y, is_classifier(unwrap(self.estimator)))
         draws = draw_pairs(records, strata, n_samples, seeds.spawn(n_draws))
         return np.concatenate(draws) if self.paired else np.array([first for first, _ in draws])
 

@@ -10,7 +10,7 @@ from .._core.asking import query_aligned, unwrap
 from .._core.validation import check_finite, check_records, query
 from ..signals import AnswerSignal, LogResidual, ScaledLogit, Signal
 from ..signals.auto import COMPARED, kinds_of, what_to_read
-from ..victims.offers import find_kind
+from ..victims.offers import get_kind
 from ._keep import signals_of
 from ._lookup import augmented, take_columns
 
@@ -57,7 +57,7 @@ class StoredSignals:
                 row[:] = smoothing.of_models(row)
                 n_bad += np.count_nonzero(~np.isfinite(row))
             self._check_smoothed(n_bad, signal)
-        self.scale_ = self._find_scale()
+        self.scale_ = self._estimate_scale()
 
     def _check_smoothed(self, n_bad, signal):
         if n_bad and self.resolution == 0:
@@ -91,7 +91,7 @@ class StoredSignals:
         kept.update(
             self.stored_
             if fitted
-            else signals_of(find_kind(unwrap(self.estimator)), self.signals, self.temperatures)
+            else signals_of(get_kind(unwrap(self.estimator)), self.signals, self.temperatures)
         )
         models = self.estimators_ is not None if fitted else self.store == "models"
         outputs = self.outputs_ is not None if fitted else self.store == "outputs"
@@ -99,10 +99,10 @@ class StoredSignals:
         return frozenset(kept | {"models"} if models else kept)
 
     def _will_store(self):
-        kind = find_kind(unwrap(self.estimator))
+        kind = get_kind(unwrap(self.estimator))
         return signals_of(kind, self.signals, self.temperatures) if kind in COMPARED else []
 
-    def _find_scale(self):
+    def _estimate_scale(self):
         """Root mean squared residual of records that a model was not trained on (regressors)."""
         if self.signal_ != LogResidual.name:
             return None
@@ -110,7 +110,7 @@ class StoredSignals:
         sums = [np.exp(-2 * row[~inside].astype(np.float64)).sum() for row, inside in models]
         return float(np.sqrt(sum(sums) / np.count_nonzero(~self.membership_)))
 
-    def find_signal(self, signal="auto"):
+    def locate_signal(self, signal="auto"):
         """Where the values of a signal are found.
 
         Parameters
@@ -130,10 +130,10 @@ class StoredSignals:
             If the signal is neither stored nor follows from one that is; says how to store it.
         """
         if isinstance(signal, tuple):
-            return self._find_auto(signal[1])
+            return self._locate_auto(signal[1])
         wanted = what_to_read(signal)
         if isinstance(wanted, str):
-            return self._find_auto(1.0)
+            return self._locate_auto(1.0)
         if wanted in self.stored_:
             return Reading(self.stored_.index(wanted), None, wanted)
         for place, stored in enumerate(self.stored_):
@@ -141,10 +141,10 @@ class StoredSignals:
             if derive is not None:
                 return Reading(place, derive, wanted)
         if isinstance(wanted, ScaledLogit) and self.signal_ == ScaledLogit.name:
-            return self._find_auto(wanted.temperature)
+            return self._locate_auto(wanted.temperature)
         raise ValueError(self._say_not_stored(wanted))
 
-    def _find_auto(self, temperature):
+    def _locate_auto(self, temperature):
         if self.signal_ != ScaledLogit.name:
             return Reading(0, None, self.stored_[0])
         if temperature not in self.temperatures_:
@@ -235,7 +235,7 @@ class StoredSignals:
             If a record is not in the pool and the models were not kept, or the signal is not.
         """
         check_records(records)
-        reading = self.find_signal(signal)
+        reading = self.locate_signal(signal)
         return self._values_at(records, self.locate_usable(records), slice(None), reading)
 
     def victim_values(self, victim, records, signal="auto"):
@@ -254,7 +254,7 @@ class StoredSignals:
         -------
         values : ndarray of shape (n_queries, n)
         """
-        reading = self.find_signal(signal)
+        reading = self.locate_signal(signal)
         if victim is None and self.augment is not None:
             raise ValueError(
                 "The shadow pool has augmentations, which the victim must be asked about: pass the "
@@ -267,7 +267,7 @@ class StoredSignals:
         values = check_finite(np.array(rows).T).T
         return values if reading.derive is None else reading.derive(values)
 
-    def find_law(self, signal="auto"):
+    def get_law(self, signal="auto"):
         """How probable a model finds the label of a record, by values of a signal.
 
         Parameters
@@ -285,7 +285,7 @@ class StoredSignals:
         ValueError
             If the signal is not stored, or has no likelihood.
         """
-        found = self.find_signal(signal).signal
+        found = self.locate_signal(signal).signal
         if not getattr(found, "has_likelihood", False):
             raise ValueError(
                 f"The signal {found.name!r} says nothing of the probability of the label, which "

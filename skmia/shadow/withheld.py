@@ -32,7 +32,7 @@ def without(pool, what, records):
     elif what == "outputs":
         less.outputs_ = less.estimators_ = None
     else:
-        gone = pool.find_signal(what).place
+        gone = pool.locate_signal(what).place
         if len(pool.stored_) == 1:
             return None
         for name in ("stored_", "_smoothings"):

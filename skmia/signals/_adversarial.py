@@ -9,7 +9,7 @@ from sklearn.utils import gen_batches
 from .._core.checks import check_option
 from .._core.numbers import SMALLEST, as_numbers, check_count, check_number, show
 from ..victims import open_white_box
-from ._apgd import ascend, find_norm
+from ._apgd import ascend, compute_norm
 from ._base import VictimSignal
 
 # Numbers in one array of a chunk of records; the search holds about ten such arrays.
@@ -72,7 +72,7 @@ class _Boundary:
         distances = []
         for other in candidates.T:
             margin, gradient = self.margin(points, rows, other)
-            slope = find_norm(gradient, _DUALS[norm])
+            slope = compute_norm(gradient, _DUALS[norm])
             distances.append(-margin / np.maximum(slope, np.finfo(slope.dtype).tiny))
         return candidates[np.arange(len(rows)), np.argmin(distances, axis=0)]
 
@@ -186,7 +186,7 @@ class AdversarialDistance(VictimSignal):
         points, found = ascend(
             boundary, boundary.cross_entropy, rows, radius, self.norm, self.n_steps
         )
-        return np.where(found, find_norm(points - boundary.origin[rows], self.norm), eps)
+        return np.where(found, compute_norm(points - boundary.origin[rows], self.norm), eps)
 
     def _find_smallest(self, boundary, rows, eps):
         shortest, failed = np.full(len(rows), eps), np.zeros(len(rows))
@@ -198,7 +198,7 @@ class AdversarialDistance(VictimSignal):
             hits = np.flatnonzero(found)
             if len(hits):
                 nearest = boundary.approach(points[hits], rows[hits])
-                length = find_norm(nearest - boundary.origin[rows[hits]], self.norm)
+                length = compute_norm(nearest - boundary.origin[rows[hits]], self.norm)
                 shortest[hits] = np.minimum(shortest[hits], length)
             failed = np.where(found, failed, radius)
             # A failure at some radius does not prove that nothing is there.

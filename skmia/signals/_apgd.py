@@ -11,12 +11,12 @@ _LEAST_SHARE = 0.75  # of steps that raised the loss, below which the step size 
 _SPARSITY = 0.2  # share of features that an l1 step changes at first
 
 
-def find_norm(perturbation, norm):
+def compute_norm(perturbation, norm):
     """Norm of each row."""
     return np.linalg.norm(perturbation, ord={"l1": 1, "l2": 2, "linf": np.inf}[norm], axis=1)
 
 
-def _find_checkpoints(n_steps):
+def _choose_checkpoints(n_steps):
     """Steps at which the step size is reconsidered."""
     shares, checkpoints = [0.0, 0.22], []
     while shares[-1] < 1:
@@ -60,7 +60,7 @@ def _project(points, origin, radius, norm, bounds):
     return points if bounds is None else np.clip(points, *bounds)
 
 
-def _find_direction(gradient, norm, n_changed):
+def _compute_direction(gradient, norm, n_changed):
     """Step of norm 1 along which the loss rises most; for l1 along several features."""
     if norm == "linf":
         return np.sign(gradient)
@@ -96,7 +96,7 @@ class _Ascent:
         return _project(points, self.origin, self.radius, self.norm, self.boundary.bounds)
 
     def step(self, is_first):
-        direction = _find_direction(self.gradient, self.norm, self.n_changed)
+        direction = _compute_direction(self.gradient, self.norm, self.n_changed)
         ahead = self.project(self.points + self.eta[:, None] * direction.astype(self.origin.dtype))
         if not is_first:
             inertia = (1 - _MOMENTUM) * (self.points - self.last)
@@ -156,7 +156,7 @@ def ascend(boundary, climb, rows, radius, norm, n_steps):
         Whether there is one.
     """
     state = _Ascent(boundary, climb, rows, radius, norm)
-    checkpoints, last = _find_checkpoints(n_steps), 0
+    checkpoints, last = _choose_checkpoints(n_steps), 0
     for k in range(1, n_steps + 1):
         state.step(is_first=k == 1)
         if k in checkpoints:

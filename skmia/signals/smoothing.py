@@ -58,18 +58,18 @@ class Smoothing(ABC):
         -------
         smoothing : Smoothing
         """
-        step = float(cls._find_step(raw, dtype))
+        step = float(cls._compute_step(raw, dtype))
         if resolution == "auto" or not cls._takes_resolution:
-            resolution = cls._find_resolution(raw, inside, step)
+            resolution = cls._compute_resolution(raw, inside, step)
         return cls(float(resolution), step)
 
     @classmethod
-    def _find_resolution(cls, raw, inside, step):
+    def _compute_resolution(cls, raw, inside, step):
         return 0.0 if all(np.isfinite(row).all() for row in _rows(raw)) else step
 
     @classmethod
     @abstractmethod
-    def _find_step(cls, raw, dtype):
+    def _compute_step(cls, raw, dtype):
         """Step with which an infinite value is smoothed next to these."""
 
     @abstractmethod
@@ -94,11 +94,11 @@ class Unsmoothed(Smoothing):
     _takes_resolution = False
 
     @classmethod
-    def _find_step(cls, raw, dtype):
+    def _compute_step(cls, raw, dtype):
         return 0.0
 
     @classmethod
-    def _find_resolution(cls, raw, inside, step):
+    def _compute_resolution(cls, raw, inside, step):
         return 0.0
 
     def _move(self, raw, step):
@@ -109,7 +109,7 @@ class LogitSmoothing(Smoothing):
     """Moves probabilities of exactly 0 or 1 inside by half of the step."""
 
     @classmethod
-    def _find_step(cls, raw, dtype):
+    def _compute_step(cls, raw, dtype):
         # 1 / (1 + exp(|z|)) is the smaller of p_y and 1 - p_y. Below the spacing of floats next to
         # 1 one side can still be distinguished from its bound and the other cannot.
         largest = _largest_finite(raw)
@@ -129,7 +129,7 @@ class Clipping(Smoothing):
     _takes_resolution = False
 
     @classmethod
-    def _find_step(cls, raw, dtype):
+    def _compute_step(cls, raw, dtype):
         # Only the missing classes of a half are infinite: such a model is as sure as any model is.
         return _largest_finite(raw)
 
@@ -141,11 +141,11 @@ class ResidualSmoothing(Smoothing):
     """Adds the step to each residual, as the root of the sum of their squares."""
 
     @classmethod
-    def _find_step(cls, raw, dtype):
+    def _compute_step(cls, raw, dtype):
         return SMALLEST_RESIDUAL
 
     @classmethod
-    def _find_resolution(cls, raw, inside, step):
+    def _compute_resolution(cls, raw, inside, step):
         # Trees and interpolating models leave their training records no residual at all, which
         # would rule every moment: the scale is that of records that a model has not seen.
         outside = np.empty(inside.size - np.count_nonzero(inside), raw.dtype)

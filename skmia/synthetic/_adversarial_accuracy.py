@@ -11,7 +11,7 @@ from .._core.matrix import validate_matrix
 from .._core.randomness import check_random_state
 from .._core.sklearn import N_JOBS, Interval, StrOptions, validate_params_of
 from ._neighbors import as_points, find_nearest
-from ._terms import VERSIONS, Terms, count_farther, find_standard_error
+from ._terms import VERSIONS, Terms, count_farther, estimate_standard_error
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def compare_tables(real, synthetic, metric, version, n_jobs=None):
 
 def summarize(terms):
     """The accuracy that rows add up to; an :class:`AdversarialAccuracy` of one draw."""
-    error = find_standard_error(terms.shares, terms.edges)
+    error = estimate_standard_error(terms.shares, terms.edges)
     return AdversarialAccuracy(terms.mean, *terms.sides, error, len(terms.rows), 1)
 
 

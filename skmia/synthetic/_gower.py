@@ -87,7 +87,7 @@ class GowerEncoder(TransformerMixin, BaseEstimator):
         """
         validate_params_of(self)
         table = self._check(X, reset=True)
-        self.is_categorical_ = self._find_categorical(table)
+        self.is_categorical_ = self._read_categorical(table)
         self._check_numbers(table)
         places = np.arange(table.shape[1])
         encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
@@ -140,7 +140,7 @@ class GowerEncoder(TransformerMixin, BaseEstimator):
                 "them, or name the column in categorical_features."
             )
 
-    def _find_categorical(self, table):
+    def _read_categorical(self, table):
         if isinstance(self.categorical_features, str):
             kinds = [
                 not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)

@@ -14,7 +14,7 @@ from .._core.sklearn import N_JOBS, Interval, StrOptions, validate_params_of
 from ._adversarial_accuracy import check_sizes, draw_rows, summarize
 from ._deal import Deal
 from ._neighbors import as_points
-from ._terms import VERSIONS, find_standard_error
+from ._terms import VERSIONS, estimate_standard_error
 
 
 class PrivacyLoss(BaseEstimator):
@@ -160,7 +160,7 @@ class PrivacyLoss(BaseEstimator):
     def _estimate(self, train, test):
         self.train_accuracy_, self.test_accuracy_ = summarize(train), summarize(test)
         self.statistic_ = self.test_accuracy_.mean - self.train_accuracy_.mean
-        error = find_standard_error(test.shares - train.shares, train.edges + test.edges)
+        error = estimate_standard_error(test.shares - train.shares, train.edges + test.edges)
         estimates = {
             "privacy loss": (self.statistic_, error),
             "resemblance loss, train": _resemblance(self.train_accuracy_),

@@ -75,7 +75,7 @@ def count_farther(own, cross, version):
     return ((n - 1) * first + is_farther(cross[:, 1], own, _TIES[version])) / n
 
 
-def find_standard_error(shares, edges):
+def estimate_standard_error(shares, edges):
     """Standard error of a sum of shares that depend on each other where rows are neighbors.
 
     The variance is the sum of the products of all shares with themselves, with those of their

@@ -14,7 +14,7 @@ def check_layers(layers):
     return layers
 
 
-def find_layers(layers, names):
+def get_layers(layers, names):
     """Names of layers that are given by their names or positions; all with None."""
     if layers is None:
         return names

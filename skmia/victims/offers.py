@@ -19,7 +19,7 @@ def last_step(model):
     return model
 
 
-def find_kind(model):
+def get_kind(model):
     """Kind of the :class:`~skmia.Outputs` that a model gives, fitted or not.
 
     Parameters
@@ -40,7 +40,7 @@ def find_kind(model):
     return "decision" if hasattr(model, "decision_function") else "label"
 
 
-def find_access(model):
+def get_access(model):
     """What a model gives beyond outputs, in the words of :class:`skmia.base.Needs`.
 
     Parameters

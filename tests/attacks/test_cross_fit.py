@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia import Outputs, Records
 from skmia.attacks import QuantileAttack, RenyiAttack, ThresholdAttack
-from skmia.base.cross_fitting import cross_fit, find_folds, learns
+from skmia.base.cross_fitting import assign_folds, cross_fit, learns
 from skmia.signals import Signals
 
 
@@ -60,19 +60,19 @@ def test_folds_keep_copies_and_people_together_and_have_both_sides():
         Records.concat([records, records[:10]]),
         np.append(membership, membership[:10]),
     )
-    folds = find_folds(records, membership, 0)
+    folds = assign_folds(records, membership, 0)
     assert folds.max() == 4
     assert np.array_equal(folds[:60:2], folds[1:60:2]) and np.array_equal(folds[60:], folds[:10])
     counts = np.array([np.bincount(folds[membership == side]) for side in (True, False)])
     assert (np.ptp(counts, axis=1) <= 4).all() and counts.min() >= 2
     order = np.random.default_rng(0).permutation(70)
-    assert np.array_equal(find_folds(records[order], membership[order], 0), folds[order])
-    assert not np.array_equal(find_folds(records, membership, 1), folds)
+    assert np.array_equal(assign_folds(records[order], membership[order], 0), folds[order])
+    assert not np.array_equal(assign_folds(records, membership, 1), folds)
 
 
 def test_people_on_both_sides_are_in_one_fold():
     records, membership = make_records(group_by=np.arange(60) // 3)
-    folds = find_folds(records, membership, 0)
+    folds = assign_folds(records, membership, 0)
     assert np.array_equal(folds[::3], folds[1::3]) and np.array_equal(folds[::3], folds[2::3])
 
 
@@ -80,9 +80,9 @@ def test_fewer_folds_where_there_are_few_members():
     records, membership = make_records()
     few = np.flatnonzero(membership)[:3]
     rows = np.append(few, np.flatnonzero(~membership))
-    assert find_folds(records[rows], membership[rows], 0).max() == 2
+    assert assign_folds(records[rows], membership[rows], 0).max() == 2
     with pytest.raises(ValueError, match="at least two members and two non-members"):
-        find_folds(records[rows[2:]], membership[rows[2:]], 0)
+        assign_folds(records[rows[2:]], membership[rows[2:]], 0)
 
 
 def test_population_is_the_non_members_of_the_other_folds():

@@ -10,9 +10,9 @@ from sklearn.neural_network import MLPClassifier
 from skmia import Records
 from skmia.attacks import FisherRaoAttack, MahalanobisAttack
 from skmia.attacks._fisher_rao import (
+    compute_centroids,
     distance_of_distributions,
     distance_of_normals,
-    find_centroids,
 )
 from skmia.attacks._mahalanobis import ClassGaussians
 from skmia.victims import open_white_box
@@ -64,7 +64,7 @@ def test_the_distance_of_normals_is_the_length_of_the_geodesic():
 def test_no_other_logits_are_nearer_than_the_centroid():
     p = RNG.dirichlet([5.0, 2.0, 1.0], size=80)
     start = np.array([[1.0, 0, 0]])
-    centroid = find_centroids(p, np.zeros(80, dtype=int), start, 1.0, max_iter=1000)[0]
+    centroid = compute_centroids(p, np.zeros(80, dtype=int), start, 1.0, max_iter=1000)[0]
 
     def mean_distance(logits):
         q = np.exp(logits) / np.exp(logits).sum()
@@ -79,16 +79,18 @@ def test_centroids_of_several_groups_are_found_as_if_alone():
     p, group = RNG.dirichlet([3.0, 2.0, 1.0, 1.0], size=60), RNG.integers(3, size=60)
     start = np.eye(4)[[2, 0, 1]]
     alone = [
-        find_centroids(p[group == k], np.zeros(sum(group == k), dtype=int), start[[k]], 2.0, 300)[0]
+        compute_centroids(
+            p[group == k], np.zeros(sum(group == k), dtype=int), start[[k]], 2.0, 300
+        )[0]
         for k in range(3)
     ]
-    np.testing.assert_allclose(find_centroids(p, group, start, 2.0, 300), alone, atol=1e-6)
+    np.testing.assert_allclose(compute_centroids(p, group, start, 2.0, 300), alone, atol=1e-6)
 
 
 def test_the_first_step_to_a_centroid_has_the_length_of_the_rate():
     # Whatever the slope, Adam begins with a step of .01 in each coordinate, here towards p.
     p, start = np.array([[0.6, 0.3, 0.1]]), np.array([[0.0, 1.0, 0.0]])
-    moved = find_centroids(p, np.zeros(1, dtype=int), start, 1.0, max_iter=1)
+    moved = compute_centroids(p, np.zeros(1, dtype=int), start, 1.0, max_iter=1)
     np.testing.assert_allclose(moved - start, [[0.01, -0.01, -0.01]], rtol=1e-5)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skmia._core.left_out import leave_out
-from skmia._core.moments import Moments, are_pairs, exchange, find_both_moments, find_moments
+from skmia._core.moments import Moments, are_pairs, compute_both_moments, compute_moments, exchange
 
 N_RECORDS = 60
 
@@ -63,10 +63,10 @@ def test_moments_of_each_side(monkeypatch, n_models, design, n_queries, cached):
     rng = np.random.default_rng(0)
     inside = design(n_models, rng)
     shadows = rng.normal(3, 2, size=(n_queries, *inside.shape)).astype(np.float32) + inside
-    into, out = find_both_moments(shadows, inside, ~inside)
+    into, out = compute_both_moments(shadows, inside, ~inside)
     check_moments(into, known_moments(shadows, inside))
     check_moments(out, known_moments(shadows, ~inside))
-    check_moments(find_moments(shadows, ~inside), known_moments(shadows, ~inside))
+    check_moments(compute_moments(shadows, ~inside), known_moments(shadows, ~inside))
 
 
 @pytest.mark.parametrize("narrow_inside", [True, False])
@@ -81,7 +81,7 @@ def test_narrow_side_keeps_its_digits_far_from_a_wide_one(design, narrow_inside)
     )
     shadows = shadows[None].astype(np.float32)
     for moments, chosen in zip(
-        find_both_moments(shadows, inside, ~inside), (inside, ~inside), strict=True
+        compute_both_moments(shadows, inside, ~inside), (inside, ~inside), strict=True
     ):
         check_moments(moments, known_moments(shadows, chosen), rtol=1e-5, atol=0)
 
@@ -92,7 +92,7 @@ def test_one_far_value_does_not_spoil_the_moments():
     inside = np.tile([[True], [False]], (32, N_RECORDS))
     shadows = rng.normal(size=(1, *inside.shape)).astype(np.float32)
     shadows[:, :2] = 1e4
-    into, out = find_both_moments(shadows, inside, ~inside)
+    into, out = compute_both_moments(shadows, inside, ~inside)
     check_moments(into, known_moments(shadows, inside), rtol=1e-5)
     check_moments(out, known_moments(shadows, ~inside), rtol=1e-5)
 
@@ -104,7 +104,7 @@ def test_evidence_of_other_types_is_read(dtype):
     inside = draw_pairs(32, rng)
     shadows = rng.normal(size=(1, *inside.shape)).astype(dtype)
     for moments, chosen in zip(
-        find_both_moments(shadows, inside, ~inside), (inside, ~inside), strict=True
+        compute_both_moments(shadows, inside, ~inside), (inside, ~inside), strict=True
     ):
         check_moments(moments, known_moments(shadows, chosen))
 
@@ -113,9 +113,9 @@ def test_moments_of_a_record_do_not_depend_on_its_company():
     rng = np.random.default_rng(4)
     inside = draw_singles(40, rng)
     shadows = rng.normal(size=(1, *inside.shape)).astype(np.float32)
-    together = find_both_moments(shadows, inside, ~inside)
+    together = compute_both_moments(shadows, inside, ~inside)
     for i in range(N_RECORDS):
-        alone = find_both_moments(shadows[..., [i]], inside[:, [i]], ~inside[:, [i]])
+        alone = compute_both_moments(shadows[..., [i]], inside[:, [i]], ~inside[:, [i]])
         for moments, single in zip(together, alone, strict=True):
             np.testing.assert_allclose(single.squares[0, 0], moments.squares[0, i], rtol=1e-6)
 
@@ -130,8 +130,8 @@ def test_models_on_neither_side_are_left_out_of_account():
     assert not are_pairs(inside & rest, ~inside & rest)
     assert not are_pairs(inside, ~inside & rest)
     for chosen in (inside & rest, ~inside & rest):
-        check_moments(find_moments(shadows, chosen), known_moments(shadows, chosen))
-    into, out = find_both_moments(shadows, inside & rest, ~inside & rest)
+        check_moments(compute_moments(shadows, chosen), known_moments(shadows, chosen))
+    into, out = compute_both_moments(shadows, inside & rest, ~inside & rest)
     check_moments(into, known_moments(shadows, inside & rest))
     check_moments(out, known_moments(shadows, ~inside & rest))
 

@@ -10,7 +10,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.neural_network import MLPClassifier
 
 from skmia.attacks import MorganAttack, ThresholdAttack
-from skmia.attacks._morgan import _find_edges, _find_window
+from skmia.attacks._morgan import _choose_window, _compute_edges
 from skmia.datasets import make_membership_problem
 from skmia.signals import Merlin
 
@@ -35,7 +35,7 @@ def test_no_other_window_is_better(target_fpr):
     # No more losses than bounds: all windows are among the candidates.
     loss, share, membership = make_evidence()
     tpr, fpr = find_rates(
-        loss, share, membership, _find_window(loss, share, 0 * loss, membership, 5, target_fpr)
+        loss, share, membership, _choose_window(loss, share, 0 * loss, membership, 5, target_fpr)
     )
     edges, best = [*np.unique(loss), np.inf], -1
     for lower, upper, least in product(edges, edges, np.arange(6) / 5):
@@ -89,9 +89,9 @@ def test_rounding_errors_do_not_move_a_score(target_fpr):
 
 def test_bounds_lie_in_gaps_that_are_wider_than_rounding():
     loss = np.array([0.3, 0.1, 0.1 + 1e-15, 0.2, 0.2])
-    edges = _find_edges(loss, np.full(5, 1e-14))
+    edges = _compute_edges(loss, np.full(5, 1e-14))
     np.testing.assert_allclose(edges, [-np.inf, 0.15, 0.25, np.inf])
-    many = _find_edges(RNG.permutation(1000) / 1000, np.zeros(1000))
+    many = _compute_edges(RNG.permutation(1000) / 1000, np.zeros(1000))
     assert len(many) == 64 + 2
     assert np.diff(many[1:-1]).max() < 0.02
 

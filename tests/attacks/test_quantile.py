@@ -131,7 +131,7 @@ def test_copies_share_a_fold():
     records = draw_world(300, 0, share=0)[0]
     twice = Records.concat([records, records])
     attack = QuantileAttack(population=twice, random_state=0).fit(twice)
-    assert set(np.bincount(attack._find_folds(twice))) == {120}
+    assert set(np.bincount(attack._assign_folds(twice))) == {120}
     scores = attack.score_samples(twice)
     np.testing.assert_array_equal(scores[:300], scores[300:])
 

@@ -9,7 +9,7 @@ import pytest
 import skmia
 from skmia.cli import _audit, main
 from skmia.cli._model import make_estimator
-from skmia.cli._table import as_features, find_task
+from skmia.cli._table import as_features, infer_task
 
 N = 240
 QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
@@ -209,7 +209,7 @@ def test_version_and_help(capsys, option):
     ],
 )
 def test_task_follows_from_the_target(values, task):
-    assert find_task(pd.Series(values)) == task
+    assert infer_task(pd.Series(values)) == task
 
 
 @pytest.mark.contract

@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from skmia import Records, ShadowPool, audit
-from skmia._core.advice import find_advice
+from skmia._core.advice import get_advice
 from skmia._core.asking import query_victim
 
 RNG = np.random.default_rng(0)
@@ -48,9 +48,9 @@ def test_a_victim_that_takes_no_text_names_the_column_when_it_is_asked():
 
 
 def test_other_errors_are_left_as_they_are():
-    assert find_advice(ValueError("another one"), LogisticRegression(), TABLE) is None
+    assert get_advice(ValueError("another one"), LogisticRegression(), TABLE) is None
     gone = ValueError("could not convert string to float: 'Paris'")  # of another table
-    assert find_advice(gone, LogisticRegression(), TABLE) is None
+    assert get_advice(gone, LogisticRegression(), TABLE) is None
     with pytest.raises(ValueError, match="features, but LogisticRegression is expecting"):
         query_victim(
             LogisticRegression().fit(TABLE[["age"]].to_numpy(), Y), MIXED[:, [0, 0]].astype(float)

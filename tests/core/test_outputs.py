@@ -153,11 +153,11 @@ def test_rounded_probabilities_are_not_renormalized():
     ],
 )
 def test_resolution_is_the_smallest_positive_distance_from_zero_or_one(values, expected):
-    np.testing.assert_allclose(Outputs(values, [0, 1]).find_resolution(), expected)
+    np.testing.assert_allclose(Outputs(values, [0, 1]).compute_resolution(), expected)
 
 
 def test_logits_have_no_resolution():
-    assert Outputs([[0.0, 1.0]], [0, 1], "logits").find_resolution() == 0
+    assert Outputs([[0.0, 1.0]], [0, 1], "logits").compute_resolution() == 0
 
 
 def test_margin_is_the_label_minus_the_best_other_class():

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from skmia import Records, ShadowPool
-from skmia._core.splits import draw_halves, find_strata, find_units
+from skmia._core.splits import compute_strata, draw_halves, number_units
 from skmia.exceptions import CheckpointError
 
 
@@ -73,8 +73,8 @@ def test_tenths_of_a_real_target_are_split_evenly():
 
 
 def test_strata_of_a_real_target_have_equal_size():
-    assert find_strata(np.array([5.0, 1e9, -3.0, 0.0]), False).tolist() == [5, 7, 0, 2]
-    assert np.bincount(find_strata(np.zeros(50), False)).tolist() == [5] * 10
+    assert compute_strata(np.array([5.0, 1e9, -3.0, 0.0]), False).tolist() == [5, 7, 0, 2]
+    assert np.bincount(compute_strata(np.zeros(50), False)).tolist() == [5] * 10
 
 
 @given(
@@ -123,7 +123,7 @@ def test_persons_who_share_an_equal_record_are_one_unit():
     # Records 1 and 2 are equal and belong to a and b, so that a and b are in or out together.
     X = np.array([[0.0], [1.0], [1.0], [2.0], [3.0], [4.0]])
     records = Records(X, [0, 1, 1, 0, 1, 0], group_by=["a", "a", "b", "b", "c", "d"])
-    units = find_units(records.fingerprint, records["group_by"])
+    units = number_units(records.fingerprint, records["group_by"])
     assert len(set(units[:4])) == 1
     assert len(set(units)) == 3
     inside = fit_pool(records, 8).membership_
@@ -132,8 +132,8 @@ def test_persons_who_share_an_equal_record_are_one_unit():
 
 def test_chains_of_shared_records_end_in_one_unit():
     fingerprint = np.array([1, 2, 2, 3, 3, 4], dtype=np.uint64)
-    assert len(set(find_units(fingerprint, np.array([0, 0, 1, 1, 2, 2])))) == 1
-    assert len(set(find_units(fingerprint, np.array([0, 0, 0, 1, 1, 2])))) == 3
+    assert len(set(number_units(fingerprint, np.array([0, 0, 1, 1, 2, 2])))) == 1
+    assert len(set(number_units(fingerprint, np.array([0, 0, 0, 1, 1, 2])))) == 3
 
 
 @pytest.mark.parametrize(

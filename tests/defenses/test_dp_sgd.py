@@ -22,7 +22,7 @@ torch = pytest.importorskip("torch")
 skorch = pytest.importorskip("skorch")
 opacus = pytest.importorskip("opacus")
 
-from skmia._core.accountant import find_noise_multiplier, spent_epsilon  # noqa: E402
+from skmia._core.accountant import choose_noise_multiplier, spent_epsilon  # noqa: E402
 
 # Most tests are about other things than the labels.
 pytestmark = pytest.mark.filterwarnings("ignore:classes were read off y")
@@ -301,7 +301,7 @@ def test_noise_at_the_ends_of_double_precision_has_a_cost(name):
 
 @pytest.mark.parametrize("target", [0.005, 0.02])
 def test_prv_reaches_a_small_target_with_no_more_noise(target):
-    rdp, prv = (find_noise_multiplier(target, 1e-5, 0.1, 20, name) for name in ("rdp", "prv"))
+    rdp, prv = (choose_noise_multiplier(target, 1e-5, 0.1, 20, name) for name in ("rdp", "prv"))
     assert prv <= rdp
     assert spent_epsilon([(prv, 0.1, 20)], 1e-5, "prv") <= target
 
@@ -312,7 +312,7 @@ def test_a_target_is_met_and_not_undercut(accountant, target):
         make_net(), target_epsilon=target, target_delta=1e-4, accountant=accountant, random_state=0
     ).fit(X, Y)
     assert 0.98 * target <= model.epsilon_ <= target
-    again = find_noise_multiplier(target, 1e-4, 24 / N, 12, accountant)
+    again = choose_noise_multiplier(target, 1e-4, 24 / N, 12, accountant)
     assert model.noise_multiplier_ == again
     assert (model.n_steps_, model.delta_) == (12, 1e-4)
 

@@ -16,7 +16,7 @@ from skmia.defenses import (
     evaluate_defense,
     mislabel,
 )
-from skmia.defenses._evaluation import _find_calibration_error
+from skmia.defenses._evaluation import _compute_calibration_error
 from skmia.model_selection import leave_one_model_out
 
 X, Y = load_digits(return_X_y=True)
@@ -124,7 +124,7 @@ def test_wrong_labels_are_wrong_and_nothing_else_changes():
 def test_the_calibration_error_of_a_hand_example():
     proba = np.array([[0.9, 0.1]] * 10 + [[0.6, 0.4]] * 10)
     right = np.array([True] * 8 + [False] * 2 + [True] * 6 + [False] * 4)
-    assert _find_calibration_error(proba, right) == pytest.approx(0.5 * 0.1 + 0.5 * 0.0)
+    assert _compute_calibration_error(proba, right) == pytest.approx(0.5 * 0.1 + 0.5 * 0.0)
 
 
 def test_jobs_change_nothing():

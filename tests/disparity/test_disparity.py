@@ -13,7 +13,7 @@ from skmia import Records, ShadowPool
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.datasets import make_membership_problem
 from skmia.disparity import DisparityTest
-from skmia.disparity._repeated_measures import describe_groups, find_epsilon
+from skmia.disparity._repeated_measures import describe_groups, estimate_epsilon
 from skmia.games import membership_game
 from skmia.model_selection import leave_one_model_out
 
@@ -85,12 +85,12 @@ def make_rounds_of_covariance(covariance, n_rounds=30):
 
 def test_epsilon_lies_between_its_limits():
     equal = 0.3 * np.ones((4, 4)) + 0.7 * np.eye(4)
-    assert find_epsilon(make_rounds_of_covariance(equal)) == pytest.approx(1)
+    assert estimate_epsilon(make_rounds_of_covariance(equal)) == pytest.approx(1)
     # One group varies, the others follow the rounds: all differences are one difference.
     values = np.random.default_rng(2).normal(size=(30, 1)) * [0, 0, 0, 1.0]
-    assert find_epsilon(values) == pytest.approx(1 / 3)
+    assert estimate_epsilon(values) == pytest.approx(1 / 3)
     # By hand: H diag(1, 4, 9) H has trace 28 / 3 and squares 490 / 9 in all.
-    assert find_epsilon(make_rounds_of_covariance(np.diag([1.0, 4, 9]))) == pytest.approx(
+    assert estimate_epsilon(make_rounds_of_covariance(np.diag([1.0, 4, 9]))) == pytest.approx(
         (28 / 3) ** 2 / (2 * 490 / 9)
     )
 
@@ -101,7 +101,7 @@ def test_correction_keeps_the_level_where_small_groups_vary_more():
     for _ in range(n_runs):
         values = rng.normal(size=(10, 4)) * [1, 1, 1, 12]
         _, df, statistic, _ = analyse_by_hand(values)
-        for place, epsilon in enumerate((1.0, find_epsilon(values))):
+        for place, epsilon in enumerate((1.0, estimate_epsilon(values))):
             found[place] += stats.f.sf(statistic, epsilon * df[0], epsilon * df[1]) <= 0.05
     # Three standard errors of 1000 runs at 5% are 2.1%.
     assert found[1] / n_runs <= 0.05 + 0.021

@@ -14,11 +14,11 @@ from skmia.disparity import DisparityTest, GroupGuesses, _permutation
 from skmia.disparity._permutation import (
     compare_exposures,
     compare_means,
-    find_exposure,
+    compute_exposure,
     sum_parts,
 )
-from skmia.disparity._repeated_measures import analyze, find_half_width
-from skmia.disparity.guesses import find_people, read_exposures, read_guesses, tabulate
+from skmia.disparity._repeated_measures import analyze, compute_half_width
+from skmia.disparity.guesses import number_people, read_exposures, read_guesses, tabulate
 
 
 def make_guesses(exposure, groups, n_rounds, rng, people=None):
@@ -135,7 +135,7 @@ def test_statistic_is_that_of_brown_and_forsythe(monkeypatch):
 def test_exposure_by_hand():
     guesses = np.array([[1, 0, 1, 1], [0, 1, 1, 0], [1, 1, 0, 1], [9, 0, 1, 9]])
     membership = np.array([[1, 1, 0, 1], [0, 0, 1, 1], [0, 1, 1, 1], [-1, 0, 0, -1]])
-    exposure = find_exposure(guesses, membership)
+    exposure = compute_exposure(guesses, membership)
     np.testing.assert_allclose(exposure, [1 - 1 / 2, 1 / 2 - 1 / 2, 1 / 2 - 1, np.nan])
 
 
@@ -165,7 +165,7 @@ def test_intervals_of_differences_cover_those_of_other_records():
         exposure = np.where(groups == 1, rng.beta(1, 1, size=300), rng.beta(1, 4, size=300))
         played = read_guesses(make_guesses(exposure, groups, 20, rng))
         found = compare_exposures(read_exposures(played), 1, rng)
-        half_width = find_half_width(found.pair_errors[0], found.pair_df[0], 0.95)
+        half_width = compute_half_width(found.pair_errors[0], found.pair_df[0], 0.95)
         return abs(found.means[0] - found.means[1] - (0.2 - 0.5)) <= half_width
 
     n_runs = 200
@@ -175,7 +175,7 @@ def test_intervals_of_differences_cover_those_of_other_records():
 
 def test_means_are_those_of_the_exposures(played):
     test = DisparityTest(random_state=0).fit(played)
-    exposure = find_exposure(played.guesses, played.membership)
+    exposure = compute_exposure(played.guesses, played.membership)
     groups, pairs = test.group_vulnerability_, test.pairwise_.set_index(["group", "other"])
     for group in "xyz":
         known = exposure[played.groups == group]
@@ -264,7 +264,7 @@ def test_equal_records_are_one_person_unless_their_groups_differ():
         (people, "aaacc", "00011"),
         (people, "abbcc", "01122"),
     ]:
-        found = find_people(given, np.array(list(groups)))
+        found = number_people(given, np.array(list(groups)))
         together = np.equal.outer(list(expected), list(expected))
         np.testing.assert_array_equal(np.equal.outer(found, found), together)
 

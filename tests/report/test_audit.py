@@ -15,7 +15,7 @@ from skmia import Records, ShadowPool, audit
 from skmia.attacks import RMIA, CalibratedAttack, LiRA, ShadowAttack, ThresholdAttack
 from skmia.metrics import advantage_interval, auc_interval, operating_point
 from skmia.report import _plan, blind_baseline
-from skmia.report._curves import find_curves
+from skmia.report._curves import compute_curves
 from skmia.victims import CallableVictim
 
 TREE = DecisionTreeClassifier(min_samples_leaf=2, random_state=0)
@@ -114,7 +114,7 @@ def test_records_of_people_have_intervals_by_people():
     point = operating_point(membership, scores, 0.4, groups=people, on_unresolvable="ignore")
     assert (rows.loc["tpr", "status"] == "ok") == point.resolvable
     (curve,) = json.loads(result.to_json())["curves"]
-    by_rows = find_curves(result.scores, membership == 1, 0.95)[0]
+    by_rows = compute_curves(result.scores, membership == 1, 0.95)[0]
     widths = [np.subtract(one["high"], one["low"]).sum() for one in (curve, by_rows)]
     assert widths[0] > widths[1]
     pytest.importorskip("matplotlib").use("Agg")

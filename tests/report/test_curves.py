@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skmia.report._curves import find_curves, find_exposed, rank_attacks
+from skmia.report._curves import compute_curves, list_exposed, rank_attacks
 
 
 def test_records_that_an_attack_cannot_judge_are_in_no_curve():
@@ -13,10 +13,10 @@ def test_records_that_an_attack_cannot_judge_are_in_no_curve():
     spoiled = np.where(judged, scores, np.where(membership, -99.0, 99.0))
     part = {"a": spoiled}, membership, 0.95, None, {"a": judged}
     alone = {"a": scores[judged]}, membership[judged], 0.95
-    assert find_curves(*part) == find_curves(*alone)
+    assert compute_curves(*part) == compute_curves(*alone)
     ids = np.arange(200)
-    exposed = find_exposed({"a": spoiled}, membership, ids, {"a": judged})
-    again = find_exposed({"a": scores[judged]}, membership[judged], ids[judged])
+    exposed = list_exposed({"a": spoiled}, membership, ids, {"a": judged})
+    again = list_exposed({"a": scores[judged]}, membership[judged], ids[judged])
     assert [row["record"] for row in exposed] == [row["record"] for row in again]
     assert [row["n_above"] for row in exposed] == [row["n_above"] for row in again]
     both = {"blind": np.zeros(200), "a": spoiled}
@@ -30,6 +30,6 @@ def test_an_attack_that_can_judge_one_side_only_has_no_curve():
     scores = {"a": np.arange(20.0), "b": np.arange(20.0)}
     judged = {"a": membership, "b": np.ones(20, dtype=bool)}
     assert list(rank_attacks(scores, membership, judged)) == ["b", "a"]
-    assert [curve["attack"] for curve in find_curves(scores, membership, 0.95, None, judged)] == [
-        "b"
-    ]
+    assert [
+        curve["attack"] for curve in compute_curves(scores, membership, 0.95, None, judged)
+    ] == ["b"]

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from skmia.report.checks.base import NOT_RUN, PASSED, WARNING, Check
-from skmia.report.evidence import Grounds, count_permutations, find_evidence
-from skmia.report.verdict import HEADLINES, find_verdict
+from skmia.report.evidence import Grounds, choose_evidence, count_permutations
+from skmia.report.verdict import HEADLINES, write_verdict
 
 NAMES = (
     "blind baseline",
@@ -45,8 +45,8 @@ FOUND = make_null(["a", "auc", np.nan, 0.001, 1.0])
 
 def judge(frame, null, asked=("a",), level=0.95, **statuses):
     grounds = Grounds(frame, null, 999, make_checks(**statuses), level, list(asked))
-    evidence = find_evidence(grounds)
-    verdict = find_verdict(grounds, evidence)
+    evidence = choose_evidence(grounds)
+    verdict = write_verdict(grounds, evidence)
     assert verdict.startswith(HEADLINES[evidence] + ". ")
     return evidence, verdict
 

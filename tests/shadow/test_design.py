@@ -5,7 +5,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool
-from skmia.shadow._design import find_design
+from skmia.shadow._design import infer_design
 
 N_RECORDS = 2000
 PRINTS = np.arange(N_RECORDS)
@@ -27,7 +27,7 @@ def draw_singly(n_models, share, seed=0):
 
 @pytest.mark.parametrize("share", [0.5, 0.2])
 def test_neighbors_without_a_common_record_are_a_pair(share):
-    design = find_design(draw_pairs(6, share), PRINTS)
+    design = infer_design(draw_pairs(6, share), PRINTS)
     assert design.partners.tolist() == [1, 0, 3, 2, 5, 4]
     assert np.isinf([design.n_in, design.n_out]).all()
 
@@ -35,7 +35,7 @@ def test_neighbors_without_a_common_record_are_a_pair(share):
 def test_complements_are_found_wherever_they_are():
     # The models of the first half, then their complements, and one more.
     inside = np.concatenate([draw_pairs(6)[::2], draw_pairs(6)[1::2], draw_singly(1, 0.5, seed=1)])
-    assert find_design(inside, PRINTS).partners.tolist() == [3, 4, 5, 0, 1, 2, -1]
+    assert infer_design(inside, PRINTS).partners.tolist() == [3, 4, 5, 0, 1, 2, -1]
 
 
 def test_records_in_all_models_and_equal_records_do_not_hide_the_pairs():
@@ -43,21 +43,21 @@ def test_records_in_all_models_and_equal_records_do_not_hide_the_pairs():
     inside[:, :10], inside[:, 10:20] = True, False
     copies = np.append(PRINTS[:-5], PRINTS[:5] + 100)
     inside[:, -5:] = inside[:, 100:105] = inside[:, -5:] | inside[:, 100:105]
-    assert find_design(inside, copies).partners.tolist() == [1, 0, 3, 2, 5, 4]
+    assert infer_design(inside, copies).partners.tolist() == [1, 0, 3, 2, 5, 4]
 
 
 @pytest.mark.parametrize("n_in", [4, 2])
 def test_same_number_of_models_for_each_record_is_fixed(n_in):
-    design = find_design(draw_balanced(8, n_in), PRINTS)
+    design = infer_design(draw_balanced(8, n_in), PRINTS)
     assert (design.n_in, design.n_out) == (n_in, 8 - n_in)
     assert (design.partners == -1).all()
 
 
 def test_part_of_a_fixed_number_is_known_for_it():
     # What is left when the row of the victim is taken out of a published table.
-    design = find_design(draw_balanced(16, 8)[1:], PRINTS)
+    design = infer_design(draw_balanced(16, 8)[1:], PRINTS)
     assert (design.n_in, design.n_out) == (8, 8)
-    half = find_design(draw_balanced(16, 8)[:8], PRINTS)
+    half = infer_design(draw_balanced(16, 8)[:8], PRINTS)
     assert half.n_in + half.n_out == pytest.approx(16, rel=0.2)
 
 
@@ -65,14 +65,14 @@ def test_part_of_a_fixed_number_is_known_for_it():
 @pytest.mark.parametrize("share", [0.5, 0.2])
 def test_independent_draws_are_known_for_such(n_models, share):
     for seed in range(10):
-        design = find_design(draw_singly(n_models, share, seed), PRINTS)
+        design = infer_design(draw_singly(n_models, share, seed), PRINTS)
         assert (design.partners == -1).all()
         assert np.isinf([design.n_in, design.n_out]).all()
 
 
 def test_models_of_unequal_sizes_are_independent_draws():
     inside = np.concatenate([draw_singly(6, 0.1), draw_singly(6, 0.9, seed=1)])
-    assert np.isinf(find_design(inside, PRINTS).n_in)
+    assert np.isinf(infer_design(inside, PRINTS).n_in)
 
 
 @pytest.mark.parametrize("paired", [True, False])

@@ -8,7 +8,7 @@ from sklearn.neural_network import MLPClassifier
 
 from skmia import Records
 from skmia.signals import AdversarialDistance
-from skmia.signals._apgd import _find_checkpoints, _project, _project_l1, find_norm
+from skmia.signals._apgd import _choose_checkpoints, _project, _project_l1, compute_norm
 
 RNG = np.random.default_rng(0)
 DUALS = {"linf": 1, "l2": 2, "l1": np.inf}
@@ -71,7 +71,7 @@ def test_perturbed_records_stay_in_the_ball_and_in_the_box(norm):
     radius = RNG.uniform(0.1, 3, size=50)
     points = _project(origin + 5 * RNG.normal(size=(50, 20)), origin, radius, norm, (0, 1))
     assert points.min() >= 0 and points.max() <= 1
-    assert (find_norm(points - origin, norm) <= radius * (1 + 1e-9)).all()
+    assert (compute_norm(points - origin, norm) <= radius * (1 + 1e-9)).all()
     np.testing.assert_array_equal(_project(origin, origin, radius, norm, (0, 1)), origin)
 
 
@@ -89,7 +89,7 @@ def test_the_projection_on_the_l1_ball_is_the_nearest_point():
 
 def test_checkpoints_are_those_of_the_paper():
     # p = 0, .22, .41, .57, .70, .80, .87, .93, .99 of 100 steps.
-    assert _find_checkpoints(100) == [22, 41, 57, 70, 80, 87, 93, 99]
+    assert _choose_checkpoints(100) == [22, 41, 57, 70, 80, 87, 93, 99]
 
 
 def test_the_box_is_kept_when_the_boundary_lies_outside():

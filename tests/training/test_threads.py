@@ -15,7 +15,7 @@ skorch = pytest.importorskip("skorch")
 
 from torch import nn  # noqa: E402
 
-from skmia._training.ways.torch_nets.mlp import find_chain  # noqa: E402
+from skmia._training.ways.torch_nets.mlp import as_chain  # noqa: E402
 
 PATIENCE = 30.0  # seconds, after which a test that hangs fails
 
@@ -80,7 +80,7 @@ def test_nets_answer_while_another_thread_traces_one():
     slow, net, X = SlowNet(), Net(), torch.ones(1, 20)
     expected = net(X)
     with ThreadPoolExecutor(1) as threads:
-        tracing = threads.submit(find_chain, slow)
+        tracing = threads.submit(as_chain, slow)
         try:
             assert slow.begun.wait(PATIENCE)
             assert torch.equal(net(X), expected)

@@ -58,7 +58,7 @@ def identify(estimator):
                 walker.add(f"the initial value of {name}{key}", value)
     except RecursionError:
         raise UnidentifiedError("the estimator is nested too deeply to be looked through") from None
-    return Identity(walker.parts, _find_versions(walker.packages))
+    return Identity(walker.parts, _list_versions(walker.packages))
 
 
 def identify_values(values):
@@ -120,7 +120,7 @@ def _fixed(state):
             yield name, value
 
 
-def _find_versions(packages):
+def _list_versions(packages):
     names = {"numpy", *packages}
     for name in packages:
         names.update(_BENEATH.get(name, ()))

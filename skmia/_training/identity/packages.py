@@ -39,8 +39,8 @@ def package_of(module):
     """
     root = module.partition(".")[0]
     if root == _OWN:
-        return Package(_OWN, _find_own_version())
-    file = _find_file(module) or _find_file(root)
+        return Package(_OWN, _get_own_version())
+    file = _get_file(module) or _get_file(root)
     if root in sys.stdlib_module_names and (file is None or _is_of_python(file)):
         return PYTHON
     for name in _distributions().get(root, ()) if file is not None else ():
@@ -54,7 +54,7 @@ def package_of(module):
 
 
 @cache
-def _find_own_version():
+def _get_own_version():
     """The version of this package; where it is not installed, with a digest of its files."""
     folder = Path(sys.modules[_OWN].__file__).resolve().parent
     number = sys.modules[_OWN].__version__
@@ -71,7 +71,7 @@ def _distributions():
     return packages_distributions()
 
 
-def _find_file(module):
+def _get_file(module):
     known = sys.modules.get(module)
     file = getattr(known, "__file__", None)
     if file is None and known is None and "." not in module:

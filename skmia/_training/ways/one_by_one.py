@@ -5,7 +5,7 @@ from time import perf_counter
 import numpy as np
 from sklearn.base import clone
 
-from ..._core.advice import find_advice
+from ..._core.advice import get_advice
 from ..._core.containers import take_rows
 from ..._core.seeding import seed_estimator
 from ...exceptions import JointTrainingWarning, TrainingError
@@ -49,7 +49,7 @@ def fit_model(job, i, model):
     try:
         model.fit(take_rows(job.data.tables[0], members), y)
     except Exception as error:
-        reason = find_advice(error, job.estimator, job.data.tables[0])
+        reason = get_advice(error, job.estimator, job.data.tables[0])
         reason = " ".join((reason or f"{type(error).__name__}: {error}").split())
         raise TrainingError(
             f"A shadow model ({type(job.estimator).__name__}) could not be trained on its {len(y)} "

@@ -16,7 +16,7 @@ class GroupedWitness:
         self._make = make
 
     @staticmethod
-    def _find_parts(members, groups):
+    def _list_parts(members, groups):
         """Rows of each group that has both members and non-members."""
         parts = {group: np.flatnonzero(groups == group) for group in np.unique(groups)}
         return {g: rows for g, rows in parts.items() if 0 < members[rows].sum() < len(rows)}
@@ -25,7 +25,7 @@ class GroupedWitness:
         """Learn the region of each group that has members and non-members."""
         self._witnesses = {
             group: self._make().learn(X[rows], members[rows], rng)
-            for group, rows in self._find_parts(members, groups).items()
+            for group, rows in self._list_parts(members, groups).items()
         }
         return self
 
@@ -47,7 +47,7 @@ class GroupedWitness:
             In [0, 1]; NaN for groups without members or without non-members.
         """
         estimates = np.full((groups.max() + 1, 1 + n_permutations), np.nan)
-        for group, rows in self._find_parts(members, groups).items():
+        for group, rows in self._list_parts(members, groups).items():
             witness = self._make()
             witness.check(X[rows], members[rows])
             labelings = np.tile(members[rows], (1 + n_permutations, 1))

@@ -9,10 +9,10 @@ from sklearn.ensemble import ExtraTreesClassifier
 from ..._core.checks import check_confidence_level
 from ..._core.features import as_matrix
 from ..._core.randomness import check_random_state
-from ..._core.splits import draw_halves, find_units
+from ..._core.splits import draw_halves, number_units
 from ..._core.validation import check_membership, check_records
 from ...metrics import auc_interval
-from ..groups import find_people
+from ..groups import get_people
 from ..text import format_auc
 from .base import NOT_RUN, PASSED, WARNING, BaseCheck
 
@@ -94,7 +94,7 @@ def blind_baseline(records, membership, *, confidence_level=0.95, n_jobs=None, r
     if len(records) > _MOST_RECORDS:
         rows = np.sort(rng.choice(len(records), _MOST_RECORDS, replace=False))
         records, membership = records[rows], membership[rows]
-    units = find_units(records.fingerprint, records.fields.get("group_by"))
+    units = number_units(records.fingerprint, records.fields.get("group_by"))
     if units.max() == 0:
         return None
     train = draw_halves(units, membership.astype(int), len(units), rng)[0]
@@ -104,7 +104,7 @@ def blind_baseline(records, membership, *, confidence_level=0.95, n_jobs=None, r
     model = clone(_MODEL).set_params(n_jobs=n_jobs, random_state=seed)
     model.fit(X[train], membership[train])
     scores = model.predict_proba(X[~train])[:, 1]
-    people = find_people(records, membership)
+    people = get_people(records, membership)
     people = None if people is None else people[~train]
     return auc_interval(
         membership[~train], scores, groups=people, confidence_level=confidence_level

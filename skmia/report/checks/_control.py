@@ -13,7 +13,7 @@ from .._describe import Clock
 from .._plan import Request, choose_attacks
 from .._run import run_attacks
 from ..evidence import count_permutations
-from ..groups import find_people
+from ..groups import get_people
 from ..measure import FEWEST, widen
 from ..text import format_auc
 from ._permutation import permutation_test
@@ -62,7 +62,7 @@ def attack_control(case, seed):
     if not case.attacks:
         raise ValueError("The control needs an attack without a victim of its own; got none.")
     run = run_attacks(case, Clock())
-    people = find_people(case.records, case.membership)
+    people = get_people(case.records, case.membership)
     null = permutation_test(
         case.membership,
         run.scores,
@@ -96,7 +96,7 @@ class BaseControlCheck(BaseCheck):
     failure: str
 
     def ask(self, case, run, findings):
-        obstacle = self._find_obstacle(case, run, findings)
+        obstacle = self._why_not(case, run, findings)
         if obstacle is not None:
             return self.answer(NOT_RUN, obstacle)
         control = self._attack(case, run)
@@ -108,7 +108,7 @@ class BaseControlCheck(BaseCheck):
             return self.answer(PASSED, f"{text}.", control)
         return self.answer(WARNING, f"{text}: {self.failure}.", control)
 
-    def _find_obstacle(self, case, run, findings):
+    def _why_not(self, case, run, findings):
         """Why there is no such control, or None."""
         if not self._is_wanted(case, findings):
             return "Not requested."

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...metrics import auc_interval
-from ..groups import find_people
+from ..groups import get_people
 from ..measure import FEWEST
 from .base import NOT_RUN, PASSED, WARNING, BaseCheck
 
@@ -40,7 +40,7 @@ def measure_difficulty(pool, records, membership):
     sides = membership[known]
     if min(sides.sum(), (~sides).sum()) < FEWEST:
         return None
-    people = find_people(records, membership)
+    people = get_people(records, membership)
     people = None if people is None else people[known]
     scores = total[known] / count[known]
     return auc_interval(sides, scores, groups=people, confidence_level=_LEVEL)

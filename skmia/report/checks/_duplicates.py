@@ -168,14 +168,14 @@ def find_duplicates(
         n_exact=int(copied.sum()),
         n_queried=len(queried),
         n_near=int(near.sum()),
-        share_near=_find_share(near, people[queried], check_confidence_level(confidence_level)),
+        share_near=_estimate_share(near, people[queried], check_confidence_level(confidence_level)),
         typical_distance=typical,
         tolerance=float(tolerance),
         pairs=_list_pairs(queried, nearest, distances, typical),
     )
 
 
-def _find_share(near, people, level):
+def _estimate_share(near, people, level):
     """The share of near copies, with the interval of as many independent records as they are."""
     if not len(near):
         return Interval(np.nan, 0.0, 1.0)

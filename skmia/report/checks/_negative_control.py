@@ -6,7 +6,7 @@ from sklearn.base import is_regressor
 from ..._core.asking import unwrap
 from ..._core.checks import check_confidence_level
 from ..._core.randomness import check_random_state
-from ..._core.splits import find_strata
+from ..._core.splits import compute_strata
 from ..._core.validation import check_membership, check_records
 from ...base.parts import has_own_victim
 from ...victims import CallableVictim
@@ -92,7 +92,7 @@ def negative_control(
         )
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
     # Half of the members and half of the others: training on a record says nothing of its side.
-    strata = 2 * find_strata(records.y, not is_regressor(estimator)) + membership
+    strata = 2 * compute_strata(records.y, not is_regressor(estimator)) + membership
     strata = np.unique(strata, return_inverse=True)[1]
     half = draw_members(records, strata, np.random.default_rng(seed))
     victim = train_victim(unwrap(estimator), records, half, seed)
@@ -113,20 +113,20 @@ class NegativeControlCheck(BaseControlCheck):
     def _is_wanted(self, case, findings):
         return case.controls
 
-    def _find_obstacle(self, case, run, findings):
-        obstacle = super()._find_obstacle(case, run, findings)
+    def _why_not(self, case, run, findings):
+        obstacle = super()._why_not(case, run, findings)
         if obstacle is not None:
             return obstacle
-        if isinstance(_find_estimator(case), CallableVictim):
+        if isinstance(_get_estimator(case), CallableVictim):
             return "The victim cannot be trained."
-        return None if _find_attacks(run) else "Every attack has a victim of its own."
+        return None if _list_attacks(run) else "Every attack has a victim of its own."
 
     def _attack(self, case, run):
         return negative_control(
-            _find_estimator(case),
+            _get_estimator(case),
             case.records,
             case.membership,
-            attacks=_find_attacks(run),
+            attacks=_list_attacks(run),
             **({} if run.pool is None else {"shadows": run.pool}),
             # One of three checks of the same thing, so that it is to raise a false alarm more
             # rarely.
@@ -136,10 +136,10 @@ class NegativeControlCheck(BaseControlCheck):
         )
 
 
-def _find_estimator(case):
+def _get_estimator(case):
     request = case.request
     return unwrap(request.victim) if request.estimator is None else request.estimator
 
 
-def _find_attacks(run):
+def _list_attacks(run):
     return {name: one for name, one in run.attacks.items() if not has_own_victim(one)}

@@ -93,7 +93,7 @@ class Ruler:
             found = [0.5 + excess[:, [place]]]
             by = [0.5 / np.maximum(inside * outside, 1)]
             if top is not None:
-                found.append(top.find_tprs(labels, n_members[:, place]))
+                found.append(top.compute_tprs(labels, n_members[:, place]))
                 by.append(np.repeat(0.5 / np.maximum(inside, 1), found[-1].shape[1], axis=1))
             numbers.append(np.where(undefined, np.nan, np.hstack(found)))
             steps.append(np.hstack(by).astype(np.float32))
@@ -112,7 +112,7 @@ def _stack(values, columns, n_columns):
     return sparse.coo_array(entries, shape=(len(columns), n_columns)).tocsr()
 
 
-def find_tails(numbers, steps):
+def compute_tails(numbers, steps):
     """How far out a number lies among those of all labelings, on one scale for all numbers.
 
     A share among few records moves in large steps and is bounded, a rate near 0 is skewed; in

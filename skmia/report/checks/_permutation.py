@@ -13,10 +13,10 @@ from ..._core.randomness import check_random_state
 from ..._core.validation import check_membership
 from ...metrics.resolution import check_resolution
 from ..evidence import count_permutations
-from ..groups import EVERYONE, OVERALL, find_people
+from ..groups import EVERYONE, OVERALL, get_people
 from ..measure import FEWEST
-from ._numbers import Measured, Part, Ruler, center_ranks, find_tails
-from ._units import draw_labels, find_units, order_units
+from ._numbers import Measured, Part, Ruler, center_ranks, compute_tails
+from ._units import draw_labels, make_units, order_units
 from .base import STATED, BaseCheck
 
 
@@ -161,7 +161,7 @@ def permutation_test(
     rates = [check_rate(rate, "max_fprs") for rate in np.atleast_1d(to_array(max_fprs, "max_fprs"))]
     subsets = _check_subsets(subsets, len(membership))
     judged = check_judged(judged, scores, len(membership))
-    parts = _find_parts(membership, list(scores), rates, subsets, judged)
+    parts = _list_parts(membership, list(scores), rates, subsets, judged)
     units = _arrange_units(membership, scores, subsets, group_by)
     ruler = Ruler(parts, scores, units.places, len(units.is_member))
     seed = check_random_state(random_state).randint(2**31 - 1)
@@ -208,7 +208,7 @@ def _check_subsets(subsets, n_records):
     return checked
 
 
-def _find_parts(membership, attacks, rates, subsets, judged):
+def _list_parts(membership, attacks, rates, subsets, judged):
     """What is measured: each attack on all records, and on each part that is large enough."""
     parts = []
     everyone = np.ones(len(membership), dtype=bool)
@@ -235,7 +235,7 @@ def _arrange_units(membership, scores, subsets, group_by):
     ranks = [center_ranks(values) for values in scores.values()]
     inside = [mask.astype(float) for _, _, mask in subsets]
     keys = np.column_stack([*inside, np.ones(len(membership)), *ranks])
-    return order_units(find_units(membership, group_by), keys)
+    return order_units(make_units(membership, group_by), keys)
 
 
 def _compare(measured, parts):
@@ -250,7 +250,7 @@ def _compare(measured, parts):
     best, worst = np.ones((2, len(measured.numbers)))
     rows, firsts = [], []
     for place, column in enumerate(measured.numbers.T):
-        tails = find_tails(column, measured.steps[:, place])
+        tails = compute_tails(column, measured.steps[:, place])
         np.minimum(best, tails.upper, out=best)
         if is_auc[place]:
             np.minimum(worst, tails.lower, out=worst)
@@ -300,7 +300,7 @@ class PermutationCheck(BaseCheck):
             subsets=case.subsets,
             judged=run.tested,
             n_permutations=count_permutations(case.level),
-            group_by=find_people(case.records, case.membership),
+            group_by=get_people(case.records, case.membership),
             random_state=case.seeds["checks"],
         )
         lowest = 2 * result.frame["pvalue_adjusted"].min()

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._core.visible import visible
-from ..groups import OVERALL, find_people
+from ..groups import OVERALL, get_people
 from ..text import join_names
 from .base import MOST_NAMES, STATED, WARNING, BaseCheck
 
@@ -21,7 +21,7 @@ class SmallGroup(NamedTuple):
     leaks: bool
 
 
-def find_small_groups(case, results, null, rounds):
+def list_small_groups(case, results, null, rounds):
     """Groups in which a leak could not be significant, and whether shadow models leak there.
 
     Parameters
@@ -51,7 +51,7 @@ def find_small_groups(case, results, null, rounds):
         if rounds is None:
             found.append(SmallGroup(*part, n_records, None, False))
             continue
-        advantage, bound = _judge(rounds, masks[part], find_people(case.records, case.membership))
+        advantage, bound = _judge(rounds, masks[part], get_people(case.records, case.membership))
         found.append(SmallGroup(*part, n_records, advantage, bound * len(small) <= side))
     return found
 
@@ -86,7 +86,7 @@ class SmallGroupsCheck(BaseCheck):
 
     def ask(self, case, run, findings):
         null = findings.permutation.frame
-        groups = find_small_groups(case, findings.numbers, null, run.repetitions.rounds)
+        groups = list_small_groups(case, findings.numbers, null, run.repetitions.rounds)
         if not groups:
             return None
         leaking = [one for one in groups if one.leaks]

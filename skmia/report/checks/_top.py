@@ -13,7 +13,7 @@ class TopCounter:
     scores : ndarray of shape (n,)
         Higher means more likely a member.
     places : ndarray of shape (n,)
-        Column of each record in what :meth:`find_tprs` gets.
+        Column of each record in what :meth:`compute_tprs` gets.
     rates : sequence of float
         Largest false positive rates.
     """
@@ -26,7 +26,7 @@ class TopCounter:
         self._ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))
         self._rates = np.asarray(rates)
 
-    def find_tprs(self, labels, n_members):
+    def compute_tprs(self, labels, n_members):
         """True positive rates.
 
         Parameters

@@ -30,7 +30,7 @@ class Units(NamedTuple):
     n_mixed: int
 
 
-def find_units(membership, group_by=None):
+def make_units(membership, group_by=None):
     """Units of a permutation: whole groups, and the records of groups that have both sides.
 
     Where membership was assigned to groups at random, groups that are members as a whole exchange
@@ -58,14 +58,14 @@ def find_units(membership, group_by=None):
     if group_by is None:
         return Units(np.arange(n_records), membership, np.zeros(n_records, dtype=np.intp), 0)
     _, groups = number_groups(group_by, n_records)
-    is_mixed = find_mixed(groups, membership)
+    is_mixed = are_mixed(groups, membership)
     places = np.where(is_mixed[groups], groups.max() + 1 + np.arange(n_records), groups)
     _, first, places = np.unique(places, return_index=True, return_inverse=True)
     blocks = np.where(is_mixed, np.cumsum(is_mixed), 0)[groups[first]]
     return Units(places, membership[first], blocks, int(is_mixed.sum()))
 
 
-def find_mixed(groups, membership):
+def are_mixed(groups, membership):
     """Which of the groups, numbered from 0, hold both members and non-members."""
     n_members = np.bincount(groups, membership)
     return (n_members > 0) & (n_members < np.bincount(groups))
@@ -81,7 +81,7 @@ def name_mixed(membership, group_by):
         How many groups there are.
     """
     names, groups = number_groups(group_by, len(membership))
-    return [str(name) for name in names[find_mixed(groups, membership)]], len(names)
+    return [str(name) for name in names[are_mixed(groups, membership)]], len(names)
 
 
 def order_units(units, keys):

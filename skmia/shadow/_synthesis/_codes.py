@@ -38,11 +38,11 @@ class TableCodes:
             )
         self._values = [values for _, values in encoded]
         self.codes = np.column_stack([column for column, _ in encoded]).astype(np.float64)
-        self._find_domain()
+        self._compute_domain()
 
-    def _find_domain(self):
+    def _compute_domain(self):
         """Range of each feature and the step between its values (0: any real number)."""
-        ranges = [_find_range(column) for column in self.codes.T]
+        ranges = [_compute_range(column) for column in self.codes.T]
         self._low, self._high, self._step = np.array(ranges).T
         step = np.where(self._step > 0, self._step, 1)
         self._n_values = np.rint((self._high - self._low) / step) + 1
@@ -112,7 +112,7 @@ def _decode(codes, values, dtype):
     return pd.Series(values.take(codes.astype(np.intp)), dtype=dtype)
 
 
-def _find_range(column):
+def _compute_range(column):
     seen = np.unique(column[~np.isnan(column)])
     if len(seen) == 0:
         raise ValueError("A feature has no value in any record, so that nothing can be drawn.")

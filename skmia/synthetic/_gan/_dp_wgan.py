@@ -8,7 +8,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..._core.accountant import find_noise_multiplier, spent_epsilon
+from ..._core.accountant import choose_noise_multiplier, spent_epsilon
 from ..._core.numbers import check_count, show
 from ..._core.optional import import_optional
 from ..._core.randomness import check_random_state
@@ -274,7 +274,7 @@ class DPWassersteinGAN(BaseEstimator):
         self.delta_ = 0.1 / len(rows) if self.target_delta is None else self.target_delta
         self.sample_rate_ = min(self.batch_size, len(rows)) / len(rows)
         self.n_steps_ = self.max_iter * self.n_critic
-        self.noise_multiplier_ = self._find_noise()
+        self.noise_multiplier_ = self._choose_noise()
         with isolated_randomness(np.random.SeedSequence(seed)):
             # Without privacy there is nothing to hide, and a training can be repeated.
             self._train(rows, seed if self.privacy is None else self.noise_seed)
@@ -321,12 +321,12 @@ class DPWassersteinGAN(BaseEstimator):
         scaled = np.divide(X - lower, self._span, out=np.zeros_like(X), where=self._span > 0)
         return np.clip(scaled, 0, 1)  # rounding
 
-    def _find_noise(self):
+    def _choose_noise(self):
         if self.privacy is None:
             return 0.0
         if self.noise_multiplier is not None:
             return float(self.noise_multiplier)
-        noise = find_noise_multiplier(
+        noise = choose_noise_multiplier(
             self.target_epsilon, self.delta_, self.sample_rate_, self.n_steps_, self.accountant
         )
         return float(noise)

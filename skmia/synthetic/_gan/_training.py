@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._core.optional import import_optional
-from ...defenses.private_randomness import find_grids, round_to
+from ...defenses.private_randomness import choose_grids, round_to
 from ._bounds import gradient_bounds
 from ._critic import (
     clipped_gradient,
@@ -132,7 +132,7 @@ class Training:
         torch = import_optional("torch", "torch")
         if not self.plan.noise_multiplier:
             return total
-        grids = find_grids(scales / self._rounding_factor(len(scales)))
+        grids = choose_grids(scales / self._rounding_factor(len(scales)))
         noise = self.randomness.noise_in_steps(scales, grids)
         return torch.from_numpy((round_to(total.detach().numpy(), grids) + noise) * grids)
 

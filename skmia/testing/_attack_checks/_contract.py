@@ -15,14 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 from ..._core.asking import query_victim, unwrap
 from ..._core.records import Records
 from ._helpers import (
+    choose_half,
     expect,
     expect_close,
     expect_refusal,
-    find_collaborator,
-    find_half,
-    find_plain_state,
     fitted,
     fresh,
+    get_collaborator,
+    get_plain_state,
     ways_to_fit,
 )
 
@@ -112,7 +112,7 @@ def check_attack_fit_returns_self(attack, records, membership):
 def _hash_collaborators(params):
     """Hash of what parameters hold; the victim and other models are asked instead."""
     plain = {
-        name: find_plain_state(unwrap(value)) if hasattr(value, "get_params") else value
+        name: get_plain_state(unwrap(value)) if hasattr(value, "get_params") else value
         for name, value in params.items()
     }
     return joblib.hash(plain)
@@ -147,7 +147,7 @@ def check_attack_fit_is_idempotent(attack, records, membership):
 
 def check_attack_forgets_earlier_fits(attack, records, membership):
     """Nothing is left of records that the attack was fitted on before."""
-    half = find_half(membership)
+    half = choose_half(membership)
     attack = fitted(attack, records[half], membership[half]).fit(records, membership)
     expected = fitted(attack, records, membership)
     claim = "An attack that was fitted on other records before must give the same {}"
@@ -210,12 +210,12 @@ def check_attack_leaves_its_input_alone(attack, records, membership):
 def check_attack_scoring_keeps_its_state(attack, records, membership):
     """Scoring changes nothing in the fitted attack."""
     attack = fitted(attack, records, membership)
-    names, before = set(vars(attack)), joblib.hash(find_plain_state(attack))
+    names, before = set(vars(attack)), joblib.hash(get_plain_state(attack))
     scores = attack.score_samples(records)
     attack.predict(records[:2])
     further = sorted(set(vars(attack)) - names)
     expect(not further, f"Scoring must set no attribute; it set {further}.")
-    same = joblib.hash(find_plain_state(attack)) == before
+    same = joblib.hash(get_plain_state(attack)) == before
     expect(same, "Scoring must not change the fitted attack.")
     again = attack.score_samples(records)
     expect_close(again, scores, "Scores must not depend on what was scored before")
@@ -252,7 +252,7 @@ def check_attack_n_jobs(attack, records, membership):
 
 def check_attack_unfitted_victim(attack, records, membership):
     """A victim that is not fitted is refused with the advice to freeze it."""
-    victim = find_collaborator(attack, "victim")
+    victim = get_collaborator(attack, "victim")
     if victim is None:
         return
     victim = clone(unwrap(victim))

@@ -17,10 +17,10 @@ from ._helpers import (
     expect,
     expect_close,
     expect_refusal,
-    find_collaborator,
-    find_plain_state,
     fitted,
     fresh,
+    get_collaborator,
+    get_plain_state,
     needs_membership,
 )
 
@@ -61,10 +61,10 @@ def _expect_refused(attack, records, membership, what):
 def check_attack_needs(attack, records, membership):
     """What needs() returns are words that audits know; asking changes nothing."""
     attack = fresh(attack)
-    before = find_plain_state(attack)
+    before = get_plain_state(attack)
     needs = attack.needs()
     expect(isinstance(needs, Needs), f"needs() must return skmia.base.Needs; got {needs!r}.")
-    same = find_plain_state(attack).keys() == before.keys()
+    same = get_plain_state(attack).keys() == before.keys()
     expect(same, "needs() must not set an attribute.")
     wrong = sorted((needs.reads - set(KINDS)) | (needs.access - set(ACCESS)))
     expect(not wrong, f"needs() has unknown words: {wrong}.")
@@ -93,7 +93,7 @@ def _present(answers, kind):
 
 def check_attack_reads(attack, records, membership):
     """Kinds of answers that it does not declare are refused; those that it declares are read."""
-    needs, victim = attack.needs(), find_collaborator(attack, "victim")
+    needs, victim = attack.needs(), get_collaborator(attack, "victim")
     if needs.access or (victim is None and "outputs" not in records.fields):
         return
     answers = query(victim, records)
@@ -111,7 +111,7 @@ def check_attack_reads(attack, records, membership):
 
 def _store(attack, records, kind=None):
     """Records with stored answers, and the attack without a victim of its own."""
-    victim = find_collaborator(attack, "victim")
+    victim = get_collaborator(attack, "victim")
     one = fresh(attack).set_params(victim=None)
 
     def store(some):
@@ -165,7 +165,7 @@ class _AnsweringRegressor(RegressorMixin, _Answering):
 
 def check_attack_access(attack, records, membership):
     """Access to the victim that it declares is needed, and no other is."""
-    victim = find_collaborator(attack, "victim")
+    victim = get_collaborator(attack, "victim")
     if victim is None or not hasattr(victim, "predict"):
         return
     access, expected = attack.needs().access, _score(fresh(attack), records, membership)
@@ -184,7 +184,7 @@ def check_attack_access(attack, records, membership):
 
 def check_attack_keeps(attack, records, membership):
     """What it declares of shadow models is needed, and nothing else is."""
-    pool = unwrap(find_collaborator(attack, "shadows"))
+    pool = unwrap(get_collaborator(attack, "shadows"))
     if not hasattr(pool, "signals_"):
         return  # no pool, or one that each fit retrains
     if pool.n_records_ != len(records) or not (pool.locate(records) >= 0).all():

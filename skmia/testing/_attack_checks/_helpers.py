@@ -86,7 +86,7 @@ def fitted(attack, records, membership):
     return fresh(attack).fit(records, membership)
 
 
-def find_half(membership):
+def choose_half(membership):
     """Positions of every other member and of every other non-member."""
     return np.concatenate([np.flatnonzero(membership == bit)[::2] for bit in (0, 1)])
 
@@ -101,7 +101,7 @@ def ways_to_fit(attack, membership):
     return (membership,) if needs_membership(attack) else (membership, None)
 
 
-def find_plain_state(thing):
+def get_plain_state(thing):
     """Attributes of an object that are numbers, text, arrays or records, but no estimators.
 
     An estimator may count its calls or build an index when it is first asked.
@@ -110,6 +110,6 @@ def find_plain_state(thing):
     return {name: value for name, value in vars(thing).items() if isinstance(value, plain)}
 
 
-def find_collaborator(attack, name):
+def get_collaborator(attack, name):
     """A parameter of the attack, None where it has no such parameter."""
     return attack.get_params(deep=False).get(name)

@@ -7,9 +7,9 @@ import pandas as pd
 
 from ..._core.records import Records
 from ._helpers import (
+    choose_half,
     expect_close,
     expect_refusal,
-    find_half,
     fitted,
     fresh,
     needs_membership,
@@ -77,7 +77,7 @@ def check_attack_refuses_an_unknown_label(attack, records, membership):
     if known.dtype.kind == "f":
         return  # every real number may be the label of a regressor
     unknown = "no such label" if known.dtype.kind in "OU" else known[-1] + 1
-    half = np.isin(np.arange(len(records)), find_half(membership))
+    half = np.isin(np.arange(len(records)), choose_half(membership))
     attack, rest = fitted(attack, records[half], membership[half]), records[~half]
     changed = Records(rest.X, [unknown] * len(rest), **rest.fields)
     try:

@@ -5,7 +5,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.frozen import FrozenEstimator
 
 from ..._core.asking import query_victim
-from ._helpers import BATCH, expect, expect_close, find_collaborator, fitted, fresh, ways_to_fit
+from ._helpers import BATCH, expect, expect_close, fitted, fresh, get_collaborator, ways_to_fit
 
 _N_SINGLE = 5
 
@@ -81,7 +81,7 @@ class _CertainVictim(ClassifierMixin, BaseEstimator):
 
 def check_attack_certain_victim(attack, records, membership):
     """Probabilities of exactly 0 and 1 give finite scores."""
-    victim = find_collaborator(attack, "victim")
+    victim = get_collaborator(attack, "victim")
     if victim is None or query_victim(victim, records[:1].X).kind != "proba":
         return
     certain = FrozenEstimator(_CertainVictim(victim))
@@ -117,7 +117,7 @@ def check_attack_predict(attack, records, membership):
         )
 
 
-def _find_advantage(membership, guesses, weights):
+def _compute_advantage(membership, guesses, weights):
     member = membership == 1
     tpr = np.average(guesses[member], weights=weights[member])
     return tpr - np.average(guesses[~member], weights=weights[~member])
@@ -132,7 +132,7 @@ def check_attack_score_is_advantage(attack, records, membership):
         for weight, given in ((ones, {}), (weights, {"sample_weight": weights})):
             expect_close(
                 attack.score(records, membership, **given),
-                _find_advantage(membership, guesses, weight),
+                _compute_advantage(membership, guesses, weight),
                 "score must be the membership advantage TPR - FPR of predict",
             )
 
@@ -142,7 +142,7 @@ def check_attack_offset_is_best(attack, records, membership):
     attack = fitted(attack, records, membership)
     scores, ones = attack.score_samples(records), np.ones(len(records))
     best = max(
-        _find_advantage(membership, scores >= threshold, ones) for threshold in [*scores, np.inf]
+        _compute_advantage(membership, scores >= threshold, ones) for threshold in [*scores, np.inf]
     )
     expect_close(
         attack.score(records, membership),

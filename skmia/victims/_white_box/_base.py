@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from ..._core.numbers import as_numbers
-from ..layers import find_layers
+from ..layers import get_layers
 from . import _checks as checks
 from ._moments import STATISTICS, summarize
 from ._pass import join, parts_of, scaled, split, transform
@@ -314,7 +314,7 @@ class WhiteBox(ABC):
             groups, last after other layers, and where they were after activations.
         """
         inputs = self._check_inputs(inputs)
-        chosen = find_layers(layers, self.layer_names(inputs))
+        chosen = get_layers(layers, self.layer_names(inputs))
         size = self._chunk_size or self._rows_at_once(inputs, "answers")
         parts = [self._read_layers(inputs[rows], chosen) for rows in gen_batches(len(inputs), size)]
         return [np.concatenate([part[name] for part in parts]) for name in chosen]

@@ -15,7 +15,7 @@ _LAST = (nn.Linear, nn.LayerNorm, nn.Embedding, nn.RNNBase, nn.MultiheadAttentio
 _SECOND = (nn.GroupNorm, *layers_of("convolution", "batch norm", "instance norm", "pooling"))
 
 
-def find_leaves(module):
+def list_leaves(module):
     """Modules without modules inside, and attention, by name."""
     return {
         name: part
@@ -45,7 +45,7 @@ class LayerReader:
     """
 
     def __init__(self, module, n_rows, names=None):
-        self._leaves = {part: name or "module" for name, part in find_leaves(module).items()}
+        self._leaves = {part: name or "module" for name, part in list_leaves(module).items()}
         self._n_rows, self._names, self._calls = n_rows, names, {}
         self._channels_last = False
         self.outputs, self.count = {}, 0

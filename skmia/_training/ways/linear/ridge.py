@@ -107,7 +107,7 @@ class NormalSolver:
         solved, further = np.zeros(len(models), dtype=bool), []
         right = (inside * self._target) @ columns
         for row, gram in enumerate(self._grams(inside)):
-            more, well = self._find_rank(gram)
+            more, well = self._compute_rank(gram)
             factor = Factor(gram + np.diag(penalty[row]))
             solved[row] = well and factor.rcond > SMALLEST_RCOND
             further.append(more)
@@ -133,7 +133,7 @@ class NormalSolver:
             previous = part.T @ part
             yield previous
 
-    def _find_rank(self, gram):
+    def _compute_rank(self, gram):
         """Attributes of a LinearRegression, and whether its features are clearly independent."""
         model = self._plan.model
         if not isinstance(model, LinearRegression):

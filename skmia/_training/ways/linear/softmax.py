@@ -200,7 +200,7 @@ class Preconditioner:
         different = {id(hessian): hessian for hessian in hessians}
         inverse = {key: _invert(hessian) for key, hessian in different.items()}
         self._blocks = [inverse[id(hessian)] for hessian in hessians]
-        self.reach = _find_reach(losses.columns, inverse.values())
+        self.reach = _compute_reach(losses.columns, inverse.values())
 
     def __call__(self, vectors, models, losses):
         vectors = losses.project(vectors, models)
@@ -225,7 +225,7 @@ def _invert(hessian):
     return inverse + np.tril(inverse, -1).T
 
 
-def _find_reach(columns, blocks):
+def _compute_reach(columns, blocks):
     norms = np.einsum("nd,nd->n", columns, columns)
     far = columns[np.argsort(norms)[-_FAR_RECORDS:]]
     d, largest = columns.shape[1], 0.0

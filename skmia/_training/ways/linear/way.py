@@ -46,7 +46,7 @@ class LinearWay(Way):
     exact = False
 
     def why_not(self, job):
-        family = _find_family(job.estimator)
+        family = _get_family(job.estimator)
         if family is None:
             kinds = ", ".join(one.estimator.__name__ for one in _FAMILIES)
             name = type(split_estimator(job.estimator)[1]).__name__
@@ -64,7 +64,7 @@ class LinearWay(Way):
         if not wanted.any():
             return
         plan = Plan(job)
-        solver = _find_family(job.estimator).make_solver(plan)
+        solver = _get_family(job.estimator).make_solver(plan)
         workshop = Workshop(job, plan)
         # Always the same models together, so that a pool that was interrupted goes on with the
         # numbers that it would have had. One that grows has fewer in its last chunk at first: these
@@ -87,7 +87,7 @@ class LinearWay(Way):
                     yield _fit_alone(job, int(chunk[row]), solution.expected[row])
 
 
-def _find_family(estimator):
+def _get_family(estimator):
     kind = type(split_estimator(estimator)[1])
     return next((family for family in _FAMILIES if family.estimator is kind), None)
 

@@ -126,7 +126,7 @@ def _linked_nodes(module):
     return nodes[1:-1]
 
 
-def find_chain(module):
+def as_chain(module):
     """The chain that a module is.
 
     Parameters

@@ -5,7 +5,7 @@ import torch
 
 from .dropout import draw_masks
 from .generic import GenericEngine
-from .mlp import MLPEngine, find_chain
+from .mlp import MLPEngine, as_chain
 from .onehot import OneHotRows, join_rows
 from .optimizers import StackedOptimizer
 from .order import plan_batches
@@ -15,7 +15,7 @@ from .stack import load_into
 
 def make_engine(nets, table, generic=False):
     """The fastest way to compute the gradients of some nets."""
-    chain = None if generic else find_chain(nets[0].module_.train())
+    chain = None if generic else as_chain(nets[0].module_.train())
     if chain is not None and table.columns is None and table.X.ndim > 2 and not chain.flatten:
         chain = None  # its layers are applied to each step of a sequence
     if chain is None:
