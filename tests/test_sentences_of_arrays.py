@@ -3,6 +3,7 @@
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -15,13 +16,15 @@ from skmia import (
     defenses,
     disparity,
     leakage,
+    memorization,
     metrics,
     report,
     synthetic,
     victims,
 )
 from skmia import signals as made
-from skmia.attacks import ThresholdAttack
+from skmia._core.features import FeatureEncoder
+from skmia.attacks import AttributeInferenceAttack, ThresholdAttack
 
 X = np.random.default_rng(0).normal(size=(24, 3))
 BITS = np.arange(24) % 2
@@ -31,6 +34,8 @@ OUTPUTS = Outputs(HALVES, [0, 1])
 SCORES = np.tile(X[:, 0], (4, 1))
 MEMBERS = np.tile([[1, 0], [0, 1]], (2, 12))
 MODEL = LogisticRegression().fit(X, BITS)
+SIGNS = Records(np.column_stack([np.sign(X[:, 0]), X[:, 1:]]), BITS)
+ATTRIBUTE = AttributeInferenceAttack(MODEL, sensitive=0, values=(-1.0, 1.0))
 BOX = victims.open_white_box(MODEL)
 SCALED = victims.open_white_box(make_pipeline(StandardScaler(), LogisticRegression()).fit(X, BITS))
 
@@ -126,6 +131,42 @@ CALLS = {
     "bounds of a signal": (lambda: made.AdversarialDistance(bounds="a"), "bounds must be two"),
     "seed of a signal": (lambda: made.Merlin(random_state=1.5), "random_state must be an integer"),
     "scale of a signal": (lambda: made.Merlin(scale="a"), "scale must be above 0; got 'a'"),
+}
+
+
+CALLS |= {
+    "members of a variation": (
+        lambda: leakage.total_variation([[0.0], [1.0, 2.0]], X[:, :1]),
+        "members must hold rows of one length",
+    ),
+    "rows with a group": (
+        lambda: leakage.WorstCaseVulnerability(group_column=0).fit([[0.0], [1.0, 2.0]], [0, 1]),
+        "X must be a table, or a dense matrix",
+    ),
+    "order of a model of sequences": (
+        lambda: memorization.NGramModel(order=2**32).fit([[0, 1]]),
+        "choose a smaller order",
+    ),
+    "records in another container": (
+        lambda: FeatureEncoder(RECORDS).encode(Records(pd.DataFrame(X), BITS)),
+        r"The records hold DataFrame\(24, 3\), which has not the columns",
+    ),
+    "records in a plain container": (
+        lambda: FeatureEncoder(Records(pd.DataFrame(X), BITS)).encode(RECORDS),
+        r"The records hold ndarray\(24, 3\), float64, which has not the columns",
+    ),
+    "attributes that are not as many": (
+        lambda: ATTRIBUTE.fit(SIGNS).score(SIGNS, [0, 1]),
+        "y must hold one value for each of 24 records",
+    ),
+    "weights of attributes": (
+        lambda: ATTRIBUTE.fit(SIGNS).score(SIGNS, sample_weight=np.zeros(24)),
+        "sample_weight must hold one number of 0 or more",
+    ),
+    "a label that is a list": (
+        lambda: synthetic.rare_class_rate(BITS, BITS, label=[[0], [1, 2]]),
+        "label must be a class of y",
+    ),
 }
 
 

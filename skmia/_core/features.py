@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from .containers import is_frame, is_tensor, to_numpy
+from .containers import describe_rows, is_frame, is_tensor, to_numpy
 
 
 class _Column:
@@ -90,10 +90,17 @@ class FeatureEncoder:
         return matrix
 
     def _encode_features(self, X):
-        if self._columns is None:
+        split = _split_columns(X)
+        known = None if self._columns is None else len(self._columns)
+        if known != (None if split is None else len(split)):
+            raise ValueError(
+                f"The records hold {describe_rows(X)}, which has not the columns of those before; "
+                "give all records in containers of one kind."
+            )
+        if split is None:
             X = to_numpy(X) if is_tensor(X) else X
             return X.reshape(len(X), -1)
-        pairs = zip(self._columns, _split_columns(X), strict=True)
+        pairs = zip(self._columns, split, strict=True)
         columns = [known.encode(column) for known, column in pairs]
         return np.column_stack(columns) if columns else np.empty((len(X), 0))
 

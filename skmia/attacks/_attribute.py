@@ -13,7 +13,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import check_victim, query_victim
+from .._core.checks import check_finite_vector
 from .._core.containers import is_frame, is_tensor, to_numpy
+from .._core.numbers import to_array
 from .._core.seeding import seed_estimator
 from .._core.sklearn import HasMethods, StrOptions, validate_params_of
 from .._core.validation import check_finite, check_records
@@ -265,8 +267,22 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
             Compare with the baseline, see :meth:`compare`.
         """
         guesses = self.predict(X)
-        truth = self._attribute.read(X.X) if y is None else np.asarray(y)
-        return float(np.average(guesses == truth, weights=sample_weight))
+        truth = self._attribute.read(X.X) if y is None else to_array(y, "y")
+        if truth.shape != guesses.shape:
+            raise ValueError(
+                f"y must hold one value for each of {len(guesses)} records; "
+                f"got an array of shape {truth.shape}."
+            )
+        right = np.array([bool(one) for one in guesses == truth])
+        if sample_weight is None:
+            return float(right.mean())
+        weights = check_finite_vector(sample_weight, "sample_weight")
+        if weights.shape != right.shape or weights.min() < 0 or not weights.any():
+            raise ValueError(
+                f"sample_weight must hold one number of 0 or more for each of {len(right)} "
+                "records, some of them above 0."
+            )
+        return float(np.average(right, weights=weights))
 
     def compare(self, records, *, confidence_level=0.95):
         """Accuracy of the attack beside that of the baseline.

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._core.accountant import choose_noise_multiplier, spent_epsilon
 from .._core.advice import with_advice
-from .._core.matrix import validate_matrix
+from .._core.matrix import check_classes, validate_matrix
 from .._core.optional import import_optional
 from .._core.randomness import preserved_randomness
 from .._core.seeding import isolated_randomness
@@ -255,7 +255,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
 
     def _read_classes(self, y):
         if self.classes is not None:
-            classes = np.unique(column_or_1d(self.classes))
+            classes = np.unique(check_classes(self.classes, "classes"))
             if len(classes) < 2:
                 raise ValueError(f"classes must hold two labels or more; got {classes.tolist()}.")
             check_label_types(y, classes)

@@ -18,7 +18,7 @@ from .._core.gaussians import (
     make_moments,
     squared_distances,
 )
-from .._core.matrix import check_matrix, validate_matrix
+from .._core.matrix import check_classes, check_matrix, validate_matrix
 from .._core.shrinkage import CovarianceMixin
 from .._core.sklearn import Interval, validate_params_of
 from .._core.tradeoff import check_rates, power
@@ -227,7 +227,7 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
         advantage : float
             Membership advantage, in [-1, 1]; 0 is chance, 1 means every release right.
         """
-        guesses, y = self.predict(X), np.asarray(y)
+        guesses, y = self.predict(X), check_classes(y, "y")
         labels = np.unique(y)
         membership = y == labels[1] if len(labels) == 2 else y
         return membership_advantage_score(membership, guesses, sample_weight=sample_weight)

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from .._core.checks import check_option, refuse_foreign
-from .._core.containers import refuse_masked
+from .._core.containers import is_frame, refuse_masked
 from .._core.groups import sorted_values
 from .._core.matrix import check_matrix
-from .._core.numbers import check_count
+from .._core.numbers import check_count, to_array
 from .._core.randomness import check_random_state
 from ._witness import GridKernelWitness, PluginWitness, SampledKernelWitness
 
@@ -17,7 +18,9 @@ def _join(members, nonmembers, dtype):
     sides = []
     for values, name in ((members, "members"), (nonmembers, "nonmembers")):
         refuse_masked(values, name)
-        if np.ndim(values) == 1:
+        if not (is_frame(values) or sparse.issparse(values)):
+            values = to_array(values, name, "hold rows of one length")
+        if values.ndim == 1:
             values = np.reshape(values, (-1, 1))
         values = check_matrix(values, dtype=dtype, input_name=name)
         if values.dtype == object and pd.isna(values).any():

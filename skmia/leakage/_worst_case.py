@@ -11,9 +11,10 @@ from sklearn.utils import assert_all_finite, check_consistent_length, check_rand
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from .._core.containers import is_tensor, refuse_masked, to_numpy
+from .._core.containers import is_frame, is_tensor, refuse_masked, to_numpy
 from .._core.groups import sorted_values
-from .._core.matrix import check_matrix, validate_matrix
+from .._core.matrix import check_classes, check_matrix, validate_matrix
+from .._core.numbers import to_array
 from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, validate_params_of
 from .._core.splits import draw_halves
 from ..metrics import membership_advantage_score
@@ -284,7 +285,7 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
             Membership advantage, in [-1, 1].
         """
         guesses = self.predict(X) == self.classes_[1]
-        truth = np.asarray(y) == self.classes_[1]
+        truth = check_classes(y, "y") == self.classes_[1]
         return membership_advantage_score(truth, guesses, sample_weight=sample_weight)
 
     def __sklearn_tags__(self):
@@ -324,7 +325,10 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
         """The features as a matrix of floats, and the group of each row or None."""
         if self.group_column is None:
             return validate_matrix(self, X, reset=reset, dtype=np.float64), None
-        if sparse.issparse(X) or np.ndim(X) != 2:
+        refuse_masked(X, "X")
+        if not (is_frame(X) or sparse.issparse(X)):
+            X = to_array(X, "X", "be a table, or a dense matrix, where it has a group_column")
+        if sparse.issparse(X) or X.ndim != 2:
             raise ValueError("X must be a table, or a dense matrix, where it has a group_column.")
         validate_matrix(self, X, reset=reset, skip_check_array=True)
         X, groups = take_column(X, self.group_column, "group_column")

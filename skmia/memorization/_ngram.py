@@ -109,7 +109,8 @@ class NGramModel(BaseEstimator):
                 f"Training sequences need tokens from 0 to {max(self.n_tokens_ - 1, 0)}; got "
                 f"{'none' if largest < 0 else f'{smallest} to {largest}'}."
             )
-        if (self.n_tokens_ + 1) ** self.order >= 2**63:
+        # The power of a large order is never computed: there are two values of a token at least.
+        if self.order > 62 or (self.n_tokens_ + 1) ** self.order >= 2**63:
             raise ValueError(
                 f"Runs of {self.order} out of {self.n_tokens_} tokens have too many values to be "
                 "counted; choose a smaller order."

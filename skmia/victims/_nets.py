@@ -17,7 +17,7 @@ _ACTIVATIONS = {"relu": "ReLU", "tanh": "Tanh"}
 
 def as_sizes(sizes, name):
     """A sequence of whole numbers as a tuple."""
-    if np.ndim(sizes) != 1:
+    if isinstance(sizes, str) or not np.iterable(sizes):
         raise ValueError(f"{name} must be a sequence of whole numbers; got {show(sizes)}.")
     return tuple(sizes)
 

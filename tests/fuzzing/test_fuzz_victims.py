@@ -109,7 +109,7 @@ SETTINGS = {"n_features": (3,), "n_classes": (2,), "max_epochs": (1,), "batch_si
 def net():
     pytest.importorskip("skorch")
     made = victims.make_small_net(3, max_epochs=1, batch_size=8)
-    return made.fit(as_singles(KNOWN).X, KNOWN.y)
+    return made.fit(as_singles(KNOWN).X.copy(), KNOWN.y)
 
 
 @calls(0.02)

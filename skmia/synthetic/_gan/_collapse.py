@@ -72,7 +72,7 @@ def rare_class_rate(y, y_synthetic, *, label=None, confidence_level=0.95):
     if label is None:
         labels, counts = np.unique(y, return_counts=True)
         label = labels[counts.argmin()]
-    elif np.ndim(label) or pd.isna(label) or not _equals(y, label).any():
+    elif not _is_single(label) or pd.isna(label) or not _equals(y, label).any():
         raise ValueError(f"label must be a class of y; got {show(label)}.")
     count, n = int(_equals(y_synthetic, label).sum()), len(y_synthetic)
     low, high = clopper_pearson(count, n, confidence_level=confidence_level)
@@ -86,6 +86,10 @@ def _read_classes(values, name):
         raise ValueError(f"{name} must hold at least 1 row; got 0.")
     classes, numbers = number_groups(values, len(values), name)  # of one type, and none missing
     return classes[numbers]
+
+
+def _is_single(label):
+    return isinstance(label, str | bytes) or not np.iterable(label)
 
 
 def _equals(values, label):

@@ -291,7 +291,8 @@ class DPWassersteinGAN(BaseEstimator):
             )
         for name in ("critic_layers", "generator_layers"):
             widths = getattr(self, name)
-            if np.ndim(widths) != 1 or len(widths) == 0:
+            is_sequence = np.iterable(widths) and not isinstance(widths, str)
+            if not is_sequence or len(widths) == 0:
                 raise ValueError(
                     f"{name} must be widths of at least one hidden layer; got {show(widths)}."
                 )
