@@ -333,6 +333,7 @@ FORBIDDEN = {
     "no n_jobs": lambda: fit_pool(n_jobs=0),
     "n_jobs of audit": lambda: audit(TREE, RECORDS, BITS, n_jobs=True, shadows=4),
     "random_state": lambda: audit(TREE, RECORDS, BITS, random_state=-1, shadows=4),
+    "controls": lambda: audit(TREE, RECORDS, BITS, controls=np.empty(0), shadows=4),
     "mean_train_loss": lambda: ThresholdAttack(TREE, mean_train_loss=True).fit(RECORDS),
 }
 

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -18,13 +19,14 @@ from skmia import (
     leakage,
     memorization,
     metrics,
+    model_selection,
     report,
     synthetic,
     victims,
 )
 from skmia import signals as made
 from skmia._core.features import FeatureEncoder
-from skmia.attacks import AttributeInferenceAttack, ThresholdAttack
+from skmia.attacks import AttributeInferenceAttack, LiRA, ThresholdAttack
 
 X = np.random.default_rng(0).normal(size=(24, 3))
 BITS = np.arange(24) % 2
@@ -43,6 +45,10 @@ SCALED = victims.open_white_box(make_pipeline(StandardScaler(), LogisticRegressi
 def ask_service(answers, classes=(0, 1)):
     victim = victims.CallableVictim(lambda rows: answers, list(classes))
     return ThresholdAttack(victim).fit(RECORDS).score_samples(RECORDS)
+
+
+def lira():
+    return LiRA(shadows=FrozenEstimator(ShadowPool(MODEL, 4, random_state=0).fit(RECORDS)))
 
 
 # Doors that take one array of a shape.
@@ -162,6 +168,30 @@ CALLS |= {
     "weights of attributes": (
         lambda: ATTRIBUTE.fit(SIGNS).score(SIGNS, sample_weight=np.zeros(24)),
         "sample_weight must hold one number of 0 or more",
+    ),
+    "sizes of a curve": (
+        lambda: model_selection.power_curve(lira(), RECORDS, n_estimators=["a"]),
+        "n_estimators must be even numbers from 4 to 4; got 'a'",
+    ),
+    "targets of a curve": (
+        lambda: model_selection.power_curve(lira(), RECORDS, n_targets=[]),
+        "n_targets must be an integer from 1",
+    ),
+    "models left out": (
+        lambda: model_selection.leave_one_model_out(lira(), RECORDS, models=[[0], [1, 2]]),
+        "models must be numbers of models, or a mask",
+    ),
+    "targets of an evaluation": (
+        lambda: defenses.evaluate_defense({"plain": MODEL}, RECORDS, n_targets=1.0),
+        "n_targets must be from 1 to n_estimators; got 1.0",
+    ),
+    "candidates of an evaluation": (
+        lambda: defenses.evaluate_defense({"a": 1}, RECORDS),
+        "Candidate 'a' must be a classifier; got 1",
+    ),
+    "the largest leakage": (
+        lambda: model_selection.best_below_leakage("auto"),
+        "max_leakage must be a finite number; got 'auto'",
     ),
     "a label that is a list": (
         lambda: synthetic.rare_class_rate(BITS, BITS, label=[[0], [1, 2]]),

@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 
 from .._core.caches import clone_to_train
 from .._core.moments import compute_both_moments
-from .._core.numbers import check_number, show, to_array
+from .._core.numbers import MOST, check_number, show, to_array
 from .._core.randomness import check_random_state
 from .._core.records import Records
 from .._core.seeding import isolated_randomness, seed_estimator
@@ -294,11 +294,14 @@ def _check(candidates, records, n_estimators, n_targets):
     check_records(records)
     if not isinstance(candidates, dict) or not candidates:
         raise ValueError("candidates must be a dict of names to unfitted classifiers.")
-    if n_estimators < 4 or n_estimators % 2 or not 1 <= n_targets <= n_estimators:
-        raise ValueError(
-            "n_estimators must be even and at least 4, and n_targets from 1 to n_estimators; got "
-            f"{n_estimators} and {n_targets}."
-        )
+    for name, candidate in candidates.items():
+        if not hasattr(candidate, "fit"):
+            raise TypeError(f"Candidate {name!r} must be a classifier; got {show(candidate)}.")
+    allowed = "even and at least 4"
+    check_number(n_estimators, "n_estimators", allowed, 4, MOST, whole=True)
+    if n_estimators % 2:
+        raise ValueError(f"n_estimators must be {allowed}; got {n_estimators}.")
+    check_number(n_targets, "n_targets", "from 1 to n_estimators", 1, n_estimators, whole=True)
 
 
 def _choose_settings(candidates, attack):

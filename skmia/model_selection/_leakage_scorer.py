@@ -5,7 +5,7 @@ from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 
 from .._core.groups import number_groups
-from .._core.numbers import show
+from .._core.numbers import check_number, show, to_array
 from .._core.records import Records
 from .._core.validation import check_records
 from ..attacks import ThresholdAttack
@@ -201,11 +201,11 @@ class _BestBelowLeakage:
             names = [repr(key.removeprefix("mean_test_")) for key in columns]
             have = "one scorer without a name" if names == ["'score'"] else ", ".join(names)
             raise ValueError(
-                f"best_below_leakage has {parameter}={name!r}, which must be a name in the "
+                f"best_below_leakage has {parameter}={show(name)}, which must be a name in the "
                 f"`scoring` of the search; got {have}. Set {parameter}, or give the search "
                 f"`scoring` as a dict with this name."
             )
-        return np.asarray(cv_results[f"mean_test_{name}"])
+        return to_array(cv_results[f"mean_test_{name}"], name)
 
 
 def best_below_leakage(max_leakage, *, utility="accuracy", leakage="leakage"):
@@ -241,4 +241,5 @@ def best_below_leakage(max_leakage, *, utility="accuracy", leakage="leakage"):
     >>> best_below_leakage(0.1)(results)
     1
     """
+    check_number(max_leakage, "max_leakage", "a finite number")
     return _BestBelowLeakage(max_leakage, utility, leakage)

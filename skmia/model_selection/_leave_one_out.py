@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from .._core.checks import RATE_TOLERANCE, check_rate
-from .._core.numbers import show
+from .._core.numbers import check_count, check_number, show, to_array
 from .._core.validation import check_records
 from ..base import get_pool, treats_models_as_victims
 from ..metrics.resolution import check_resolution
@@ -101,14 +101,14 @@ def _read_models(models, n_models):
     """Numbers of models, which may also be given as a mask."""
     if models is None:
         return np.arange(n_models)
-    models = np.asarray(models)
+    models = to_array(models, "models", "be numbers of models, or a mask")
     if models.dtype == bool and models.shape == (n_models,) and models.any():
         return np.flatnonzero(models)
     right = models.ndim == 1 and np.issubdtype(models.dtype, np.integer)
     if not right or len(models) == 0 or models.min() < 0 or models.max() >= n_models:
         raise ValueError(
             f"models must be numbers from 0 to {n_models - 1}, or a mask of {n_models} models with "
-            f"one at least; got {models.tolist()!r}."
+            f"one at least; got {show(models.tolist())}."
         )
     return models
 
@@ -194,10 +194,15 @@ def power_curve(attack, records, *, n_estimators=None, n_targets=16, max_fprs=(0
     if n_estimators is None:
         n_estimators = [4 * 2**i for i in range(most.bit_length()) if 4 * 2**i < most] + [most]
     parts, in_pairs = {}, (pool.design_.partners >= 0).any()
-    for size in n_estimators:
-        if not 4 <= size <= most or (in_pairs and size % 2):
-            kind = "even numbers" if in_pairs else "numbers"
-            raise ValueError(f"n_estimators must be {kind} from 4 to {most}; got {size}.")
+    kind = f"{'even numbers' if in_pairs else 'numbers'} from 4 to {most}"
+    check_count(n_targets, "n_targets")
+    sizes = np.atleast_1d(to_array(n_estimators, "n_estimators", f"be {kind}"))
+    if sizes.ndim != 1 or not len(sizes):
+        raise ValueError(f"n_estimators must be {kind}; got {show(n_estimators)}.")
+    for size in sizes.tolist():
+        check_number(size, "n_estimators", kind, 4, most, whole=True)
+        if in_pairs and size % 2:
+            raise ValueError(f"n_estimators must be {kind}; got {size}.")
         smaller = clone(attack).set_params(shadows=FrozenEstimator(pool.first(size)))
         models = np.unique(np.linspace(0, size - 1, min(size, n_targets)).astype(int))
         parts[size] = leave_one_model_out(smaller, records, models=models, max_fprs=max_fprs)

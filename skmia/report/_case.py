@@ -100,6 +100,7 @@ def open_case(
     """
     check_records(records)
     _check_pooling(**pooling)
+    check_pool_settings("audit", controls=controls)
     fprs, level = check_rates(fprs, "fprs"), check_confidence_level(confidence_level)
     count_permutations(level)  # refused before anything is trained
     seeds = _draw_seeds(random_state)

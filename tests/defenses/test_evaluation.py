@@ -140,7 +140,7 @@ def test_jobs_change_nothing():
     [
         ([TREE], {}, "candidates must be a dict"),
         ({"tree": TREE}, {"n_estimators": 5}, "n_estimators must be even"),
-        ({"tree": TREE}, {"n_targets": 9, "n_estimators": 8}, "n_targets from 1 to n_estimators"),
+        ({"tree": TREE}, {"n_targets": 9, "n_estimators": 8}, "n_targets must be from 1 to"),
         ({"tree": TREE}, {"canaries": [1, 2]}, "canaries must be a boolean array"),
     ],
 )

@@ -58,7 +58,7 @@ def generators():
 _COUNTS = frozenset(
     "n_estimators shadows n_rounds n_permutations n_simulations n_draws n_trials n_samples "
     "max_iter n_parameters n_targets max_queries n_critic n_canaries n_copies n_iterations "
-    "n_references n_steps n_latent n_features n_classes".split()
+    "n_references n_steps n_latent n_features n_classes max_epochs".split()
 )
 
 
@@ -139,7 +139,7 @@ def accidents(draw, array):
     if kind == "type":
         return _cast(array, draw(st.sampled_from(DTYPES)))
     if kind == "same":
-        return np.full_like(array, array.reshape(-1)[0]) if array.size else array
+        return np.repeat(array.reshape(-1)[:1], array.size).reshape(array.shape)
     if kind == "shape":
         change = draw(st.sampled_from(("column", "row", "scalar", "deep", "ravel")))
         shapes = {"column": (-1, 1), "row": (1, -1), "deep": (*array.shape, 1), "ravel": -1}

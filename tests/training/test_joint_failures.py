@@ -4,14 +4,14 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.neural_network import MLPClassifier
 
 from skmia import Records, ShadowPool, audit
 from skmia._training.groups import is_out_of_memory
 from skmia._training.ways.linear.logistic import LogisticFamily
 from skmia._training.ways.perceptron import way as perceptron
-from skmia.exceptions import JointTrainingWarning
+from skmia.exceptions import JointTrainingWarning, TrainingError
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4)).astype(np.float32)
@@ -180,3 +180,14 @@ def test_running_out_of_memory_is_recognized():
     with pytest.raises(RuntimeError) as caught:
         torch.empty(2**60)
     assert is_out_of_memory(caught.value)
+
+
+def test_values_whose_squares_overflow_are_trained_one_by_one():
+    rows = np.random.default_rng(0).uniform(-1, 1, size=(24, 3))
+    records = Records(rows * 1e155, rows[:, 0])
+    pool = ShadowPool(LinearRegression(), 4, random_state=0).fit(records)
+    assert "squares" in pool.backend_reason_
+    assert np.isfinite(pool.transform(records)).all()
+    for hard in (records, Records(rows, rows[:, 0] * 1e308)):
+        with pytest.raises(TrainingError, match="could not be trained"):  # by scikit-learn's solver
+            ShadowPool(Ridge(), 4, random_state=0).fit(hard)

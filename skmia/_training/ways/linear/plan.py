@@ -82,7 +82,16 @@ def why_not_features(X):
         return "X holds missing values"  # of a nullable column
     if not np.isfinite(values).all():
         return "X holds NaN or infinite values"
+    if are_too_large(values):
+        return "X holds values whose squares no float holds"
     return None
+
+
+def are_too_large(values):
+    """Whether a sum of squares of finite numbers, or of their products, can overflow."""
+    dtype = values.dtype if values.dtype.kind == "f" else np.dtype(np.float64)
+    limit = np.sqrt(np.finfo(dtype).max / max(1, values.size))
+    return bool((np.abs(values, dtype=dtype) > limit).any())
 
 
 def as_matrix(X):

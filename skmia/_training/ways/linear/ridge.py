@@ -6,7 +6,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 
 from .design import Design
 from .factor import SMALLEST_RCOND, Factor
-from .plan import Solution
+from .plan import Solution, are_too_large
 
 _EXACT_SOLVERS = ("auto", "cholesky", "svd")
 # Singular values of the features, of whose squares more is lost, that are clearly not 0.
@@ -65,6 +65,8 @@ def _has_few_records(plan):
 def _wrong_target(plan):
     if plan.y.dtype.kind not in "biuf" or not np.isfinite(plan.y).all():
         return "y holds other things than finite numbers"
+    if are_too_large(plan.y):
+        return "y holds values whose squares no float holds"
     return None
 
 
