@@ -193,6 +193,22 @@ CALLS |= {
         lambda: model_selection.best_below_leakage("auto"),
         "max_leakage must be a finite number; got 'auto'",
     ),
+    "rows of two shapes": (
+        lambda: Records.concat([RECORDS, Records(X[..., None], BITS)]),
+        r"one shape; got rows of \(3,\), \(3, 1\)",
+    ),
+    "categorical columns": (
+        lambda: synthetic.GowerEncoder(categorical_features=np.array(1.0)).fit(X),
+        "categorical_features must be 'from_dtype' or a sequence",
+    ),
+    "distances beyond a float": (
+        lambda: synthetic.PrivacyLoss(n_permutations=9).fit(X * 1e300, X, X),
+        "have no Euclidean distance as a float",
+    ),
+    "membership of two lengths": (
+        lambda: leakage.WorstCaseVulnerability().fit(X, [*BITS[:-1], [1, 1]]),
+        "y must hold one class for each row",
+    ),
     "a label that is a list": (
         lambda: synthetic.rare_class_rate(BITS, BITS, label=[[0], [1, 2]]),
         "label must be a class of y",

@@ -155,6 +155,9 @@ def concat_rows(parts):
         if not all(part.columns.equals(first.columns) for part in parts):
             raise ValueError("Tables can be joined when they have the same columns in one order.")
         return pd.concat(parts, ignore_index=True)
+    if len({tuple(part.shape[1:]) for part in parts}) > 1 and not hasattr(first, "concat"):
+        shapes = ", ".join(f"{tuple(part.shape[1:])}" for part in parts)
+        raise ValueError(f"Rows can be joined when they have one shape; got rows of {shapes}.")
     if is_tensor(first):
         return sys.modules["torch"].cat(parts)
     if sparse.issparse(first):

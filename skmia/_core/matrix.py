@@ -75,7 +75,7 @@ def check_matrix_and_labels(X, y):
     return X, y
 
 
-def check_classes(y, name):
+def check_classes(y, name, *, warn=False):
     """Check a class for each row, of one type, and return them as an array.
 
     Raises
@@ -85,7 +85,7 @@ def check_classes(y, name):
     """
     refuse_masked(y, name)
     try:
-        y = column_or_1d(to_numpy(y) if is_tensor(y) else y)
+        y = column_or_1d(to_numpy(y) if is_tensor(y) else y, warn=warn)
     except (TypeError, OverflowError, UnicodeError):
         raise ValueError(f"{name} must hold one class for each row; got {show(y)}.") from None
     except ValueError as error:

@@ -4,14 +4,14 @@ from abc import abstractmethod
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
+from sklearn.utils import assert_all_finite, check_consistent_length
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.advice import with_advice
-from .._core.containers import as_rows, is_tensor, take_rows, to_numpy
-from .._core.groups import sorted_values
+from .._core.containers import as_rows, take_rows
+from .._core.matrix import check_classes
 from .._core.numbers import to_array
 from .._core.randomness import preserved_randomness
 from .._core.sklearn import validate_params_of
@@ -47,9 +47,8 @@ def check_labeled(X, y, sample_weight):
     """Training rows without those of weight 0, which count as absent."""
     if not isinstance(X, np.ndarray) or X.ndim == 0:
         X = as_rows(X)
-    y = column_or_1d(to_numpy(y) if is_tensor(y) else y, warn=True)
+    y = check_classes(y, "y", warn=True)
     assert_all_finite(y, input_name="y")
-    sorted_values(y, "y")
     check_classification_targets(y)
     check_consistent_length(X, y)
     if len(y) == 0:

@@ -9,9 +9,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import assert_all_finite, check_consistent_length, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
-from .._core.containers import is_frame, is_tensor, refuse_masked, to_numpy
+from .._core.containers import is_frame, refuse_masked
 from .._core.groups import sorted_values
 from .._core.matrix import check_classes, check_matrix, validate_matrix
 from .._core.numbers import to_array
@@ -305,8 +305,7 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
         return describe_worst_case(self)
 
     def _check_membership(self, X, y):
-        refuse_masked(y, "y")
-        y = column_or_1d(to_numpy(y) if is_tensor(y) else y, warn=True)
+        y = check_classes(y, "y", warn=True)
         assert_all_finite(y, input_name="y")
         check_consistent_length(X, y)
         check_classification_targets(y)

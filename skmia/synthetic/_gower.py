@@ -149,6 +149,11 @@ class GowerEncoder(TransformerMixin, BaseEstimator):
             return np.array(kinds, dtype=bool)
         is_categorical = np.zeros(table.shape[1], dtype=bool)
         names = list(getattr(self, "feature_names_in_", ()))
+        if not np.iterable(self.categorical_features):
+            raise ValueError(
+                "categorical_features must be 'from_dtype' or a sequence of columns; got "
+                f"{show(self.categorical_features)}."
+            )
         for column in self.categorical_features:
             place = names.index(column) if isinstance(column, str) and column in names else column
             is_place = isinstance(place, Integral) and -table.shape[1] <= place < table.shape[1]

@@ -9,6 +9,8 @@ from ._gower import GowerEncoder
 
 # Distances that differ by a smaller share than this are the same: sums in another order.
 TIE = 1e-9
+# Sums of squares of larger numbers overflow.
+_LARGEST = 1e150
 
 
 def as_points(tables, metric, names):
@@ -28,6 +30,12 @@ def as_points(tables, metric, names):
         # is subtracted without rounding from others of its size.
         center = np.quantile(points[0], 0.5, axis=0, method="nearest")
         points = [one - center for one in points]
+        largest = max(float(abs(one).max()) for one in points)
+        if not largest < _LARGEST:
+            raise ValueError(
+                f"Values that lie {largest:.3g} apart have no Euclidean distance as a float; scale "
+                "the columns."
+            )
     return points, metric
 
 

@@ -141,7 +141,7 @@ def with_answers(classes, kind="proba"):
             Records(pd.DataFrame(X, columns=["p", "r", "q"])),
             "same columns in one order",
         ),
-        (Records(X), Records(X[:, :2]), "dimension"),
+        (Records(X), Records(X[:, :2]), "one shape"),
         (with_answers(["no", "yes"]), with_answers(["yes", "no"]), "columns are the same classes"),
         (with_answers([0, 1]), with_answers([0, 1], "logits"), "of one kind"),
     ],

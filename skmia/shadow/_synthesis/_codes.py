@@ -108,7 +108,8 @@ def _encode(column):
 
 def _decode(codes, values, dtype):
     if values is None:
-        return pd.array(codes, dtype=dtype) if np.isnan(codes).any() else codes.astype(dtype)
+        is_plain = isinstance(dtype, np.dtype) and not np.isnan(codes).any()
+        return codes.astype(dtype) if is_plain else pd.array(codes, dtype=dtype)
     return pd.Series(values.take(codes.astype(np.intp)), dtype=dtype)
 
 
