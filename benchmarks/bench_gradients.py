@@ -13,8 +13,9 @@ from time import perf_counter, process_time
 
 import numpy as np
 import torch
+from literature_nets import make_conv_net
 
-from skmia.victims import make_conv_net, open_white_box
+from skmia.victims import open_white_box
 from skmia.victims._white_box._torch_passes import LoopPass, RulePass, VmapPass
 
 WAYS = {"rules": RulePass, "vmap": VmapPass, "one by one": LoopPass}

@@ -17,13 +17,13 @@ from time import perf_counter
 import numpy as np
 import pandas as pd
 from joblib.externals.loky import get_reusable_executor
+from literature_nets import make_small_net
 from xgboost import XGBClassifier
 
 from skmia import Records, ShadowPool
 from skmia.attacks import ShadowAttack
 from skmia.disparity import DisparityTest, GroupGuesses
 from skmia.games import membership_game
-from skmia.victims import make_small_net
 
 RESULTS = Path(__file__).parent / "results"
 TABLES = {

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
+from literature_nets import make_conv_net, make_pendigits_net, make_purchase_net
 from sklearn.decomposition import PCA
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
@@ -44,7 +45,6 @@ from skmia.metrics import (
     operating_point,
 )
 from skmia.signals import AdversarialDistance, Merlin
-from skmia.victims import make_conv_net, make_pendigits_net, make_purchase_net
 
 # Of each kind, members and non-members. A draw is a random part of those that are evaluated. They
 # resolve a false positive rate of 5%; for .1% it takes 10,000 non-members, which the strategies

@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
+from literature_nets import make_pendigits_net
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 
 from skmia import Records
 from skmia.attacks import AttributeInferenceAttack
-from skmia.victims import make_pendigits_net
 
 SIZES = (50, 100, 200, 500, 1000, 2000, 4000)
 N_NETS, N_ASKED, N_REFERENCES = 5, 500, 3000

@@ -1,17 +1,9 @@
 """Every promise in benchmarks/calibrations can be simulated; the table says what was measured."""
 
-import sys
-from pathlib import Path
-
+import calibration
 import numpy as np
 import pytest
-
-BENCHMARKS = str(Path(__file__).parents[1] / "benchmarks")
-sys.path.insert(0, BENCHMARKS)
-import calibration  # noqa: E402
-from calibrations import _registry as registry  # noqa: E402
-
-sys.path.remove(BENCHMARKS)
+from calibrations import _registry as registry
 
 PROMISES = registry.load_promises()
 ROWS = [(name, design) for name, made in PROMISES.items() for design in made.designs]

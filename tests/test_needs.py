@@ -73,7 +73,7 @@ class LabelsOnly(ClassifierMixin, BaseEstimator):
 
 def make_net():
     pytest.importorskip("skorch")
-    from skmia.victims import make_small_net
+    from small_net import make_small_net
 
     return make_small_net(4, 2, max_epochs=3)
 

@@ -20,6 +20,8 @@ import torch
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 from sklearn.model_selection import StratifiedKFold
+from skorch import NeuralNetClassifier
+from torch import nn
 
 from skmia import ShadowPool
 from skmia.attacks import (
@@ -40,7 +42,6 @@ from skmia.attacks import (
 )
 from skmia.datasets import make_membership_problem
 from skmia.metrics import MembershipRocDisplay, operating_point
-from skmia.victims import make_purchase_net
 
 FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer records, models and attacks
 N_RECORDS, N_FEATURES, N_CLASSES = (600, 60, 5) if FAST else (20_000, 600, 100)
@@ -56,8 +57,26 @@ MAX_FPR = 0.01 if FAST else 0.001
 records, membership = make_membership_problem(
     N_RECORDS, n_features=N_FEATURES, n_classes=N_CLASSES, kind="baskets", random_state=0
 )
-net = make_purchase_net(
-    (N_HIDDEN,), n_features=N_FEATURES, n_classes=N_CLASSES, max_epochs=N_EPOCHS
+
+
+class Net(nn.Sequential):
+    def __init__(self):
+        super().__init__(
+            nn.Linear(N_FEATURES, N_HIDDEN),
+            nn.Tanh(),
+            nn.Linear(N_HIDDEN, N_CLASSES),
+        )
+
+
+net = NeuralNetClassifier(
+    Net,
+    criterion=nn.CrossEntropyLoss,
+    optimizer=torch.optim.Adam,
+    lr=1e-3,
+    max_epochs=N_EPOCHS,
+    iterator_train__shuffle=True,
+    train_split=None,
+    verbose=0,
 )
 torch.manual_seed(0)
 members = records[membership == 1]

@@ -21,6 +21,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
+from skorch import NeuralNetClassifier
+from torch import nn
 from xgboost import XGBClassifier
 
 from skmia import Records, ShadowPool
@@ -28,7 +30,6 @@ from skmia.attacks import ShadowAttack
 from skmia.datasets import fetch_adult, fetch_law_school
 from skmia.disparity import DisparityDisplay, DisparityTest, GroupGuesses
 from skmia.games import membership_game
-from skmia.victims import make_small_net
 
 FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer people, victims and epochs
 N_PEOPLE, N_ROUNDS, N_EPOCHS, N_JOBS = (4_000, 6, 5, 1) if FAST else (None, 40, 200, 2)
@@ -71,11 +72,27 @@ def load(name):
 # --------
 # In each round the victim is trained on 40% of the people, another 40% are the non-members, and 20%
 # belong to the attacker: five shadow nets are trained, each on half of them, and boosted trees
-# learn how members differ. The trees see only whether a net is right about a person.
+# learn how members differ. The trees see only whether a net is right about a person. Each net has a
+# hidden layer of 8 units and is trained by plain gradient descent.
+
+
+class SmallNet(nn.Sequential):
+    def __init__(self, n_features):
+        super().__init__(nn.Linear(n_features, 8), nn.ReLU(), nn.Linear(8, 2))
+        for parameter in self.parameters():
+            nn.init.uniform_(parameter, -(10**-0.5), 10**-0.5)
 
 
 def play(records):
-    net = make_small_net(records.X.shape[1], max_epochs=N_EPOCHS, device="cpu")
+    net = NeuralNetClassifier(
+        SmallNet,
+        module__n_features=records.X.shape[1],
+        criterion=nn.CrossEntropyLoss,
+        iterator_train__shuffle=True,
+        max_epochs=N_EPOCHS,
+        train_split=None,
+        verbose=0,
+    )
     attack = ShadowAttack(
         shadows=ShadowPool(net, 5, paired=False, store="outputs", temperatures=(1.0,)),
         attack_estimator=XGBClassifier(n_estimators=100, n_jobs=1),

@@ -36,7 +36,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
     net : skorch.NeuralNetClassifier or callable
         With ``criterion=CrossEntropyLoss`` or ``NLLLoss`` and ``train_split=None``; its optimizer,
         batch size, epochs and device are used. A callable makes such a net of the number of
-        features and the number of classes, as :func:`skmia.victims.make_small_net` does.
+        features and the number of classes.
     target_epsilon : float, default=None
         The epsilon, in nats, that all epochs together may cost. Give this or ``noise_multiplier``.
     target_delta : float, default=None
@@ -146,13 +146,17 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
 
     Examples
     --------
-    >>> from functools import partial
     >>> from sklearn.datasets import load_iris
+    >>> from skorch import NeuralNetClassifier
+    >>> from torch import nn
     >>> from skmia.defenses import DPSGDClassifier
-    >>> from skmia.victims import make_small_net
     >>> X, y = load_iris(return_X_y=True)
-    >>> net = partial(make_small_net, batch_size=30, max_epochs=10, lr=0.2)
-    >>> private = DPSGDClassifier(net, target_epsilon=3.0, classes=[0, 1, 2], random_state=0)
+    >>> def make_net(n_features, n_classes):
+    ...     return NeuralNetClassifier(
+    ...         nn.Linear(n_features, n_classes), criterion=nn.CrossEntropyLoss, batch_size=30,
+    ...         max_epochs=10, lr=0.2, train_split=None, verbose=0,
+    ...     )
+    >>> private = DPSGDClassifier(make_net, target_epsilon=3.0, classes=[0, 1, 2], random_state=0)
     >>> private.fit(X, y).epsilon_ <= 3
     True
     """

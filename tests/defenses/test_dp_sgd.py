@@ -13,10 +13,10 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
+from small_net import make_small_net
 
 from skmia._core.tradeoff import privacy_profile
 from skmia.defenses import DPSGDClassifier
-from skmia.victims import make_small_net
 
 torch = pytest.importorskip("torch")
 skorch = pytest.importorskip("skorch")
@@ -34,7 +34,7 @@ PLAIN = {"noise_multiplier": 0, "max_grad_norm": np.inf, "poisson_sampling": Fal
 
 
 def make_net(**settings):
-    return make_small_net(6, **{"batch_size": 24, "max_epochs": 3, "device": "cpu", **settings})
+    return make_small_net(6, **{"batch_size": 24, "max_epochs": 3, **settings})
 
 
 def weights(model):
@@ -43,7 +43,7 @@ def weights(model):
 
 
 CHECKED = DPSGDClassifier(
-    partial(make_small_net, max_epochs=6, lr=1.0, batch_size=20, device="cpu"),
+    partial(make_small_net, max_epochs=6, lr=1.0, batch_size=20),
     noise_multiplier=0.5,
     noise_seed=0,
     random_state=0,
@@ -140,7 +140,7 @@ def test_a_step_is_the_clipped_sum_over_the_nominal_size(norm):
 
 def test_noise_has_the_variance_of_the_definition():
     # One step on all rows, from the same weights: what differs is the noise.
-    net = make_net(module__widths=(6, 2000, 2), batch_size=-1, max_epochs=1, lr=1.0)
+    net = make_net(module__n_hidden=2000, batch_size=-1, max_epochs=1, lr=1.0)
     model = DPSGDClassifier(net, noise_multiplier=0, max_grad_norm=0.3, random_state=0)
     without = weights(model.fit(X, Y))
     noise = weights(model.set_params(noise_multiplier=5.0).fit(X, Y)) - without
@@ -172,7 +172,7 @@ def test_each_step_is_shown(reduction, divisor):
 
 def test_an_empty_step_is_shown_and_is_noise():
     seen = []
-    net = make_net(module__widths=(6, 2000, 2), batch_size=1, max_epochs=1, lr=0.0)
+    net = make_net(module__n_hidden=2000, batch_size=1, max_epochs=1, lr=0.0)
     model = DPSGDClassifier(
         net, noise_multiplier=2.0, on_step=lambda *step: seen.append(step[1]), noise_seed=1
     )
@@ -407,7 +407,7 @@ def test_labels_of_any_kind_and_inputs_of_any_shape():
 
 
 def test_units_without_a_label():
-    net = make_net(module__widths=(6, 4, 5))
+    net = make_net(module__n_classes=5)
     model = DPSGDClassifier(net, noise_multiplier=0.5).fit(X, 3 * Y)
     assert model.classes_.tolist() == [0, 1, 2, 3, 4]
     assert model.predict_proba(X).shape == (N, 5)
@@ -415,18 +415,24 @@ def test_units_without_a_label():
         model.fit(X, 9 * Y)
 
 
+def make_normalized(n_features, n_classes):
+    return torch.nn.Sequential(
+        torch.nn.BatchNorm1d(n_features), torch.nn.Linear(n_features, n_classes)
+    )
+
+
 class Rebuild(skorch.callbacks.Callback):
     def on_train_begin(self, net, **kwargs):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            net.set_params(module__widths=(6, 3, 2))
+            net.set_params(module__n_hidden=3)
 
 
 @pytest.mark.parametrize(
     "net, settings, message",
     [
         (
-            make_net(module__batch_norm=True),
+            make_net(module=make_normalized),
             {},
             "BatchNorm1d, which normalizes a row by the others",
         ),

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from small_net import make_small_net
 
 from skmia.defenses import (
     DPSGDClassifier,
@@ -13,7 +14,6 @@ from skmia.defenses import (
     NonSphericalGaussianMechanism,
 )
 from skmia.synthetic import DPWassersteinGAN
-from skmia.victims import make_small_net
 
 pytest.importorskip("torch")
 pytest.importorskip("skorch")

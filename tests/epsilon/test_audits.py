@@ -265,10 +265,11 @@ def test_a_private_net_is_audited_below_its_epsilon():
     pytest.importorskip("skorch")
     from functools import partial
 
-    from skmia.defenses import DPSGDClassifier
-    from skmia.victims import make_small_net
+    from small_net import make_small_net
 
-    net = partial(make_small_net, batch_size=50, max_epochs=5, lr=0.2, device="cpu")
+    from skmia.defenses import DPSGDClassifier
+
+    net = partial(make_small_net, batch_size=50, max_epochs=5, lr=0.2)
     private = DPSGDClassifier(net, noise_multiplier=6.0, target_delta=1e-5, classes=np.unique(y))
     audit = OneRunAudit(private, n_canaries=60, random_state=0).fit(X.astype(np.float32), y)
     assert audit.epsilon_ <= audit.estimator_.epsilon_ < 3

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from small_net import make_small_net
 
 from skmia.defenses import DPSGDClassifier
 from skmia.synthetic import DPWassersteinGAN
-from skmia.victims import make_small_net
 
 from .budget import calls
 from .oracle import finite, knock

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from small_net import make_small_net
 
 from skmia import Outputs, Records, ShadowPool, victims
 from skmia.attacks import ThresholdAttack
@@ -107,13 +108,13 @@ def test_parts_of_white_boxes(layers, names, rows):
     knock("open_white_box", victims.open_white_box, rows)
 
 
-SETTINGS = {"n_features": (3,), "n_classes": (2,), "max_epochs": (1,), "batch_size": (8, 100)}
+SETTINGS = {"max_epochs": (1,), "batch_size": (8, 100)}
 
 
 @functools.cache
 def net():
     pytest.importorskip("skorch")
-    made = victims.make_small_net(3, max_epochs=1, batch_size=8)
+    made = make_small_net(3, max_epochs=1, batch_size=8)
     return made.fit(as_singles(KNOWN).X.copy(), KNOWN.y)
 
 
@@ -132,7 +133,7 @@ def test_pools_of_nets(rows, settings):
     net()
 
     def fit(rows, **settings):
-        pool = ShadowPool(victims.make_small_net(**settings), 4, random_state=0)
+        pool = ShadowPool(make_small_net(3, **settings), 4, random_state=0)
         return pool.fit(rows).transform(rows)
 
     # What a shadow model says when it is trained is passed on with its circumstances.

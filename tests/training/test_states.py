@@ -156,7 +156,7 @@ def test_no_epoch_is_made_twice(records, tmp_path, every_epoch, monkeypatch, nam
 
 def make_importable_net():
     """A net that the processes of joblib can import."""
-    from skmia.victims import make_small_net
+    from small_net import make_small_net
 
     return make_small_net(n_features=8, n_classes=3, max_epochs=20)
 

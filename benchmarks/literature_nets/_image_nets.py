@@ -1,13 +1,13 @@
-"""Deep nets for small images that the literature attacks, as skorch estimators."""
+"""Deep nets for small images."""
 
-from .._core.optional import import_optional
-from ._nets import check_sizes, make_net
+from torch import nn
+
+from . import _blocks
+from ._nets import make_net
 
 
 def alexnet(n_channels=3, n_classes=10):
     """AlexNet for images of 32 x 32; see :func:`make_alexnet`."""
-    nn = import_optional("torch.nn", "torch")
-    check_sizes(n_channels=n_channels, n_classes=n_classes)
     layers = []
     for n_in, n_out, kernel, stride, padding, pools in [
         (n_channels, 64, 11, 4, 5, True),
@@ -23,10 +23,6 @@ def alexnet(n_channels=3, n_classes=10):
 
 def resnet(depth=20, n_channels=3, n_classes=10):
     """Residual net; see :func:`make_resnet`."""
-    nn = import_optional("torch.nn", "torch")
-    from . import _blocks
-
-    check_sizes(depth=depth, n_channels=n_channels, n_classes=n_classes)
     if depth == 18:
         widths, n_blocks, shortcut = (64, 128, 256, 512), 2, _blocks.projected_shortcut
     elif depth >= 8 and depth % 6 == 2:
@@ -45,10 +41,6 @@ def resnet(depth=20, n_channels=3, n_classes=10):
 
 def densenet(depth=100, growth=12, n_channels=3, n_classes=10):
     """Dense net with bottlenecks; see :func:`make_densenet`."""
-    nn = import_optional("torch.nn", "torch")
-    from . import _blocks
-
-    check_sizes(depth=depth, growth=growth, n_channels=n_channels, n_classes=n_classes)
     if depth < 10 or depth % 6 != 4:
         raise ValueError(f"depth must be one of 10, 16, 22, 28, ...; got {depth}.")
     n_in = 2 * growth
@@ -66,11 +58,6 @@ def densenet(depth=100, growth=12, n_channels=3, n_classes=10):
 
 def resnext(depth=29, cardinality=8, base_width=64, n_channels=3, n_classes=10):
     """Residual net of grouped convolutions; see :func:`make_resnext`."""
-    nn = import_optional("torch.nn", "torch")
-    from . import _blocks
-
-    check_sizes(depth=depth, cardinality=cardinality, base_width=base_width)
-    check_sizes(n_channels=n_channels, n_classes=n_classes)
     if depth < 11 or depth % 9 != 2:
         raise ValueError(f"depth must be one of 11, 20, 29, 38, ...; got {depth}.")
     n_in, width = 64, cardinality * base_width
@@ -92,20 +79,6 @@ def make_alexnet(n_classes=10, n_channels=3, **settings):
     maxima over 2 x 2, and one linear layer. It has 2,472,266 parameters for 10 classes, 2.47
     million as published.
 
-    Parameters
-    ----------
-    n_classes : int, default=10
-        Number of classes.
-    n_channels : int, default=3
-        Number of channels of the images.
-    **settings
-        Parameters of :class:`skorch.NeuralNetClassifier`, as in :func:`make_conv_net`.
-
-    Returns
-    -------
-    net : skorch.NeuralNetClassifier
-        Not fitted. It takes images as float32 and labels 0, 1, 2, ... as int64.
-
     References
     ----------
     A. Krizhevsky, I. Sutskever, G. Hinton, "ImageNet Classification with Deep Convolutional Neural
@@ -113,13 +86,6 @@ def make_alexnet(n_classes=10, n_channels=3, **settings):
 
     M. Nasr, R. Shokri, A. Houmansadr, "Comprehensive Privacy Analysis of Deep Learning", IEEE S&P
     2019.
-
-    Examples
-    --------
-    >>> from skmia.victims import make_alexnet
-    >>> net = make_alexnet(max_epochs=5).initialize()
-    >>> sum(parameter.numel() for parameter in net.module_.parameters())
-    2472266
     """
     return make_net(alexnet, {"n_channels": n_channels, "n_classes": n_classes}, **settings)
 
@@ -132,32 +98,9 @@ def make_resnet(depth=20, n_classes=10, n_channels=3, **settings):
     at depth 110 (published: 0.27 and 1.7 million). With depth 18 their net for large images with a
     first convolution of 3 x 3 and no pooling, as usual for CIFAR: 11,173,962 parameters.
 
-    Parameters
-    ----------
-    depth : int, default=20
-        Number of layers with weights: 18, or 8, 14, 20, 26, ...
-    n_classes : int, default=10
-        Number of classes.
-    n_channels : int, default=3
-        Number of channels of the images.
-    **settings
-        Parameters of :class:`skorch.NeuralNetClassifier`, as in :func:`make_conv_net`.
-
-    Returns
-    -------
-    net : skorch.NeuralNetClassifier
-        Not fitted. It takes images as float32 and labels 0, 1, 2, ... as int64.
-
     References
     ----------
     K. He, X. Zhang, S. Ren, J. Sun, "Deep Residual Learning for Image Recognition", CVPR 2016.
-
-    Examples
-    --------
-    >>> from skmia.victims import make_resnet
-    >>> net = make_resnet(max_epochs=5).initialize()
-    >>> sum(parameter.numel() for parameter in net.module_.parameters())
-    269722
     """
     parameters = {"depth": depth, "n_channels": n_channels, "n_classes": n_classes}
     return make_net(resnet, parameters, **settings)
@@ -170,35 +113,10 @@ def make_densenet(depth=100, growth=12, n_classes=10, n_channels=3, **settings):
     ``growth`` channels, and half of the channels after a stage. It has 769,162 parameters at depth
     100 and growth 12 and 25,624,430 at depth 190 and growth 40 (published: 0.8 and 25.6 million).
 
-    Parameters
-    ----------
-    depth : int, default=100
-        Number of layers with weights: 10, 16, 22, ...
-    growth : int, default=12
-        Channels that a block adds.
-    n_classes : int, default=10
-        Number of classes.
-    n_channels : int, default=3
-        Number of channels of the images.
-    **settings
-        Parameters of :class:`skorch.NeuralNetClassifier`, as in :func:`make_conv_net`.
-
-    Returns
-    -------
-    net : skorch.NeuralNetClassifier
-        Not fitted. It takes images as float32 and labels 0, 1, 2, ... as int64.
-
     References
     ----------
     G. Huang, Z. Liu, L. van der Maaten, K. Weinberger, "Densely Connected Convolutional Networks",
     CVPR 2017.
-
-    Examples
-    --------
-    >>> from skmia.victims import make_densenet
-    >>> net = make_densenet(max_epochs=5).initialize()
-    >>> sum(parameter.numel() for parameter in net.module_.parameters())
-    769162
     """
     parameters = {
         "depth": depth,
@@ -216,37 +134,10 @@ def make_resnext(depth=29, cardinality=8, base_width=64, n_classes=10, n_channel
     convolution in eight groups; 34,426,698 parameters (published: 34.4 million). A net for a CPU is
     ``make_resnext(cardinality=2, base_width=16)`` with 1.9 million.
 
-    Parameters
-    ----------
-    depth : int, default=29
-        Number of layers with weights: 11, 20, 29, ...
-    cardinality : int, default=8
-        Number of groups.
-    base_width : int, default=64
-        Filters of a group in the first stage.
-    n_classes : int, default=10
-        Number of classes.
-    n_channels : int, default=3
-        Number of channels of the images.
-    **settings
-        Parameters of :class:`skorch.NeuralNetClassifier`, as in :func:`make_conv_net`.
-
-    Returns
-    -------
-    net : skorch.NeuralNetClassifier
-        Not fitted. It takes images as float32 and labels 0, 1, 2, ... as int64.
-
     References
     ----------
     S. Xie, R. Girshick, P. Dollár, Z. Tu, K. He, "Aggregated Residual Transformations for Deep
     Neural Networks", CVPR 2017.
-
-    Examples
-    --------
-    >>> from skmia.victims import make_resnext
-    >>> net = make_resnext(cardinality=2, base_width=16).initialize()
-    >>> sum(parameter.numel() for parameter in net.module_.parameters())
-    1935306
     """
     parameters = {
         "depth": depth,

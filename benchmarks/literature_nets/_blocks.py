@@ -1,4 +1,4 @@
-"""Parts of nets for images; importing this module imports torch."""
+"""Parts of nets for images."""
 
 import torch
 import torch.nn.functional as F
