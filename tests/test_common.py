@@ -35,6 +35,7 @@ from skmia.attacks import (
     LiRA,
     MahalanobisAttack,
     MorganAttack,
+    NodeEquationsAttack,
     QuantileAttack,
     RenyiAttack,
     ShadowAttack,
@@ -186,6 +187,10 @@ RECIPES = {
     ),
     LiRA: make_lira_attacks,
     MorganAttack: make_supervised(MorganAttack, {"n_changes": 5}),
+    NodeEquationsAttack: lambda problem: [
+        NodeEquationsAttack(problem.victim),
+        NodeEquationsAttack(problem.victim, solver="ridge", outsiders=0.1, random_state=0),
+    ],
     QuantileAttack: lambda problem: make_quantile_attacks(
         problem, {}, {"estimator": None}, {"signal": "loss", "population": problem.records[::2]}
     ),
@@ -212,10 +217,17 @@ def test_every_public_attack_is_checked():
     assert not missing, f"RECIPES says not how to make {missing}, so that no check runs on them."
 
 
+def find_failures_of_file_attacks(attack):
+    if "file" not in attack.needs().access:
+        return {}
+    return {"check_attack_certain_victim": "the victim of this check has no file"}
+
+
 @parametrize_with_attack_checks(
     [attack for recipe in RECIPES.values() for attack in recipe(CLASSIFIER)],
     CLASSIFIER.records,
     CLASSIFIER.membership,
+    expected_failed_checks=find_failures_of_file_attacks,
 )
 def test_attacks_on_a_classifier(attack, check):
     check(attack)

@@ -37,6 +37,8 @@ __all__ = [
     "make_adam",
     "make_sgd",
     "note_loss",
+    "read_baseline",
+    "read_initial_margins",
     "read_support_vectors",
     "read_trees_of_boosting",
     "validate_parameter_constraints",
@@ -275,6 +277,16 @@ def load_tree_types():
 def read_trees_of_boosting(model):
     """Trees of a HistGradientBoostingClassifier or HistGradientBoostingRegressor, as a list."""
     return [tree for iteration in model._predictors for tree in iteration]
+
+
+def read_baseline(model):
+    """Raw predictions that histogram boosting begins with, of shape (1, n_outputs)."""
+    return np.reshape(np.asarray(model._baseline_prediction, dtype=np.float64), (1, -1))
+
+
+def read_initial_margins(model, X):
+    """Raw predictions that gradient boosting begins with, of shape (n, n_outputs)."""
+    return np.array(model._raw_predict_init(X), dtype=np.float64)
 
 
 class SupportVectors(NamedTuple):

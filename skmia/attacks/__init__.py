@@ -10,6 +10,7 @@ from ._layers import LayerOutputsAttack
 from ._lira import LiRA
 from ._mahalanobis import MahalanobisAttack
 from ._morgan import MorganAttack
+from ._node_equations import NodeEquationsAttack
 from ._quantile import QuantileAttack
 from ._renyi import RenyiAttack
 from ._rmia import RMIA
@@ -30,6 +31,7 @@ __all__ = [
     "LiRA",
     "MahalanobisAttack",
     "MorganAttack",
+    "NodeEquationsAttack",
     "QuantileAttack",
     "RenyiAttack",
     "ShadowAttack",

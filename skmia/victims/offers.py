@@ -9,6 +9,7 @@ from .._core.skorch_nets import gives_logits, is_skorch
 from ._callable import CallableVictim
 from ._white_box import open_white_box
 from ._white_box._sklearn_models import FAMILIES
+from .node_equations import has_node_equations
 
 
 def last_step(model):
@@ -70,6 +71,10 @@ def get_access(model):
     else:
         reason = f"which skmia cannot read from {type(last_step(model)).__name__}"
         reasons = dict.fromkeys(("gradients", "layers"), reason)
+    if has_node_equations(model):
+        found.add("file")
+    else:
+        reasons["file"] = f"whose nodes skmia cannot read from {type(last_step(model)).__name__}"
     return frozenset(found), reasons
 
 

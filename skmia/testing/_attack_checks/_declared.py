@@ -176,8 +176,8 @@ def check_attack_access(attack, records, membership):
         _expect_works(one, stored, membership, expected, "queries beyond stored answers")
     kind = _AnsweringRegressor if is_regressor(unwrap(victim)) else _AnsweringClassifier
     one = fresh(attack).set_params(victim=FrozenEstimator(kind(unwrap(victim))))
-    if access & {"gradients", "layers"}:
-        _expect_refused(one, records, membership, "gradients or layers")
+    if access & {"gradients", "layers", "file"}:
+        _expect_refused(one, records, membership, "the inside of the victim")
     elif query_victim(victim, records[:1].X).kind != "logits":  # which only their owner knows
         _expect_works(one, records, membership, expected, "the inside of the victim")
 

@@ -1,0 +1,6 @@
+"""What a file of trees says of its training rows, as linear equations in their membership."""
+
+from .equations import Equations as Equations
+from .read import has_node_equations as has_node_equations
+from .read import read_further_columns as read_further_columns
+from .read import read_node_equations as read_node_equations

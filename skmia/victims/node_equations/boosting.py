@@ -1,0 +1,141 @@
+"""Equations of boosted trees: leaf values are Newton steps in known gradients."""
+
+import numpy as np
+from scipy.special import expit, softmax
+from sklearn.base import is_classifier
+
+from ..._core.sklearn import read_baseline, read_initial_margins, read_trees_of_boosting
+from .equations import SINGLE
+
+
+class Gradients:
+    """Gradients and hessians of a loss at the margins of the candidates.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,)
+        Numbers of the classes, or regression targets.
+    n_classes : int
+        0 for the squared error.
+    """
+
+    def __init__(self, y, n_classes):
+        self.y, self.n_classes = y, n_classes
+
+    def at(self, margins):
+        """Gradient and hessian of each candidate and output, both of shape (n, n_outputs)."""
+        if self.n_classes == 0:
+            return margins - self.y[:, None], np.ones_like(margins)
+        if self.n_classes == 2:
+            p = expit(margins)
+            return p - self.y[:, None], p * (1 - p)
+        p = softmax(margins, axis=1)
+        return p - (self.y[:, None] == np.arange(self.n_classes)), p * (1 - p)
+
+
+def make_gradients(model, y):
+    """Gradients of a classifier's or regressor's loss for the candidates."""
+    if not is_classifier(model):
+        return Gradients(y, 0)
+    return Gradients(y, len(model.classes_))
+
+
+def route(nodes, X):
+    """Leaf of each row in a tree of HistGradientBoosting, by its stored splits."""
+    place, rows = np.zeros(len(X), dtype=np.intp), np.arange(len(X))
+    while len(rows):
+        rows = rows[~nodes["is_leaf"][place[rows]].astype(bool)]
+        here = nodes[place[rows]]
+        values = X[rows, here["feature_idx"]]
+        missing = np.isnan(values)
+        with np.errstate(invalid="ignore"):
+            left = np.where(
+                missing, here["missing_go_to_left"] != 0, values <= here["num_threshold"]
+            )
+        place[rows] = np.where(left, here["left"], here["right"])
+    return place
+
+
+def read_histogram_boosting(model, X, y, collector):
+    """Equations of a HistGradientBoostingClassifier or HistGradientBoostingRegressor.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    X : ndarray of shape (n, n_features)
+        Features as they reach the trees.
+    y : ndarray of shape (n,)
+        Numbers of the classes, or targets.
+    collector : Collector or Further
+        Takes the equations.
+
+    Returns
+    -------
+    n_rows : float
+        Number of training rows.
+    """
+    gradients = make_gradients(model, y)
+    trees = read_trees_of_boosting(model)
+    n_outputs = model.n_trees_per_iteration_
+    margins = np.repeat(read_baseline(model), len(X), axis=0).astype(np.float64)
+    for start in range(0, len(trees), n_outputs):
+        slope, curvature = (one.astype(np.float32) for one in gradients.at(margins))
+        for k, tree in enumerate(trees[start : start + n_outputs]):
+            nodes = tree.nodes
+            leaves = route(nodes, X)
+            collector.add(leaves, np.ones(len(X)), nodes["count"])
+            step = nodes["value"] / model.learning_rate
+            first, second = slope[:, k].astype(float), step[leaves] * curvature[:, k]
+            terms, targets = np.abs(first) + np.abs(second), -model.l2_regularization * step
+            collector.add(leaves, first + second, targets, terms=terms, precision=SINGLE)
+            margins[:, k] += nodes["value"][leaves]
+    return trees[0].nodes["count"][0]
+
+
+def read_gradient_boosting(model, X, y, collector):
+    """Equations of a GradientBoostingClassifier or GradientBoostingRegressor.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    X : ndarray of shape (n, n_features)
+        Features as they reach the trees.
+    y : ndarray of shape (n,)
+        Numbers of the classes, or targets.
+    collector : Collector or Further
+        Takes the equations.
+
+    Returns
+    -------
+    n_rows : float
+        Number of training rows.
+    """
+    gradients, X = make_gradients(model, y), X.astype(np.float32)
+    n_outputs = model.estimators_.shape[1]
+    factor = (n_outputs - 1) / n_outputs if n_outputs > 1 else 1.0
+    margins = read_initial_margins(model, X)
+    for stage in model.estimators_:
+        slope, curvature = gradients.at(margins)
+        for k, estimator in enumerate(stage):
+            tree, residual = estimator.tree_, -slope[:, k]
+            leaves, value = tree.apply(X), tree.value[:, 0, 0]
+            collector.add(leaves, np.ones(len(X)), tree.n_node_samples)
+            first, second = residual * factor, value[leaves] * curvature[:, k]
+            terms = np.abs(first) + np.abs(second)
+            collector.add(leaves, first - second, np.zeros(tree.node_count), terms=terms)
+            _add_inner_nodes(collector, tree, X, residual)
+            margins[:, k] += model.learning_rate * value[leaves]
+    return model.estimators_[0, 0].tree_.n_node_samples[0]
+
+
+def _add_inner_nodes(collector, tree, X, residual):
+    """Inner nodes keep the mean residual, which the line search in leaves does not touch."""
+    path = tree.decision_path(X).tocsc()
+    for node in np.flatnonzero(tree.children_left >= 0):
+        through = np.zeros(len(residual))
+        rows = path.indices[path.indptr[node] : path.indptr[node + 1]]
+        through[rows] = residual[rows]
+        target = np.array([tree.n_node_samples[node] * tree.value[node, 0, 0]])
+        collector.add(np.zeros(len(residual), dtype=np.intp), through, target)

@@ -1,0 +1,132 @@
+"""Linear equations in the membership bits of candidates, and how they are collected."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+_DOUBLE, SINGLE = np.finfo(np.float64).eps, np.finfo(np.float32).eps
+
+# How many times its rounding error the norm of an equation has to be.
+_LEAST = 1000
+
+
+class Equations(NamedTuple):
+    """Equations ``rows @ bits = targets``, up to noise of known variance.
+
+    Attributes
+    ----------
+    rows : csr_array of shape (n_equations, n_candidates)
+        Coefficients.
+    targets : ndarray of shape (n_equations,)
+        Right-hand sides.
+    variances : ndarray of shape (n_equations,)
+        Variance of each right-hand side around its mean; that of rounding for an exact equation.
+    n_rows : float
+        Number of training rows, as the file has it.
+    places : list of ndarray
+        For each set of nodes the equation of each node, -1 for none.
+    """
+
+    rows: sparse.csr_array
+    targets: np.ndarray
+    variances: np.ndarray
+    n_rows: float
+    places: list
+
+
+class Collector:
+    """Collects the equations of sets of nodes, most often the leaves of a tree.
+
+    Parameters
+    ----------
+    n_candidates : int
+        Number of candidate records.
+    """
+
+    def __init__(self, n_candidates):
+        self.n_candidates, self._n_equations = n_candidates, 0
+        self._rows, self._targets, self._variances, self._places = [], [], [], []
+
+    def add(self, nodes, coefficients, targets, variances=0.0, *, terms=None, precision=_DOUBLE):
+        """Add an equation for each node that some candidates come to.
+
+        Parameters
+        ----------
+        nodes : ndarray of shape (n_candidates,), dtype int
+            Node that each candidate comes to.
+        coefficients : ndarray of shape (n_candidates,)
+            Coefficient of each candidate in the equation of its node; 0 leaves it out.
+        targets, variances : ndarray of shape (n_nodes,)
+            Right-hand side of each node's equation, and its variance.
+        terms : ndarray of shape (n_candidates,), default=None
+            Size of what each coefficient is a difference of. An equation in which little but
+            rounding is left says nothing and is dropped. If None, the coefficients themselves.
+        precision : float, default=2.2e-16
+            Relative rounding error of the terms.
+        """
+        n_nodes = len(targets)
+        terms = np.abs(coefficients) if terms is None else terms
+        size = np.sqrt(np.bincount(nodes, coefficients**2, minlength=n_nodes))
+        rounding = precision * np.sqrt(np.bincount(nodes, terms**2, minlength=n_nodes))
+        kept = np.flatnonzero(size > _LEAST * rounding)
+        place = np.full(n_nodes, -1)
+        place[kept] = self._n_equations + np.arange(len(kept))
+        self._n_equations += len(kept)
+        self._places.append(place)
+        self._rows.append(_entries(place, nodes, coefficients))
+        self._targets.append(np.asarray(targets, dtype=np.float64)[kept])
+        self._variances.append((np.broadcast_to(variances, (n_nodes,)) + rounding**2)[kept])
+
+    def equations(self, n_rows):
+        """All equations that were added, of a file of so many training rows."""
+        return Equations(
+            _matrix(self._rows, (self._n_equations, self.n_candidates)),
+            np.concatenate(self._targets),
+            np.concatenate(self._variances),
+            float(n_rows),
+            self._places,
+        )
+
+
+class Further:
+    """Coefficients of further records in equations that were collected of others.
+
+    It is called as a :class:`Collector` is, with the same nodes in the same order.
+
+    Parameters
+    ----------
+    equations : Equations
+        Equations of the candidates.
+    n_records : int
+        Number of further records.
+    """
+
+    def __init__(self, equations, n_records):
+        self._shape = len(equations.targets), n_records
+        self._places, self._rows = iter(equations.places), []
+
+    def add(self, nodes, coefficients, targets, variances=0.0, *, terms=None, precision=_DOUBLE):
+        """Put the coefficients of the records into the equations of their nodes."""
+        self._rows.append(_entries(next(self._places), nodes, coefficients))
+
+    def columns(self):
+        """Coefficients, sparse of shape (n_equations, n_records)."""
+        return _matrix(self._rows, self._shape)
+
+
+def _entries(place, nodes, coefficients):
+    """Equation, record and coefficient of each that is in an equation."""
+    equation = place[nodes]
+    used = np.flatnonzero((coefficients != 0) & (equation >= 0))
+    return equation[used], used, coefficients[used]
+
+
+def _matrix(entries, shape):
+    rows, columns, values = (np.concatenate(part) for part in zip(*entries, strict=True))
+    return sparse.csr_array((values.astype(np.float64), (rows, columns)), shape=shape)
+
+
+def count_candidates(nodes, n_nodes):
+    """Number of candidates at each node."""
+    return np.bincount(nodes, minlength=n_nodes)

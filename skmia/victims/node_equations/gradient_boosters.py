@@ -1,0 +1,125 @@
+"""Equations of XGBoost models, which keep the sum of hessians and the weight of each node."""
+
+import json
+
+import numpy as np
+from scipy.special import logit
+from sklearn.base import is_classifier
+
+from .boosting import make_gradients
+from .equations import SINGLE
+from .refusals import WEIGHTED
+
+_OBJECTIVES = {"binary:logistic", "multi:softprob", "multi:softmax", "reg:squarederror"}
+_NEUTRAL = {"subsample": 1.0, "alpha": 0.0, "max_delta_step": 0.0}
+_SMALLEST = 1e-16  # hessian of a classifier
+
+
+class Tree:
+    """One tree as the booster writes it down."""
+
+    def __init__(self, stored):
+        self.left, self.right = (np.array(stored[f"{s}_children"]) for s in ("left", "right"))
+        self.feature = np.array(stored["split_indices"])
+        self.conditions = np.array(stored["split_conditions"], dtype=np.float32)
+        self.default_left = np.array(stored["default_left"], dtype=bool)
+        self.covers = np.array(stored["sum_hessian"], dtype=np.float64)
+
+    def route(self, X):
+        """Leaf of each row: left is below the threshold, in single precision."""
+        place, rows = np.zeros(len(X), dtype=np.intp), np.arange(len(X))
+        while len(rows):
+            rows = rows[self.left[place[rows]] >= 0]
+            here = place[rows]
+            values = X[rows, self.feature[here]]
+            with np.errstate(invalid="ignore"):
+                below = values < self.conditions[here]
+            left = np.where(np.isnan(values), self.default_left[here], below)
+            place[rows] = np.where(left, self.left[here], self.right[here])
+        return place
+
+
+def _load(model):
+    """The stored booster and the settings of its trees."""
+    booster = model.get_booster()
+    learner = json.loads(bytes(booster.save_raw("json")))["learner"]
+    config = json.loads(booster.save_config())["learner"]["gradient_booster"]
+    return learner, config.get("tree_train_param", {})
+
+
+def why_not_xgboost(model):
+    """Why the nodes of a fitted XGBoost model are not read, or None."""
+    learner, settings = _load(model)
+    kind, objective = learner["gradient_booster"]["name"], learner["objective"]["name"]
+    if kind != "gbtree":
+        return f"its booster is {kind!r}, and only 'gbtree' is known"
+    if objective not in _OBJECTIVES:
+        return (
+            f"its objective is {objective!r}, and only {', '.join(sorted(_OBJECTIVES))} are known"
+        )
+    for name, neutral in _NEUTRAL.items():
+        if float(settings.get(name, neutral)) != neutral:
+            return (
+                f"{name}={float(settings[name]):g} changes its equations in a way that is not known"
+            )
+    weight = learner["objective"].get("reg_loss_param", {}).get("scale_pos_weight", "1")
+    if float(weight) != 1:
+        return WEIGHTED
+    stored = learner["gradient_booster"]["model"]
+    if int(stored["gbtree_model_param"].get("num_parallel_tree", 1)) > 1:
+        return "it grows several trees in each round"
+    if any(any(tree.get("split_type", ())) for tree in stored["trees"]):
+        return "it splits on categories; encode them as numbers"
+    return None
+
+
+def read_xgboost(model, X, y, collector):
+    """Equations of an XGBClassifier or XGBRegressor.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    X : ndarray of shape (n, n_features)
+        Features as they reach the trees.
+    y : ndarray of shape (n,)
+        Numbers of the classes, or targets.
+    collector : Collector or Further
+        Takes the equations.
+
+    Returns
+    -------
+    n_rows : float
+        Number of training rows.
+    """
+    learner, settings = _load(model)
+    stored = learner["gradient_booster"]["model"]
+    trees, outputs = [Tree(one) for one in stored["trees"]], stored["tree_info"]
+    eta, penalty = float(settings["eta"]), float(settings["lambda"])
+    gradients, X = make_gradients(model, y), X.astype(np.float32)
+    n_outputs = max(outputs) + 1
+    margins = np.empty((len(X), n_outputs))
+    margins[:] = _read_base(learner)
+    n_rows = None
+    for start in range(0, len(trees), n_outputs):
+        slope, curvature = gradients.at(margins)
+        if is_classifier(model):
+            # The booster doubles the hessians of the softmax.
+            curvature = np.maximum((2 if n_outputs > 1 else 1) * curvature, _SMALLEST)
+        for k, tree in enumerate(trees[start : start + n_outputs]):
+            leaves, step = tree.route(X), tree.conditions.astype(np.float64) / eta
+            if n_rows is None:
+                n_rows = tree.covers[0] / curvature[0, k]  # all records begin with one margin
+            collector.add(leaves, curvature[:, k], tree.covers, precision=SINGLE)
+            first, second = slope[:, k], step[leaves] * curvature[:, k]
+            terms = np.abs(first) + np.abs(second)
+            collector.add(leaves, first + second, -penalty * step, terms=terms, precision=SINGLE)
+            margins[:, k] += tree.conditions[leaves]
+    return n_rows
+
+
+def _read_base(learner):
+    """Margins that all records begin with: one number, or one for each class."""
+    stored = json.loads(learner["learner_model_param"]["base_score"])
+    base = np.ravel(np.array(stored, dtype=np.float64))
+    return logit(base) if learner["objective"]["name"] == "binary:logistic" else base

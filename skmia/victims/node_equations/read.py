@@ -1,0 +1,164 @@
+"""The equations of a model, by its kind."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import is_classifier
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.pipeline import Pipeline
+from sklearn.tree import BaseDecisionTree
+
+from ..._core.asking import check_victim, unwrap
+from ..._core.numbers import as_numbers, show
+from .boosting import read_gradient_boosting, read_histogram_boosting
+from .cart import read_forest, read_tree
+from .equations import Collector, Further
+from .gradient_boosters import read_xgboost, why_not_xgboost
+from .refusals import why_not_boosted, why_not_grown, why_not_histogram
+
+_FORESTS = (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+_HISTOGRAMS = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
+_BOOSTED = (GradientBoostingClassifier, GradientBoostingRegressor)
+
+
+class _Reader(NamedTuple):
+    """How the equations of a kind of models are read, and why not those of one of them."""
+
+    read: object  # of the model, the features as they reach it, and the labels
+    why_not: object  # a sentence for a fitted model, or None
+
+
+def _choose_reader(model):
+    for kinds, reader in (
+        (BaseDecisionTree, _Reader(read_tree, why_not_grown)),
+        (_FORESTS, _Reader(read_forest, why_not_grown)),
+        (_HISTOGRAMS, _Reader(read_histogram_boosting, why_not_histogram)),
+        (_BOOSTED, _Reader(read_gradient_boosting, why_not_boosted)),
+    ):
+        if isinstance(model, kinds):
+            return reader
+    if type(model).__module__.startswith("xgboost.") and hasattr(model, "get_booster"):
+        return _Reader(read_xgboost, why_not_xgboost)
+    return None
+
+
+def _find_model(model):
+    """The model behind searches and the steps of a Pipeline, and these steps."""
+    model = unwrap(model)
+    if hasattr(model, "best_estimator_"):
+        return _find_model(model.best_estimator_)
+    if not isinstance(model, Pipeline):
+        return model, None
+    steps = model[:-1] if len(model.steps) > 1 else None
+    last, further = _find_model(model[-1])
+    return (last, steps) if further is None else (None, None)
+
+
+def has_node_equations(model):
+    """Whether a model is of a kind whose equations can be read."""
+    return _choose_reader(_find_model(model)[0]) is not None
+
+
+def read_node_equations(model, records):
+    """Equations that the nodes of a model's trees state of candidates.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted model of trees, a Pipeline that ends in one, or a search that has chosen one.
+    records : Records of n records
+        Labeled candidates.
+
+    Returns
+    -------
+    equations : Equations
+
+    Raises
+    ------
+    TypeError
+        If the model is of another kind.
+    ValueError
+        If it was fitted with settings whose equations are not known, or a candidate has a label
+        that the model does not know.
+    """
+    collector = Collector(len(records))
+    return collector.equations(_read(model, records, collector))
+
+
+def read_further_columns(model, records, equations):
+    """Coefficients that further records would have in the equations of the candidates.
+
+    Parameters
+    ----------
+    model : estimator
+        As for :func:`read_node_equations`.
+    records : Records of n records
+        Labeled records.
+    equations : Equations
+        Equations of the candidates.
+
+    Returns
+    -------
+    columns : csr_array of shape (n_equations, n)
+    """
+    further = Further(equations, len(records))
+    _read(model, records, further)
+    return further.columns()
+
+
+def _read(model, records, collector):
+    found, steps = _find_model(model)
+    reader = _choose_reader(found)
+    if reader is None:
+        raise TypeError(
+            "Node equations are read from decision trees, random forests, extra trees, gradient "
+            "boosting, histogram gradient boosting and XGBoost, also at the end of a Pipeline; got "
+            f"{type(unwrap(model)).__name__}."
+        )
+    check_victim(model)
+    why = reader.why_not(found)
+    if why is not None:
+        raise ValueError(f"The nodes of this {type(found).__name__} are not read: {why}.")
+    X = records.X if steps is None else steps.transform(records.X)
+    X, y = _as_matrix(X, found), _check_labels(found, records.y)
+    return reader.read(found, X, y, collector)
+
+
+def _as_matrix(X, model):
+    X = X.toarray() if sparse.issparse(X) else X
+    allowed = "features that are numbers, as the trees split by them"
+    X = as_numbers(X, "X", allowed)
+    if X.ndim != 2 or X.shape[1] != model.n_features_in_:
+        raise ValueError(
+            f"The trees split by {model.n_features_in_} features; the records have shape {X.shape}."
+        )
+    return X
+
+
+def _check_labels(model, y):
+    """Numbers of the classes, or float targets."""
+    if not is_classifier(model):
+        return as_numbers(y, "y", "numbers, as the targets of a regressor are")
+    y, classes = np.asarray(y), np.asarray(model.classes_)
+    unknown = ~np.isin(y, classes)
+    if unknown.any():
+        raise ValueError(
+            f"The model does not know the label {show(y[unknown].tolist()[0])} of "
+            f"{unknown.sum()} records; its classes are {show(classes.tolist())}."
+        )
+    return np.searchsorted(classes, y)

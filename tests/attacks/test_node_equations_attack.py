@@ -1,0 +1,161 @@
+"""What a solver makes of equations, and what the attack finds in the file of a model."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.stats import norm
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV
+
+from skmia import Records, audit
+from skmia.attacks import NodeEquationsAttack
+from skmia.attacks._solve_bits import propagate, regress
+
+X, Y = load_breast_cancer(return_X_y=True)
+RECORDS = Records(X, Y)
+
+
+N = len(Y)
+# Standard error of the AUC of scores that say nothing, of as many records.
+ERROR = np.sqrt((N + 1) / (12 * (N // 2) * (N - N // 2)))
+
+
+def draw_half(seed, n=N):
+    """A random half of the records as members."""
+    member = np.zeros(n, dtype=bool)
+    member[np.random.default_rng(seed).permutation(n)[: n // 2]] = True
+    return member
+
+
+def fit(model, member):
+    return FrozenEstimator(model.fit(X[member], Y[member]))
+
+
+def draw_system(share, n=400, seed=0):
+    """Random equations of a rank that is a share of the bits, with nearly no noise."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(round(share * n), n))
+    bits = draw_half(seed, n)
+    rows /= 0.01 * np.linalg.norm(rows, axis=1, keepdims=True)
+    return sparse.csr_array(rows), rows @ bits, bits
+
+
+@pytest.mark.parametrize("share", [0.1, 0.2, 0.3, 0.4])
+def test_strength_below_one_half_is_the_formula(share):
+    expected = norm.cdf(np.sqrt(2 * share / (1 - share)))
+    found = {"propagate": [], "regress": []}
+    for seed in range(4):
+        rows, targets, bits = draw_system(share, seed=seed)
+        solution = propagate(rows, targets, 0.5)
+        np.testing.assert_allclose(solution.known, share, atol=0.01)
+        found["propagate"].append(roc_auc_score(bits, solution.ratios))
+        solution = regress(rows, targets, 0.5, seed)
+        np.testing.assert_allclose(solution.known, share, atol=0.05)
+        found["regress"].append(roc_auc_score(bits, solution.ratios))
+    # The standard error of an AUC of 200 members and 200 others is at most 0.028.
+    for aucs in found.values():
+        assert abs(np.mean(aucs) - expected) < 3 * 0.028 / 2
+
+
+def test_above_one_half_binary_bits_are_found_where_numbers_are_not():
+    rows, targets, bits = draw_system(0.65)
+    assert roc_auc_score(bits, propagate(rows, targets, 0.5).ratios) == 1
+    assert roc_auc_score(bits, regress(rows, targets, 0.5, 0).ratios) < 1
+
+
+@pytest.mark.parametrize(
+    "model, least",
+    [
+        (HistGradientBoostingClassifier(random_state=0), 0.99),
+        (ExtraTreesClassifier(min_samples_leaf=5, random_state=0), 0.99),
+        (RandomForestClassifier(random_state=0), 0.75),  # counts of bootstrap samples are noisy
+    ],
+    ids=["histogram boosting", "extra trees", "random forest"],
+)
+@pytest.mark.parametrize("solver", ["propagation", "ridge"])
+def test_members_are_found_without_a_query(model, least, solver):
+    member = draw_half(0)
+    attack = NodeEquationsAttack(fit(model, member), solver=solver, random_state=0).fit(RECORDS)
+    auc = roc_auc_score(member, attack.score_samples(RECORDS))
+    assert auc > least - 0.05 * (solver == "ridge")
+    assert attack.n_rows_ == member.sum()
+    # A membership that was drawn independently of the model is not found.
+    others = [
+        roc_auc_score(draw_half(seed), attack.score_samples(RECORDS)) for seed in range(1, 41)
+    ]
+    assert abs(np.mean(others) - 0.5) < 4 * ERROR / np.sqrt(40)
+
+
+def test_large_leaves_say_little_and_it_is_known_beforehand():
+    member = draw_half(1)
+    few = HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=80, random_state=0)
+    attack = NodeEquationsAttack(fit(few, member)).fit(RECORDS)
+    assert attack.known_ < 0.1
+    auc = roc_auc_score(member, attack.score_samples(RECORDS))
+    assert abs(auc - attack.expected_auc_) < 4 * ERROR
+
+
+def test_strangers_among_the_training_rows_cost_power_and_are_allowed_for():
+    member = draw_half(2)
+    victim = fit(ExtraTreesClassifier(min_samples_leaf=10, random_state=0), member)
+    known = np.ones(len(Y), dtype=bool)
+    known[np.flatnonzero(member)[::5]] = False  # a fifth of the members is not among the candidates
+    candidates, aucs = RECORDS[known], {}
+    for solver in ("propagation", "auto"):
+        attack = NodeEquationsAttack(victim, solver=solver, random_state=0)
+        with pytest.warns(UserWarning, match="ExtraTreesClassifier contradict .* set outsiders"):
+            attack.fit(candidates)
+        assert attack.misfit_ > 3
+        aucs[solver] = roc_auc_score(member[known], attack.score_samples(candidates))
+    attack = NodeEquationsAttack(victim, outsiders=0.2, random_state=0).fit(candidates)
+    assert attack.misfit_ < 3
+    allowed = roc_auc_score(member[known], attack.score_samples(candidates))
+    assert 0.5 + 4 * ERROR < aucs["propagation"] < aucs["auto"] < allowed < 1
+
+
+def test_records_that_come_later_are_judged_one_by_one():
+    member, rest = draw_half(3), np.arange(len(Y)) % 4 == 0
+    victim = fit(HistGradientBoostingClassifier(random_state=0), member)
+    for solver in ("propagation", "ridge"):
+        attack = NodeEquationsAttack(victim, outsiders=0.25, solver=solver, random_state=0)
+        scores = attack.fit(RECORDS[~rest]).score_samples(RECORDS[rest])
+        assert roc_auc_score(member[rest], scores) > 0.5 + 4 * ERROR * 2  # a quarter of the records
+        one = [attack.score_samples(RECORDS[[i]])[0] for i in np.flatnonzero(rest)[:5]]
+        np.testing.assert_allclose(one, scores[:5], rtol=1e-6, atol=1e-6)
+
+
+def test_settings_can_be_searched_and_an_audit_runs_it():
+    member = draw_half(4)
+    victim = fit(HistGradientBoostingClassifier(max_iter=20, random_state=0), member)
+    search = GridSearchCV(
+        NodeEquationsAttack(victim), {"outsiders": [0.0, 0.33]}, scoring="roc_auc", cv=3
+    )
+    with pytest.warns(UserWarning, match="contradict each other"):
+        search.fit(RECORDS, member)
+    assert search.best_params_ == {"outsiders": 0.33}  # the third that each fit leaves out
+    assert search.best_score_ > 0.5 + 4 * ERROR
+    attacks = {"file": NodeEquationsAttack()}
+    report = audit(victim, RECORDS, member, attacks=attacks, shadows=4, random_state=0)
+    assert report.evidence == "leak"
+    assert report.settings["n_shadows"] == 0
+
+
+def test_an_audit_says_of_which_models_it_does_not_read_the_file():
+    member = draw_half(5)
+    model = LogisticRegression(max_iter=5000).fit(X[member] / X.max(axis=0), Y[member])
+    records = Records(X / X.max(axis=0), Y)
+    with pytest.raises(ValueError, match="file of the model .* nodes skmia cannot read from Logi"):
+        audit(model, records, member, attacks={"file": NodeEquationsAttack()})
+
+
+def test_stored_outputs_are_not_a_file():
+    with pytest.raises(ValueError, match="needs the fitted model itself"):
+        NodeEquationsAttack().fit(RECORDS)

@@ -1,0 +1,218 @@
+"""The equations of each family hold for the true members, to the last bit where they are exact."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from skmia import Records
+from skmia.victims.node_equations import (
+    has_node_equations,
+    read_further_columns,
+    read_node_equations,
+)
+
+CANCER = load_breast_cancer(return_X_y=True)
+WINE = load_wine(return_X_y=True)
+DIABETES = load_diabetes(return_X_y=True)
+
+
+def fit(model, data, seed=0):
+    """A model fitted on a random half of a table, all records, and the bits of the half."""
+    X, y = data
+    member = np.zeros(len(y), dtype=bool)
+    member[np.random.default_rng(seed).permutation(len(y))[: len(y) // 2]] = True
+    return model.fit(X[member], y[member]), Records(X, y), member
+
+
+def find_errors(equations, member):
+    """What is left of each equation, over the norm of its row; and the norms."""
+    norms = np.sqrt(np.asarray((equations.rows**2).sum(axis=1)).ravel())
+    return (equations.rows @ member - equations.targets) / norms, norms
+
+
+FORESTS = {"n_estimators": 10, "min_samples_leaf": 3, "random_state": 0}
+# Rows of XGBoost are sums in single precision.
+EXACT = [
+    (DecisionTreeClassifier(random_state=0), CANCER, 1e-12),
+    (DecisionTreeClassifier(min_samples_leaf=5, random_state=0), WINE, 1e-12),
+    (DecisionTreeRegressor(min_samples_leaf=5, random_state=0), DIABETES, 1e-12),
+    (ExtraTreesClassifier(**FORESTS), WINE, 1e-12),
+    (ExtraTreesRegressor(**FORESTS), DIABETES, 1e-11),
+    (HistGradientBoostingClassifier(max_iter=20, random_state=0), CANCER, 1e-10),
+    (HistGradientBoostingClassifier(max_iter=10, l2_regularization=2, random_state=0), WINE, 1e-3),
+    (HistGradientBoostingRegressor(max_iter=20, random_state=0), DIABETES, 1e-10),
+    (GradientBoostingClassifier(n_estimators=20, random_state=0), CANCER, 1e-10),
+    (GradientBoostingClassifier(n_estimators=10, random_state=0), WINE, 1e-10),
+    (GradientBoostingRegressor(n_estimators=20, random_state=0), DIABETES, 1e-10),
+]
+
+
+@pytest.mark.parametrize(
+    "model, data, tolerance", EXACT, ids=[type(case[0]).__name__ for case in EXACT]
+)
+def test_equations_hold_for_the_true_members(model, data, tolerance):
+    model, records, member = fit(model, data)
+    equations = read_node_equations(FrozenEstimator(model), records)
+    assert equations.n_rows == member.sum()
+    assert len(equations.targets) > 5
+    errors, _ = find_errors(equations, member)
+    assert np.abs(errors).max() < tolerance
+    wrong, _ = find_errors(equations, ~member)
+    assert np.abs(wrong).max() > 0.1
+
+
+@pytest.mark.parametrize("data, kind", [(CANCER, 0), (WINE, 0), (DIABETES, 1)])
+def test_equations_of_xgboost_hold(data, kind):
+    xgboost = pytest.importorskip("xgboost")
+    model = [xgboost.XGBClassifier, xgboost.XGBRegressor][kind](n_estimators=10, n_jobs=1)
+    model, records, member = fit(model, data)
+    equations = read_node_equations(model, records)
+    np.testing.assert_allclose(equations.n_rows, member.sum(), rtol=1e-5)
+    errors, _ = find_errors(equations, member)
+    assert np.abs(errors).max() < 5e-3
+    assert np.median(np.abs(errors)) < 1e-6
+
+
+@pytest.mark.parametrize(
+    "model, data",
+    [
+        (RandomForestClassifier(30, min_samples_leaf=3, random_state=0), CANCER),
+        (RandomForestClassifier(30, max_samples=0.5, random_state=0), WINE),
+        (RandomForestRegressor(30, min_samples_leaf=5, random_state=0), DIABETES),
+    ],
+    ids=["classes", "half of the rows", "targets"],
+)
+def test_noise_of_bootstrap_samples_is_as_large_as_declared(model, data):
+    model, records, member = fit(model, data)
+    equations = read_node_equations(model, records)
+    assert abs(equations.n_rows - member.sum()) <= 1
+    errors = (equations.rows @ member - equations.targets) / np.sqrt(equations.variances)
+    # The variances are an upper estimate where few candidates of a node are members.
+    assert 0.4 < errors.std() < 1.1
+    assert abs(errors.mean()) < 0.2
+
+
+def test_steps_of_a_pipeline_and_searches_are_gone_through():
+    tree = DecisionTreeClassifier(max_depth=4, random_state=0)
+    for wrapped in (
+        make_pipeline(MaxAbsScaler(), tree),
+        GridSearchCV(tree, {"max_depth": [4]}),
+    ):
+        model, records, member = fit(wrapped, CANCER)
+        equations = read_node_equations(FrozenEstimator(model), records)
+        assert np.abs(find_errors(equations, member)[0]).max() < 1e-12
+        assert has_node_equations(model)
+
+
+def test_missing_values_go_where_the_tree_sends_them():
+    X, y = CANCER
+    X = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+    for model in (
+        HistGradientBoostingClassifier(max_iter=5, random_state=0),
+        DecisionTreeClassifier(max_depth=5, random_state=0),
+    ):
+        model, records, member = fit(model, (X, y))
+        errors, _ = find_errors(read_node_equations(model, records), member)
+        assert np.abs(errors).max() < 1e-10
+
+
+def test_columns_of_further_records_are_those_that_they_would_have():
+    model, records, _ = fit(GradientBoostingClassifier(n_estimators=5, random_state=0), CANCER)
+    every = read_node_equations(model, records)
+    some = read_node_equations(model, records[:400])
+    columns = read_further_columns(model, records[400:], some)
+    assert columns.shape == (len(some.targets), 169)
+    again = read_further_columns(model, records[:400], some)
+    np.testing.assert_array_equal(again.toarray(), some.rows.toarray())
+    # Nodes that only the further records come to have no equation.
+    assert columns.nnz <= every.rows[:, 400:].nnz
+
+
+@pytest.mark.parametrize(
+    "model, message",
+    [
+        (DecisionTreeClassifier(class_weight="balanced"), "class weights or sample weights"),
+        (RandomForestClassifier(3, class_weight="balanced"), "class weights or sample weights"),
+        (DecisionTreeClassifier(monotonic_cst=[1] + [0] * 29), "monotonic constraints"),
+        (GradientBoostingClassifier(n_estimators=3, subsample=0.5), "subsample=0.5 leaves out"),
+        (GradientBoostingClassifier(n_estimators=3, loss="exponential"), "loss='exponential'"),
+        (HistGradientBoostingClassifier(max_iter=3, class_weight={1: 2.0}), "class weights"),
+        (HistGradientBoostingClassifier(max_iter=3, categorical_features=[0]), "on categories"),
+    ],
+    ids=repr,
+)
+def test_settings_whose_equations_are_not_known_are_refused(model, message):
+    X, y = CANCER
+    if "categorical_features" in model.get_params():
+        X = np.column_stack([X[:, 0] // 3, X[:, 1:]])
+    model, records, _ = fit(model, (X, y))
+    with pytest.raises(ValueError, match=message):
+        read_node_equations(model, records)
+
+
+def test_sample_weights_are_noticed_where_nodes_keep_them():
+    X, y = CANCER
+    weights = np.random.default_rng(0).random(len(y))
+    for model in (DecisionTreeClassifier(), ExtraTreesClassifier(3), GradientBoostingClassifier()):
+        with pytest.raises(ValueError, match="class weights or sample weights"):
+            read_node_equations(model.fit(X, y, sample_weight=weights), Records(X, y))
+
+
+def test_criteria_without_means_and_several_outputs_are_refused():
+    X, y = DIABETES
+    model = DecisionTreeRegressor(criterion="absolute_error", max_depth=2).fit(X, y)
+    with pytest.raises(ValueError, match="criterion='absolute_error'"):
+        read_node_equations(model, Records(X, y))
+    model = DecisionTreeRegressor(max_depth=2).fit(X, np.column_stack([y, y]))
+    with pytest.raises(ValueError, match="several outputs"):
+        read_node_equations(model, Records(X, y))
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ({"subsample": 0.5}, "subsample=0.5"),
+        ({"reg_alpha": 1.0}, "alpha=1 changes"),
+        ({"scale_pos_weight": 2.0}, "weights"),
+        ({"objective": "binary:hinge"}, "objective is 'binary:hinge'"),
+        ({"booster": "gblinear"}, "booster is 'gblinear'"),
+        ({"num_parallel_tree": 2}, "several trees"),
+    ],
+)
+def test_settings_of_xgboost_that_are_refused(settings, message):
+    xgboost = pytest.importorskip("xgboost")
+    model, records, _ = fit(xgboost.XGBClassifier(n_estimators=2, n_jobs=1, **settings), CANCER)
+    with pytest.raises(ValueError, match=message):
+        read_node_equations(model, records)
+
+
+def test_other_models_and_labels_are_named():
+    X, y = WINE
+    records = Records(X, y)
+    for model in (LogisticRegression(max_iter=3000), AdaBoostClassifier(n_estimators=2)):
+        model.fit(X / X.max(axis=0), y)
+        assert not has_node_equations(model)
+        with pytest.raises(TypeError, match=f"XGBoost, .*; got {type(model).__name__}"):
+            read_node_equations(model, records)
+    model = DecisionTreeClassifier().fit(X[y < 2], y[y < 2])
+    with pytest.raises(ValueError, match="does not know the label 2 of 48 records"):
+        read_node_equations(model, records)
+    with pytest.raises(ValueError, match="split by 13 features"):
+        read_node_equations(model, Records(X[:, :3], y))
