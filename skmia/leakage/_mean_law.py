@@ -62,7 +62,7 @@ class HeldOut(NamedTuple):
     pull: float
 
 
-def hold_out(X, compute_moments, find_direction):
+def hold_out(X, compute_moments, compute_direction):
     """Project each row on a direction that it has no part in.
 
     Parameters
@@ -71,7 +71,7 @@ def hold_out(X, compute_moments, find_direction):
         Reference rows, at least 3.
     compute_moments : callable
         Takes some of the rows and returns their moments.
-    find_direction : callable
+    compute_direction : callable
         Takes moments and returns a direction.
 
     Returns
@@ -86,7 +86,7 @@ def hold_out(X, compute_moments, find_direction):
         rest = X[~held]
         moments = compute_moments(rest)
         away = X[held] - rest.mean(axis=0)
-        projections[held] = away @ find_direction(moments)
+        projections[held] = away @ compute_direction(moments)
         squares[held] = moments.inner(away, away) / (1 + 1 / len(rest))
     # It decreases with the number of rows, and each fold had fewer.
     pull = float((1 - 1 / n_folds) * projections.mean())
