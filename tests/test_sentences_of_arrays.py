@@ -17,6 +17,7 @@ from skmia import (
     ShadowPool,
     defenses,
     disparity,
+    epsilon,
     leakage,
     memorization,
     metrics,
@@ -50,6 +51,11 @@ def ask_service(answers, classes=(0, 1)):
 
 def lira():
     return LiRA(shadows=FrozenEstimator(ShadowPool(MODEL, 4, random_state=0).fit(RECORDS)))
+
+
+def audit_canaries(made):
+    audit = epsilon.EpsilonAudit(MODEL, canary=lambda *args, **kwargs: made, random_state=0)
+    return audit.fit(X, BITS)
 
 
 # Doors that take one array of a shape.
@@ -209,6 +215,40 @@ CALLS |= {
     "membership of two lengths": (
         lambda: leakage.WorstCaseVulnerability().fit(X, [*BITS[:-1], [1, 1]]),
         "y must hold one class for each row",
+    ),
+    "missing roles of a game": (
+        lambda: disparity.DisparityTest().fit(
+            disparity.GroupGuesses([[0, 1]], pd.DataFrame([[1, None]], dtype="Int64"), BITS[:2])
+        ),
+        "membership must be 1, 0, or -1",
+    ),
+    "complex guesses of a game": (
+        lambda: disparity.DisparityTest().fit(
+            disparity.GroupGuesses([[0, 1j]], [[0, 1]], BITS[:2])
+        ),
+        "guesses must be 1 or 0",
+    ),
+    "a game without rounds": (
+        lambda: disparity.DisparityTest().fit(
+            disparity.GroupGuesses(np.empty((0, 24)), np.empty((0, 24)), BITS)
+        ),
+        r"with a round or more; got \(0, 24\)",
+    ),
+    "canaries that are a number": (
+        lambda: audit_canaries(3),
+        "Canaries must be a tuple of X, y and rows; got 3",
+    ),
+    "features of canaries": (
+        lambda: audit_canaries((np.full((1, 3), "a"), [0], [0])),
+        "X of canaries",
+    ),
+    "labels of canaries": (
+        lambda: audit_canaries((X[:1], [pd.NA], [0])),
+        "Labels of canaries must be among",
+    ),
+    "rows of canaries": (
+        lambda: audit_canaries((X[:1], [0], [24])),
+        "rows of canaries must be numbers of rows of X",
     ),
     "a label that is a list": (
         lambda: synthetic.rare_class_rate(BITS, BITS, label=[[0], [1, 2]]),

@@ -3,6 +3,7 @@
 from numbers import Integral, Real
 
 import numpy as np
+import pandas as pd
 
 from .containers import is_tensor, refuse_masked, to_numpy
 from .visible import visible
@@ -83,6 +84,19 @@ def to_array(values, name, must="be an array", dtype=None):
         if dtype is None and isinstance(error, TypeError):
             raise  # by containers, which say themselves what to do
         raise ValueError(f"{name} must {must}; got {show(values)}.") from None
+
+
+def as_plain(array):
+    """Numbers of a nullable column as numbers, NaN where one is missing; others as they are."""
+    if array.dtype != object:
+        return array
+    filled = np.where(pd.isna(array), np.nan, array).reshape(-1)
+    return pd.Series(filled).infer_objects().to_numpy().reshape(array.shape)
+
+
+def are_among(array, allowed):
+    """Whether an array holds numbers, all of which are among those that are allowed."""
+    return array.dtype.kind in "biuf" and bool(np.isin(array, allowed).all())
 
 
 def as_numbers(values, name, allowed):

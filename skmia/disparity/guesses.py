@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from .._core.groups import number_groups
-from .._core.numbers import to_array
+from .._core.numbers import are_among, as_plain, to_array
 from .._core.splits import number_units
 from ._permutation import compute_exposure, sum_parts
 
@@ -78,16 +78,16 @@ def read_guesses(given):
         than two groups.
     """
     must = "be an array of shape (n_rounds, n)"
-    guesses = to_array(given.guesses, "guesses", must)
-    membership = to_array(given.membership, "membership", must)
-    if guesses.ndim != 2 or guesses.shape != membership.shape:
+    guesses = as_plain(to_array(given.guesses, "guesses", must))
+    membership = as_plain(to_array(given.membership, "membership", must))
+    if guesses.ndim != 2 or guesses.shape != membership.shape or not len(guesses):
         raise ValueError(
-            "guesses and membership must be arrays of one shape (n_rounds, n); got "
-            f"{guesses.shape} and {membership.shape}."
+            "guesses and membership must be arrays of one shape (n_rounds, n), with a round or "
+            f"more; got {guesses.shape} and {membership.shape}."
         )
-    if not np.isin(membership, (-1, 0, 1)).all():
+    if not are_among(membership, (-1, 0, 1)):
         raise ValueError("membership must be 1, 0, or -1 for a record that took no part.")
-    if not np.isin(guesses[membership >= 0], (0, 1)).all():
+    if not are_among(guesses[membership >= 0], (0, 1)):
         raise ValueError("guesses must be 1 or 0 wherever a record took part.")
     n_records = guesses.shape[1]
     names, codes = number_groups(given.groups, n_records, "groups")

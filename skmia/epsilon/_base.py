@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from numbers import Integral, Real
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -14,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.caches import clone_to_train
 from .._core.containers import accepting_read_only
 from .._core.groups import sorted_values
-from .._core.matrix import validate_matrix
+from .._core.matrix import check_classes, check_matrix, validate_matrix
+from .._core.numbers import show, to_array
 from .._core.records import Records
 from .._core.seeding import refuse_trained_module
 from .._core.sklearn import HasMethods, Interval, StrOptions
@@ -142,15 +144,26 @@ class EpsilonAuditBase(BaseEstimator, ABC):
         if kind == "exposed" and hasattr(self.estimator, "predict_proba"):
             settings["estimator"] = self.estimator
         made = make(X, y, n_canaries, random_state=random_state, **settings)
-        X_made, y_made, rows = (np.asarray(part) for part in made)
-        if X_made.shape != (n_canaries, X.shape[1]) or y_made.shape != (n_canaries,):
-            raise ValueError(
-                f"Canaries must be {n_canaries} rows of {X.shape[1]} features and as many labels; "
-                f"got shapes {X_made.shape} and {y_made.shape}."
-            )
-        if not np.isin(y_made, self.classes_).all():
-            raise ValueError("Labels of canaries must be among those of y; got others.")
-        return Canaries(X_made, y_made, rows.astype(np.intp))
+        return _check_canaries(made, n_canaries, X, self.classes_)
+
+
+def _check_canaries(made, n_canaries, X, classes):
+    """What a user's function made, as arrays."""
+    if not isinstance(made, tuple | list) or len(made) != 3:
+        raise ValueError(f"Canaries must be a tuple of X, y and rows; got {show(made)}.")
+    X_made = check_matrix(made[0], input_name="X of canaries")
+    y_made, rows = to_array(made[1], "y of canaries"), to_array(made[2], "rows of canaries")
+    if X_made.shape != (n_canaries, X.shape[1]) or y_made.shape != (n_canaries,):
+        raise ValueError(
+            f"Canaries must be {n_canaries} rows of {X.shape[1]} features and as many labels; "
+            f"got shapes {X_made.shape} and {y_made.shape}."
+        )
+    y_made = check_classes(y_made, "y of canaries")
+    if pd.isna(y_made).any() or not np.isin(y_made, classes).all():
+        raise ValueError("Labels of canaries must be among those of y; got others.")
+    if rows.size and not (rows.dtype.kind in "iu" and 0 <= rows.min() <= rows.max() < len(X)):
+        raise ValueError(f"rows of canaries must be numbers of rows of X; got {show(made[2])}.")
+    return Canaries(X_made, y_made, rows.astype(np.intp))
 
 
 def read_claim(model):
