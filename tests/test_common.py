@@ -188,8 +188,9 @@ RECIPES = {
     LiRA: make_lira_attacks,
     MorganAttack: make_supervised(MorganAttack, {"n_changes": 5}),
     NodeEquationsAttack: lambda problem: [
-        NodeEquationsAttack(problem.victim),
-        NodeEquationsAttack(problem.victim, solver="ridge", outsiders=0.1, random_state=0),
+        # Checks that fit on some of the records leave out training rows.
+        NodeEquationsAttack(problem.victim, outsiders=0.5, solver="propagation"),
+        NodeEquationsAttack(problem.victim, outsiders=0.5, random_state=0),
     ],
     QuantileAttack: lambda problem: make_quantile_attacks(
         problem, {}, {"estimator": None}, {"signal": "loss", "population": problem.records[::2]}
