@@ -53,6 +53,13 @@ def lira():
     return LiRA(shadows=FrozenEstimator(ShadowPool(MODEL, 4, random_state=0).fit(RECORDS)))
 
 
+SECRETS = memorization.CanaryFormat("a#", "12", alphabet="a12")
+
+
+def tensor_with_gradient():
+    return pytest.importorskip("torch").ones((2, 2), requires_grad=True)
+
+
 def audit_canaries(made):
     audit = epsilon.EpsilonAudit(MODEL, canary=lambda *args, **kwargs: made, random_state=0)
     return audit.fit(X, BITS)
@@ -249,6 +256,34 @@ CALLS |= {
     "rows of canaries": (
         lambda: audit_canaries((X[:1], [0], [24])),
         "rows of canaries must be numbers of rows of X",
+    ),
+    "a metric that compares nothing": (
+        lambda: synthetic.PrivacyLoss(metric=int, n_permutations=9).fit(X, X, X),
+        "metric cannot compare two rows: TypeError",
+    ),
+    "a metric that is no distance": (
+        lambda: synthetic.PrivacyLoss(metric=lambda one, other: "a", n_permutations=9).fit(X, X, X),
+        "A distance of metric must be a finite number; got 'a'",
+    ),
+    "fractions as tokens": (
+        lambda: memorization.NGramModel().fit([[0, 1]]).next_log_proba([[0.5]]),
+        "Sequences must be an array of whole numbers",
+    ),
+    "texts of two lengths": (
+        lambda: SECRETS.encode(["a1", "a12"]),
+        "Sequences must be one or more of one length",
+    ),
+    "tokens beyond the alphabet": (
+        lambda: SECRETS.decode([[0, 3]]),
+        "The alphabet has tokens from 0 to 2; got 3",
+    ),
+    "what a function of perplexity returns": (
+        lambda: memorization.Exposure(lambda rows: ["a"], SECRETS).fit(),
+        "What log_perplexity returns must be an array of numbers",
+    ),
+    "tokens with a gradient": (
+        lambda: memorization.NGramModel().fit(tensor_with_gradient()),
+        "X must be a sequence of sequences of whole numbers",
     ),
     "a label that is a list": (
         lambda: synthetic.rare_class_rate(BITS, BITS, label=[[0], [1, 2]]),

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._core.numbers import as_numbers
 from .._core.randomness import check_random_state
 from ._format import CanaryFormat
 from ._model import CHUNK, check_sequences, is_model, log_perplexity, next_bits, token_bits
@@ -46,7 +47,7 @@ def measure(model, sequences):
     """Log-perplexity of sequences under a model, or by a function of the user."""
     if is_model(model):
         return log_perplexity(model, sequences)
-    bits = np.asarray(model(sequences), dtype=np.float64)
+    bits = as_numbers(model(sequences), "What log_perplexity returns", "an array of numbers")
     if bits.shape != (len(sequences),) or np.isnan(bits).any():
         raise ValueError(
             f"log_perplexity must return a number for each of {len(sequences)} sequences; got an "

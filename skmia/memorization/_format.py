@@ -7,6 +7,9 @@ import numpy as np
 
 from .._core.numbers import show
 from .._core.randomness import check_random_state
+from ._model import check_sequences
+
+_LARGEST = np.iinfo(np.intp).max
 
 
 def _check_sequence(value, name):
@@ -92,7 +95,7 @@ class CanaryFormat:
             if unknown:
                 raise ValueError(f"The alphabet has no {unknown[0]!r}, which is in {sequence!r}.")
             return np.array([self.alphabet.index(one) for one in sequence])
-        if not all(isinstance(one, Integral) and one >= 0 for one in sequence):
+        if not all(isinstance(one, Integral) and 0 <= one <= _LARGEST for one in sequence):
             raise ValueError(f"Tokens are whole numbers of 0 and above; got {show(sequence)}.")
         return np.asarray(sequence, dtype=np.intp)
 
@@ -116,7 +119,13 @@ class CanaryFormat:
         """
         if isinstance(sequences, str):
             raise ValueError(f"Expected a sequence of texts; got a single one, {sequences!r}.")
-        return np.array([self._tokens(one) for one in sequences]).reshape(len(sequences), -1)
+        try:
+            rows = [self._tokens(one) for one in sequences]
+        except TypeError:  # not to be gone through
+            rows = []
+        if len({len(row) for row in rows}) != 1:
+            raise ValueError(f"Sequences must be one or more of one length; got {show(sequences)}.")
+        return np.array(rows)
 
     def decode(self, tokens):
         """Texts of tokens.
@@ -132,7 +141,12 @@ class CanaryFormat:
         """
         if self.alphabet is None:
             raise ValueError("Texts need an alphabet; without one, the tokens are the sequence.")
-        return ["".join(self.alphabet[one] for one in row) for row in np.asarray(tokens)]
+        tokens = check_sequences(tokens)
+        if tokens.max() >= len(self.alphabet):
+            raise ValueError(
+                f"The alphabet has tokens from 0 to {len(self.alphabet) - 1}; got {tokens.max()}."
+            )
+        return ["".join(self.alphabet[one] for one in row) for row in tokens]
 
     def sample(self, n_samples=1, *, random_state=None):
         """Draw candidates uniformly and independently.

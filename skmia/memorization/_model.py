@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.numbers import check_number, to_array
+from .._core.numbers import as_numbers, check_number, to_array
 
 # Sequences asked about at once: bounds the memory, n_tokens numbers for each.
 CHUNK = 20_000
@@ -70,15 +70,16 @@ def check_model(model):
     return model
 
 
-def check_sequences(sequences):
-    """Sequences of one length as an array of tokens."""
+def check_sequences(sequences, *, least=1):
+    """Sequences of one length, one token or as many as ``least``, as an array of tokens."""
     tokens = to_array(sequences, "Sequences", "be an array of whole numbers")
-    if tokens.ndim != 2 or (tokens.size and tokens.dtype.kind not in "iu") or tokens.size == 0:
+    is_whole = tokens.dtype.kind in "iu" or not tokens.size
+    if tokens.ndim != 2 or not is_whole or tokens.size < least:
         raise ValueError(
             "Sequences must be an array of whole numbers, one row for each and all of one length; "
             f"got an array of {tokens.dtype} of shape {tokens.shape}."
         )
-    if tokens.min() < 0:
+    if tokens.min(initial=0) < 0:
         raise ValueError(f"Tokens are whole numbers of 0 and above; got {tokens.min()}.")
     return tokens.astype(np.intp, copy=False)
 
@@ -90,13 +91,17 @@ def next_bits(model, prefixes):
     -------
     bits : ndarray of shape (n, n_tokens)
     """
-    log_proba = np.asarray(model.next_log_proba(prefixes), dtype=np.float64)
+    log_proba = _as_log_proba(model.next_log_proba(prefixes))
     if log_proba.ndim != 2 or len(log_proba) != len(prefixes):
         raise ValueError(
             f"next_log_proba must answer {len(prefixes)} prefixes with an array of shape "
             f"({len(prefixes)}, n_tokens); got {log_proba.shape}."
         )
     return _as_bits(log_proba)
+
+
+def _as_log_proba(answer):
+    return as_numbers(answer, "What the model answers", "an array of log-probabilities")
 
 
 def _as_bits(log_proba):
@@ -109,7 +114,7 @@ def _as_bits(log_proba):
 def token_bits(model, tokens, n_given):
     """What each token after the given ones costs."""
     if hasattr(model, "token_log_proba"):
-        return _as_bits(np.asarray(model.token_log_proba(tokens, n_given), dtype=np.float64))
+        return _as_bits(_as_log_proba(model.token_log_proba(tokens, n_given)))
     rows = np.arange(len(tokens))
     columns = [
         next_bits(model, tokens[:, :i])[rows, tokens[:, i]] for i in range(n_given, tokens.shape[1])

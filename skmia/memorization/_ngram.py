@@ -6,8 +6,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.numbers import show
+from .._core.numbers import show, to_array
 from .._core.sklearn import Interval, validate_params_of
+from ._model import check_sequences
 
 
 def _read_sequences(X):
@@ -19,7 +20,7 @@ def _read_sequences(X):
         If X is not a sequence of sequences of whole numbers.
     """
     try:
-        sequences = [np.asarray(one) for one in X]
+        sequences = [to_array(one, "A sequence") for one in X]
     except (TypeError, ValueError):
         sequences = [None]
     whole = (one is not None and one.ndim == 1 and _is_whole(one) for one in sequences)
@@ -189,7 +190,7 @@ class NGramModel(BaseEstimator):
         return self._log_proba(runs[:, :-1], runs[:, -1:]).reshape(len(padded), n_asked)
 
     def _pad(self, sequences):
-        tokens = np.asarray(sequences, dtype=np.intp)
+        tokens = check_sequences(sequences, least=0)
         if tokens.size and not 0 <= tokens.min() <= tokens.max() < self.n_tokens_:
             raise ValueError(
                 f"The model knows tokens from 0 to {self.n_tokens_ - 1}; got {tokens.min()} to "

@@ -4,6 +4,7 @@ import numpy as np
 
 from .._core.numbers import check_count
 from .._core.optional import import_optional
+from ._model import check_sequences
 
 
 class TorchSequenceModel:
@@ -74,7 +75,7 @@ class TorchSequenceModel:
         log_proba : ndarray of shape (n, n_tokens)
             Log-probability of each token, in nats.
         """
-        prefixes = np.asarray(prefixes, dtype=np.int64)
+        prefixes = check_sequences(prefixes, least=0)
         known = self._with_start(prefixes)
         if known.shape[1] == 0:
             return self._guess_first(len(prefixes))
@@ -95,7 +96,7 @@ class TorchSequenceModel:
         log_proba : ndarray of shape (n, length - n_given)
             Log-probability of each token, in nats.
         """
-        sequences = np.asarray(sequences, dtype=np.int64)
+        sequences = check_sequences(sequences, least=0)
         known = self._with_start(sequences)
         if known.shape[1] < 2:
             first = self._guess_first(len(sequences))[:, : sequences.shape[1]]

@@ -5,6 +5,7 @@ import pandas as pd
 from sklearn.neighbors import NearestNeighbors
 
 from .._core.matrix import check_matrix
+from .._core.numbers import check_number
 from ._gower import GowerEncoder
 
 # Distances that differ by a smaller share than this are the same: sums in another order.
@@ -69,6 +70,8 @@ def find_nearest(rows, others, k, metric, n_jobs=None):
     distances : ndarray of shape (n, k)
     places : ndarray of shape (n, k)
     """
+    if callable(metric):
+        _check_metric(metric, rows[0])
     searched = rows if others is None else others
     index = NearestNeighbors(n_neighbors=k, algorithm="brute", metric=metric, n_jobs=n_jobs)
     distances, places = index.fit(searched).kneighbors(None if others is None else rows)
@@ -81,6 +84,16 @@ def find_nearest(rows, others, k, metric, n_jobs=None):
         distances[:, column] = np.sqrt(np.einsum("nd,nd->n", gap, gap))
     order = distances.argsort(axis=1, kind="stable")
     return np.take_along_axis(distances, order, 1), np.take_along_axis(places, order, 1)
+
+
+def _check_metric(metric, row):
+    """Ask a user's function once, for the distance of a row from itself."""
+    try:
+        distance = metric(row, row)
+    except Exception as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise ValueError(f"metric cannot compare two rows: {reason}") from error
+    check_number(distance, "A distance of metric", "a finite number")
 
 
 def is_farther(distances, than, ties):

@@ -196,7 +196,8 @@ def _hold(values, kind):
         return torch.tensor(np.array(values), dtype=torch.bfloat16).requires_grad_()
     if kind == "ragged" and len(values):
         rows = values.tolist()
-        return [*rows[:-1], [*np.ravel(rows[-1]), 1]]
+        last = rows[-1] if isinstance(rows[-1], list) else [rows[-1]]
+        return [*rows[:-1], [*last, 1]]
     return values
 
 
