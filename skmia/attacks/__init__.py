@@ -15,6 +15,7 @@ from ._quantile import QuantileAttack
 from ._renyi import RenyiAttack
 from ._rmia import RMIA
 from ._shadow import ShadowAttack
+from ._stored_values import StoredValuesAttack
 from ._threshold import ThresholdAttack
 from ._vulnerable_records import VulnerableRecordsAttack
 from ._white_box import WhiteBoxAttack
@@ -35,6 +36,7 @@ __all__ = [
     "QuantileAttack",
     "RenyiAttack",
     "ShadowAttack",
+    "StoredValuesAttack",
     "ThresholdAttack",
     "VulnerableRecordsAttack",
     "WhiteBoxAttack",

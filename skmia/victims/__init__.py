@@ -1,6 +1,14 @@
 """Models under attack: services, and what is inside of a model."""
 
 from ._callable import CallableVictim
+from ._state import ModelState, StoredArray, read_state
 from ._white_box import WhiteBox, open_white_box
 
-__all__ = ["CallableVictim", "WhiteBox", "open_white_box"]
+__all__ = [
+    "CallableVictim",
+    "ModelState",
+    "StoredArray",
+    "WhiteBox",
+    "open_white_box",
+    "read_state",
+]

@@ -71,13 +71,22 @@ def get_access(model):
     else:
         reason = f"which skmia cannot read from {type(last_step(model)).__name__}"
         reasons = dict.fromkeys(("gradients", "layers"), reason)
-    if has_node_equations(model):
+    if has_file(model):
         found.add("file")
     else:
-        reasons["file"] = f"whose nodes skmia cannot read from {type(last_step(model)).__name__}"
+        reasons["file"] = "which is kept elsewhere"
+    if has_node_equations(model):
+        found.add("nodes")
+    else:
+        reasons["nodes"] = f"which skmia cannot read from {type(last_step(model)).__name__}"
     return frozenset(found), reasons
 
 
 def is_trainable(model):
     """Whether clones of a model can be trained: a function or service cannot."""
+    return not isinstance(last_step(model), CallableVictim)
+
+
+def has_file(model):
+    """Whether what a model stores can be read: a function or service keeps it elsewhere."""
     return not isinstance(last_step(model), CallableVictim)

@@ -137,6 +137,9 @@ class _Answering(BaseEstimator):
         check_is_fitted(self.victim)
         return True
 
+    def __reduce_ex__(self, protocol):
+        raise TypeError("This victim has no file.")
+
     def predict(self, X):
         return self.victim.predict(X)
 

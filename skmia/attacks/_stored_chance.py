@@ -1,0 +1,85 @@
+"""How likely a value of a candidate is stored by chance."""
+
+import numpy as np
+
+# Digits after the point that make a column one of decimals.
+_MOST_DECIMALS = 6
+# Numbers between two powers of two, in float32 and float64.
+_POINTS_32, _POINTS_64 = 2.0**24, 2.0**53
+
+
+class ColumnStats:
+    """Values of a column among the candidates, and the grid that they lie on.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        Numbers or text.
+    """
+
+    def __init__(self, values):
+        self.n = len(values)
+        self.is_text = values.dtype.kind != "f"
+        if not self.is_text:
+            values = values[np.isfinite(values)]
+        self.values, self.counts = np.unique(values, return_counts=True)
+        self.decimals, self.n_points = None, np.inf
+        if not self.is_text and len(self.values):
+            self.decimals = count_decimals(self.values)
+            self.n_points = self._count_points()
+
+    def _count_points(self):
+        """How many numbers there are between the smallest and the largest, of this precision."""
+        if self.decimals is not None:
+            width = self.values[-1] - self.values[0]
+            return min(np.rint(width * 10.0**self.decimals) + 1, _POINTS_64)
+        return _POINTS_32 if are_single(self.values) else _POINTS_64
+
+    def count(self, values):
+        """How many candidates have each of some values, 1 at least."""
+        if not len(self.values):
+            return np.ones(len(values), dtype=int)
+        place = np.minimum(np.searchsorted(self.values, values), len(self.values) - 1)
+        return np.where(self.values[place] == values, self.counts[place], 1)
+
+    def share(self, stored, *, single=False):
+        """Share of the numbers that a candidate could have had that are stored.
+
+        Parameters
+        ----------
+        stored : ndarray of shape (n_stored,)
+            Distinct stored numbers.
+        single : bool, default=False
+            Whether numbers are compared in float32.
+        """
+        if self.is_text or not len(self.values):
+            return 0.0
+        inside = stored[(stored >= self.values[0]) & (stored <= self.values[-1])]
+        if self.decimals is not None:
+            inside = inside[np.round(inside, self.decimals) == inside]
+        n_points = min(self.n_points, _POINTS_32) if single else self.n_points
+        return min(1.0, len(inside) / n_points)
+
+
+def count_decimals(values):
+    """Digits after the point that suffice for all numbers, or None."""
+    for digits in range(_MOST_DECIMALS + 1):
+        if np.array_equal(np.round(values, digits), values):
+            return digits
+    return None
+
+
+def are_single(values):
+    """Whether all numbers are the same in float32."""
+    with np.errstate(over="ignore"):
+        return np.array_equal(values.astype(np.float32).astype(np.float64), values, equal_nan=True)
+
+
+def compute_chance(share, counts, n):
+    """Chance that a value is stored though the record with it was not used.
+
+    Either the value falls on a stored number by accident, or one of the other candidates with the
+    same value, half of which are members, was used. The chance is never below that of a value
+    that was not seen among n others.
+    """
+    return np.maximum(1 - (1 - share) * 0.5 ** (np.asarray(counts) - 1.0), 1 / (n + 1))

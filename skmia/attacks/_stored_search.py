@@ -1,0 +1,214 @@
+"""Looking for the rows and values of candidates in the arrays that a model stores."""
+
+from collections import Counter
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from ._stored_chance import ColumnStats, are_single, compute_chance
+
+# Kinds of arrays that hold no values of the training data as they were.
+_OTHERWISE = {
+    "counts",
+    "covers",
+    "labels",
+    "names",
+    "per-record",
+    "seeds",
+    "structure",
+    "thresholds",
+}
+# Columns of so few possible values are no evidence.
+_BINARY = 2
+# A table of so few possible rows holds any of them by chance.
+_COARSE = 0.5
+
+
+class Place(NamedTuple):
+    """A stored array, as it is searched."""
+
+    path: str
+    table: np.ndarray  # numbers, as a matrix where the array has two dimensions or more
+    distinct: np.ndarray  # numbers, sorted
+    text: np.ndarray  # sorted
+    only_target: bool
+
+    def numbers(self, k, n_columns):
+        """Distinct stored numbers that a column can be compared with, sorted."""
+        has_columns = self.table.ndim == 2 and self.table.shape[1] == n_columns
+        return _sort(self.table[:, k]) if has_columns and k < n_columns else self.distinct
+
+
+def _sort(numbers):
+    return np.unique(numbers[np.isfinite(numbers)])
+
+
+def make_places(state):
+    """The arrays of a state that can hold rows or values of the training data."""
+    return [
+        Place(one.path, *_split(one.array), one.kind == "leaf values")
+        for one in state.arrays
+        if one.kind not in _OTHERWISE and one.array.dtype.kind in "iufOUT"
+    ]
+
+
+def _split(array):
+    """Numbers of an array, its distinct numbers, and its text."""
+    if sparse.issparse(array):
+        # A column of a sparse matrix is compared with its stored numbers alone.
+        small = np.prod(array.shape) <= 10 * array.nnz + 1_000_000
+        array = array.toarray() if small else array.data
+    if array.dtype.kind in "iuf":
+        # Adding 0 makes one zero of two.
+        numbers = np.atleast_1d(array.astype(np.float64) + 0.0)
+        table = numbers.reshape(-1, numbers.shape[-1]) if numbers.ndim > 1 else numbers
+        return table, _sort(table), np.empty(0, dtype=str)
+    values = array.ravel().tolist()
+    text = [one for one in values if isinstance(one, str)]
+    numbers = [float(one) for one in values if isinstance(one, int | float | np.number)]
+    numbers = np.array(numbers, dtype=np.float64) + 0.0
+    return numbers, _sort(numbers), np.unique(np.array(text, dtype=str))
+
+
+class ViewStats:
+    """What the candidates given to ``fit`` say about a view."""
+
+    def __init__(self, view):
+        self.columns = [ColumnStats(one) for one in list_columns(view)]
+        self.n = self.columns[0].n
+        matrix = view.matrix
+        self.rows = None if matrix is None else RowStats(matrix, view.name != "raw")
+
+
+class Column:
+    """Distinct values of a column of records that are looked for.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        Numbers or text.
+    stats : ColumnStats
+        Of the candidates.
+    """
+
+    def __init__(self, values, stats):
+        self.stats = stats
+        self.values, self.inverse, self.n_each = np.unique(
+            values, return_inverse=True, return_counts=True
+        )
+        with np.errstate(over="ignore"):
+            rounded = None if stats.is_text else self.values.astype(np.float32).astype(np.float64)
+        is_same = stats.is_text or np.array_equal(rounded, self.values, equal_nan=True)
+        self.rounded = None if is_same else rounded
+
+    def find(self, place, k, n_columns):
+        """Which values are stored, and the share of all possible ones that is."""
+        if self.stats.is_text:
+            return find_common(self.values, place.text), 0.0
+        stored = place.numbers(k, n_columns)
+        found = find_common(self.values, stored)
+        single = not len(found) and self.rounded is not None and are_single(stored)
+        if single:
+            found = np.flatnonzero(np.isin(self.rounded, stored))
+        return found, self.stats.share(stored, single=single)
+
+
+def find_common(values, stored):
+    """Positions of the sorted values that are among some sorted ones."""
+    if not len(values) or not len(stored):
+        return np.empty(0, dtype=int)
+    place = np.minimum(np.searchsorted(values, stored), len(values) - 1)
+    return place[values[place] == stored]
+
+
+class RowStats:
+    """How often each row occurs among the candidates."""
+
+    def __init__(self, matrix, transformed):
+        # Products of matrices round otherwise in another batch.
+        self.transformed = transformed
+        self.counts = [Counter(as_keys(matrix, single).tolist()) for single in (False, True)]
+
+    def count(self, keys, single):
+        """How many candidates have each of some rows, 1 at least."""
+        return np.array([max(1, self.counts[single][key]) for key in keys.tolist()])
+
+
+def as_keys(matrix, single):
+    """Each row as one value, equal for equal rows."""
+    with np.errstate(over="ignore"):
+        matrix = matrix.astype(np.float32 if single else np.float64)
+    matrix = np.ascontiguousarray(np.where(np.isnan(matrix), np.nan, matrix))
+    return matrix.view(np.dtype((np.void, matrix.dtype.itemsize * matrix.shape[1]))).ravel()
+
+
+def list_columns(view):
+    """Columns of a view, and after them the target."""
+    return [*view.columns.values(), *([] if view.target is None else [view.target])]
+
+
+class Hits(NamedTuple):
+    """What one place has of one view."""
+
+    values: dict  # by number of the column: positions of its distinct values, their evidence
+    rows: np.ndarray | None  # evidence of whole rows, (n,), -1 where none is stored
+    n_values: int
+    expected_values: float
+    n_rows: int
+    expected_rows: float
+
+
+def search(place, view, columns, stats):
+    """Look for the values and the rows of a view in one place.
+
+    Parameters
+    ----------
+    place : Place
+    view : View of n records
+    columns : list of Column
+        Of the view.
+    stats : ViewStats
+        Of the candidates.
+
+    Returns
+    -------
+    hits : Hits
+    """
+    evidence, n_values, expected = {}, 0, 0.0
+    n_columns = len(view.columns)
+    for k, column in enumerate(columns):
+        is_skipped = place.only_target and k < n_columns
+        if is_skipped or column.stats.n_points <= _BINARY:
+            continue
+        found, share = column.find(place, k, n_columns)
+        chance = compute_chance(share, column.stats.count(column.values[found]), stats.n)
+        n_hits = column.n_each[found].sum()
+        n_values += n_hits
+        expected += share * (len(column.inverse) - n_hits) + column.n_each[found] @ chance
+        if len(found):
+            evidence[k] = found, -np.log(chance)
+    rows, n_rows, expected_rows = _find_rows(place, view, stats)
+    return Hits(evidence, rows, int(n_values), float(expected), n_rows, float(expected_rows))
+
+
+def _find_rows(place, view, stats):
+    """Evidence of whole rows, their number, and how many there would be by chance."""
+    nothing = None, 0, 0.0
+    has_rows = place.table.ndim == 2 and place.table.shape[1] == len(view.columns)
+    if stats.rows is None or not has_rows or place.only_target:
+        return nothing
+    single = stats.rows.transformed or are_single(place.distinct)
+    keys = as_keys(view.matrix, single)
+    stored = set(as_keys(place.table, single).tolist())
+    hit = np.array([key in stored for key in keys.tolist()], dtype=bool)
+    # Possible rows, as products of possible values.
+    log_points = sum(np.log(one.n_points) for one in stats.columns[: len(view.columns)])
+    share = min(1.0, np.exp(np.log(len(stored)) - log_points))
+    expected = share * (~hit).sum()
+    if not hit.any():
+        return None, 0, expected
+    chance = compute_chance(share, stats.rows.count(keys[hit], single), stats.n)
+    rows = np.full(len(hit), -1.0)
+    rows[hit] = -np.log(chance) if share < _COARSE else -1.0
+    return rows, int(hit.sum()), expected + chance.sum()

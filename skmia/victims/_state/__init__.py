@@ -1,0 +1,6 @@
+"""What a fitted model stores, as arrays with their places."""
+
+from .read import read_state
+from .values import ModelState, StoredArray
+
+__all__ = ["ModelState", "StoredArray", "read_state"]

@@ -1,0 +1,41 @@
+"""What a stored array is, by the name of the attribute that holds it."""
+
+_NAMES = {
+    "rows": (
+        "X_ X_fit_ X_train_ _fit_X _raw_data centroids_ cluster_centers_ data subcluster_centers_ "
+        "support_vectors_ training_data_"
+    ),
+    "values": (
+        "X_thresholds_ _y categories_ data_max_ data_min_ max_abs_ "
+        "quantiles_ statistics_ vocabulary_ y_ y_train_ y_thresholds_"
+    ),
+    "thresholds": "bin_threshold num_threshold split_conditions threshold",
+    "edges": "bin_edges_ bin_thresholds_ cut_values knots node_bounds",
+    "counts": (
+        "category_count_ class_count_ count counts_ feature_count_ n_node_samples n_samples_seen_ "
+        "weighted_n_node_samples"
+    ),
+    "covers": "cover sum_hess sum_hessian",
+    "leaf values": "base_weights leaf_value value values",
+    "seeds": "_random_seed _seed _seeds random_seed random_state seed seeds",
+    "per-record": (
+        "_lrd _x_scores _y_scores affinity_matrix_ core_sample_indices_ dist_ "
+        "dissimilarity_matrix_ eigenvectors_ embedding_ idx_array inlier_mask_ label_distributions_ "
+        "labels_ negative_outlier_factor_ ordering_ probabilities_ reachability_ row_labels_ "
+        "support_ transduction_"
+    ),
+    "labels": "classes_",
+    "structure": (
+        "_n_features_outs _transformer_to_input_indices bitset_idx default_left depth feature "
+        "feature_idx idx_end idx_start is_categorical is_leaf iteration_indptr left left_child "
+        "left_children missing_go_to_left parents right right_child right_children split_indices "
+        "split_type"
+    ),
+    "names": "_feature_names_in feature_names feature_names_in_ feature_types",
+}
+_KIND_OF = {name: kind for kind, names in _NAMES.items() for name in names.split()}
+
+
+def get_kind_of_array(name):
+    """Kind of an array that an attribute, a key or a field of this name holds."""
+    return _KIND_OF.get(name, "other")

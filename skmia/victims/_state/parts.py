@@ -1,0 +1,152 @@
+"""What is inside of one object of a model, without running more of it than its state."""
+
+import json
+from numbers import Integral
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    MethodType,
+    ModuleType,
+)
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from ..._core.containers import is_tensor, to_numpy
+from ..._core.skorch_nets import is_skorch
+
+_PLAIN = (str, bytes, bytearray, bool, complex, type(None), type, np.dtype, np.ufunc)
+_CODE = (FunctionType, BuiltinFunctionType, MethodType, ModuleType)
+_NUMBERS = (int, float, np.number)
+_GENERATORS = (np.random.RandomState, np.random.Generator, np.random.BitGenerator)
+
+# What the compiled trees of neighbors put first into their state.
+_NEIGHBORS = "data", "idx_array", "node_data", "node_bounds"
+
+
+class Part(NamedTuple):
+    """An object inside of a model, where it stands, and under which name."""
+
+    value: object
+    path: str = ""
+    name: str = ""
+    columns: tuple | None = None
+
+    def attribute(self, name, value):
+        """The part that an attribute holds."""
+        return Part(value, f"{self.path}.{name}" if self.path else str(name), name, self.columns)
+
+    def item(self, key, value):
+        """The part under a key, or at a position, which is called as the whole is."""
+        name = key if isinstance(key, str) else self.name
+        return Part(value, f"{self.path}[{key!r}]", name, self.columns)
+
+
+def is_skipped(value):
+    """Whether nothing is stored in an object: code, text, single numbers."""
+    return isinstance(value, (*_PLAIN, *_CODE, *_NUMBERS))
+
+
+def are_plain(values):
+    """Whether some values are numbers and text alone, with gaps."""
+    return all(isinstance(one, (*_NUMBERS, str, type(None))) for one in values)
+
+
+def as_array(value):
+    """An array or sparse matrix of numbers or text that is one value, else None."""
+    if sparse.issparse(value):
+        return value.tocsr()
+    if is_tensor(value):
+        return to_numpy(value)
+    if isinstance(value, memoryview | pd.Series | pd.Index):
+        value = np.asarray(value)
+    if isinstance(value, list | tuple) and len(value) and are_plain(value):
+        same = any(all(isinstance(one, kind) for one in value) for kind in (_NUMBERS, str))
+        value = np.asarray(value, dtype=None if same else object)
+    if not isinstance(value, np.ndarray) or value.dtype.names is not None:
+        return None
+    if value.dtype == object and not are_plain(value.ravel().tolist()):
+        return None
+    return np.asarray(value)
+
+
+def iter_parts(part):
+    """Everything that is directly inside of an object."""
+    value = part.value
+    if isinstance(value, np.ndarray) and value.dtype.names is not None:
+        yield from (part.item(name, value[name]) for name in value.dtype.names)
+    elif isinstance(value, np.ndarray):
+        yield from (part.item(k, one) for k, one in enumerate(value.ravel()))
+    elif isinstance(value, pd.DataFrame):
+        yield from (part.item(str(name), value[name]) for name in value)
+    elif isinstance(value, dict):
+        yield from _iter_items(part)
+    elif isinstance(value, tuple) and len(value) > 1 and isinstance(value[0], str):
+        # Steps and transformers have a name before them, which is no part of their place.
+        yield part._replace(value=value[1])
+        yield from (part.item(k, one) for k, one in enumerate(value[2:], 2))
+    elif isinstance(value, list | tuple | set | frozenset):
+        yield from (part.item(k, one) for k, one in enumerate(value))
+    elif isinstance(value, _GENERATORS):
+        yield part._replace(value=_read_seed(value), name="seed")
+    else:
+        yield from _iter_state(part)
+
+
+def _iter_items(part):
+    items = part.value
+    is_vocabulary = all(isinstance(one, str) for one in items) and all(
+        isinstance(one, Integral) and not isinstance(one, bool) for one in items.values()
+    )
+    if is_vocabulary:  # what was seen is in the keys
+        yield Part(list(items), f"{part.path}.keys()", part.name, part.columns)
+        return
+    yield from (part.item(key, one) for key, one in items.items())
+
+
+def _read_seed(generator):
+    source = getattr(generator, "bit_generator", generator)
+    state = source.get_state(legacy=False) if hasattr(source, "get_state") else source.state
+    return [int(one) for one in np.ravel(next(iter(state["state"].values())))[:4]]
+
+
+def _iter_state(part):
+    """The state of any other object, as its file has it."""
+    value = part.value
+    if hasattr(value, "save_raw") and type(value).__module__.startswith("xgboost"):
+        yield part._replace(value=json.loads(value.save_raw(raw_format="json")))
+    elif hasattr(value, "state_dict") and type(value).__module__ != "builtins":
+        yield part._replace(value=dict(value.state_dict()))
+    elif is_skorch(value):
+        yield from _iter_attributes(part, vars(value))  # its state is a file of torch, in bytes
+    else:
+        _, arguments, *rest = _reduce(value)
+        state, *items = [*rest, None, None, None][:3]
+        yield from (part.item(k, one) for k, one in enumerate(arguments))
+        states = state if isinstance(state, tuple) and _holds_slots(state) else (state,)
+        for one in states:
+            yield from _iter_attributes(part, one)
+        for one in items:
+            yield part._replace(value=list(one or ()))
+
+
+def _holds_slots(state):
+    return len(state) == 2 and all(isinstance(one, dict | None) for one in state)
+
+
+def _reduce(value):
+    reduced = value.__reduce_ex__(4)
+    return (None, ()) if isinstance(reduced, str) else reduced
+
+
+def _iter_attributes(part, state):
+    if isinstance(state, dict):
+        names = state.get("feature_names_in_")
+        part = part if names is None else part._replace(columns=tuple(map(str, names)))
+        yield from (part.attribute(str(name), one) for name, one in state.items())
+    elif isinstance(state, tuple) and type(part.value).__name__[:5] in ("KDTre", "BallT"):
+        yield from (part.attribute(*one) for one in zip(_NEIGHBORS, state, strict=False))
+    elif state is not None:
+        yield part._replace(value=state)
