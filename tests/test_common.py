@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.neighbors import KernelDensity
+from sklearn.neighbors import KernelDensity, KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -39,6 +39,7 @@ from skmia.attacks import (
     QuantileAttack,
     RenyiAttack,
     ShadowAttack,
+    StoredValuesAttack,
     ThresholdAttack,
     VulnerableRecordsAttack,
     WhiteBoxAttack,
@@ -141,6 +142,13 @@ def make_quantile_attacks(problem, *settings):
     return [QuantileAttack(**{**given, **one}) for one in settings or ({},)]
 
 
+def make_stored_values_attacks(problem):
+    """Neighbors store the records; a tree of classes has no value of theirs."""
+    members = problem.records[problem.membership == 1]
+    neighbors = KNeighborsClassifier().fit(members.X, members.y)
+    return [StoredValuesAttack(one) for one in (FrozenEstimator(neighbors), problem.victim)]
+
+
 def make_supervised(attack, *settings):
     """A recipe for attacks that need nothing but the victim and known members."""
     return lambda problem: [attack(problem.victim, **one) for one in settings or ({},)]
@@ -198,6 +206,7 @@ RECIPES = {
     RMIA: make_rmia_attacks,
     RenyiAttack: make_supervised(RenyiAttack),
     ShadowAttack: make_shadow_attacks,
+    StoredValuesAttack: make_stored_values_attacks,
     ThresholdAttack: make_threshold_attacks,
     VulnerableRecordsAttack: lambda problem: [
         VulnerableRecordsAttack(problem.victim, problem.shadows, max_neighbors=10, **one)

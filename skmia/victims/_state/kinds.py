@@ -20,9 +20,9 @@ _NAMES = {
     "seeds": "_random_seed _seed _seeds random_seed random_state seed seeds",
     "per-record": (
         "_lrd _x_scores _y_scores affinity_matrix_ core_sample_indices_ dist_ "
-        "dissimilarity_matrix_ eigenvectors_ embedding_ idx_array inlier_mask_ label_distributions_ "
-        "labels_ negative_outlier_factor_ ordering_ probabilities_ reachability_ row_labels_ "
-        "support_ transduction_"
+        "dissimilarity_matrix_ eigenvectors_ embedding_ idx_array inlier_mask_ "
+        "label_distributions_ labels_ negative_outlier_factor_ ordering_ probabilities_ "
+        "reachability_ row_labels_ support_ transduction_"
     ),
     "labels": "classes_",
     "structure": (

@@ -38,8 +38,8 @@ def read_state(model):
     Notes
     -----
     Random generators and whole numbers called ``random_state`` are listed as seeds. Single numbers
-    are listed if they were learned; parameters, text and functions are left out. Objects that refuse to give their state are in
-    ``state.unread``.
+    are listed if they were learned; parameters, text and functions are left out. Objects that
+    refuse to give their state are in ``state.unread``.
 
     Examples
     --------

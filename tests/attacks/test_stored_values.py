@@ -1,0 +1,267 @@
+"""Candidates are found in models that store them, and in no others."""
+
+import inspect
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import RegressorMixin, is_regressor
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    OneHotEncoder,
+    OrdinalEncoder,
+    PolynomialFeatures,
+    QuantileTransformer,
+    StandardScaler,
+)
+from sklearn.svm import SVC
+from sklearn.utils import all_estimators
+
+from skmia import Records
+from skmia.attacks import StoredValuesAttack
+from skmia.victims import CallableVictim
+
+N = 298
+RNG = np.random.default_rng(0)
+X = RNG.gamma(2, size=(N, 4))
+MEMBERSHIP = np.arange(N) % 2
+LABELS = (X[:, 0] > 1.5).astype(int)
+TARGETS = X[:, 0] + RNG.gamma(2, size=N)
+
+ALL_ROWS = {
+    *("GaussianProcessClassifier", "GaussianProcessRegressor", "HDBSCAN", "Isomap", "KNNImputer"),
+    *("KNeighborsClassifier", "KNeighborsRegressor", "KNeighborsTransformer", "KernelDensity"),
+    *("KernelPCA", "KernelRidge", "LabelPropagation", "LabelSpreading", "LocalOutlierFactor"),
+    *("LocallyLinearEmbedding", "NearestNeighbors", "RadiusNeighborsClassifier"),
+    *("RadiusNeighborsRegressor", "RadiusNeighborsTransformer"),
+}
+MANY_ROWS = {
+    *("AffinityPropagation", "Birch", "MeanShift", "NuSVC", "NuSVR", "Nystroem", "OneClassSVM"),
+    *("SVC", "SVR"),
+}
+# By column, or the target.
+ALL_VALUES = {
+    *("DecisionTreeRegressor", "ExtraTreeRegressor", "ExtraTreesRegressor", "OneHotEncoder"),
+    *("OrdinalEncoder", "QuantileTransformer", "TargetEncoder"),
+}
+SOME_VALUES = {
+    *("BaggingRegressor", "IsotonicRegression", "KBinsDiscretizer", "MaxAbsScaler"),
+    *("MinMaxScaler", "QuantileRegressor", "RandomForestRegressor", "RobustScaler"),
+    "SplineTransformer",
+}
+# Estimators of another kind, or of a state that depends on the version, of which nothing is said.
+UNTOLD = {"AdaBoostRegressor", "DummyRegressor", "GradientBoostingRegressor", "RANSACRegressor"}
+# Take longer than all others together.
+SLOW = {"DictionaryLearning", "TSNE"}
+QUICK = {"max_iter": 5, "n_estimators": 5, "cv": 3, "n_init": 1, "n_iter": 1}
+
+
+def make_problem(estimator, name):
+    """Records with the features and targets that a kind of estimator takes."""
+    y = TARGETS if is_regressor(estimator) else LABELS
+    return Records(X[:, :1] if name == "IsotonicRegression" else X, y)
+
+
+def make_generically(name, kind):
+    """An estimator with few iterations, around others where it needs them."""
+    inner = Ridge() if issubclass(kind, RegressorMixin) else LogisticRegression()
+    given = {
+        "base_estimator": inner,
+        "estimator": inner,
+        "estimators": [("inner", inner)],
+        "param_distributions": {"fit_intercept": [True]},
+        "param_grid": {"fit_intercept": [True]},
+        "steps": [("inner", inner)],
+        "transformer_list": [("inner", StandardScaler())],
+        "transformers": [("inner", StandardScaler(), [0, 1])],
+    }
+    parameters = inspect.signature(kind).parameters.values()
+    required = [one.name for one in parameters if one.default is one.empty]
+    estimator = kind(**{one: given[one] for one in required if one in given})
+    names = set(estimator.get_params(deep=False)) if name not in MANY_ROWS else set()
+    return estimator.set_params(**{one: QUICK[one] for one in names & set(QUICK)})
+
+
+def fit_generically(name, kind):
+    """An estimator fitted on the members, and all records."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            estimator = make_generically(name, kind)
+            records = make_problem(estimator, name)
+            members = records[MEMBERSHIP == 1]
+            y = members.y[:, None] if name.startswith("Multi") else members.y
+            return estimator.fit(members.X, y), records
+        except Exception as error:
+            pytest.skip(f"cannot be fitted on a matrix: {str(error).splitlines()[0]}")
+
+
+@pytest.mark.parametrize("name, kind", all_estimators(), ids=[name for name, _ in all_estimators()])
+def test_estimators_that_store_training_data_are_found_and_no_others(name, kind):
+    if name in SLOW | UNTOLD:
+        pytest.skip("is slow or stores what depends on the draw")
+    model, records = fit_generically(name, kind)
+    try:
+        attack = StoredValuesAttack(FrozenEstimator(model)).fit(records)
+    except ValueError as error:
+        assert "stores no array" in str(error)
+        return
+    scores, places = attack.score_samples(records), attack.places_
+    n_rows = attack.found_["whole_row"].sum()
+    auc = roc_auc_score(MEMBERSHIP, scores)
+    if name in ALL_ROWS | ALL_VALUES:
+        assert auc == 1
+        assert (n_rows == MEMBERSHIP.sum()) == (name in ALL_ROWS)
+    elif name in MANY_ROWS | SOME_VALUES:
+        assert (scores[MEMBERSHIP == 0] == 0).all()
+        assert auc == pytest.approx(0.5 + (scores > 0).sum() / N)
+        assert auc > 0.5
+        assert (n_rows > 0) == (name in MANY_ROWS)
+    else:
+        assert n_rows == 0
+        # What an arbitrary number of its precision hits.
+        assert places["n_values"].sum() <= places["expected_values"].sum() + 1
+        assert attack.predict(records).sum() == 0
+
+
+def test_the_lists_of_estimators_are_up_to_date():
+    known = {name for name, _ in all_estimators()}
+    assert ALL_ROWS | MANY_ROWS | ALL_VALUES | SOME_VALUES | UNTOLD | SLOW <= known
+
+
+def attack_model(model, records, membership=MEMBERSHIP):
+    members = records[membership == 1]
+    model.fit(members.X, members.y)
+    return StoredValuesAttack(FrozenEstimator(model)).fit(records)
+
+
+RECORDS = Records(X, LABELS)
+
+
+@pytest.mark.parametrize(
+    "model, view",
+    [
+        (make_pipeline(StandardScaler(), KNeighborsClassifier()), "after standardscaler"),
+        (
+            make_pipeline(StandardScaler(), PCA(2), KNeighborsClassifier()),
+            "after standardscaler, pca",
+        ),
+        (
+            GridSearchCV(
+                make_pipeline(StandardScaler(), KNeighborsClassifier()),
+                {"kneighborsclassifier__n_neighbors": [3, 5]},
+            ),
+            "after standardscaler",
+        ),
+        (
+            CalibratedClassifierCV(make_pipeline(StandardScaler(), KNeighborsClassifier()), cv=2),
+            "after standardscaler",
+        ),
+    ],
+    ids=["pipeline", "two steps", "search", "calibration"],
+)
+def test_rows_are_found_after_the_steps_before_them(model, view):
+    attack = attack_model(model, RECORDS)
+    if "Calibrated" not in type(model).__name__:  # each of its halves has a scaler of its own
+        assert attack.score(RECORDS, MEMBERSHIP) == 1
+    assert attack.score(RECORDS, MEMBERSHIP) >= 0.99
+    assert set(attack.found_["view"]) == {view}
+    assert attack.found_["whole_row"].all()
+
+
+def make_table():
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame(X, columns=list("abcd"))
+    return table.assign(city=rng.permutation([f"city {k}" for k in range(N)]))
+
+
+def test_text_and_numbers_are_found_by_column():
+    records = Records(make_table(), LABELS)
+    columns = ColumnTransformer(
+        [
+            ("numbers", QuantileTransformer(n_quantiles=149), ["a", "b"]),
+            ("text", OneHotEncoder(handle_unknown="ignore"), ["city"]),
+        ]
+    )
+    attack = attack_model(make_pipeline(columns, LogisticRegression()), records)
+    assert attack.score(records, MEMBERSHIP) == 1
+    # Quantiles between two values are rounded, so that a few are missed.
+    assert set(attack.found_["columns"]) <= {"a, b, city", "a, city", "b, city", "city"}
+    place = attack.found_["place"][attack.found_["columns"] == "a, b, city"].iloc[0]
+    assert "transformers_[0].quantiles_" in place
+    assert "transformers_[1].categories_[0]" in place
+    assert not attack.found_["whole_row"].any()
+
+
+def test_rows_of_a_float32_model_are_found_by_candidates_in_float64():
+    single = KNeighborsClassifier().fit(X[::2].astype(np.float32), LABELS[::2])
+    attack = StoredValuesAttack(FrozenEstimator(single)).fit(RECORDS)
+    assert attack.score(RECORDS, 1 - MEMBERSHIP) == 1
+
+
+def test_sparse_rows_and_targets_are_found():
+    records = Records(sparse.csr_matrix(np.where(X > 1, X, 0)), LABELS)
+    assert attack_model(KNeighborsClassifier(), records).score(records, MEMBERSHIP) > 0.9
+    records = Records(X, TARGETS)
+    attack = attack_model(KNeighborsRegressor(), records)
+    assert "_y" in set(attack.places_["place"])
+
+
+def test_a_whole_row_counts_more_than_any_values():
+    """A non-member that has a value of a member in each column is below every member."""
+    mixed = np.column_stack([X[1::2, 0], *(np.roll(X[1::2, k], k) for k in range(1, 4))])
+    records = Records(np.r_[X[1::2], mixed], np.r_[LABELS[1::2], LABELS[1::2]])
+    membership = np.repeat([1, 0], N // 2)
+    attack = attack_model(NearestNeighbors(), records, membership)
+    scores = attack.score_samples(records)
+    assert scores[membership == 0].min() > 0
+    assert scores[membership == 1].min() > scores[membership == 0].max()
+
+
+def test_evidence_is_that_of_the_formula():
+    column = np.array([0.1234567, 0.1234567, 0.7654321, 0.55555555, 0.9876543])[:, None]
+    records = Records(column, np.zeros(5))
+    model = OrdinalEncoder().fit(column[[0, 2]])
+    scores = StoredValuesAttack(FrozenEstimator(model)).fit(records).score_samples(records)
+    # Two candidates share the first value; the third alone has its own.
+    np.testing.assert_allclose(scores, [np.log(2), np.log(2), np.log(6), 0, 0], rtol=1e-9)
+
+
+def test_columns_of_integers_are_weak_evidence():
+    """Each age is stored, whoever was a member: hits are as many as expected."""
+    rng = np.random.default_rng(0)
+    records = Records(rng.integers(20, 60, size=(400, 2)), np.zeros(400))
+    membership = np.arange(400) % 2
+    attack = attack_model(OneHotEncoder(), records, membership)
+    assert attack.places_["n_values"].sum() <= attack.places_["expected_values"].sum() * 1.01
+    assert attack.predict(records).sum() == 0
+
+
+def test_records_that_were_no_candidates_are_found():
+    attack = attack_model(KNeighborsClassifier(), RECORDS)
+    few = StoredValuesAttack(attack.victim).fit(RECORDS[:20])
+    assert few.score(RECORDS[20:], MEMBERSHIP[20:]) == 1
+
+
+def test_a_victim_without_a_file_is_refused():
+    service = CallableVictim(lambda rows: np.full((len(rows), 2), 0.5), [0, 1])
+    with pytest.raises(TypeError, match="CallableVictim, behind which there is none"):
+        StoredValuesAttack(service).fit(RECORDS)
+    with pytest.raises(ValueError, match="needs the fitted model itself"):
+        StoredValuesAttack().fit(RECORDS)
+    with pytest.raises(NotFittedError, match="FrozenEstimator"):
+        StoredValuesAttack(SVC()).fit(RECORDS)
+    empty = FrozenEstimator(PolynomialFeatures().fit(X))
+    with pytest.raises(ValueError, match="stores no array that can be read"):
+        StoredValuesAttack(empty).fit(RECORDS)
