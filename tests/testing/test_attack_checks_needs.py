@@ -43,7 +43,11 @@ CALLED = frozenset({"queries"})
     [
         (lie(MERLIN, access=frozenset()), "access", "does not declare that it needs queries"),
         (lie(LIRA, access=CALLED), "access", "it needs queries, without it, must raise"),
-        (lie(LIRA, access=frozenset({"layers"})), "access", "needs gradients or layers, without"),
+        (
+            lie(LIRA, access=frozenset({"layers"})),
+            "access",
+            "needs the inside of the victim, without",
+        ),
         (lie(SHOKRI, keeps=frozenset()), "keeps", "does not declare.*'outputs' of the"),
         (lie(LIRA, keeps=frozenset({"auto", "models"})), "keeps", "'models' of the shadow models"),
         (lie(LIRA, keeps=frozenset({("auto", 2.0)})), "keeps", r"'auto', 2.0\) of the shadow mod"),

@@ -180,7 +180,7 @@ def test_a_booster_is_read_through_its_json():
 
 def test_weights_of_a_net_are_read():
     pytest.importorskip("skorch")
-    from skmia.victims import make_small_net
+    from small_net import make_small_net
 
     net = make_small_net(3, 2, max_epochs=1).fit(X.astype(np.float32), Y)
     stored = read(net)
