@@ -228,9 +228,9 @@ def test_every_public_attack_is_checked():
 
 
 def find_failures_of_file_attacks(attack):
-    if "file" not in attack.needs().access:
+    if "nodes" not in attack.needs().access:
         return {}
-    return {"check_attack_certain_victim": "the victim of this check has no file"}
+    return {"check_attack_certain_victim": "the victim of this check has no nodes"}
 
 
 @parametrize_with_attack_checks(

@@ -27,6 +27,7 @@ ACCESS = {
     "layers": "outputs of its layers",
     "samples": "samples",
     "file": "the file of the model",
+    "nodes": "the nodes of trees",
 }
 
 
@@ -45,7 +46,8 @@ class Needs:
         Kinds of :class:`~skmia.Outputs`, any one suffices; ``"value"`` is regression.
     access : frozenset of str, default=frozenset()
         What the attack needs of the victim beyond stored outputs: ``"queries"`` about further
-        records, ``"gradients"``, ``"layers"``, ``"samples"``, ``"file"``.
+        records, ``"gradients"``, ``"layers"``, ``"samples"``, ``"file"`` (the fitted model itself),
+        ``"nodes"`` (of trees).
     keeps : frozenset, default=frozenset()
         What a pool must keep of each shadow model: ``"auto"``, the log odds, margin or log
         residual; ``("auto", T)``, the log odds at temperature T; a

@@ -149,7 +149,7 @@ class NodeEquationsAttack(BaseAttack):
         self.random_state = random_state
 
     def _needs(self):
-        return Needs(ANY, access=frozenset({"file"}))
+        return Needs(ANY, access=frozenset({"file", "nodes"}))
 
     def _fit(self, records, membership):
         if self.victim is None:

@@ -152,7 +152,9 @@ def test_an_audit_says_of_which_models_it_does_not_read_the_file():
     member = draw_half(5)
     model = LogisticRegression(max_iter=5000).fit(X[member] / X.max(axis=0), Y[member])
     records = Records(X / X.max(axis=0), Y)
-    with pytest.raises(ValueError, match="file of the model .* nodes skmia cannot read from Logi"):
+    with pytest.raises(
+        ValueError, match="nodes of trees of the victim, which skmia cannot read from Logi"
+    ):
         audit(model, records, member, attacks={"file": NodeEquationsAttack()})
 
 

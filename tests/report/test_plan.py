@@ -26,6 +26,7 @@ from skmia.attacks import (
     LiRA,
     MahalanobisAttack,
     MorganAttack,
+    NodeEquationsAttack,
     QuantileAttack,
     RenyiAttack,
     ShadowAttack,
@@ -73,6 +74,7 @@ def make_attacks():
         "LiRA": LiRA(),
         "MahalanobisAttack": MahalanobisAttack(cv=2),
         "MorganAttack": MorganAttack(n_changes=5, cv=2),
+        "NodeEquationsAttack": NodeEquationsAttack(),
         "QuantileAttack": QuantileAttack(target_fpr=0.1, cv=3, estimator=TREE_OF_VALUES),
         "RMIA": RMIA(temperature=3.0),
         "RenyiAttack": RenyiAttack(cv=2),
@@ -96,6 +98,7 @@ NO_GRADIENTS = {
     "MahalanobisAttack",
     "WhiteBoxAttack",
 }
+NO_NODES = {"NodeEquationsAttack"}
 NO_PROBABILITIES = {
     "DensityAttack",
     "DiversityAttack",
@@ -110,8 +113,8 @@ NO_PROBABILITIES = {
     "model, refused",
     [
         (RandomForestClassifier(10, random_state=0), NO_GRADIENTS),
-        (MLPClassifier((4,), solver="lbfgs", max_iter=100, random_state=0), set()),
-        (LinearSVC(random_state=0), NO_GRADIENTS | NO_PROBABILITIES),
+        (MLPClassifier((4,), solver="lbfgs", max_iter=100, random_state=0), NO_NODES),
+        (LinearSVC(random_state=0), NO_GRADIENTS | NO_NODES | NO_PROBABILITIES),
     ],
     ids=["forest", "perceptron", "margins"],
 )
