@@ -267,7 +267,7 @@ CALLS = {
     ),
     "a sensitive column": (
         lambda: AttributeInferenceAttack(TREE_OF_RECORDS, sensitive=0.5).fit(RECORDS),
-        "sensitive names the column 0.5, which X has not",
+        "sensitive=0.5 is not a column of X",
     ),
     "a categorical column": (
         lambda: synthetic.GowerEncoder(categorical_features=[0.5]).fit(X),
@@ -276,7 +276,7 @@ CALLS = {
     # Labels and groups.
     "text as the truth of a regressor": (
         lambda: Loss()(Outputs([0.5, 1.0], kind="value"), np.array(["a", "b"])),
-        "y must be numbers, as the answers of a regressor are",
+        "y must be numbers, like the predictions of a regressor",
     ),
     "lists as classes": (
         lambda: synthetic.rare_class_rate([(1, 2), "a"], ["a"]),
@@ -320,7 +320,7 @@ CALLS = {
     # Records.
     "a column": (
         lambda: Records.from_frame(pd.DataFrame(X), target=[0]),
-        r"There is no column \[0\]; the columns are 0, 1, 2",
+        r"Unknown column \[0\]; the columns are 0, 1, 2",
     ),
 }
 # Values that were taken.

@@ -141,7 +141,7 @@ CALLS = {
     "layers": (lambda: BOX.layer_outputs(X, 3.5), "layers must be a sequence of names"),
     "parameters": (
         lambda: list(BOX.layer_gradients(X, BITS, [[1]])),
-        r"There is no parameter \[1\]",
+        r"Unknown parameter \[1\]",
     ),
     "n_samples": (
         lambda: leakage.SubsampledMean().fit(X).sample(True),

@@ -109,7 +109,7 @@ def make_resnet(depth=20, n_classes=10, n_channels=3, **settings):
 def make_densenet(depth=100, growth=12, n_classes=10, n_channels=3, **settings):
     """Make a densely connected net for small images.
 
-    DenseNet-BC of Huang et al. (2017): three stages of blocks with bottlenecks, each of which adds
+    DenseNet-BC of Huang et al. (2017): three stages of blocks with bottlenecks; each block adds
     ``growth`` channels, and half of the channels after a stage. It has 769,162 parameters at depth
     100 and growth 12 and 25,624,430 at depth 190 and growth 40 (published: 0.8 and 25.6 million).
 

@@ -110,7 +110,7 @@ def _text_columns(X):
 
 
 def _holds(column, value):
-    return any(isinstance(one, str) and one == value for one in column.tolist())
+    return any(isinstance(cell, str) and cell == value for cell in column.tolist())
 
 
 def _advise_on_dtype(model, X):

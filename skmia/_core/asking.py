@@ -31,9 +31,9 @@ def check_victim(victim):
     Raises
     ------
     TypeError
-        When it has no ``predict``.
+        If it has no ``predict``.
     NotFittedError
-        When it is not fitted, which is what ``clone`` makes of a victim that is not frozen.
+        If it is not fitted, which is what ``clone`` makes of a victim that is not frozen.
     """
     if not hasattr(victim, "predict"):
         raise TypeError(

@@ -62,7 +62,9 @@ def caches_removed(estimator):
     """
     parts = list(walk(estimator))
     grids = [(part, dict(part)) for part in parts if isinstance(part, dict)]
-    cached = [(one, one.memory) for one in parts if not isinstance(one, dict) and _has_cache(one)]
+    cached = [
+        (step, step.memory) for step in parts if not isinstance(step, dict) and _has_cache(step)
+    ]
     try:
         yield remove_caches(estimator)
     finally:
@@ -76,20 +78,20 @@ def walk(root):
     """Every estimator and dictionary within an estimator, each once."""
     seen, waiting = set(), [root]
     while waiting:
-        one = waiting.pop()
-        if id(one) in seen or isinstance(one, FrozenEstimator | type):
+        part = waiting.pop()
+        if id(part) in seen or isinstance(part, FrozenEstimator | type):
             continue
-        seen.add(id(one))
-        if isinstance(one, list | tuple):
-            waiting += one
-        elif isinstance(one, np.ndarray):
-            waiting += one.ravel().tolist() if one.dtype == object else []
-        elif isinstance(one, dict):
-            yield one
-            waiting += one.values()
-        elif hasattr(one, "get_params"):
-            yield one
-            waiting += vars(one).values()
+        seen.add(id(part))
+        if isinstance(part, list | tuple):
+            waiting += part
+        elif isinstance(part, np.ndarray):
+            waiting += part.ravel().tolist() if part.dtype == object else []
+        elif isinstance(part, dict):
+            yield part
+            waiting += part.values()
+        elif hasattr(part, "get_params"):
+            yield part
+            waiting += vars(part).values()
 
 
 def _has_cache(estimator):

@@ -89,7 +89,7 @@ def _describe(cell):
         return b"object " + joblib.hash(cell, hash_name="sha1").encode()
     except Exception as error:  # pickling runs code of the cell's class
         raise TypeError(
-            f"A cell holds a {type(cell).__name__}, of which no content can be told "
+            f"A cell holds a {type(cell).__name__}, whose content cannot be read "
             f"({type(error).__name__}: {error}); records are compared by content."
         ) from None
 
@@ -106,7 +106,7 @@ def _describe_float(cell):
 
 
 class Column(NamedTuple):
-    """Cells of one type. ``missing`` marks those of a type of numbers that has no NaN."""
+    """Cells of one type. ``missing`` marks missing cells if the type of numbers has no NaN."""
 
     type: str
     values: object  # numbers: ndarray; objects: what take_objects reads
@@ -145,7 +145,7 @@ def _from_series(column):
     if isinstance(dtype, pd.DatetimeTZDtype):
         moments = as_column(column.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy())
         return moments._replace(type=f"{moments.type} UTC")
-    # pandas' own types of numbers wrap those of numpy.
+    # pandas' own types of numbers wrap numpy's types.
     held = getattr(dtype, "numpy_dtype", dtype)
     if not isinstance(held, np.dtype) or held.kind not in _NUMBER_KINDS:
         return Column(OBJECTS, column)

@@ -98,13 +98,13 @@ def as_rows(X):
     Raises
     ------
     TypeError
-        When X is not a container of rows.
+        If X is not a container of rows.
     ValueError
         If X is a masked array that hides values.
     """
     refuse_masked(X, "X")
     if is_tensor(X):
-        rows = X.detach() if X.requires_grad else X  # data is no part of a graph
+        rows = X.detach() if X.requires_grad else X  # records are not part of a graph
     elif is_frame(X):
         rows = X
     elif sparse.issparse(X):
@@ -143,7 +143,7 @@ def concat_rows(parts):
     Raises
     ------
     ValueError
-        When their columns differ, or some hold text and others numbers.
+        If their columns differ, or some hold text and others numbers.
     """
     first = parts[0]
     if first is None:

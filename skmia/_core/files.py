@@ -81,7 +81,7 @@ def _link(temporary, path):
 
 
 def _host():
-    return "".join(one if one.isalnum() else "_" for one in socket.gethostname())
+    return "".join(letter if letter.isalnum() else "_" for letter in socket.gethostname())
 
 
 def remove_leftovers(folder, all_done=False):

@@ -91,8 +91,8 @@ class FullMoments:
 class ShrunkMoments:
     """Mean and the covariance ``diag(diagonal) + rows.T @ rows`` with few rows of many columns.
 
-    The inverse is that of the diagonal minus a matrix of low rank (Woodbury), so that no matrix of
-    columns is ever made. Columns without spread take no part.
+    The inverse is the inverse of the diagonal minus a matrix of low rank (Woodbury), so that no
+    matrix of columns is ever made. Columns without spread take no part.
     """
 
     def __init__(self, mean, diagonal, rows):
@@ -227,17 +227,17 @@ def estimate_moments(X, covariance, shrinkage=None):
     Raises
     ------
     TypeError
-        When an estimator estimates no covariance.
+        If an estimator estimates no covariance.
     ValueError
-        When a covariance estimator describes another number of features.
+        If a covariance estimator describes another number of features.
     """
     if isinstance(covariance, str):
         return _estimate_from_rows(X, covariance, shrinkage)
     fitted = clone(covariance).fit(X, None)
     if not (hasattr(fitted, "location_") and hasattr(fitted, "covariance_")):
         raise TypeError(
-            "covariance must be an estimator with location_ and covariance_, as those of "
-            f"sklearn.covariance; got {show(covariance)}."
+            "covariance must be an estimator with location_ and covariance_, like the estimators "
+            f"of sklearn.covariance; got {show(covariance)}."
         )
     mean, matrix = np.asarray(fitted.location_), np.asarray(fitted.covariance_)
     if matrix.shape != (X.shape[1], X.shape[1]):
@@ -253,7 +253,7 @@ def check_moments(mean, covariance):
     Raises
     ------
     ValueError
-        When shapes do not fit, a number is not finite, or a variance is negative.
+        If shapes do not fit, a number is not finite, or a variance is negative.
     """
     mean = np.array(mean, dtype=np.float64)
     covariance = np.array(covariance, dtype=np.float64)
@@ -276,7 +276,7 @@ def check_noise_scale(noise_scale, n_features):
     Raises
     ------
     ValueError
-        When there is another number of them, or one is negative or not finite.
+        If there is another number of them, or one is negative or not finite.
     """
     scale = check_numbers(
         noise_scale, "noise_scale", "one or more finite numbers of 0 and above", 0

@@ -81,7 +81,7 @@ class _Cells:
         yield "missing", holes, lambda which: _list_missing(cells[which], missing[which])
 
     def take(self, rows):
-        """Bytes of a block, those of missing numbers included."""
+        """Bytes of a block, including missing numbers."""
         parts = [self._encode(column, rows) for column in self._columns]
         return np.concatenate(parts, axis=1)
 
@@ -149,7 +149,7 @@ def _as_table(X):
         return _Numbers([Column(X.dtype.name, X)], X.dtype.name)
     if is_frame(X) and X.shape[1]:
         return _join([as_column(X.iloc[:, j]) for j in range(X.shape[1])])
-    # numpy has no bfloat16, of which the numbers come as float32.
+    # numpy has no bfloat16, so such numbers come as float32.
     rounded = is_tensor(X) and str(X.dtype) == "torch.bfloat16"
     X = to_numpy(X) if is_tensor(X) else np.asarray(X)
     table = as_column(X.reshape(len(X), math.prod(X.shape[1:])))
@@ -175,9 +175,9 @@ def _digest_rows(head, rows, labels):
         rows = (row + label.tobytes() for row, label in zip(rows, labels, strict=True))
     digests, begin = [], head.copy
     for row in rows:
-        one = begin()
-        one.update(row)
-        digests.append(one.digest())
+        row_digest = begin()
+        row_digest.update(row)
+        digests.append(row_digest.digest())
     return np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, 2)
 
 
@@ -200,7 +200,7 @@ def digest_records(X, y=None):
     Raises
     ------
     TypeError
-        When a cell holds something whose content cannot be told.
+        If a cell holds something whose content cannot be told.
     """
     n_rows = X.shape[0]
     table, labels = _as_table(X), None if y is None else _Cells([as_column(y)])
@@ -250,9 +250,9 @@ def check_fingerprints(digests):
     first, second = digests[:, order]
     forged = np.flatnonzero((first[1:] == first[:-1]) & (second[1:] != second[:-1]))
     if len(forged):
-        one, other = sorted(order[forged[0] : forged[0] + 2].tolist())
+        first, second = sorted(order[forged[0] : forged[0] + 2].tolist())
         raise ValueError(
-            f"Records {one} and {other} differ, yet they have the same fingerprint. This happens "
-            "by chance in one of some ten million tables of a million records; they were probably "
+            f"Records {first} and {second} differ, yet have the same fingerprint. This happens by "
+            "chance in one of some ten million tables of a million records; they were probably "
             "made for it. Leave one of them out."
         )

@@ -18,7 +18,7 @@ def check_positions(key, n_records):
 def _is_whole(key):
     """Whether a slice is one of whole numbers."""
     parts = (key.start, key.stop, key.step)
-    return key.step != 0 and all(one is None or hasattr(one, "__index__") for one in parts)
+    return key.step != 0 and all(part is None or hasattr(part, "__index__") for part in parts)
 
 
 def as_key(key, n_records):

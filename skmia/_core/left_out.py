@@ -39,6 +39,8 @@ def choose_others(design, inside, columns, models):
         Number of a model, or -1 for none.
     """
     partners = design.partners[models][:, None]
+    # Infinite: independent draws, where only a partner's side says something about the model's
+    # side.
     if np.isinf(design.n_in):
         return partners
     if design.n_in + design.n_out == len(inside):
@@ -49,6 +51,9 @@ def choose_others(design, inside, columns, models):
 def _list_next(inside, models):
     """The next model of the other side, after the last one the first again."""
     n_models, n_records = inside.shape
+    # From the last model to the first, `into` and `out` hold the nearest following IN and OUT model
+    # of each record. The first pass only sets them for the wrap-around; the second one overwrites
+    # what it stored.
     # On bits, as a choice by a mask takes ten times as long.
     is_in = -inside.view(np.int8).astype(np.int32)
     into, out, change = np.zeros((3, n_records), dtype=np.int32)
@@ -68,6 +73,9 @@ def _draw_others(design, inside, columns, models):
     """One of all models of the other side, those included that the pool does not hold."""
     n_models, n_records = inside.shape
     is_in, n_out = inside[models], n_models - inside.sum(axis=0)
+    # One rank among all models of the other side in the whole design, of which this pool is a part.
+    # It depends on the model and the column only, so that equal calls choose alike. A rank beyond
+    # the models that are here stands for one elsewhere: then none leaves this pool.
     share = np.add.outer(models * _STEPS[0], columns * _STEPS[1]) % 1
     rank = (share * np.where(is_in, design.n_out, design.n_in)).astype(np.intp)
     is_here = rank < np.where(is_in, n_out, n_models - n_out)
@@ -94,6 +102,9 @@ def leave_out(moments, values, chosen=True):
     moments : Moments
         With an axis for the models, but for the count where all of them are chosen.
     """
+    # With n values of mean m and sum of squares S around it, leaving out v gives the mean
+    # m - (v - m) / (n - 1) and the sum S - (v - m)^2 n / (n - 1). Where the model is not chosen,
+    # its distance is set to 0, and all three stay as they are.
     count = moments.count - chosen
     divisor = np.maximum(count, 1)
     away = values - moments.mean
@@ -134,7 +145,7 @@ def compare_left_out(compare, shadows, inside, models, others, *, online=True):
     -------
     scores : ndarray of shape (n_chosen, n)
     lost : ndarray of shape (n,), dtype bool
-        Records of which a model was nearly all of the spread, so that its rest is but rounding.
+        Mark records whose spread is almost entirely due to one model: the rest is only rounding.
     """
     if online:
         both = compute_both_moments(shadows, inside, ~inside)
@@ -188,6 +199,8 @@ def _leave_both(both, shadows, inside, models, others):
     is_in, has_other = inside[models], others >= 0
     into = out = shadows[:, models]
     if has_other.any():
+        # The model and its other are on different sides: exchanged where the model is OUT, `into`
+        # holds the one that leaves the IN side, and `out` the one that leaves the OUT side.
         into, out = into.copy(), values_of(shadows, others)
         exchange(into, out, ~is_in)
     chosen = [True, True] if has_other.all() else [is_in | has_other, ~is_in | has_other]
@@ -217,6 +230,7 @@ def _compare_pairs(compare, both, shadows, inside, pairs):
     for some in gen_batches(len(pairs), max(1, CACHED // 2 // shadows[:, 0].size)):
         first = 2 * pairs[some]
         second_is_in = inside[first + 1]
+        # In place 0 the IN model of each record, in place 1 the OUT model; scores go back below.
         sides = np.stack([shadows[:, first], shadows[:, first + 1]], axis=1, dtype=np.float64)
         exchange(sides[:, 0], sides[:, 1], second_is_in)
         rest = [side and leave_out(side, sides[:, [k]]) for k, side in enumerate(both)]

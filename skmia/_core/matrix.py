@@ -32,7 +32,7 @@ def validate_matrix(estimator, X, *args, **checks):
     check_container(X, "X")
     if args:
         refuse_masked(args[0], "y")
-    X, *args = (to_numpy(one) if is_tensor(one) else one for one in (X, *args))
+    X, *args = (to_numpy(array) if is_tensor(array) else array for array in (X, *args))
     try:
         checked = validate_data(estimator, X, *args, **checks)
     except (ValueError, TypeError, OverflowError) as error:

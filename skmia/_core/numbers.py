@@ -124,7 +124,7 @@ def check_broadcast(**arrays):
     try:
         return np.broadcast_arrays(*arrays.values())
     except ValueError:
-        shapes = ", ".join(f"{np.shape(one)}" for one in arrays.values())
+        shapes = ", ".join(f"{np.shape(array)}" for array in arrays.values())
         raise ValueError(
             f"{', '.join(arrays)} must be numbers or arrays of one shape; got shapes {shapes}."
         ) from None

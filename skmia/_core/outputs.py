@@ -28,7 +28,7 @@ class Outputs:
     Raises
     ------
     ValueError
-        When the shape does not fit the classes, a value is NaN, or a probability is outside [0, 1]
+        If the shape does not fit the classes, a value is NaN, or a probability is outside [0, 1]
         by more than rounding (1.2e-6; in half precision 0.01). What is outside by less is clipped.
 
     Examples
@@ -109,7 +109,7 @@ class Outputs:
         Raises
         ------
         ValueError
-            When they differ in kind or in the classes of their columns.
+            If they differ in kind or in the classes of their columns.
         """
         parts = list(parts) if np.iterable(parts) else []
         if not parts or not all(isinstance(part, Outputs) for part in parts):
@@ -142,7 +142,7 @@ class Outputs:
         Raises
         ------
         ValueError
-            When a label is none of the classes, or their number differs from the number of answers.
+            If a label is none of the classes, or their number differs from the number of answers.
         """
         y = to_array(y, "y", "hold one label for each answer")
         if y.shape != (len(self),):
@@ -183,7 +183,7 @@ class Outputs:
         Raises
         ------
         ValueError
-            When an own class is none of ``classes``.
+            If an own class is none of ``classes``.
         """
         if self.kind == "value" or np.array_equal(self.classes, classes):
             return self
@@ -216,7 +216,7 @@ class Outputs:
         Raises
         ------
         ValueError
-            When the answers are neither probabilities nor logits.
+            If the answers are neither probabilities nor logits.
         """
         self._check_probabilistic()
         temperature = float(check_number(temperature, "temperature", "above 0", SMALLEST))
@@ -291,7 +291,7 @@ class Outputs:
         Raises
         ------
         ValueError
-            When the answers are neither probabilities nor logits.
+            If the answers are neither probabilities nor logits.
         """
         self._check_probabilistic()
         temperature = float(check_number(temperature, "temperature", "above 0", SMALLEST))

@@ -39,7 +39,7 @@ def seed_everything(seed):
 
 
 def check_seed(seed, name="random_state"):
-    """Return a seed that is a number, of which the same draws follow each time."""
+    """Return a seed as a number, so that repeated use gives the same draws."""
     return check_count(seed, name, 0, 2**32 - 1)
 
 

@@ -23,7 +23,7 @@ def as_array(values, name):
 
 
 def check_one_type(y):
-    """Refuse labels of which some are text and others are not."""
+    """Refuse labels that are partly text."""
     kinds = {type(label).__name__ for label in y.tolist()} if y.dtype == object else ()
     if len(kinds) < 2:
         return
@@ -88,4 +88,4 @@ def check_column(frame, column):
     if not known:
         names = ", ".join(map(visible, frame.columns[:_MOST_NAMES]))
         more = ", ..." if len(frame.columns) > _MOST_NAMES else ""
-        raise ValueError(f"There is no column {show(column)}; the columns are {names}{more}.")
+        raise ValueError(f"Unknown column {show(column)}; the columns are {names}{more}.")

@@ -75,9 +75,9 @@ class Records:
     Raises
     ------
     ValueError
-        When the lengths differ, a label is missing or a field has no usable name.
+        If the lengths differ, a label is missing or a field has no usable name.
     TypeError
-        When X is not a container of rows.
+        If X is not a container of rows.
 
     See Also
     --------
@@ -144,9 +144,9 @@ class Records:
         Raises
         ------
         TypeError
-            When ``frame`` is not a pandas DataFrame.
+            If ``frame`` is not a pandas DataFrame.
         ValueError
-            When a column does not exist.
+            If a column does not exist.
 
         Examples
         --------
@@ -182,7 +182,7 @@ class Records:
         Raises
         ------
         ValueError
-            When there is nothing to concatenate, or the sets differ in kind or columns of X, in
+            If there is nothing to concatenate, or the sets differ in kind or columns of X, in
             fields or in whether they carry labels.
         """
         parts = list(parts)

@@ -64,7 +64,8 @@ def isolated_randomness(seeds):
     seeds : numpy SeedSequence
         Source of the seeds.
     """
-    # A child made by hand: spawn() would count up and give the next caller another seed.
+    # The child is constructed directly: spawn() would count up and change the seed of the next
+    # caller.
     child = np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, 0))
     with PROCESS_LOCK, preserved_randomness():
         seed_everything(int(child.generate_state(1)[0]))

@@ -49,9 +49,9 @@ class CovarianceMixin:
 def choose_shrinkage(X):
     """Choose the share of the diagonal under which held-out rows have the largest likelihood.
 
-    The likelihood is normal. Inverting a covariance that was estimated from few rows
-    gives distances of new rows that are too large or too small on average; the scale makes the mean
-    squared distance of held-out rows that of the diagonal.
+    The likelihood is normal. Inverting a covariance that was estimated from few rows gives
+    distances of new rows that are too large or too small on average; the scale makes the mean
+    squared distance of held-out rows equal to the mean under the diagonal.
 
     Parameters
     ----------

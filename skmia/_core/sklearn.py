@@ -66,12 +66,14 @@ def _check_comparable(constraints, name, value, caller_name):
         return
     try:
         _param_validation.validate_parameter_constraints({name: allowed}, {name: value}, "")
-        if isinstance(value, Number) and any(_is_real(one) for one in allowed):
+        if isinstance(value, Number) and any(_is_real(constraint) for constraint in allowed):
             float(value)
     except InvalidParameterError:
         return  # which is said with the name of the caller
     except (TypeError, ValueError, OverflowError):
-        kinds = " or ".join(str(_param_validation.make_constraint(one)) for one in allowed)
+        kinds = " or ".join(
+            str(_param_validation.make_constraint(constraint)) for constraint in allowed
+        )
         raise InvalidParameterError(
             f"The {name!r} parameter of {caller_name} must be {kinds}. Got {show(value)} instead."
         ) from None
@@ -105,11 +107,14 @@ def validate_parameter_constraints(constraints, params, caller_name):
         allowed = constraints.get(name, "no_validation")
         if not isinstance(value, bool | np.bool_) or isinstance(allowed, str):
             continue
-        others = [one for one in allowed if not _is_numeric(one)]
+        others = [constraint for constraint in allowed if not _is_numeric(constraint)]
         if len(others) == len(allowed):
             continue
         # Python takes True for the number 1, which is not what a user means by it.
-        if not any(_param_validation.make_constraint(one).is_satisfied_by(value) for one in others):
+        if not any(
+            _param_validation.make_constraint(constraint).is_satisfied_by(value)
+            for constraint in others
+        ):
             raise InvalidParameterError(
                 f"The {name!r} parameter of {caller_name} must not be a boolean. Got {value!r} "
                 "instead."
@@ -232,10 +237,10 @@ def make_adam(rate, betas, epsilon, moments, n_steps):
     """
     from sklearn.neural_network._stochastic_optimizers import AdamOptimizer
 
-    one, (beta_1, beta_2) = AdamOptimizer([], rate, *betas, epsilon), betas
-    (one.ms, one.vs), one.t = moments, n_steps
-    one.learning_rate = rate * np.sqrt(1 - beta_2**n_steps) / (1 - beta_1**n_steps)
-    return one
+    adam, (beta_1, beta_2) = AdamOptimizer([], rate, *betas, epsilon), betas
+    (adam.ms, adam.vs), adam.t = moments, n_steps
+    adam.learning_rate = rate * np.sqrt(1 - beta_2**n_steps) / (1 - beta_1**n_steps)
+    return adam
 
 
 def make_sgd(rate, momentum, nesterov, power_t, velocities):
@@ -256,9 +261,9 @@ def make_sgd(rate, momentum, nesterov, power_t, velocities):
     """
     from sklearn.neural_network._stochastic_optimizers import SGDOptimizer
 
-    one = SGDOptimizer([], rate, "constant", momentum, nesterov, power_t)
-    one.velocities = velocities
-    return one
+    sgd = SGDOptimizer([], rate, "constant", momentum, nesterov, power_t)
+    sgd.velocities = velocities
+    return sgd
 
 
 def load_tree_types():

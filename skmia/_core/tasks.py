@@ -1,6 +1,6 @@
 """Tasks for the processes of joblib, which end with the program that started them.
 
-A program that is killed cannot stop its workers: those of joblib would wait for its next task for
+A program that is killed cannot stop its workers: joblib's workers would wait for its next task for
 as long as the machine runs, and with them the records that they share with it would stay in memory.
 """
 
@@ -70,7 +70,7 @@ def end_with(program):
 
 def is_watching():
     """Whether this process watches the program that started it."""
-    return any(one.name == _WATCH for one in threading.enumerate())
+    return any(thread.name == _WATCH for thread in threading.enumerate())
 
 
 def _leave_interrupts():

@@ -15,9 +15,9 @@ def check_records(records, *, labels=True):
     Raises
     ------
     TypeError
-        When it is something else, such as a bare matrix.
+        If it is something else, such as a bare matrix.
     ValueError
-        When it is empty, or has no task labels where they are needed.
+        If it is empty, or has no task labels where they are needed.
     """
     if not isinstance(records, Records):
         raise TypeError(
@@ -37,7 +37,7 @@ def check_membership(membership, n_records):
     Raises
     ------
     ValueError
-        When it is not 0 or 1 for each record, or when one of the two does not occur.
+        If it is not 0 or 1 for each record, or when one of the two does not occur.
     """
     must = f"hold one value for each of {n_records} records"
     membership = to_array(membership, "membership", must)
@@ -80,7 +80,7 @@ def query(victim, records):
     Raises
     ------
     ValueError
-        When there is neither a victim nor stored answers.
+        If there is neither a victim nor stored answers.
     """
     if victim is not None:
         outputs = query_victim(victim, records.X)

@@ -189,6 +189,7 @@ class FolderCheckpoint:
         arrays = {"subset": np.packbits(subset)}
         for name, values in kept.arrays.items():
             arrays[name] = values.astype(str) if values.dtype == object else values
+        # Digests: whose file it is, whether its arrays are whole, which pickle may be read.
         meta = {
             "digest": self._digest,
             "arrays": digest_arrays(arrays),
@@ -224,6 +225,7 @@ class FolderCheckpoint:
 
     def _begin(self, k):
         with self._explained("written"):
+            # Exclusive creation is atomic: of several processes one succeeds.
             try:
                 self._path(k).with_suffix(".begun").touch(mode=PRIVATE_FILE, exist_ok=False)
             except FileExistsError:
@@ -250,7 +252,7 @@ class FolderCheckpoint:
         Raises
         ------
         CheckpointError
-            When a file cannot be read, or belongs to another pool.
+            If a file cannot be read, or belongs to another pool.
         """
         path = self._path(k)
         content = self._read(path)
@@ -260,6 +262,7 @@ class FolderCheckpoint:
             arrays, meta = _parse(content)
             if meta["digest"] == self._digest:
                 self._check_arrays(arrays, meta, subset)
+        # Too little memory does not mean that the file is damaged: it stays, and the fit stops.
         except MemoryError:
             raise MemoryError(f"{path} needs more memory than there is; it was left.") from None
         except Exception as error:  # what damaged bytes raise can be anything
@@ -285,6 +288,7 @@ class FolderCheckpoint:
         with self._explained("read"):
             if not beside.exists():
                 return self._set_aside(path, f"{beside.name} is missing")
+            # Checked and read through one handle, so that the file cannot be exchanged in between.
             with open(beside, "rb") as file:
                 if digest_file(file) != meta["model"]:
                     return self._set_aside(path, f"{beside.name} is not the model it goes with")
@@ -299,7 +303,9 @@ class FolderCheckpoint:
 
     def _set_aside(self, path, reason):
         with self._explained("written"):
-            kept = [set_aside(one) for one in (path, path.with_suffix(".joblib")) if one.exists()]
+            kept = [
+                set_aside(file) for file in (path, path.with_suffix(".joblib")) if file.exists()
+            ]
         warnings.warn(
             f"{path} is damaged ({reason}); it is kept as {' and '.join(kept)}, and the shadow "
             "model is trained again.",
@@ -313,6 +319,7 @@ def _reason(error):
 
 def _parse(content):
     """Arrays and facts of a file of signals."""
+    # np.savez does not compress: a compressed part comes from elsewhere and may unpack to any size.
     with zipfile.ZipFile(io.BytesIO(content)) as parts:
         if any(part.compress_type != zipfile.ZIP_STORED for part in parts.infolist()):
             raise ValueError("it is compressed")
@@ -375,6 +382,8 @@ def run_or_resume(plan, job, checkpoint):
         yield from plan.way.run(job, missing, plan.where)
         return
     job = job._replace(states=checkpoint.states())
+    # Each round takes what has been finished meanwhile, by any process, and trains the rest. A file
+    # that turns out to be damaged is set aside by `load` and is still missing in this round.
     while missing:
         for k in missing.copy():
             kept = checkpoint.load(k, job.subsets[k])

@@ -243,7 +243,7 @@ def name_frozen_modules(estimator):
 def name_shared_parts(estimator):
     """Parameters that hold what :func:`list_shared_parts` finds, without parts of these parts."""
     names = list(dict.fromkeys(name for name, _ in list_shared_parts(estimator)))
-    return [name for name in names if not any(name.startswith(f"{one}__") for one in names)]
+    return [name for name in names if not any(name.startswith(f"{outer}__") for outer in names)]
 
 
 def _keeps_its_state(part):
@@ -259,7 +259,7 @@ def _reached_from(value, depth=3):
         return [value]
     if depth == 0:
         return []
-    return [one for held in _held_by(value) for one in _reached_from(held, depth - 1)]
+    return [reached for held in _held_by(value) for reached in _reached_from(held, depth - 1)]
 
 
 def _held_by(value):

@@ -121,7 +121,7 @@ def train_or_halve(job, train, finish):
     if not is_short or job.n_models == 1:
         return [(job.number(i), train_alone(job, i, reason)) for i in range(job.n_models)]
     halves = [job.part(part) for part in np.array_split(np.arange(job.n_models), 2)]
-    return [one for half in halves for one in train_or_halve(half, train, finish)]
+    return [model for half in halves for model in train_or_halve(half, train, finish)]
 
 
 def describe(error):

@@ -16,7 +16,7 @@ from .._core.seeding import isolated_randomness
 class Data(NamedTuple):
     """The records of a job, as workers need them."""
 
-    tables: list  # features of the records, then those of further queries
+    tables: list  # features of the records, then features of further queries
     y: np.ndarray
 
     def packed(self):
@@ -126,7 +126,7 @@ class Trained:
         with recorded_warnings() as said, self._asking():
             answers = [query_aligned(self.model, X, self.data.y) for X in self.data.tables]
         # What the steps of a Pipeline say in fitting and again in answering counts once.
-        self.warnings += [one for one in said if one not in self.warnings]
+        self.warnings += [warning for warning in said if warning not in self.warnings]
         return answers
 
 
@@ -147,4 +147,4 @@ def recorded_warnings():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         yield said
-    said += [(one.category, str(one.message)) for one in caught]
+    said += [(warning.category, str(warning.message)) for warning in caught]

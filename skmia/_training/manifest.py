@@ -144,10 +144,10 @@ def _shorten(value):
 
 def _list_differences(known, manifest):
     """Entries that differ, a cause before what follows from it."""
-    versions = [one.get("versions", {}) for one in (known, manifest)]
+    versions = [source.get("versions", {}) for source in (known, manifest)]
     both = versions[0].keys() & versions[1].keys()
     if any(versions[0][name] != versions[1][name] for name in both):
-        yield "versions", *({name: one[name] for name in sorted(both)} for one in versions)
+        yield "versions", *({name: version[name] for name in sorted(both)} for version in versions)
     # Another package comes in by another part of the estimator.
     names = [name for name in dict.fromkeys([*manifest, *known]) if name != "versions"]
     for name in (*names, "versions"):
@@ -164,5 +164,5 @@ def _get_difference(name, there, here):
 
 def _is_digest(value):
     if isinstance(value, list):
-        return any(_is_digest(one) for one in value)
+        return any(_is_digest(item) for item in value)
     return isinstance(value, str) and value.startswith("#")

@@ -85,11 +85,15 @@ def plan_training(job, batched="auto", exact=False):
     Raises
     ------
     ValueError
-        When ``batched=True`` and no way does the job in one program, or ``exact`` and the answers
+        If ``batched=True`` and no way does the job in one program, or ``exact`` and the answers
         of nets that could be trained together could not be used.
     """
     job = job._replace(estimator=clone_to_train(job.estimator))
-    where = next(one for one in (DaskWorkers(), RayWorkers(), JoblibWorkers()) if one.are_active())
+    where = next(
+        workers
+        for workers in (DaskWorkers(), RayWorkers(), JoblibWorkers())
+        if workers.are_active()
+    )
     ways = [LinearWay(), PerceptronWay(), TorchNetsWay()] if batched else []
     ways = [way for way in ways if way.exact or not exact]
     reasons = []

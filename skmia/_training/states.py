@@ -14,8 +14,8 @@ SECONDS_BETWEEN_STATES = 60.0
 class TrainingStates:
     """States of groups of models that are trained together, one file a group.
 
-    A model that is trained alone is lost with its process, and no more than that. Where many
-    are trained at once the loss would be that of all of them, so that what the training is made of
+    A model that is trained alone is lost with its process, and no more than that. Where many are
+    trained at once, the loss would be the loss of all of them, so what the training consists of
     (weights, optimizer, generators) is written down as it goes on. A training that starts from
     there comes to bitwise the same models.
 
@@ -43,7 +43,7 @@ class TrainingStates:
         return arrays if arrays is not None and _models_of(arrays) == group else None
 
     def save(self, group, arrays):
-        """Write the arrays of a group in place of those of before."""
+        """Write the arrays of a group in place of the previous ones."""
         arrays = {**arrays, "digest": np.array(self._digest), "models": np.array(group)}
         content = np.array(digest_arrays(arrays))
         self._write(self._path(group), lambda file: np.savez(file, content=content, **arrays))
@@ -116,14 +116,16 @@ def run_from_kept(trainings, keeper):
     """
 
     def export():
-        states = [one.export_state() for one in trainings]
-        return {f"{i}/{name}": one for i, state in enumerate(states) for name, one in state.items()}
+        states = [training.export_state() for training in trainings]
+        return {
+            f"{i}/{name}": array for i, state in enumerate(states) for name, array in state.items()
+        }
 
     kept = keeper.load()
     for i, training in enumerate(trainings if kept is not None else ()):
         begin = f"{i}/"
-        own = {name: one for name, one in kept.items() if name.startswith(begin)}
-        training.import_state({name.removeprefix(begin): one for name, one in own.items()})
+        own = {name: array for name, array in kept.items() if name.startswith(begin)}
+        training.import_state({name.removeprefix(begin): array for name, array in own.items()})
     for training in trainings:
         training.run_to_end(lambda: keeper.offer(export))
     # What is asked and stored of the models takes time as well, and may end halfway.

@@ -1,4 +1,4 @@
-"""Guessing a sensitive attribute of a record from the victim's answers."""
+"""Attribute inference from the victim's predictions."""
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,7 @@ from ._sensitive import SensitiveAttribute
 
 
 def _make_baseline():
-    """Boosted trees, which take text as numbers of categories."""
+    """Return boosted trees that read text as categories."""
     text = make_column_selector(dtype_exclude="number")
     encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
     return make_pipeline(
@@ -35,12 +35,12 @@ def _make_baseline():
 
 
 class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
-    """Guess a sensitive attribute of a record by completing it with each value.
+    """Attribute inference: complete a record with each candidate value.
 
-    The attacker knows all of a record but the attribute, and the victim. Each candidate completes
-    the record, and the one that suits the victim best is the guess. A baseline guesses from the
-    other columns and the label without the victim: what the attack guesses no better than the
-    baseline the victim does not leak.
+    The attacker has access to the victim and knows every record except the attribute. Each
+    candidate value completes the record, and the attack predicts the value that suits the victim
+    best. A baseline predicts from the other columns and the label without the victim: the victim
+    leaks the attribute only as far as the attack is more accurate than the baseline.
 
     Parameters
     ----------
@@ -50,23 +50,23 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         Column of the attribute, or the columns of a one-hot block: names in a DataFrame,
         positions in an array.
     values : array-like of shape (n_values,), default=None
-        Candidates; None takes the values that occur in the records given to ``fit``. Not for a
-        block, whose candidates are its columns.
+        Candidate values. If None, the values that occur in the records given to ``fit`` are used.
+        Must be None for a block, whose candidates are its columns.
     criterion : {"loss", "softmax", "accuracy", "gradient"}, default="loss"
-        What suits the victim: the smallest loss; the largest probability of any class; that among
-        the candidates with which the label is predicted (where there is none, the largest
-        probability of the label); the smallest gradient of the loss with respect to the
-        parameters.
+        How well a candidate suits the victim: by the smallest loss; by the largest probability of
+        any class; by the largest probability of any class among candidates with which the label is
+        predicted (if there are none, by the largest probability of the label); or by the smallest
+        gradient of the loss with respect to the parameters.
     baseline : classifier, default=None
-        Unfitted; learns the attribute from the other columns and the label. None takes boosted
-        trees.
+        Unfitted classifier that learns the attribute from the other columns and the label. If None,
+        boosted trees are used.
     random_state : int, RandomState instance or None, default=None
-        Determines the baseline.
+        Controls the baseline.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_values,)
-        Candidates; of a block the names or positions of its columns.
+        Candidate values. For a block, the names or positions of its columns.
     baseline_ : classifier
         Fitted on the records given to ``fit``; it predicts positions in ``baseline_values_``.
     baseline_values_ : ndarray of shape (n_known_values,)
@@ -78,7 +78,7 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    Ties go to the first candidate. The victim is asked once for each record and candidate.
+    The first of tied candidates is predicted. The victim is queried once per record and candidate.
 
     References
     ----------
@@ -129,17 +129,19 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X, y=None):
-        """Find the candidates and fit the baseline.
+        """Determine the candidates and fit the baseline.
 
         Parameters
         ----------
         X : Records of n records
-            Labeled records with their attribute. Take others than those under attack.
-        y : ignored
+            Labeled records with their attribute, disjoint from the records under attack.
+        y : Ignored
+            Not used, present for API consistency by convention.
 
         Returns
         -------
-        self : AttributeInferenceAttack
+        self : object
+            Fitted estimator.
         """
         validate_params_of(self)
         records = check_records(X)
@@ -153,7 +155,7 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         self.baseline_ = _make_baseline() if self.baseline is None else clone(self.baseline)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         seed_estimator(self.baseline_, np.random.SeedSequence(seed))
-        # Positions of the values, as scikit-learn takes 0.5 for a measurement and not for a class.
+        # Positions of the values, because scikit-learn treats 0.5 as a measurement, not as a class.
         codes, self.baseline_values_ = pd.factorize(self._attribute.read(records.X), sort=True)
         self.baseline_.fit(self._known_columns(records), codes)
         return self
@@ -167,12 +169,12 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         return pd.DataFrame(np.column_stack([rest, label])).rename(columns=str)
 
     def score_samples(self, X):
-        """How well each candidate suits the victim.
+        """Score how well each candidate suits the victim.
 
         Parameters
         ----------
         X : Records of n records
-            Labeled records; what they hold as their attribute is not read.
+            Labeled records; their attribute is not read.
 
         Returns
         -------
@@ -185,11 +187,13 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         if self.criterion == "gradient":
             white_box = open_white_box(self.victim)
             columns = [
-                -(white_box.gradient_norms(white_box.encode(one), records.y) ** 2)
-                for one in completed
+                -(white_box.gradient_norms(white_box.encode(candidate), records.y) ** 2)
+                for candidate in completed
             ]
             return check_finite(np.column_stack(columns))
-        columns = [self._suit(query_victim(self.victim, one), records.y) for one in completed]
+        columns = [
+            self._suit(query_victim(self.victim, candidate), records.y) for candidate in completed
+        ]
         scores = np.stack(columns, axis=1)
         if self.criterion == "accuracy":
             largest, of_label, is_right = np.moveaxis(scores, 2, 0)
@@ -201,8 +205,8 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         if outputs.kind == "value":
             if self.criterion != "loss":
                 raise ValueError(
-                    f"criterion={self.criterion!r} needs class probabilities; of a regressor there "
-                    "are 'loss' and 'gradient'."
+                    f"criterion={self.criterion!r} needs class probabilities; use 'loss' or "
+                    "'gradient' for a regressor."
                 )
             return -np.square(y - outputs.values)
         log_proba = outputs.log_proba()
@@ -215,7 +219,7 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         return np.column_stack([largest, np.exp(of_label), outputs.is_correct(y)])
 
     def predict(self, X):
-        """Guess the attribute of each record.
+        """Predict the attribute of each record.
 
         Parameters
         ----------
@@ -225,13 +229,13 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         Returns
         -------
         values : ndarray of shape (n,)
-            Candidates.
+            Predicted candidate of each record.
         """
         best = self.score_samples(X).argmax(axis=1)
         return self.classes_[best]
 
     def predict_proba(self, X):
-        """Scores of the candidates, normalized; they are not calibrated probabilities.
+        """Return the normalized scores of the candidates; they are not calibrated probabilities.
 
         Parameters
         ----------
@@ -241,8 +245,8 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         Returns
         -------
         proba : ndarray of shape (n, n_values)
-            Shares of the probabilities, or a softmax of minus the losses or squared norms. Rows
-            sum to 1.
+            Normalized probabilities, or a softmax of minus the losses or squared norms. Rows sum to
+            1.
         """
         scores = self.score_samples(X)
         if self.criterion in ("loss", "gradient"):
@@ -250,21 +254,21 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         return scores / scores.sum(axis=1, keepdims=True)
 
     def score(self, X, y=None, sample_weight=None):
-        """Share of right guesses.
+        """Return the accuracy of the predictions.
 
         Parameters
         ----------
         X : Records of n records
             Labeled records.
         y : array-like of shape (n,), default=None
-            The attribute; None reads it from the records.
+            True values of the attribute. If None, they are read from the records.
         sample_weight : array-like of shape (n,), default=None
             Weights of the records.
 
         Returns
         -------
         accuracy : float
-            Compare with the baseline, see :meth:`compare`.
+            Share of correct predictions; compare it with the baseline, see :meth:`compare`.
         """
         guesses = self.predict(X)
         truth = self._attribute.read(X.X) if y is None else to_array(y, "y")
@@ -285,12 +289,12 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         return float(np.average(right, weights=weights))
 
     def compare(self, records, *, confidence_level=0.95):
-        """Accuracy of the attack beside that of the baseline.
+        """Compare the accuracy of the attack with the baseline.
 
         Parameters
         ----------
         records : Records of n records
-            Labeled records that the baseline was not fitted on.
+            Labeled records on which the baseline was not fitted.
         confidence_level : float, default=0.95
             Confidence level of the intervals, in (0, 1).
 
@@ -298,7 +302,8 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         -------
         comparison : DataFrame of shape (3, 3)
             Rows ``attack``, ``baseline`` and ``difference``; columns ``accuracy``, ``low`` and
-            ``high``: Clopper-Pearson intervals, and for the difference, of paired proportions.
+            ``high``. Intervals are Clopper-Pearson; the difference has an interval of paired
+            proportions.
         """
         guesses, truth = self.predict(records), self._attribute.read(records.X)
         right = guesses == truth

@@ -1,4 +1,4 @@
-"""Attacks that compare a signal of the victim with one reference number per record."""
+"""Difficulty calibration: attacks with one reference value per record."""
 
 from dataclasses import replace
 
@@ -15,24 +15,24 @@ from ..signals import Loss, ScaledLogit, Signal
 
 
 class CalibratedAttack(PoolAttack):
-    r"""Difficulty calibration: the victim's signal relative to what is usual for the record.
+    r"""Difficulty calibration: the victim's signal relative to a reference value of the record.
 
     Parameters
     ----------
     victim : fitted estimator, default=None
-        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. With None the answers
-        stored by :meth:`skmia.Records.with_outputs` are read.
+        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If None, the predictions
+        stored by :meth:`skmia.Records.with_outputs` are used.
     shadows : ShadowPool
         A fitted pool in a :class:`~sklearn.frozen.FrozenEstimator`; an unfitted one is fitted on
         the records given to ``fit``.
     reference : {"out", "midpoint", "rank", "population"}, default="out"
         - ``"out"``: signal minus the mean over OUT models (Watson et al.);
-        - ``"midpoint"``: signal minus the middle between the means over IN and over OUT models
+        - ``"midpoint"``: signal minus the midpoint of the means over IN and over OUT models
           (Sablayrolles et al.);
-        - ``"rank"``: share of OUT models whose signal is at most the victim's (attack R of Ye
-          et al.); it takes as many values as there are OUT models;
+        - ``"rank"``: share of OUT models whose signal is at most the victim's (attack R of Ye et
+          al.); it has as many distinct values as there are OUT models;
         - ``"population"``: share of the population whose signal is at most the record's (attack P
-          of Ye et al.); the shadow models play no part.
+          of Ye et al.); the shadow models are not used.
     signal : "auto", str or Signal, default="auto"
         What is compared.
 
@@ -43,7 +43,7 @@ class CalibratedAttack(PoolAttack):
         - another signal that the pool stores, or that follows from one: ``"loss"`` and
           ``"confidence"`` follow from the log odds.
     population : Records, default=None
-        Records for ``reference="population"``, best known non-members.
+        Records for ``reference="population"``, preferably known non-members.
     target_fpr : float, default=None
         Without ``membership``, the threshold is set so that this share of non-members is flagged,
         as measured on shadow models treated as the victim. The rate holds only if the victim was

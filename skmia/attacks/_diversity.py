@@ -1,4 +1,4 @@
-"""A quadratic form of the victim's answer that is large for members."""
+"""Attack on a quadratic form of the predicted probabilities."""
 
 import warnings
 from numbers import Integral, Real
@@ -11,8 +11,8 @@ from .._core.sklearn import Interval, StrOptions
 from .._core.validation import query
 from ..base import SupervisedAttack
 
-# How far training may take the entries of a matrix of norm 1: Adam changes one by the learning rate
-# in a step. Below the second number most of the random start is left.
+# Range over which training can move the entries of a matrix of norm 1: Adam changes an entry by the
+# learning rate per step. Below the second number, most of the random start remains.
 _WAY, _LEAST_WAY = 3.0, 1.0
 
 
@@ -21,14 +21,14 @@ def _mean_product(proba):
 
 
 def _own_product(label, size):
-    """The matrix that reads the label's own probability alone."""
+    """Return the matrix that reads only the probability of the label."""
     matrix = np.zeros((size, size))
     matrix[label, label] = 1
     return matrix
 
 
 def _solve(proba, membership):
-    """The matrix of norm 1 that sets members and non-members farthest apart; None if none does."""
+    """Return the matrix of norm 1 that separates the group means best; None if none does."""
     difference = _mean_product(proba[membership]) - _mean_product(proba[~membership])
     positive = np.maximum(difference, 0)
     norm = np.linalg.norm(positive)
@@ -36,7 +36,7 @@ def _solve(proba, membership):
 
 
 def _balance(membership, rng):
-    """As many members as non-members, in random order."""
+    """Draw equal numbers of members and non-members, in random order."""
     sides = [rng.permutation(np.flatnonzero(membership == bit)) for bit in (False, True)]
     n_each = min(map(len, sides))
     return rng.permutation(np.concatenate([side[:n_each] for side in sides]))
@@ -45,7 +45,7 @@ def _balance(membership, rng):
 def _descend(matrix, proba, sign, rate, moments):
     """One step of Adam on the hinge loss of a batch, back onto the sphere."""
     value = np.sum(proba @ matrix * proba, axis=1)
-    active = sign * value < 0  # a hinge at 0: members want to be above it
+    active = sign * value < 0  # a hinge at 0: members should lie above it
     gradient = -(proba * (sign * active)[:, None]).T @ proba / len(sign)
     gradient -= matrix * np.sum(gradient * matrix)  # along the sphere
     moments["step"] += 1
@@ -58,7 +58,7 @@ def _descend(matrix, proba, sign, rate, moments):
 
 
 def _count_epochs(membership, rate, batch_size, max_iter):
-    """Number of epochs, and how far Adam may take an entry of the matrix in all of them."""
+    """Return the number of epochs, and how far Adam can move an entry in all of them."""
     n_balanced = 2 * min(membership.sum(), (~membership).sum())
     way = rate * -(-n_balanced // batch_size)
     n_epochs = max(1, int(np.ceil(_WAY / way))) if max_iter is None else max_iter
@@ -66,7 +66,7 @@ def _count_epochs(membership, rate, batch_size, max_iter):
 
 
 def _train(proba, membership, rate, batch_size, n_epochs, rng):
-    """The matrix by gradient descent on the hinge loss, from a random one."""
+    """Train the matrix by gradient descent on the hinge loss, from a random start."""
     size = proba.shape[1]
     matrix = rng.normal(size=(size, size))
     matrix /= np.linalg.norm(matrix)
@@ -81,35 +81,35 @@ def _train(proba, membership, rate, batch_size, n_epochs, rng):
 
 
 class DiversityAttack(SupervisedAttack):
-    r"""Guess "member" where the diversity coefficient of the victim's answer is high.
+    r"""Attack on the diversity coefficient of the predicted probabilities.
 
     The score is :math:`p^\top M_y p` of the probabilities :math:`p`, with one matrix of norm 1 for
-    each label. ``"closed_form"`` takes the matrix without negative entries that sets the means of
-    known members and non-members farthest apart, the positive part of the difference of the mean
-    :math:`p p^\top`; ``"learned"`` trains it on a hinge loss.
+    each label. ``"closed_form"`` uses the matrix without negative entries that separates the means
+    of known members and non-members best, the positive part of the difference of the mean :math:`p
+    p^\top`; ``"learned"`` trains it on a hinge loss.
 
     Parameters
     ----------
     victim : fitted estimator, default=None
-        Classifier under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. With None the
-        answers stored by :meth:`skmia.Records.with_outputs` are read.
+        Classifier under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If None, the
+        predictions stored by :meth:`skmia.Records.with_outputs` are used.
     method : {"closed_form", "learned"}, default="closed_form"
-        How the matrices are found.
+        How the matrices are estimated.
     learning_rate : float, default=0.01
         Learning rate of Adam, for ``method="learned"``.
     batch_size : int, default=128
-        For ``method="learned"``.
+        Number of records per training step, for ``method="learned"``.
     max_iter : int, default=None
         Number of epochs, for ``method="learned"``. If None, at least one and as many as give
         ``3 / learning_rate`` steps per label. One epoch, as in the thesis, needs tens of thousands
         of records per label.
     cross_fit : bool, default=True
-        Whether records given to ``fit`` are scored by matrices of the other folds; with False they
+        Whether records given to ``fit`` are scored by matrices of the other folds; if False, they
         are refused.
     cv : int, default=5
         Number of folds.
     random_state : int, RandomState instance or None, default=None
-        Determines the folds and the training.
+        Controls the folds and the training.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""A perceptron on six signals."""
+"""Attack with a perceptron on several signals."""
 
 from dataclasses import replace
 from numbers import Integral
@@ -21,32 +21,32 @@ SIX_SIGNALS = (
 
 
 class EnsembleAttack(LearnedAttack):
-    """Learn from known members what several signals give for a member.
+    """Classify members by several signals, learned from known members.
 
     A perceptron with 40, 40, 20 and 10 hidden units reads the signals, scaled to [0, 1]. With
-    signals of answers alone any classifier or regressor is a victim. The same idea from parts of
-    scikit-learn is a :class:`~sklearn.ensemble.StackingClassifier` over attacks.
+    signals of outputs only, the victim can be any classifier or regressor. With scikit-learn's own
+    tools, a :class:`~sklearn.ensemble.StackingClassifier` over attacks serves the same purpose.
 
     Parameters
     ----------
     victim : fitted estimator, default=None
-        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. With None the answers
-        stored by :meth:`skmia.Records.with_outputs` are read, which suffice for signals of answers.
+        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If None, the predictions
+        stored by :meth:`skmia.Records.with_outputs` are used, which suffice for signals of outputs.
     signals : sequence of str or Signal, default=SIX_SIGNALS
-        The six of the thesis: largest probability, modified entropy, loss, gradient norms with
-        respect to parameters and inputs, adversarial distance. They take a victim with gradients,
-        see :func:`skmia.victims.open_white_box`.
+        Signals that the perceptron reads. By default the six of the thesis: largest probability,
+        modified entropy, loss, gradient norms with respect to parameters and inputs, adversarial
+        distance. They require a victim with gradients, see :func:`skmia.victims.open_white_box`.
     attack_estimator : classifier, default=None
-        Unfitted, with ``predict_proba``; None takes the perceptron.
+        Unfitted classifier with ``predict_proba``. If None, the perceptron is used.
     max_iter : int, default=300
-        Most epochs of the perceptron.
+        Maximum number of epochs of the perceptron.
     cross_fit : bool, default=True
-        Whether records given to ``fit`` are scored by a classifier of the other folds; with False
+        Whether records given to ``fit`` are scored by a classifier of the other folds; if False,
         they are refused.
     cv : int, default=5
         Number of folds.
     random_state : int, RandomState instance or None, default=None
-        Determines the folds and the classifier.
+        Controls the folds and the classifier.
 
     Attributes
     ----------

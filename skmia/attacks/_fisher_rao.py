@@ -1,4 +1,4 @@
-"""The Fisher-Rao score of out-of-distribution detection, for membership."""
+"""Attack with the Fisher-Rao score of out-of-distribution detection."""
 
 from numbers import Integral, Real
 
@@ -12,25 +12,25 @@ _RATE = 0.01
 
 
 def distance_of_distributions(p, q):
-    """Fisher-Rao distance of discrete distributions along the last axis.
+    """Compute the Fisher-Rao distance of discrete distributions along the last axis.
 
-    Written with a difference, which keeps its digits where the two are close.
+    The formula uses the difference, which keeps its digits if the two are close.
     """
     chord = np.linalg.norm(np.sqrt(p) - np.sqrt(q), axis=-1)
     return 4 * np.arcsin(np.minimum(chord / 2, 1))
 
 
 def distance_of_normals(first, second, std):
-    """Fisher-Rao distance of normal distributions of equal diagonal covariance, last axis."""
+    """Compute the Fisher-Rao distance of normal distributions with equal diagonal covariance."""
     scaled = np.abs(first - second) / (2 * np.sqrt(2) * std)
     return 2 * np.sqrt(2) * np.linalg.norm(np.arcsinh(scaled), axis=-1)
 
 
 def compute_centroids(p, group, start, temperature, max_iter):
-    """Logits whose distributions have the smallest mean distance to the rows of p, group by group.
+    """Compute the logits with the smallest mean distance to the rows of p, group by group.
 
-    Groups are numbered 0, 1, ..., and none is empty; ``start`` has a row for each. They share the
-    steps of Adam, but nothing else.
+    Groups are numbered 0, 1, ..., and none is empty; ``start`` has one row per group. Groups share
+    the steps of Adam and are otherwise independent.
     """
     order = np.argsort(group, kind="stable")
     root_p, group = np.sqrt(p[order]), group[order]
@@ -56,14 +56,14 @@ def compute_centroids(p, group, start, temperature, max_iter):
 
 
 class FisherRaoAttack(LayerDistanceAttack):
-    r"""Guess "member" where the victim's layers are closer to known members than to others.
+    r"""Attack on the Fisher-Rao distance of the layer outputs to known records.
 
-    Distances are those of information geometry. A hidden layer's output is the mean of a normal
-    distribution, with the standard deviations of the known records around their class means, and
-    the distance is that to the nearest class mean; channels of images are averaged over their
-    positions. For the logits it is the sum over classes of the distance between the class
-    probabilities and the centroid of the class. The score is a weighted sum over layers of the
-    distance to the non-members over that to the members.
+    Distances are taken from information geometry. A hidden layer's output is treated as the mean of
+    a normal distribution, with the standard deviations of the known records around their class
+    means, and its distance to the nearest class mean is computed. Channels of images are averaged
+    over their positions. For the logits it is the sum over classes of the distance between the
+    class probabilities and the centroid of the class. The score is a weighted sum over layers of
+    the distance to the non-members divided by the distance to the members.
 
     Parameters
     ----------
@@ -71,20 +71,20 @@ class FisherRaoAttack(LayerDistanceAttack):
         Classifier under attack, in a :class:`~sklearn.frozen.FrozenEstimator`; see
         :func:`skmia.victims.open_white_box` for those that have layers.
     layers : sequence of str or int, default=None
-        Hidden layers by name or position, see :meth:`skmia.victims.WhiteBox.layer_names`; None
-        reads all but the last. The logits are always read.
+        Hidden layers by name or position, see :meth:`skmia.victims.WhiteBox.layer_names`. If None,
+        all layers except the last are read. The logits are always read.
     temperature : float, default=1.0
-        Divides the logits.
+        Temperature by which the logits are divided.
     max_iter : int, default=1000
-        Number of steps of Adam that look for the centroids of the class probabilities.
+        Number of steps of Adam for the centroids of the class probabilities.
     cross_fit : bool, default=True
         Whether the weights of the layers are learned from distances to other records, and records
-        given to ``fit`` are scored by what was learned from the other folds. With False such
-        records are refused.
+        given to ``fit`` are scored by what was learned from the other folds. If False, such records
+        are refused.
     cv : int, default=5
         Number of folds.
     random_state : int, RandomState instance or None, default=None
-        Determines the folds.
+        Controls the folds.
 
     Attributes
     ----------
@@ -97,13 +97,13 @@ class FisherRaoAttack(LayerDistanceAttack):
 
     See Also
     --------
-    MahalanobisAttack : The same idea with another distance.
+    MahalanobisAttack : Attack on the Mahalanobis distance of the layer outputs.
 
     Notes
     -----
-    The thesis computes a variance and puts it where the distance takes a standard deviation; here
-    its root is taken. The sum over the classes of the logits is as printed, though hidden layers
-    have a minimum.
+    The thesis computes a variance and uses it in place of the standard deviation; here its square
+    root is used. The sum over the classes of the logits is as printed, though hidden layers have a
+    minimum.
 
     References
     ----------
@@ -166,7 +166,7 @@ class FisherRaoAttack(LayerDistanceAttack):
     def _describe(self, values, labels, is_last):
         if is_last:
             p = softmax(values / self.temperature, axis=1)
-            centroids = np.eye(p.shape[1])  # where they start, and stay without records
+            centroids = np.eye(p.shape[1])  # starting points, kept for classes without records
             found, group = np.unique(labels, return_inverse=True)
             centroids[found] = compute_centroids(
                 p, group, centroids[found], self.temperature, self.max_iter

@@ -1,4 +1,4 @@
-"""A classifier on statistics of the gradient of the loss."""
+"""Attack with a classifier on statistics of the gradient of the loss."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from ..signals import GradientStatistics
 
 
 class GradientAttack(LearnedAttack):
-    """Learn from known members what the gradient of a member's loss looks like.
+    """Classify members by the gradient of the loss, learned from known members.
 
     A classifier reads seven statistics of the gradient, see
     :class:`skmia.signals.GradientStatistics`.
@@ -24,15 +24,15 @@ class GradientAttack(LearnedAttack):
     wrt : {"parameters", "inputs"}, default="parameters"
         What the gradient is taken with respect to.
     attack_estimator : classifier, default=None
-        Unfitted, with ``predict_proba``; None takes a logistic regression on columns that are
-        scaled to [0, 1].
+        Unfitted classifier with ``predict_proba``. If None, a logistic regression is used, with
+        columns scaled to [0, 1].
     cross_fit : bool, default=True
-        Whether records given to ``fit`` are scored by a classifier of the other folds; with False
+        Whether records given to ``fit`` are scored by a classifier of the other folds; if False,
         they are refused.
     cv : int, default=5
         Number of folds.
     random_state : int, RandomState instance or None, default=None
-        Determines the folds and the classifier.
+        Controls the folds and the classifier.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class GradientAttack(LearnedAttack):
 
     See Also
     --------
-    ThresholdAttack : With ``signal="gradient_norm_w"`` the norm alone, which needs no members.
+    ThresholdAttack : With ``signal="gradient_norm_w"``, uses only the norm and needs no members.
 
     References
     ----------

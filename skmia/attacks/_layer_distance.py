@@ -1,4 +1,4 @@
-"""What attacks share that compare the victim's layers with those of known records."""
+"""Base class of attacks that compare the victim's layer outputs with known records."""
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
@@ -12,14 +12,15 @@ _SMALLEST = 1e-12
 
 
 class LayerDistanceAttack(SupervisedAttack):
-    """Base of attacks that compare distances to members and to non-members, layer by layer.
+    """Base class of attacks that compare distances to members and non-members, layer by layer.
 
-    The score is a weighted sum over layers of the distance to known non-members over the distance
-    to known members, with the weights of a logistic regression. With ``cross_fit=True`` it reads
-    distances to the other half of the known records: those to the record's own half are flattering.
+    The score is a weighted sum over layers of the distance to known non-members divided by the
+    distance to known members, with the weights of a logistic regression. With ``cross_fit=True``,
+    the regression reads distances to the other half of the known records, because distances to the
+    record's own half are too small.
 
     A subclass implements ``_read(white_box, inputs)``, a list of arrays, one for each layer;
-    ``_describe(values, labels, is_last)``, what is learned from the known records of one side; and
+    ``_describe(values, labels, is_last)``, what is learned from known members or non-members; and
     ``_measure(description, values, is_last)``, the distance to it.
     """
 
@@ -60,7 +61,7 @@ class LayerDistanceAttack(SupervisedAttack):
         ]
 
     def _compute_ratios(self, sides, layers):
-        """Distance to the non-members over that to the members: large for a member."""
+        """Divide the distance to the non-members by the distance to the members."""
         last, columns = len(layers) - 1, []
         for k, (into, out, layer) in enumerate(zip(*sides, layers, strict=True)):
             to_members = np.maximum(self._measure(into, layer, k == last), _SMALLEST)

@@ -1,4 +1,4 @@
-"""A classifier on what the layers of the victim give."""
+"""Attack with a classifier on the outputs of the victim's layers."""
 
 import numpy as np
 from sklearn.neural_network import MLPClassifier
@@ -10,7 +10,7 @@ from ..victims.layers import check_layers
 
 
 class LayerOutputsAttack(LearnedAttack):
-    """Learn from known members what the layers of the victim give for a member.
+    """Classify members by the outputs of the victim's layers, learned from known members.
 
     A perceptron with 128 and 64 hidden units reads the outputs of the chosen layers; channels of
     images are averaged over their positions. Labels are not used.
@@ -21,18 +21,18 @@ class LayerOutputsAttack(LearnedAttack):
         Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`; see
         :func:`skmia.victims.open_white_box` for those that have layers.
     layers : sequence of str or int, default=(-2, -1)
-        Layers by name or position, see :meth:`skmia.victims.WhiteBox.layer_names`. A model with
-        fewer layers has all of them read.
+        Layers by name or position, see :meth:`skmia.victims.WhiteBox.layer_names`. If the model has
+        fewer layers, all of them are read.
     attack_estimator : classifier, default=None
-        Unfitted, with ``predict_proba``; None takes the perceptron, on columns that are scaled to
-        [0, 1].
+        Unfitted classifier with ``predict_proba``. If None, the perceptron is used, with columns
+        scaled to [0, 1].
     cross_fit : bool, default=True
-        Whether records given to ``fit`` are scored by a classifier of the other folds; with False
+        Whether records given to ``fit`` are scored by a classifier of the other folds; if False,
         they are refused.
     cv : int, default=5
         Number of folds.
     random_state : int, RandomState instance or None, default=None
-        Determines the folds and the classifier.
+        Controls the folds and the classifier.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class LayerOutputsAttack(LearnedAttack):
 
     See Also
     --------
-    WhiteBoxAttack : Reads labels, losses and gradients as well.
+    WhiteBoxAttack : Also reads labels, losses and gradients.
 
     References
     ----------
@@ -95,10 +95,13 @@ class LayerOutputsAttack(LearnedAttack):
         inputs = white_box.encode(records.X)
         n_layers = len(white_box.layer_names(inputs[:1]))
         chosen = check_layers(self.layers)
-        layers = [one for one in chosen if isinstance(one, str) or -n_layers <= one < n_layers]
+        layers = [
+            layer for layer in chosen if isinstance(layer, str) or -n_layers <= layer < n_layers
+        ]
         if not layers:
             raise ValueError(
-                f"layers={chosen!r} names no layer of the victim, which has {n_layers}."
+                f"layers={chosen!r} must name at least one layer of the victim, which has "
+                f"{n_layers}."
             )
         return [np.column_stack(white_box.layer_outputs(inputs, layers))]
 

@@ -25,7 +25,7 @@ def _log_normal(x, mean, variance):
 
 def _log_student(x, mean, variance, count, prior_strength):
     """Log density of a t distribution; ``variance`` is its squared scale."""
-    # Counts are few, records many: a table of the slow function is enough.
+    # There are few distinct counts and many records, so the slow function is tabulated.
     dofs = prior_strength - 1 + np.arange(count.min(), count.max() + 1)
     constants = gammaln((dofs + 1) / 2) - gammaln(dofs / 2) - 0.5 * np.log(dofs * np.pi)
     dof = prior_strength - 1 + count
@@ -39,7 +39,7 @@ def _log_student(x, mean, variance, count, prior_strength):
 
 
 def _log_normal_joint(target, shadows, chosen, ridge):
-    """Log density of all augmentations together, with the covariance matrix of each record."""
+    """Compute the joint log density of all augmentations, with one covariance matrix per record."""
     n_queries = len(target)
     moments = compute_moments(shadows, chosen)
     centered = np.where(chosen, shadows - moments.mean[:, None], 0)
@@ -57,7 +57,7 @@ def _joint_ratio(target, shadows, inside, outside, ridge):
 
 
 def _average(values):
-    """Mean over the queries, of which there is most often one."""
+    """Average over the queries; usually there is only one."""
     return values[0] if len(values) == 1 else values.mean(axis=0)
 
 
@@ -65,51 +65,52 @@ def _is_posterior(attack):
     if attack.online:
         return True
     raise AttributeError(
-        "predict_proba is available for online=True: only the ratio of the IN and OUT likelihoods "
+        "predict_proba requires online=True, because only the ratio of the IN and OUT likelihoods "
         "gives a posterior."
     )
 
 
 class LiRA(PoolAttack):
-    r"""Likelihood-ratio attack.
+    r"""Likelihood-ratio attack (LiRA).
 
-    For every record, the signal :math:`\phi` of the shadow models that were trained on it (IN)
-    and of those that were not (OUT) are each described by a distribution; the score is the log
-    ratio of their densities at the victim's signal,
-    :math:`\log p_{in}(\phi) - \log p_{out}(\phi)`, averaged over augmentations. Offline it is
-    one-sided: by how many standard deviations the victim lies above the OUT models, which orders
-    records as :math:`\Pr(\phi_{out} \le \phi)` does and has no ties at 1.
+    For every record, the signal :math:`\phi` of the shadow models that were trained on it (IN) and
+    of those that were not (OUT) are each described by a distribution; the score is the log ratio of
+    their densities at the victim's signal, :math:`\log p_{in}(\phi) - \log p_{out}(\phi)`, averaged
+    over augmentations. Offline, the score is one-sided: the number of standard deviations by which
+    the victim lies above the OUT models. It orders records like :math:`\Pr(\phi_{out} \le \phi)`
+    and has no ties at 1.
 
     Parameters
     ----------
     victim : fitted estimator, default=None
-        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. With None the answers
-        stored by :meth:`skmia.Records.with_outputs` are read.
+        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If None, the predictions
+        stored by :meth:`skmia.Records.with_outputs` are used.
     shadows : ShadowPool
         A fitted pool in a :class:`~sklearn.frozen.FrozenEstimator`; an unfitted one is fitted on
         the records given to ``fit``.
     signal : "auto", str or Signal, default="auto"
-        What is compared: ``"auto"`` is the log odds of the label, for a model without probabilities
-        its margin, for a regressor minus the log residual. Another signal must be stored by the
-        pool (``ShadowPool(signals=("auto", "entropy"))``); the loss and the confidence follow from
-        the log odds and need not be.
+        Signal that is compared: ``"auto"`` is the log odds of the label for a classifier, the
+        margin for a model without probabilities, and minus the log residual for a regressor. Any
+        other signal must be stored by the pool (``ShadowPool(signals=("auto", "entropy"))``),
+        except the loss and the confidence, which are computed from the log odds.
     online : bool, default=True
-        Whether to use the IN models. They exist only for records of the pool; ``False`` uses the
-        OUT models alone.
+        Whether to use the IN models, which exist only for records of the pool. If False, only the
+        OUT models are used.
     variance : {"shrunk", "example", "pooled"}, default="shrunk"
-        ``"example"`` takes the variance of each record; ``"pooled"`` one variance within records
-        for all, better with few models; ``"shrunk"`` the predictive Student-t distribution that
-        weighs the two by the number of models; with fewer than about 16 models, compare with
-        :class:`RMIA`.
+        How the variance is estimated: ``"example"`` separately for each record; ``"pooled"`` within
+        records, one value for all records, which is better with few models; ``"shrunk"`` by the
+        predictive Student-t distribution that weighs the two by the number of models. With fewer
+        than about 16 models, compare with :class:`RMIA`.
     prior_strength : float, default=4.0
-        For ``variance="shrunk"``: number of observations that the pooled variance counts for.
+        Weight of the pooled variance as a number of observations, for ``variance="shrunk"``.
     covariance : {"diagonal", "full"}, default="diagonal"
-        How augmentations depend on each other: not at all, with scores averaged, or through a
-        covariance matrix of each record (``variance="example"``, more models than augmentations).
+        Model of the dependence between augmentations: none, so that scores are averaged, or one
+        covariance matrix per record (requires ``variance="example"`` and more models than
+        augmentations).
     ridge : float, default=1e-3
-        For ``covariance="full"``: share of the mean variance of the queries that is added to the
-        diagonal of each covariance matrix. Increase it with few models or nearly equal
-        augmentations, whose matrices are close to singular.
+        Share of the mean variance of the queries that is added to the diagonal of each covariance
+        matrix, for ``covariance="full"``. Increase it with few models or nearly equal
+        augmentations, because their matrices are close to singular.
     prior : float, default=0.5
         Share of members assumed in :meth:`predict_proba` and in the threshold.
     target_fpr : float, default=None
@@ -123,7 +124,7 @@ class LiRA(PoolAttack):
         Pooled variances within records, of the records given to ``fit``.
     offset_ : float
         Threshold of the score; by default the log odds of a non-member, 0 for ``prior=0.5``.
-        Offline it has the highest balanced accuracy when shadow models are treated as the
+        Offline, the threshold of the highest balanced accuracy with shadow models treated as the
         victim (with fewer than 4 models: 0).
     pool_ : ShadowPool
         The fitted pool.
@@ -143,14 +144,14 @@ class LiRA(PoolAttack):
 
     See Also
     --------
-    RMIA : Needs fewer models for the same power.
+    RMIA : Relative attack, which needs fewer models for the same power.
 
     Notes
     -----
-    Equation (4) of the paper is one-sided, the published code two-sided; ours is the equation.
-    Pooled variances are taken within records; the published code takes them around the grand mean
-    and uses the IN one for both. It also cuts all records to the smallest numbers of IN and of OUT
-    models, and compares with medians.
+    Equation (4) of the paper is one-sided and the published code two-sided; this class follows the
+    equation. Pooled variances are taken within records; the published code takes them around the
+    grand mean and uses the IN one for both. It also cuts all records to the smallest numbers of IN
+    and of OUT models, and compares with medians.
 
     ``"shrunk"`` has a normal-inverse-gamma prior, flat in the mean.
 
@@ -225,7 +226,7 @@ class LiRA(PoolAttack):
         for _, shadows, inside, _ in self._judged_blocks(records):
             both = compute_both_moments(shadows, inside, ~inside)
             for side, moments in zip(("in", "out"), both, strict=True):
-                # A variance takes two models; the mean of a single one has no spread to add.
+                # A variance requires two models; the mean of a single model has no spread to add.
                 count = np.where(moments.count > 1, moments.count - (self.variance == "shrunk"), 0)
                 sides[side].append(
                     [moments.squares.sum(axis=1), np.full(len(shadows), count.sum())]
@@ -265,7 +266,7 @@ class LiRA(PoolAttack):
         return scores
 
     def _estimate_variance(self, moments, pooled):
-        """Variance, or squared scale of the t distribution, of what a model would answer."""
+        """Return the variance, or squared scale of the t distribution, of a new model's signal."""
         pooled = pooled.reshape(-1, *(1,) * (moments.mean.ndim - 1))
         if self.variance == "example":
             return moments.variance

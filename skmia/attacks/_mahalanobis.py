@@ -1,4 +1,4 @@
-"""The Mahalanobis score of out-of-distribution detection, for membership."""
+"""Attack with the Mahalanobis score of out-of-distribution detection."""
 
 import numpy as np
 
@@ -7,9 +7,9 @@ from ._layer_distance import LayerDistanceAttack
 
 
 class ClassGaussians:
-    """Means of the classes and one covariance matrix, of divisor N, for all of them.
+    """Class means and one shared covariance matrix with divisor N.
 
-    Directions in which nothing varies are left out, as a pseudo-inverse does.
+    Directions without variance are left out, as in a pseudo-inverse.
     """
 
     def __init__(self, values, labels):
@@ -23,7 +23,7 @@ class ClassGaussians:
         self.means = means @ self.whitener
 
     def measure(self, values):
-        """Squared distance of each row to the nearest mean."""
+        """Return the squared distance of each row to the nearest mean."""
         white = values @ self.whitener
         nearest = np.full(len(white), np.inf)
         for mean in self.means:
@@ -32,10 +32,10 @@ class ClassGaussians:
 
 
 class MahalanobisAttack(LayerDistanceAttack):
-    r"""Guess "member" where the victim's layers are closer to known members than to others.
+    r"""Attack on the Mahalanobis distance of the layer outputs to known records.
 
-    In each layer the outputs for known members are described by the means of the classes and one
-    covariance matrix, and so are those for known non-members; channels of images are averaged over
+    In each layer, the outputs for known members are described by class means and one covariance
+    matrix, and the outputs for known non-members likewise; channels of images are averaged over
     their positions. The score is a weighted sum over layers of the squared Mahalanobis distance to
     the nearest class of the non-members over that to the nearest class of the members.
 
@@ -45,15 +45,16 @@ class MahalanobisAttack(LayerDistanceAttack):
         Classifier under attack, in a :class:`~sklearn.frozen.FrozenEstimator`; see
         :func:`skmia.victims.open_white_box` for those that have layers.
     layers : sequence of str or int, default=None
-        Layers by name or position, see :meth:`skmia.victims.WhiteBox.layer_names`; None reads all.
+        Layers by name or position, see :meth:`skmia.victims.WhiteBox.layer_names`. If None, all
+        layers are read.
     cross_fit : bool, default=True
         Whether the weights of the layers are learned from distances to other records, and records
-        given to ``fit`` are scored by what was learned from the other folds. With False such
-        records are refused.
+        given to ``fit`` are scored by what was learned from the other folds. If False, such records
+        are refused.
     cv : int, default=5
         Number of folds.
     random_state : int, RandomState instance or None, default=None
-        Determines the folds.
+        Controls the folds.
 
     Attributes
     ----------
@@ -66,7 +67,7 @@ class MahalanobisAttack(LayerDistanceAttack):
 
     See Also
     --------
-    FisherRaoAttack : The same idea with another distance.
+    FisherRaoAttack : Attack on the Fisher-Rao distance of the layer outputs.
 
     References
     ----------

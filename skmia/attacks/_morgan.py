@@ -1,4 +1,4 @@
-"""The attack that joins the loss with what random changes do to it."""
+"""Attack on the loss and its response to random changes."""
 
 from numbers import Integral, Real
 
@@ -11,15 +11,16 @@ from ..base import SupervisedAttack
 from ..signals import Loss, Merlin
 from ..signals.rounding import loss_rounding
 
-# Quantiles of the loss that may bound the window.
+# Number of quantiles of the loss that are candidates for the bounds of the window.
 _N_BOUNDS = 64
 
 
 def _compute_edges(loss, rounding):
-    """Bounds in gaps between losses, from minus to plus infinity.
+    """Return candidate bounds between the losses, from minus to plus infinity.
 
-    A bound at a loss would let a rounding error decide about the record. So it lies in the middle
-    of two losses that differ by more than rounding, next to a quantile if there are many.
+    With a bound at a loss, a rounding error would decide about the record. Each bound is therefore
+    the midpoint of two losses that differ by more than rounding, next to a quantile if there are
+    many.
     """
     order = np.argsort(loss, kind="stable")
     loss, rounding = loss[order], rounding[order]
@@ -31,7 +32,7 @@ def _compute_edges(loss, rounding):
 
 
 def _choose_window(loss, share, rounding, membership, n_changes, target_fpr):
-    """Bounds of the loss and the least share of the best rule on records of known membership."""
+    """Return the bounds and the minimum share of the best rule on records of known membership."""
     edges = _compute_edges(loss, rounding)
     n_bins = len(edges) - 1
     place = np.searchsorted(edges, loss, side="right") - 1
@@ -51,7 +52,7 @@ def _choose_window(loss, share, rounding, membership, n_changes, target_fpr):
 
 
 class MorganAttack(SupervisedAttack):
-    """Guess "member" where the loss lies in a window and most small changes raise it.
+    """Attack that flags records whose loss lies in a window and rises under small changes.
 
     The score is the share of random changes that raise the loss (:class:`skmia.signals.Merlin`)
     inside a window of the loss, and -1 outside. The window, and with ``target_fpr`` the least
@@ -66,15 +67,15 @@ class MorganAttack(SupervisedAttack):
     scale : float, default=0.01
         Standard deviation of the noise, in units of the features.
     target_fpr : float, default=None
-        The rule has the highest TPR among those that flag at most this share of the known
-        non-members; None takes the highest advantage.
+        Largest share of known non-members that the rule may flag; the rule with the highest TPR is
+        chosen. If None, the rule with the highest advantage is chosen.
     cross_fit : bool, default=True
-        Whether records given to ``fit`` are scored by the rule of the other folds; with False
-        they are refused.
+        Whether records given to ``fit`` are scored by the rule of the other folds; if False, they
+        are refused.
     cv : int, default=5
         Number of folds.
     random_state : int, RandomState instance or None, default=None
-        Determines the folds.
+        Controls the folds.
 
     Attributes
     ----------
@@ -87,7 +88,7 @@ class MorganAttack(SupervisedAttack):
 
     See Also
     --------
-    ThresholdAttack : With ``signal="merlin"`` the share alone.
+    ThresholdAttack : With ``signal="merlin"``, uses only the share.
 
     References
     ----------

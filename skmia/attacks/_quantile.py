@@ -1,4 +1,4 @@
-"""The attack that predicts what is usual for a record, without shadow models."""
+"""Attack by quantile regression, without shadow models."""
 
 from itertools import combinations
 from numbers import Integral, Real
@@ -21,13 +21,14 @@ from ..signals import Signal
 from ..signals.auto import COMPARED, auto_of
 from ..signals.registry import get_signal
 
-# Share of the mean scale that no record's scale falls below: a regression may go to 0 or under it.
+# Lower bound of each record's scale as a share of the mean scale, because a regression can predict
+# values of 0 or below.
 _LEAST_SCALE = 0.05
 
 
 def _mix(values, seed):
-    """Other 64 bits for each 64 bits, which a seed determines (the finaliser of SplitMix64)."""
-    # An array wraps around in silence, where a scalar would warn.
+    """Permute 64-bit numbers as a seed determines (the finalizer of SplitMix64)."""
+    # An array wraps around silently; a scalar would warn.
     values = values + np.array([seed], np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         values = (values ^ (values >> np.uint64(shift))) * np.uint64(factor)
@@ -45,7 +46,7 @@ class _Regression(NamedTuple):
 
 
 class _Usual(NamedTuple):
-    """What is usual for the records of one fold, learned from the other folds."""
+    """Location and scale of non-members of one fold, learned from the other folds."""
 
     location: _Regression
     scale: _Regression
@@ -58,36 +59,39 @@ class _Usual(NamedTuple):
 
 
 class QuantileAttack(BaseAttack):
-    r"""Compare the signal with the quantile that regression predicts for a non-member.
+    r"""Attack that compares the signal with a predicted quantile of non-members.
 
-    Regression on known non-members predicts from a record and its label what the victim answers to
-    such a non-member: the mean :math:`\mu(x, y)` of the signal :math:`s` and its mean absolute
-    deviation :math:`\sigma(x, y)`. The score is by how many :math:`\sigma` the signal exceeds the
-    quantile :math:`q(x, y) = \mu + \tau \sigma` that the share ``target_fpr`` of non-members
-    exceed. No shadow models are trained, and nothing of the victim's training need be known.
+    Regressors fitted on known non-members predict, from a record and its label, how the victim
+    responds to such a non-member: the mean :math:`\mu(x, y)` of the signal :math:`s` and its mean
+    absolute deviation :math:`\sigma(x, y)`. The score is the number of :math:`\sigma` by which the
+    signal exceeds the quantile :math:`q(x, y) = \mu + \tau \sigma` that a share ``target_fpr`` of
+    non-members exceeds. No shadow models are trained, and the victim's training need not be known.
 
     Parameters
     ----------
     victim : fitted estimator, default=None
-        Classifier or regressor under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. With
-        None the answers stored by :meth:`skmia.Records.with_outputs` are read, and the population
-        must carry them as well.
+        Classifier or regressor under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If
+        None, the predictions stored by :meth:`skmia.Records.with_outputs` are used, and the
+        population must hold them too.
     population : Records
-        Known non-members, drawn like the others. They may be among the records that are scored.
+        Known non-members from the same population as the records under attack. They may be among
+        the records that are scored.
     signal : "auto", str or Signal, default="auto"
-        What is compared. ``"auto"`` is the log odds of the label, for a model without probabilities
-        its margin, for a regressor minus the log of the absolute residual; probabilities of 0 and 1
-        are smoothed. For other names see :func:`skmia.signals.get_signal_names`.
+        Signal that is compared. ``"auto"`` is the log odds of the label for a classifier, the
+        margin for a model without probabilities, and minus the log of the absolute residual for a
+        regressor; probabilities of 0 and 1 are smoothed. For other names, see
+        :func:`skmia.signals.get_signal_names`.
     estimator : regressor, default=None
-        Learns both numbers from the features, categories as codes, with the label as last column.
-        None is a :class:`~sklearn.ensemble.HistGradientBoostingRegressor`, and an
-        :class:`~sklearn.ensemble.ExtraTreesRegressor` where X is sparse.
+        Unfitted regressor of the mean and the deviation. It reads the features, with categories as
+        codes, and the label as last column. If None, a
+        :class:`~sklearn.ensemble.HistGradientBoostingRegressor` is used, or an
+        :class:`~sklearn.ensemble.ExtraTreesRegressor` if X is sparse.
     target_fpr : float, default=0.05
-        Share of non-members to flag. It takes ``1 / target_fpr - 1`` records in each fold.
+        Share of non-members to flag. Each fold must have at least ``1 / target_fpr - 1`` records.
     cv : int, default=5
-        Number of folds of the population, at least 3. It takes ``cv * (cv + 3) / 2`` fits.
+        Number of folds of the population, at least 3. The number of fits is ``cv * (cv + 3) / 2``.
     random_state : int, RandomState instance or None, default=None
-        Determines the folds and the regressors.
+        Controls the folds and the regressors.
 
     Attributes
     ----------
@@ -105,8 +109,8 @@ class QuantileAttack(BaseAttack):
 
     See Also
     --------
-    CalibratedAttack : With ``reference="population"`` one threshold for all records.
-    LiRA : Learns what is usual for a record from shadow models, and is stronger.
+    CalibratedAttack : With ``reference="population"``, uses one threshold for all records.
+    LiRA : Models each record's signal with shadow models.
 
     Notes
     -----
@@ -115,13 +119,13 @@ class QuantileAttack(BaseAttack):
     in its own. So the score of a non-member is exchangeable with those that the threshold was taken
     from, and without ``membership`` it is flagged with a probability of at most ``target_fpr``,
     whatever the regressors are worth (split conformal prediction). That is an average over
-    populations: with one of n records the rate varies by about
-    :math:`\sqrt{\alpha (1 - \alpha) / n}`. A population that was not drawn like the
-    non-members under attack, such as an older one, voids it. It is shared by all folds only in the
-    step by which probabilities of 0 and 1 are smoothed.
+    populations: with one of n records the rate varies by about :math:`\sqrt{\alpha (1 - \alpha) /
+    n}`. The guarantee does not hold if the population and the non-members under attack come from
+    different populations, for example from different years. All folds share the population only in
+    the step by which probabilities of 0 and 1 are smoothed.
 
-    The scale is learned from residuals of folds that the location has not seen. The published
-    attack fits location and scale by one likelihood, or one quantile after another.
+    The scale is learned from residuals on folds that the model of the location has not seen. The
+    published attack fits location and scale by one likelihood, or each quantile separately.
 
     References
     ----------
@@ -190,10 +194,10 @@ class QuantileAttack(BaseAttack):
         check_outputs_source(self.victim)
         if self.population is None:
             raise ValueError(
-                "QuantileAttack learns from known non-members; give them as population=Records."
+                "QuantileAttack learns from known non-members; pass them as population=Records."
             )
         check_records(self.population)
-        # Sorted by content, so that nothing depends on the order in which records come.
+        # Records are sorted by content, so that the result does not depend on their order.
         population = self.population[np.argsort(self.population.fingerprint, kind="stable")]
         rng = check_random_state(self.random_state)
         self._salt, seed = rng.randint(np.iinfo(np.int32).max, size=2).tolist()
@@ -204,7 +208,7 @@ class QuantileAttack(BaseAttack):
         self.thresholds_ = np.array([usual.threshold for usual in self._usual])
 
     def _cut_folds(self, population):
-        """Fold of each record of the population; sets the bounds of the folds."""
+        """Assign the population to folds and set the bounds of the folds."""
         mixed = np.unique(_mix(population.fingerprint, self._salt))
         if len(mixed) < self.cv:
             raise ValueError(
@@ -226,7 +230,7 @@ class QuantileAttack(BaseAttack):
         return np.searchsorted(self._bounds, _mix(records.fingerprint, self._salt), side="right")
 
     def _compute_rank(self, n_records):
-        """Rank of the threshold among the scores of n records: a new one is above it as rarely."""
+        """Return the rank of the threshold among n scores that a new score exceeds as rarely."""
         return int(np.ceil((1 - self.target_fpr) * (n_records + 1) - 1e-9))
 
     def _compute_signal(self, records):
@@ -237,13 +241,13 @@ class QuantileAttack(BaseAttack):
         signal = auto_of(outputs.kind)
         raw = signal.raw(outputs, records.y)
         if self._smoothing is None:
-            # The population is one of non-members, as one model without members would have it.
-            models, nobody = raw[None, None], np.zeros((1, len(raw)), dtype=bool)
-            self._smoothing = signal.fit_smoothing(models, nobody, outputs.values.dtype)
+            # The population holds non-members only, like one shadow model without members.
+            models, no_members = raw[None, None], np.zeros((1, len(raw)), dtype=bool)
+            self._smoothing = signal.fit_smoothing(models, no_members, outputs.values.dtype)
         return self._smoothing(raw)
 
     def _learn(self, population, values, folds, seed):
-        """What is usual for the records of each fold."""
+        """Learn location, scale and threshold of each fold."""
         estimator = self._make_estimator(population)
         seeds = iter(np.random.SeedSequence(seed).spawn(self.cv * (self.cv + 3) // 2))
 
@@ -253,7 +257,8 @@ class QuantileAttack(BaseAttack):
             encoder = FeatureEncoder(chosen)
             return _Regression(encoder, model.fit(encoder.encode(chosen), target[rows]))
 
-        # With two folds left out a residual is honest, and independent of the fold it is used for.
+        # With two folds left out, a residual is out of sample and independent of the fold it is
+        # used for.
         residuals = np.zeros((self.cv, len(folds)))
         for pair in combinations(range(self.cv), 2):
             location = regress(values, ~np.isin(folds, pair))
@@ -285,5 +290,6 @@ class QuantileAttack(BaseAttack):
         return scores
 
     def _natural_offset(self, records):
-        # The threshold itself belongs to a record of the population: only what is above is flagged.
+        # The threshold is the score of a record of the population; only scores above it are
+        # flagged.
         return np.nextafter(0.0, 1.0)

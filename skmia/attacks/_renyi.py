@@ -1,4 +1,4 @@
-"""Rényi divergence of the victim's answer to its answers to known members."""
+"""Attack on the Rényi divergence between predictions for a record and for known members."""
 
 from numbers import Real
 
@@ -11,7 +11,7 @@ from .._core.sklearn import Interval
 from .._core.validation import query
 from ..base import SupervisedAttack
 
-# Numbers held at once: records x references x classes.
+# Number of values held at once: records x references x classes.
 _CELLS = 1 << 22
 
 _LOG_FLOOR = np.log(PROBABILITY_FLOOR)
@@ -20,7 +20,7 @@ _LOG_FLOOR = np.log(PROBABILITY_FLOOR)
 def renyi_divergence(log_p, log_q, alpha):
     r"""Rényi divergence :math:`D_\alpha(p \| q)` along the last axis, in nats.
 
-    Written as a deviation from 1, which keeps its digits for orders close to 0.
+    The formula uses the deviation from 1, which keeps its digits for orders close to 0.
     """
     excess = np.expm1(alpha * (log_p - log_q))
     excess *= np.exp(log_q)
@@ -28,28 +28,28 @@ def renyi_divergence(log_p, log_q, alpha):
 
 
 class RenyiAttack(SupervisedAttack):
-    r"""Guess "member" where the victim answers as it answers to a known member of the same class.
+    r"""Attack that flags records with predictions close to a known member of the same class.
 
     The score is minus the smallest Rényi divergence :math:`D_\alpha(p \| p') = \frac{1}{\alpha - 1}
-    \log \sum_k p_k^\alpha p_k'^{1 - \alpha}` to the answers :math:`p'` to known members with the
-    record's label; where no known member has it, to all known members. Non-members serve for the
-    threshold alone.
+    \log \sum_k p_k^\alpha p_k'^{1 - \alpha}` to the predictions :math:`p'` for known members with
+    the record's label. If no known member has this label, all known members are used. Known
+    non-members are used only for the threshold.
 
     Parameters
     ----------
     victim : fitted estimator, default=None
-        Classifier under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. With None the
-        answers stored by :meth:`skmia.Records.with_outputs` are read.
+        Classifier under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If None, the
+        predictions stored by :meth:`skmia.Records.with_outputs` are used.
     alpha : float, default=5e-4
         Order of the divergence, above 0 and not 1. Towards 0 it becomes alpha times the
         Kullback-Leibler divergence of the reference from the answer.
     cross_fit : bool, default=True
-        Whether records given to ``fit`` are compared with the members of the other folds; with
-        False they are refused.
+        Whether records given to ``fit`` are compared with the members of the other folds; if False,
+        they are refused.
     cv : int, default=5
         Number of folds.
     random_state : int, RandomState instance or None, default=None
-        Determines the folds.
+        Controls the folds.
 
     Attributes
     ----------
@@ -60,8 +60,8 @@ class RenyiAttack(SupervisedAttack):
 
     Notes
     -----
-    The divergence is printed without its logarithm in the thesis, and the score without its minus.
-    The logarithm changes no ranking; with it equal answers have divergence 0.
+    The thesis prints the divergence without its logarithm and the score without its minus sign. The
+    logarithm does not change the ranking; with it, equal predictions have divergence 0.
 
     References
     ----------
@@ -99,7 +99,7 @@ class RenyiAttack(SupervisedAttack):
 
     def _collect(self, records):
         if self.alpha == 1:
-            raise ValueError("alpha must not be 1; take a number close to it.")
+            raise ValueError("alpha must not be 1; use a number close to 1 instead.")
         outputs = query(self.victim, records)
         log_proba = np.maximum(outputs.log_proba(), _LOG_FLOOR)
         return [log_proba, outputs.label_index(records.y)]

@@ -1,4 +1,4 @@
-"""The relative attack."""
+"""Relative membership inference attack (RMIA)."""
 
 from numbers import Real
 
@@ -13,13 +13,13 @@ from .._core.validation import check_records
 from ..base import PoolAttack
 from ..signals import Signal
 
-# Difference of log ratios, in nats, up to which two records of the population tie: rounding.
+# Difference of log ratios, in nats, up to which two records of the population tie.
 _TIE = 1e-6
 
-# Below it a mean in single precision may have lost terms to underflow.
+# Below this value, a mean in single precision may have lost terms to underflow.
 _SMALLEST_MEAN = 1e-30
 
-# Share of a sum below which what is left of it after a subtraction has lost too many digits.
+# Share of a sum below which the remainder of a subtraction has lost too many digits.
 _LEAST_SHARE = 1e-9
 
 
@@ -34,10 +34,10 @@ def _log_mean_exp(values, chosen):
 
 def _log_mean_likelihood(law, shadows, chosen):
     """Log of the mean probability over the chosen models, shape (n_queries, n)."""
-    total, everybody = np.zeros((len(shadows), shadows.shape[2])), chosen.all()
+    total, all_chosen = np.zeros((len(shadows), shadows.shape[2])), chosen.all()
     for models in gen_batches(len(chosen), max(1, CACHED // shadows[:, 0].size)):
         likelihood = law.likelihood(shadows[:, models])
-        if not everybody:
+        if not all_chosen:
             likelihood *= chosen[models]
         total += np.einsum("qkn->qn", likelihood)
     mean = total / count_models(chosen)
@@ -54,36 +54,38 @@ class RMIA(PoolAttack):
     r"""Relative membership inference attack.
 
     The score of a record is how much better the victim does on it than models in general do,
-    :math:`\log r(x) = \log p_\theta(x) - \log p(x)`. Online :math:`p(x)` is the mean
-    probability over all shadow models, IN and OUT; offline it is estimated from the OUT models as
-    :math:`\frac12((1 + a)\,\bar p_{out}(x) + 1 - a)`. With a population the score says how many of
-    its records :math:`z` the record beats, :math:`\Pr_z[r(x)/r(z) \ge \gamma]`, which makes scores
-    comparable between victims but does not change their order within one.
+    :math:`\log r(x) = \log p_\theta(x) - \log p(x)`. Online :math:`p(x)` is the mean probability
+    over all shadow models, IN and OUT; offline it is estimated from the OUT models as
+    :math:`\frac12((1 + a)\,\bar p_{out}(x) + 1 - a)`. With a population, the score is the share of
+    its records :math:`z` that the record beats, :math:`\Pr_z[r(x)/r(z) \ge \gamma]`, which makes
+    scores comparable between victims but does not change their order within one.
 
     Parameters
     ----------
     victim : fitted estimator, default=None
-        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. With None the answers
-        stored by :meth:`skmia.Records.with_outputs` are read.
+        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If None, the predictions
+        stored by :meth:`skmia.Records.with_outputs` are used.
     shadows : ShadowPool
         A fitted pool in a :class:`~sklearn.frozen.FrozenEstimator`; an unfitted one is fitted on
         the records given to ``fit``.
     online : bool, default=True
         Whether to use the IN models. They exist only for records of the pool.
     signal : "auto", str or Signal, default="auto"
-        What the probability of the label is taken from: ``"auto"`` is the log odds at
-        `temperature`, for a model without probabilities its margin, for a regressor minus the log
-        residual. Other signals need a likelihood, such as ``"loss"`` or ``"hinge"``, and the pool
-        must store them or what they follow from.
+        Signal from which the probability of the label is computed: ``"auto"`` is the log odds at
+        `temperature` for a classifier, the margin for a model without probabilities, and minus the
+        log residual for a regressor. Other signals must have a likelihood, such as ``"loss"`` or
+        ``"hinge"``, and the pool must store them or a signal that they are computed from.
     temperature : float, default=2.0
-        For ``signal="auto"``: divides the logits before the softmax; the pool must have stored it.
+        Temperature by which the logits are divided before the softmax, for ``signal="auto"``; the
+        pool must have stored it.
     a : float, default=0.3
-        Offline: how closely the probability under IN models follows that under OUT models, in
-        [0, 1].
+        How closely the probability under IN models is assumed to follow the probability under OUT
+        models, in [0, 1]. Used offline only.
     population : Records, default=None
-        Records to compare with, of the pool or new to it (``store="models"``); best non-members.
+        Records to compare with, preferably non-members; in the pool or new to it (requires
+        ``store="models"``).
     gamma : float, default=1.0
-        With a population: the ratio by which a record must win, at least 1.
+        Ratio by which a record must beat a record of the population, at least 1.
     target_fpr : float, default=None
         Without ``membership``, the threshold is set so that this share of non-members is flagged,
         as measured on shadow models treated as the victim. The rate holds only if the victim was
@@ -119,10 +121,10 @@ class RMIA(PoolAttack):
 
     Notes
     -----
-    The published score counts the population records that a record beats and has as many values as
-    the population has records; ours moves linearly between them, so that records do not tie. For
-    regressors the likelihood is normal, with the residuals of OUT records as its spread, and the
-    temperature plays no part.
+    The published score counts the population records that a record beats, so it takes as many
+    values as there are population records. Here it is interpolated linearly, so that records do not
+    tie. For regressors, the likelihood is normal with the spread of the residuals of OUT records,
+    and the temperature is not used.
 
     A record without an IN model (offline: without an OUT model) has the score of the log ratio 0;
     :meth:`can_judge` tells which.
@@ -195,7 +197,7 @@ class RMIA(PoolAttack):
             side, advice = ("IN", " or set online=False") if self.online else ("OUT", "")
             raise ValueError(
                 f"population must hold records that have an {side} shadow model; {n_lacking} of "
-                f"{len(self.population)} have none. Take other records of the pool{advice}."
+                f"{len(self.population)} have none. Choose other records of the pool{advice}."
             )
 
     def _log_ratios(self, records):
@@ -260,10 +262,10 @@ class RMIA(PoolAttack):
 
 
 def _share_beaten(values, reference):
-    """Share of a sorted reference that each value reaches, strictly increasing in the value.
+    """Return the share of a sorted reference that each value reaches, strictly increasing.
 
-    Between two reference values it is linear; beyond the ends it closes in on 0 and 1. It has no
-    jumps, so that the rounding of a value that ties with the reference does not matter.
+    It is linear between two reference values and approaches 0 and 1 beyond the ends. Without jumps,
+    the rounding of a value that ties with the reference does not matter.
     """
     n = len(reference)
     first = np.flatnonzero(np.diff(reference, prepend=-np.inf) > _TIE)

@@ -1,4 +1,4 @@
-"""The columns of X that hold a sensitive attribute, and records completed with another value."""
+"""Columns of a sensitive attribute, and records completed with another value."""
 
 import numpy as np
 import pandas as pd
@@ -6,7 +6,7 @@ from scipy import sparse
 
 from .._core.containers import is_frame, is_tensor
 
-# Beyond it a column is taken for a measurement, of which candidates must be chosen.
+# A column with more distinct values is treated as a measurement, whose candidates must be given.
 _MOST_VALUES = 100
 
 
@@ -18,14 +18,14 @@ class SensitiveAttribute:
     X : DataFrame, ndarray or torch tensor of shape (n, n_features)
         Features.
     sensitive : str, int, slice or sequence of them
-        Columns of the attribute.
+        Column of the attribute, or the columns of a one-hot block.
     values : array-like of shape (n_values,) or None
-        Candidates; None takes those that occur.
+        Candidate values. If None, the values that occur are used.
 
     Attributes
     ----------
     values : ndarray of shape (n_values,)
-        Candidates; of a block the names of its columns, or their positions in X.
+        Candidate values. For a block, the names of its columns, or their positions in X.
     """
 
     def __init__(self, X, sensitive, values):
@@ -39,7 +39,7 @@ class SensitiveAttribute:
         names = X.columns if is_frame(X) else pd.RangeIndex(X.shape[1])
         if self.is_block:
             if values is not None:
-                raise ValueError("values goes with a single column; a one-hot block has its own.")
+                raise ValueError("values must be None for a one-hot block, which has its own.")
             self.values = np.asarray(names[self.columns])
             self.read(X)
         else:
@@ -63,7 +63,7 @@ class SensitiveAttribute:
             names = list(X.columns) if is_frame(X) else everything.tolist()
             missing = [name for name in wanted if name not in names]
             if missing:
-                raise ValueError(f"sensitive names the column {missing[0]!r}, which X has not.")
+                raise ValueError(f"sensitive={missing[0]!r} is not a column of X.")
             columns = np.array([names.index(name) for name in wanted], dtype=int)
         if len(columns) in (0, X.shape[1]):
             raise ValueError(
@@ -80,10 +80,10 @@ class SensitiveAttribute:
             values = np.sort(pd.unique(np.asarray(column)))
             if len(values) > _MOST_VALUES:
                 raise ValueError(
-                    f"The column {name!r} has {len(values)} values; choose candidates by values=."
+                    f"The column {name!r} has {len(values)} values; pass candidates as values=."
                 )
         if len(values) < 2:
-            raise ValueError(f"The column {name!r} needs two candidates; got {len(values)}.")
+            raise ValueError(f"Column {name!r} needs at least two candidates; got {len(values)}.")
         return values
 
     def _column(self, X):
@@ -97,7 +97,7 @@ class SensitiveAttribute:
         return block.cpu().numpy() if is_tensor(block) else np.asarray(block)
 
     def read(self, X):
-        """The values that the records have.
+        """Return the values of the records.
 
         Returns
         -------
@@ -114,7 +114,7 @@ class SensitiveAttribute:
         return self.values[block.argmax(axis=1)]
 
     def complete(self, X, value):
-        """The records with one value in place of their own.
+        """Return the records with the attribute replaced by one value.
 
         Returns
         -------
@@ -138,7 +138,7 @@ class SensitiveAttribute:
             X[:, column] = value
 
     def drop(self, X):
-        """The other columns.
+        """Return the other columns.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""The attack that learns what members look like from shadow models."""
+"""Attack that trains attack models on the predictions of shadow models."""
 
 from numbers import Integral
 
@@ -20,7 +20,7 @@ from ..signals.registry import get_signal
 
 _ARRAYS = ("probabilities", "sorted_probabilities")
 
-# Rows of members, and of non-members, below which a class has no attack model of its own.
+# Minimum number of rows of members, and of non-members, for a class to have its own attack model.
 _FEWEST = 2
 
 
@@ -30,7 +30,7 @@ def _draw_pairs(inside, chosen, max_rows, rng):
     Returns
     -------
     models, rows : ndarray of shape (n_pairs,)
-        Empty where one of the two does not occur.
+        Empty without members or without non-members.
     """
     members = np.flatnonzero(inside & chosen)
     others = np.flatnonzero(~inside & chosen)
@@ -40,35 +40,35 @@ def _draw_pairs(inside, chosen, max_rows, rng):
 
 
 class ShadowAttack(BaseAttack):
-    """Attack models trained on the answers of shadow models.
+    """Attack models trained on the predictions of shadow models.
 
-    Each shadow model shows how a model answers to records that it was trained on and to others. For
-    every class of the task one attack model learns to separate these; classes with too few rows
-    share a pooled attack model that is told the class.
+    Each shadow model shows how a model responds to members and non-members of its training set. One
+    attack model per class of the task learns to separate them. Classes with too few rows share a
+    pooled attack model that also reads the class.
 
     Parameters
     ----------
     victim : fitted estimator, default=None
-        Classifier under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. With None the
-        answers stored by :meth:`skmia.Records.with_outputs` are read.
+        Classifier under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If None, the
+        predictions stored by :meth:`skmia.Records.with_outputs` are used.
     shadows : ShadowPool
         A pool fitted with ``store="outputs"`` or ``store="models"``, in a
         :class:`~sklearn.frozen.FrozenEstimator`; an unfitted one is fitted on the records given to
         ``fit``.
     attack_estimator : classifier, default=None
-        Learns membership from the features; needs ``predict_proba``. None is a
-        :class:`~sklearn.ensemble.HistGradientBoostingClassifier`.
+        Unfitted classifier with ``predict_proba`` that learns membership from the features. If
+        None, a :class:`~sklearn.ensemble.HistGradientBoostingClassifier` is used.
     features : sequence of str or signal, default=("probabilities",)
-        What the attack models see: ``"probabilities"``, ``"sorted_probabilities"`` (largest first),
-        any signal of the answers or its name (``"loss"``, ``ODIN(temperature=5.0)``, ...),
+        Features of the attack models: ``"probabilities"``, ``"sorted_probabilities"`` (largest
+        first), any signal of the outputs or its name (``"loss"``, ``ODIN(temperature=5.0)``, ...),
         or the name of a field of the records (one-hot encoded), such as ``"group"``.
     per_class : bool, default=True
-        Whether each class of the task has an attack model. With False there is a single one for all
-        records, which is not told the class.
+        Whether to train one attack model per class of the task. If False, a single attack model is
+        trained on all records, without the class.
     max_rows : int, default=100_000
-        Most training rows of one attack model, drawn at random.
+        Maximum number of training rows of an attack model, drawn at random.
     random_state : int, RandomState instance or None, default=None
-        For the draw of rows and the attack models.
+        Controls the draw of rows and the attack models.
 
     Attributes
     ----------
@@ -86,17 +86,17 @@ class ShadowAttack(BaseAttack):
     Raises
     ------
     ValueError
-        When the pool kept no answers, or a feature is unknown.
+        If the pool did not store outputs, or a feature is unknown.
 
     See Also
     --------
-    LiRA : Compares each record with itself instead of with others of its class; far stronger.
+    LiRA : Likelihood-ratio attack, which models each record's own signal; far stronger.
 
     Notes
     -----
-    With one binary feature such as ``"correctness"`` an attack model can only say "member if
-    right", the opposite, or the same of all records, so that the advantage within a class is plus
-    or minus the generalization gap there, or 0.
+    With one binary feature such as ``"correctness"``, an attack model can only predict "member if
+    correct", the opposite, or the same for all records. The advantage within a class is then plus
+    or minus the generalization gap of the class, or 0.
 
     References
     ----------
@@ -162,7 +162,7 @@ class ShadowAttack(BaseAttack):
         self._fit_features(records)
         rng = check_random_state(self.random_state)
         answers, inside = self.pool_.answers(records), self.pool_.membership(records).T
-        # The decision value of a class that a model never saw is infinitely low.
+        # The decision value of a class without training records is minus infinity.
         self._lowest = answers.min(where=np.isfinite(answers), initial=0)
         self.estimators_, self.pooled_estimator_ = {}, None
         for label in self.pool_.classes_ if self.per_class else ():
@@ -177,8 +177,8 @@ class ShadowAttack(BaseAttack):
             self.pooled_estimator_ = self._fit_estimator(X, inside[models, rows], rng)
 
     def _records_of_pool(self, records):
-        # What the attack models learn from is the pool's own training sets: the victim's members
-        # play no part, so every record of the pool serves.
+        # The attack models learn from the training sets of the shadow models. The victim's members
+        # are not used, so every record of the pool can be used.
         known = self.pool_.locate(records) >= 0
         if not known.any():
             raise ValueError(
@@ -190,8 +190,8 @@ class ShadowAttack(BaseAttack):
         estimator = self.attack_estimator
         estimator = HistGradientBoostingClassifier() if estimator is None else clone(estimator)
         seed_estimator(estimator, np.random.SeedSequence(rng.randint(np.iinfo(np.int32).max)))
-        # The boosted trees are small: their threads gain little, and where other processes hold the
-        # cores they wait for each other ten times as long as they work.
+        # The boosted trees are small, so threads gain little. If other processes use the cores, the
+        # threads wait for each other ten times as long as they work.
         n_threads = 1 if self.attack_estimator is None else None
         with threadpool_limits(n_threads, user_api="openmp"):
             return estimator.fit(X, inside.astype(int))
@@ -237,8 +237,8 @@ class ShadowAttack(BaseAttack):
         outputs = query(self.victim, records)
         if outputs.kind != self.pool_.output_kind_:
             raise ValueError(
-                f"The victim answers {outputs.kind!r} and the shadow models "
-                f"{self.pool_.output_kind_!r}; the attack models cannot read it."
+                f"The victim returns {outputs.kind!r} but the shadow models return "
+                f"{self.pool_.output_kind_!r}, so the attack models cannot read its outputs."
             )
         values = outputs.aligned_to(self.pool_.classes_).values.astype(np.float32)
         scores = np.empty(len(records))
@@ -257,7 +257,7 @@ class ShadowAttack(BaseAttack):
         return scores
 
     def predict_proba(self, X):
-        """Probability of membership according to the attack models.
+        """Return the probability of membership according to the attack models.
 
         Parameters
         ----------
@@ -267,7 +267,7 @@ class ShadowAttack(BaseAttack):
         Returns
         -------
         proba : ndarray of shape (n, 2)
-            Probabilities of a non-member and of a member, at a share of one half.
+            Probabilities of non-membership and membership, given a share of members of one half.
         """
         member = self.score_samples(X)
         return np.column_stack([1 - member, member])

@@ -1,22 +1,22 @@
-"""P-values by rank that have no steps."""
+"""Continuous p-values by rank."""
 
 import numpy as np
 from scipy import stats
 
 from .._core.moments import SMALLEST_SPREAD, compute_moments
 
-# Observations that the pooled variance counts for, as in the likelihood-ratio attack.
+# Weight of the pooled variance as a number of observations, as in the likelihood-ratio attack.
 _PRIOR_STRENGTH = 4.0
 
-# Logarithm of the smallest probability that double precision can hold.
+# Logarithm of the smallest probability in double precision.
 _LOWEST = np.log(np.finfo(float).tiny)
 
-# Difference, as a share of the size, up to which two numbers tie: what rounding makes.
+# Relative difference, due to rounding, up to which two numbers tie.
 _TIE = 1e-6
 
 
 def estimate_pooled_variance(blocks):
-    """Variance of the signal of OUT models within records, of each query."""
+    """Return the variance of the signal of OUT models within records, per query."""
     squares, count = 0.0, 0
     for _, shadows, inside, _ in blocks:
         moments = compute_moments(shadows, ~inside)
@@ -26,12 +26,12 @@ def estimate_pooled_variance(blocks):
 
 
 def smooth_pvalues(target, shadows, outside, pooled):
-    """P-values of the hypothesis that the target is one more OUT model.
+    """Compute p-values of the hypothesis that the target is one more OUT model.
 
-    With n OUT models, of which g lie above the target, p is from g / (n + 1) to (g + 1) / (n + 1):
-    linear between the two nearest OUT models, and the upper end where the target ties with one.
-    Above all of them it falls from 1 / (n + 1) as the upper tail of the Student-t distribution of
-    one more model does, and below all of them it approaches 1 as the lower tail does.
+    If g of n OUT models lie above the target, p lies between g / (n + 1) and (g + 1) / (n + 1). It
+    is linear between the two nearest OUT models, and the upper end if the target ties with one.
+    Above all OUT models, it falls from 1 / (n + 1) like the upper tail of the predictive Student-t
+    distribution of one more model; below all of them, it approaches 1 like the lower tail.
 
     Parameters
     ----------
@@ -40,14 +40,14 @@ def smooth_pvalues(target, shadows, outside, pooled):
     shadows : ndarray of shape (n_queries, n_estimators, n)
         Signal of the shadow models.
     outside : ndarray of shape (n_estimators, n), dtype bool
-        OUT models of each record, one at least.
+        OUT models of each record, at least one.
     pooled : ndarray of shape (n_queries,)
         Variance of the signal within records.
 
     Returns
     -------
     log_pvalues : ndarray of shape (n_queries, n)
-        Natural logarithms.
+        Natural logarithms of the p-values.
     """
     target = target.astype(np.float64)
     margin = _TIE * np.maximum(1, np.abs(target))
@@ -68,7 +68,7 @@ def smooth_pvalues(target, shadows, outside, pooled):
 
 
 def _predict_one_more(shadows, outside, pooled):
-    """Location, scale and degrees of freedom of the signal of one more OUT model."""
+    """Return location, scale and degrees of freedom of the signal of one more OUT model."""
     moments = compute_moments(shadows, outside)
     dof = _PRIOR_STRENGTH + moments.count - 1
     variance = (moments.squares + _PRIOR_STRENGTH * pooled[:, None]) / dof
@@ -78,7 +78,7 @@ def _predict_one_more(shadows, outside, pooled):
 
 
 def _compute_fall(log_tail, target, nearest, law, where):
-    """How much smaller the tail is from the target on than from the nearest OUT model on."""
+    """Return the log ratio of the tails beyond the target and beyond the nearest OUT model."""
     mean, scale, dof = (part[where] for part in law)
     tails = (log_tail((x[where] - mean) / scale, dof) for x in (target, nearest))
     target, nearest = (np.maximum(tail, _LOWEST) for tail in tails)

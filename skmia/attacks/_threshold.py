@@ -1,4 +1,4 @@
-"""The attack that compares one signal with a threshold."""
+"""Attack that compares one signal with a threshold."""
 
 from numbers import Real
 
@@ -11,13 +11,13 @@ from ..signals.registry import get_signal
 
 
 class ThresholdAttack(BaseAttack):
-    """Guess "member" where one signal of the victim is high.
+    """Attack that compares one signal of the victim with a threshold.
 
     Parameters
     ----------
     victim : fitted estimator, default=None
-        Classifier or regressor under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. With
-        None the answers stored by :meth:`skmia.Records.with_outputs` are read.
+        Classifier or regressor under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If
+        None, the predictions stored by :meth:`skmia.Records.with_outputs` are used.
     signal : str or Signal, default="loss"
         Signal to threshold, see :func:`skmia.signals.get_signal_names`.
     mean_train_loss : float, default=None

@@ -1,4 +1,4 @@
-"""The attack that speaks only where a record stands alone."""
+"""Attack on records that few other records resemble."""
 
 import warnings
 from dataclasses import replace
@@ -12,58 +12,58 @@ from ..base import PoolAttack
 from ..exceptions import ResolutionWarning
 from ._smooth_rank import estimate_pooled_variance, smooth_pvalues
 
-# Similarities held at once.
+# Number of similarities held at once.
 _CELLS = 1 << 22
 
 
 def _direct(answers):
-    """Answers of all models to each record, as vectors of length 1."""
+    """Return the outputs of all models for each record, as vectors of length 1."""
     vectors = np.moveaxis(answers, 0, 1).reshape(answers.shape[1], -1).astype(np.float32)
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors / np.maximum(length, np.finfo(np.float32).tiny)
 
 
 class VulnerableRecordsAttack(PoolAttack):
-    r"""Test the records that few others resemble, and say nothing of the rest.
+    r"""Attack that tests only the records that few others resemble.
 
-    A record is vulnerable when the shadow models answer to few other records as they answer to it:
-    then a victim that is sure of it has hardly learned so from its neighbors. Such a record is
-    tested by the rank of the victim's signal among the OUT models. The score is
-    :math:`-\log p` of this test; all other records get the neutral score 0.
+    A record is vulnerable if the shadow models predict similarly for few other records: a victim
+    that is confident about it has probably not learned this from its neighbors. Such a record is
+    tested by the rank of the victim's signal among the OUT models. The score is :math:`-\log p` of
+    this test; all other records get the neutral score 0.
 
-    With n OUT models, g of them above the victim, p lies between :math:`g / (n + 1)` and
-    :math:`(g + 1) / (n + 1)`, the p-value of the rank: it is linear between the two nearest OUT
-    models and the upper end where the victim ties with one. Above all OUT models it falls from
-    :math:`1 / (n + 1)` as the tail of the Student-t distribution fitted to them does, so that
-    scores have no steps.
+    If g of n OUT models lie above the victim, p lies between :math:`g / (n + 1)` and :math:`(g + 1)
+    / (n + 1)`, the p-value of the rank. It is linear between the two nearest OUT models, and the
+    upper end if the victim ties with one. Above all OUT models, it falls from :math:`1 / (n + 1)`
+    like the tail of the Student-t distribution fitted to them, so that scores have no steps.
 
     Parameters
     ----------
     victim : fitted estimator, default=None
-        Classifier under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. With None the
-        answers stored by :meth:`skmia.Records.with_outputs` are read.
+        Classifier under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If None, the
+        predictions stored by :meth:`skmia.Records.with_outputs` are used.
     shadows : ShadowPool
-        With ``store="outputs"``; a fitted pool in a :class:`~sklearn.frozen.FrozenEstimator`, an
-        unfitted one is fitted on the records given to ``fit``.
+        A pool with ``store="outputs"``, fitted and in a :class:`~sklearn.frozen.FrozenEstimator`;
+        an unfitted one is fitted on the records given to ``fit``.
     radius : float or "auto", default="auto"
-        Records whose answers have at most this cosine distance are neighbors, in [0, 2]. With
-        ``"auto"``, the radius at which ``share`` of the references are vulnerable.
+        Maximum cosine distance between the outputs of neighbors, in [0, 2]. If ``"auto"``, the
+        radius at which ``share`` of the references are vulnerable.
     share : float, default=0.1
-        For ``radius="auto"``: share of records to test, in (0, 1]. What distance is large depends
-        on the data: at a radius of 0.1 no record may be vulnerable, or nearly all.
+        Share of records to test, in (0, 1], for ``radius="auto"``. A suitable radius depends on the
+        data: at a radius of 0.1, none or nearly all records may be vulnerable.
     max_neighbors : int, default=0
-        Most neighbors of a vulnerable record among the references.
+        Maximum number of neighbors of a vulnerable record among the references.
     n_references : int, default=5000
-        Records of ``fit`` among which neighbors are counted; drawn where there are more.
+        Maximum number of records of ``fit`` among which neighbors are counted, drawn at random.
     level : float, default=0.05
-        A vulnerable record is called a member where :math:`p` is at most this.
+        Significance level: a vulnerable record is predicted as a member if :math:`p` is at most
+        `level`.
     target_fpr : float, default=None
         Without ``membership``, the threshold is set so that this share of non-members is flagged,
         instead of by ``level``, as measured on shadow models treated as the victim. The rate holds
         only if the victim was trained like the shadow models and on as many records
         (``max_samples`` of the pool).
     random_state : int, RandomState instance or None, default=None
-        Draws the references.
+        Controls the draw of the references.
 
     Attributes
     ----------
@@ -84,14 +84,15 @@ class VulnerableRecordsAttack(PoolAttack):
 
     See Also
     --------
-    CalibratedAttack : With ``reference="rank"`` the test of all records.
+    CalibratedAttack : With ``reference="rank"``, tests all records by rank.
 
     Notes
     -----
-    The paper compares what reference models compute inside; here it is what they answer, which
-    needs no look into them. Down to :math:`1 / (n + 1)`, a p-value assumes no distribution: at a
-    level of :math:`i / (n + 1)`, at most that share of non-members is flagged. Smaller ones assume
-    the tail of the Student-t distribution, with variances shrunken as in :class:`LiRA`.
+    The paper compares what reference models compute inside; here their outputs are compared, which
+    requires no access to their inside. Down to :math:`1 / (n + 1)`, a p-value assumes no
+    distribution: at a level of :math:`i / (n + 1)`, at most that share of non-members is flagged.
+    Smaller p-values assume the tail of the Student-t distribution, with variances shrunken as in
+    :class:`LiRA`.
 
     References
     ----------
@@ -157,7 +158,7 @@ class VulnerableRecordsAttack(PoolAttack):
         return replace(needs, reads=needs.reads - {"value"}, keeps=needs.keeps | {"outputs"})
 
     def _fit_pool(self, records):
-        # Sorted by content, so that the references do not depend on the order of the records.
+        # Records are sorted by content, so that the references do not depend on their order.
         prints, first = np.unique(records.fingerprint, return_index=True)
         rng = check_random_state(self.random_state)
         n_drawn = min(self.n_references, len(first))
@@ -168,7 +169,7 @@ class VulnerableRecordsAttack(PoolAttack):
         self._pooled = estimate_pooled_variance(self._judged_blocks(records))
 
     def _choose_radius(self):
-        """Distance to the last neighbor allowed that a share of the references exceed."""
+        """Return the radius at which a share of the references have few enough neighbors."""
         references, distances = self._references, []
         for rows in gen_batches(len(references), max(1, _CELLS // len(references))):
             similarity = references[rows] @ references.T
@@ -184,7 +185,7 @@ class VulnerableRecordsAttack(PoolAttack):
         return float(np.clip(radius, 0, 2))
 
     def is_vulnerable(self, records):
-        """Which records have so few neighbors that they are tested.
+        """Return which records have so few neighbors that they are tested.
 
         Parameters
         ----------

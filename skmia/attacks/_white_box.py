@@ -1,4 +1,4 @@
-"""The attack that reads all there is: layers, label, loss and gradient."""
+"""Attack with a neural network on layers, label, loss and gradient."""
 
 from numbers import Integral, Real
 
@@ -14,10 +14,10 @@ from ..victims import open_white_box
 
 
 class WhiteBoxAttack(SupervisedAttack):
-    """Learn from known members what the inside of the victim looks like for a member.
+    """Classify members by layers, label, loss and gradient, learned from known members.
 
-    A net reads the outputs of layers, the label, the loss and the gradient of the loss with
-    respect to the weights of the last layer, each through a component of its own.
+    A net reads the outputs of layers, the label, the loss and the gradient of the loss with respect
+    to the weights of the last layer, each through its own component.
 
     Parameters
     ----------
@@ -25,22 +25,23 @@ class WhiteBoxAttack(SupervisedAttack):
         Classifier under attack, in a :class:`~sklearn.frozen.FrozenEstimator`; see
         :func:`skmia.victims.open_white_box` for those that have gradients and layers.
     layers : sequence of str or int, default=None
-        Layers by name or position, see :meth:`skmia.victims.WhiteBox.layer_names`; None reads all.
+        Layers by name or position, see :meth:`skmia.victims.WhiteBox.layer_names`. If None, all
+        layers are read.
     learning_rate : float, default=0.001
         Learning rate of the Adam optimizer.
     batch_size : int, default=64
-        Records in a step.
+        Number of records per training step.
     max_iter : int, default=50
         Number of epochs.
     device : str, default="cpu"
-        Where the attack's own net is trained.
+        Torch device on which the attack's own net is trained.
     cross_fit : bool, default=True
-        Whether records given to ``fit`` are scored by a net of the other folds; with False they
-        are refused.
+        Whether records given to ``fit`` are scored by a net of the other folds; if False, they are
+        refused.
     cv : int, default=5
         Number of folds.
     random_state : int, RandomState instance or None, default=None
-        Determines the folds and the net.
+        Controls the folds and the net.
 
     Attributes
     ----------
@@ -51,12 +52,12 @@ class WhiteBoxAttack(SupervisedAttack):
 
     See Also
     --------
-    LayerOutputsAttack : Reads the outputs of layers alone, without torch.
+    LayerOutputsAttack : Reads only the outputs of layers, and does not need torch.
 
     Notes
     -----
-    Inputs are standardized before it enters the net. Of weights with more than two axes those
-    after the first are taken as one.
+    Inputs are standardized before they enter the net. Axes of a weight after the first are
+    flattened.
 
     References
     ----------
@@ -143,7 +144,7 @@ class WhiteBoxAttack(SupervisedAttack):
         return model.log_odds(collected)
 
     def predict_proba(self, X):
-        """Probability of membership according to the net.
+        """Return the probability of membership according to the net.
 
         Parameters
         ----------
@@ -153,7 +154,7 @@ class WhiteBoxAttack(SupervisedAttack):
         Returns
         -------
         proba : ndarray of shape (n, 2)
-            Probabilities of a non-member and of a member, at the share of members in ``fit``.
+            Probabilities of non-membership and membership, given the share of members in ``fit``.
         """
         member = expit(self.score_samples(X))
         return np.column_stack([1 - member, member])

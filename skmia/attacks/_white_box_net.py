@@ -1,4 +1,4 @@
-"""The net of the white-box attack; imported where torch is there."""
+"""Net of the white-box attack; imported only if torch is installed."""
 
 import numpy as np
 import torch
@@ -8,7 +8,7 @@ _DROPOUT = 0.2
 
 
 def _component(n_in):
-    """Two layers that bring one kind of input down to 64 numbers."""
+    """Return two layers that reduce one kind of input to 64 features."""
     return nn.Sequential(
         nn.Linear(n_in, 128),
         nn.ReLU(),
@@ -20,7 +20,7 @@ def _component(n_in):
 
 
 class GradientComponent(nn.Module):
-    """A component whose first layer reads each unit's gradient with the same four filters."""
+    """Component whose first layer applies the same four filters to each unit's gradient."""
 
     def __init__(self, n_out, n_in):
         super().__init__()
@@ -33,7 +33,7 @@ class GradientComponent(nn.Module):
 
 
 class WhiteBoxNet(nn.Module):
-    """One component for each kind of input, then an encoder.
+    """Net with one component per kind of input, followed by an encoder.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class WhiteBoxNet(nn.Module):
 
 
 class WhiteBoxModel:
-    """The net with the scaling of its inputs; learns with Adam on the cross-entropy."""
+    """Net with standardized inputs, trained with Adam on the cross-entropy."""
 
     def __init__(self, device):
         self.device = torch.device(device)

@@ -1,4 +1,4 @@
-"""What attacks consist of: their bases, their needs, and what joins them to a case."""
+"""Base classes of attacks, their declared needs, and how they are connected to a victim."""
 
 from .._core.needs import Needs, Offer
 from ._attack import BaseAttack, best_threshold, get_judged  # noqa: F401

@@ -1,4 +1,4 @@
-"""What every attack has in common."""
+"""Base class of all attacks."""
 
 from abc import ABC, abstractmethod
 
@@ -13,7 +13,7 @@ from ..metrics import membership_advantage_score, membership_roc_curve
 
 
 def best_threshold(membership, scores):
-    """Threshold of the highest balanced accuracy, halfway between two scores."""
+    """Return the threshold of highest balanced accuracy, halfway between two scores."""
     fpr, tpr, thresholds = membership_roc_curve(membership, scores)
     best = np.argmax(tpr - fpr)
     if not np.isfinite(thresholds[best]):
@@ -22,12 +22,12 @@ def best_threshold(membership, scores):
     if not len(lower):
         return float(thresholds[best])
     middle = (thresholds[best] + lower.max()) / 2
-    # Between two neighboring floats there is none, and the middle is rounded to one of them.
+    # No float lies between two adjacent ones: their midpoint is rounded to one of them.
     return float(middle if middle > lower.max() else thresholds[best])
 
 
 def get_judged(attack, records):
-    """Which records a fitted attack can judge: all of them where it has no word for it.
+    """Return which records a fitted attack can judge; all if it does not say.
 
     Parameters
     ----------
@@ -44,17 +44,17 @@ def get_judged(attack, records):
 
 
 class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
-    """Base of all attacks: classifiers of records into members (1) and non-members (0).
+    """Base class of all attacks: classifiers of records into members (1) and non-members (0).
 
     A subclass implements ``_fit(records, membership)``, ``_score_samples(records)`` and
-    ``_natural_offset(records)``, and says in ``_needs()`` what it takes to run; everything that a
-    user calls is here.
+    ``_natural_offset(records)``, and declares in ``_needs()`` what it needs to run. All public
+    methods are defined here.
     """
 
     _parameter_constraints: dict = {"victim": "no_validation"}
 
     def needs(self):
-        """What the attack needs, with the parameters that it has; it need not be fitted.
+        """Return what the attack needs with its current parameters; it need not be fitted.
 
         Returns
         -------
@@ -72,14 +72,14 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
         X : Records of n records
             Labeled records, members and non-members mixed.
         y : array-like of shape (n,), default=None
-            1 for members, 0 for non-members. When given, ``offset_`` becomes the threshold of the
-            highest balanced accuracy on these records. Otherwise it is the attack's own threshold,
-            which needs no knowledge of the victim's members.
+            1 for members, 0 for non-members. If given, ``offset_`` is the threshold of the highest
+            balanced accuracy on these records. If None, the attack sets its own threshold, which
+            requires no knowledge of the victim's members.
 
         Returns
         -------
         self : object
-            The fitted attack.
+            Fitted estimator.
         """
         validate_params_of(self)
         records = check_records(X)
@@ -88,7 +88,7 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
             membership = check_membership(y, len(records))
         elif self.__sklearn_tags__().target_tags.required:
             raise ValueError(
-                f"{type(self).__name__} learns from known members and non-members; give their "
+                f"{type(self).__name__} learns from known members and non-members. Pass their "
                 "membership: fit(records, membership)."
             )
         self._fit(records, membership)
@@ -100,7 +100,7 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
         return self
 
     def score_samples(self, X):
-        """Score that each record is a member.
+        """Compute a membership score of each record.
 
         Parameters
         ----------
@@ -117,7 +117,7 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
         return check_finite(np.asarray(self._score_samples(records), dtype=np.float64))
 
     def decision_function(self, X):
-        """Score above the threshold, ``score_samples(records) - offset_``.
+        """Compute the distance to the threshold, ``score_samples(records) - offset_``.
 
         Parameters
         ----------
@@ -127,12 +127,12 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
         Returns
         -------
         decision : ndarray of shape (n,)
-            Members have values of 0 and above.
+            Records with values of 0 and above are predicted as members.
         """
         return self.score_samples(X) - self.offset_
 
     def predict(self, X):
-        """Guess the membership of each record.
+        """Predict the membership of each record.
 
         Parameters
         ----------
@@ -142,33 +142,33 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
         Returns
         -------
         membership : ndarray of shape (n,)
-            1 = member, 0 = non-member.
+            1 for members, 0 for non-members.
         """
         is_member = self.score_samples(X) >= self.offset_
         return self.classes_[is_member.astype(int)]
 
     def score(self, X, y, sample_weight=None):
-        """Membership advantage of the guesses, TPR - FPR.
+        """Return the membership advantage of the predictions, TPR - FPR.
 
         Parameters
         ----------
         X : Records of n records
             Labeled records.
         y : array-like of shape (n,)
-            1 = member, 0 = non-member.
+            1 for members, 0 for non-members.
         sample_weight : array-like of shape (n,), default=None
             Weights of the records.
 
         Returns
         -------
         advantage : float
-            Membership advantage, in [-1, 1]; 0 is chance, 1 means every record right.
+            Membership advantage, in [-1, 1]; 0 is chance, 1 means that every prediction is correct.
         """
         guesses = self.predict(X)
         return membership_advantage_score(y, guesses, sample_weight=sample_weight)
 
     def can_judge(self, X):
-        """Which records the attack can say something about.
+        """Return which records the attack can judge.
 
         A record that it cannot judge has a neutral score and should be left out of results.
 
@@ -180,8 +180,8 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
         Returns
         -------
         judged : ndarray of shape (n,), dtype bool
-            False, for instance, where an attack needs shadow models that were trained on the
-            record and the pool has none.
+            False, for example, for records without a shadow model that was trained on them, if the
+            attack needs one.
         """
         check_is_fitted(self)
         records = check_records(X)
@@ -191,7 +191,7 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
         return np.ones(len(records), dtype=bool)
 
     def _needs(self):
-        """What ``needs`` returns; without it any victim serves and stored outputs suffice."""
+        """Return the needs; by default any victim is accepted and stored outputs suffice."""
         return Needs(ANY, known=BOTH if self.__sklearn_tags__().target_tags.required else NOBODY)
 
     @abstractmethod
@@ -200,15 +200,15 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
 
     @abstractmethod
     def _score_samples(self, records):
-        """Scores of each record."""
+        """Compute the score of each record."""
 
     def _learned_offset(self, records, membership):
-        """Threshold of the highest balanced accuracy on the records given to ``fit``."""
+        """Return the threshold of the highest balanced accuracy on the records given to ``fit``."""
         return best_threshold(membership, self.score_samples(records))
 
     @abstractmethod
     def _natural_offset(self, records):
-        """Threshold that needs no membership labels."""
+        """Return the threshold that is used without membership labels."""
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -1,4 +1,4 @@
-"""What attacks share that train a classifier on signals of known members and non-members."""
+"""Base class of attacks that train a classifier on signals of known records."""
 
 import warnings
 from abc import abstractmethod
@@ -15,11 +15,11 @@ from ._supervised import SupervisedAttack
 
 
 class LearnedAttack(SupervisedAttack):
-    """Base of attacks that train a classifier on a matrix of signals.
+    """Base class of attacks that train a classifier on a matrix of signals.
 
     A subclass implements ``_collect(records)``, which returns a list with that matrix, and
-    ``_make_classifier()``, the classifier for ``attack_estimator=None``; the columns are scaled
-    to [0, 1] before it.
+    ``_make_classifier()``, which returns the classifier for ``attack_estimator=None``. Columns are
+    scaled to [0, 1] for that classifier.
     """
 
     _parameter_constraints = {
@@ -43,10 +43,10 @@ class LearnedAttack(SupervisedAttack):
 
     @abstractmethod
     def _make_classifier(self):
-        """The classifier of the published attack."""
+        """Return the classifier of the published attack."""
 
     def predict_proba(self, X):
-        """Probability of membership according to the classifier.
+        """Return the probability of membership according to the classifier.
 
         Parameters
         ----------
@@ -56,7 +56,7 @@ class LearnedAttack(SupervisedAttack):
         Returns
         -------
         proba : ndarray of shape (n, 2)
-            Probabilities of a non-member and of a member, at the share of members in ``fit``.
+            Probabilities of non-membership and membership, given the share of members in ``fit``.
         """
         member = self.score_samples(X)
         return np.column_stack([1 - member, member])

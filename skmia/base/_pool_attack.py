@@ -1,4 +1,4 @@
-"""What the attacks on a pool of shadow models have in common."""
+"""Base class of attacks that use a pool of shadow models."""
 
 from abc import abstractmethod
 from numbers import Real
@@ -19,17 +19,18 @@ from ..signals.auto import COMPARED, what_to_keep, what_to_read
 from ._attack import BaseAttack, best_threshold
 from ._rates import rate_threshold, warn_unlike
 
-# Numbers of the pool that are read at once: long rows are read faster, and rows that are not in
-# order or are memory-mapped take memory.
+# Number of values of the pool that are read at once. Long rows are read faster, but rows that are
+# memory-mapped or not in order are copied and take memory.
 _BLOCK = 1 << 20
 
-# Fewest and most shadow models that are treated as the victim when a threshold is set, and the
-# scores above which there are fewer of them: a low rate takes many, the middle of the scores few.
+# Minimum and maximum number of shadow models that are treated as the victim when a threshold is
+# set, and the number of scores above which fewer models are used. A low rate takes many scores, the
+# median few.
 _N_PSEUDO_VICTIMS = 4, 16
 _N_SCORES_FOR_RATE = 4_000_000
 _N_SCORES = 200_000
 
-# Models of a pool in which one can be treated as the victim.
+# Minimum size of a pool in which a model can be treated as the victim.
 _FEWEST_MODELS = 4
 
 
@@ -38,18 +39,18 @@ class TooFewModelsError(ValueError):
 
 
 def get_pool(shadows, records):
-    """The fitted pool behind the parameter ``shadows``; an unfitted one is fitted on the records.
+    """Return the fitted pool of the parameter ``shadows``; fit it on the records if unfitted.
 
     Raises
     ------
     TypeError
-        When it is not a ShadowPool.
+        If `shadows` is not a ShadowPool.
     """
     pool = unwrap(shadows)
     if not isinstance(pool, ShadowPool):
         raise TypeError(
-            "shadows must be a ShadowPool, fitted and frozen or unfitted; "
-            f"got {type(pool).__name__}."
+            "shadows must be a ShadowPool, either unfitted or fitted and frozen; got "
+            f"{type(pool).__name__}."
         )
     try:
         check_is_fitted(pool)
@@ -59,12 +60,12 @@ def get_pool(shadows, records):
 
 
 def treats_models_as_victims(attack):
-    """Whether an attack can be repeated with its shadow models as victims, one after the other."""
+    """Whether the attack can be repeated with each of its shadow models as the victim."""
     return hasattr(attack, "score_left_out")
 
 
 class PoolAttack(BaseAttack):
-    """Base of the attacks that compare a signal of the victim with that of shadow models.
+    """Base class of attacks that compare a signal of the victim with shadow models.
 
     A subclass implements ``_score(target, shadows, inside, outside)`` for a block of records.
     """
@@ -75,22 +76,22 @@ class PoolAttack(BaseAttack):
         "target_fpr": [Interval(Real, 0, 1, closed="neither"), None],
     }
 
-    # What is read of the pool, where an attack does not make it a parameter.
+    # What is read from the pool, unless the attack makes it a parameter.
     signal = "auto"
     temperature = 1.0
 
-    # Score that speaks neither for nor against membership.
+    # Score that is evidence neither for nor against membership.
     _neutral = 0.0
 
     def _reads(self):
-        """What is read of the pool, in the words of :class:`Needs.keeps`."""
+        """Return what is read from the pool, in the terms of :class:`Needs.keeps`."""
         return what_to_read(self.signal, self.temperature)
 
     def _needs(self):
         what, reads, access = self._reads(), COMPARED, set()
         if isinstance(what, Signal):
             reads, access = COMPARED.intersection(what.reads), set(what.access)
-        # The pool makes augmentations, and the victim is queried for them.
+        # The pool augments the records, and the victim is queried for the augmented copies.
         if getattr(unwrap(self.shadows), "augment", None) is not None:
             access.add("queries")
         return Needs(reads, access=frozenset(access), keeps=frozenset({what_to_keep(what)}))
@@ -102,11 +103,11 @@ class PoolAttack(BaseAttack):
         self._fit_pool(records)
 
     def _fit_pool(self, records):
-        """Learn what is common to all records from the shadow models."""
+        """Estimate from the shadow models what all records share."""
 
     @abstractmethod
     def _score(self, target, shadows, inside, outside):
-        """Scores of a block of records.
+        """Score a block of records.
 
         Parameters
         ----------
@@ -115,23 +116,23 @@ class PoolAttack(BaseAttack):
         shadows : ndarray of shape (n_queries, n_estimators, n)
             Signal of the shadow models.
         inside, outside : ndarray of shape (n_estimators, n), dtype bool
-            Models that were, and that were not, trained on each record; a model in neither is left
-            out of account.
+            Shadow models that were, and that were not, trained on each record. A model in neither
+            of them is ignored.
         """
 
     def _blocks(self, records):
-        """The pool's signal and training sets on the records, a block at a time."""
+        """Yield the pool's signal and training sets on the records, block by block."""
         _, n_queries, n_models, _ = self.pool_.signals_.shape
         size = max(1, _BLOCK // (n_queries * n_models))
         return self.pool_.blocks(records, size, self._reads())
 
     def _judged_blocks(self, records):
-        """The same, of the records that have the shadow models that the attack needs.
+        """Yield the blocks of records that have the shadow models that the attack needs.
 
         Raises
         ------
         ValueError
-            If none has.
+            If no record has them.
         """
         some = False
         for rows, shadows, inside, n_in in self._blocks(records):
@@ -157,11 +158,11 @@ class PoolAttack(BaseAttack):
         return self._are_enough(n_in, len(self.pool_.membership_) - n_in)
 
     def _count_needed(self):
-        """Fewest IN and fewest OUT models that a record must have."""
+        """Return the minimum numbers of IN and of OUT models per record."""
         return 0, 0
 
     def _are_enough(self, n_in, n_out):
-        """Where so many IN and OUT models suffice, of the shape of both."""
+        """Return where these numbers of IN and OUT models suffice, in their shape."""
         least_in, least_out = self._count_needed()
         return (n_in >= least_in) & (n_out >= least_out)
 
@@ -176,11 +177,11 @@ class PoolAttack(BaseAttack):
         )
 
     def _suggest_alternative(self):
-        """Setting with which fewer models suffice, or None."""
+        """Return a setting with which fewer models suffice, or None."""
         return "online=False" if getattr(self, "online", False) else None
 
     def _neutral_score(self):
-        """Score of a record that cannot be judged: just below the neutral one."""
+        """Return the score of a record that cannot be judged: just below the neutral score."""
         return np.nextafter(self._neutral, -np.inf)
 
     def _natural_offset(self, records):
@@ -192,7 +193,7 @@ class PoolAttack(BaseAttack):
         return self._choose_offset(records) if offset is None else offset
 
     def _choose_offset(self, records):
-        """Threshold of the highest balanced accuracy on shadow models, where they show any."""
+        """Return the threshold of the highest balanced accuracy on shadow models, if any."""
         try:
             scores, inside = self._score_pseudo(records, _N_SCORES)
         except TooFewModelsError:
@@ -202,13 +203,13 @@ class PoolAttack(BaseAttack):
         return best_threshold(inside, scores)
 
     def _default_offset(self):
-        """Threshold without labels and without a wanted rate; None leaves it to the pool."""
+        """Return the threshold without labels and target FPR, or None to set it from the pool."""
         return None
 
     def _score_pseudo(self, records, n_scores):
-        """Scores of records with some shadow models treated as the victim, and whether each was in.
+        """Score records with some shadow models treated as the victim; also return membership.
 
-        Those that can be judged, model after model.
+        Only records that can be judged are returned, model after model.
         """
         n_models = len(self.pool_.membership_)
         n_wanted = np.clip(n_scores // len(records), *_N_PSEUDO_VICTIMS)
@@ -222,31 +223,31 @@ class PoolAttack(BaseAttack):
     def score_left_out(self, X, models):
         """Score records with shadow models treated as the victim, block by block.
 
-        Each chosen model is attacked with the models that are left of the pool: without it, and
-        without the one that was drawn in a pair with it.
+        Each chosen model is attacked with the remaining models of the pool: the model itself and
+        the one that was drawn in a pair with it are left out.
 
         Parameters
         ----------
         X : Records of n records
             Records of the pool.
         models : array-like of shape (n_chosen,)
-            Numbers of shadow models.
+            Indices of shadow models.
 
         Yields
         ------
         rows : slice or ndarray of shape (n_rows,)
-            Which of the records.
+            Indices of the records.
         scores : ndarray of shape (n_chosen, n_rows)
-            Of each model that is treated as the victim.
+            Scores under each model that is treated as the victim.
         inside : ndarray of shape (n_chosen, n_rows), dtype bool
             Training sets of these models.
         judged : ndarray of shape (n_chosen, n_rows), dtype bool
-            Where the models that are left suffice; elsewhere the score says nothing.
+            Where the remaining models suffice; elsewhere the score has no meaning.
 
         Raises
         ------
         TooFewModelsError
-            When no record could be judged by the models that are left.
+            If no record can be judged with the remaining models.
         """
         check_is_fitted(self)
         records, models = check_records(X), np.asarray(models, dtype=int)
@@ -254,7 +255,7 @@ class PoolAttack(BaseAttack):
         if n_models < _FEWEST_MODELS:
             raise TooFewModelsError(
                 "Shadow models can be treated as the victim in a pool of at least "
-                f"{_FEWEST_MODELS}; it has {n_models}."
+                f"{_FEWEST_MODELS} models; this pool has {n_models}."
             )
         columns, some = self.pool_.locate(records), False
         for rows, shadows, inside, n_in in self._blocks(records):
@@ -268,7 +269,7 @@ class PoolAttack(BaseAttack):
             raise TooFewModelsError(self._say_too_few(len(records), place))
 
     def _are_judged(self, inside, n_in, models, others):
-        """Where the models that are left suffice, of shape (n_chosen, n)."""
+        """Return where the remaining models suffice, of shape (n_chosen, n)."""
         n_out = len(inside) - n_in
         if self._are_enough(n_in - 2, n_out - 2).all():  # no more than two leave
             return np.ones((len(models), len(n_in)), dtype=bool)
@@ -277,7 +278,7 @@ class PoolAttack(BaseAttack):
         return self._are_enough(n_in - lost_in, n_out - (1 + has_other - lost_in))
 
     def _score_judged(self, shadows, inside, models, others, judged):
-        """Scores with models treated as the victim, neutral where too few others are left."""
+        """Score with models treated as the victim; neutral where too few other models remain."""
         if judged.all():
             return self._score_left_out(shadows, inside, models, others)
         scores = np.full(judged.shape, self._neutral_score())
@@ -290,7 +291,7 @@ class PoolAttack(BaseAttack):
                 self, shadows[:, :, part], inside[:, part], models[some], gone
             )
 
-        # Most records are judged with each of the models, and go together.
+        # Most records can be judged with each of the models; they are scored together.
         whole = judged.all(axis=0)
         score(np.arange(len(models)), np.flatnonzero(whole), type(self)._score_left_out)
         for k in range(len(models)):
@@ -299,7 +300,7 @@ class PoolAttack(BaseAttack):
         return scores
 
     def _score_left_out(self, shadows, inside, models, others):
-        """Scores of a block with each of some models treated as the victim, (n_chosen, n)."""
+        """Score a block with each chosen model treated as the victim, of shape (n_chosen, n)."""
         scores = []
         for k, other in zip(models, others, strict=True):
             rest = np.ones(inside.shape, dtype=bool)

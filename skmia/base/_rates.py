@@ -1,4 +1,4 @@
-"""Thresholds for a false positive rate, and when it cannot be promised."""
+"""Thresholds for a target false positive rate, and a warning if it may be missed."""
 
 import warnings
 
@@ -8,29 +8,29 @@ from scipy import stats
 from .._core.asking import unwrap
 from ..victims import CallableVictim
 
-# Share of its size by which the same score may differ, computed in two ways.
+# Relative difference of one score that is computed in two ways.
 _TIE = 1e-6
 
-# Two-sided level at which a victim is unlike the shadow models: so low that hardly a victim is that
-# was made as they were.
+# Two-sided level of the test whether the victim is unlike the shadow models. It is so low that a
+# victim that was trained like them hardly ever fails.
 _LEVEL = 1e-3
 
-# Records that the victim is asked about to find out.
+# Number of records on which the victim is queried for this test.
 _MOST_RECORDS = 2000
 
 
 def rate_threshold(scores, rate):
-    """Threshold that no more than a share of the scores reach.
+    """Return a threshold that at most a given share of the scores reach.
 
-    It lies halfway between two scores. Scores that are equal but for rounding are on one side of
-    it, so that they never exceed the share together.
+    It lies halfway between two scores. Scores that are equal up to rounding lie on the same side of
+    it, so that a tie cannot exceed the share.
 
     Parameters
     ----------
     scores : ndarray of shape (n,)
         Scores of non-members.
     rate : float
-        Wanted share.
+        Maximum share of the scores that reach the threshold.
 
     Returns
     -------
@@ -46,10 +46,10 @@ def rate_threshold(scores, rate):
 
 
 def warn_unlike(pool, victim, records, rate):
-    """Warn when the victim fits the records as no shadow model does.
+    """Warn if the victim fits the records unlike any shadow model.
 
-    The mean log-likelihood of the records under the victim is compared with those under the shadow
-    models. It is another one where the victim was trained on more or fewer records.
+    The mean log-likelihood of the records under the victim is compared with the values under the
+    shadow models. They differ if the victim was trained on more or fewer records.
     """
     stored = victim is None or isinstance(unwrap(victim), CallableVictim)
     if stored and "outputs" not in records.fields:

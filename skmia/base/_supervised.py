@@ -1,4 +1,4 @@
-"""What attacks share that learn from known members and non-members."""
+"""Base class of attacks that learn from known members and non-members."""
 
 from abc import abstractmethod
 from numbers import Integral
@@ -16,11 +16,11 @@ def _take(collected, rows):
 
 
 class SupervisedAttack(BaseAttack):
-    """Base of attacks that learn from records of known membership.
+    """Base class of attacks that learn from records of known membership.
 
-    The score of a record that the attack has learned from would be flattering. With
-    ``cross_fit=True`` such a record is scored by a model that learned from the other folds; with
-    False it is refused. Equal records share a fold.
+    The score of a record that the attack has learned from would be too optimistic. With
+    ``cross_fit=True``, such a record is scored by a model that learned from the other folds; if
+    False, it is refused. Equal records share a fold.
 
     A subclass implements ``_collect(records)``, a list of arrays with one row per record;
     ``_learn(collected, membership, seed)``, which returns a model; and
@@ -36,7 +36,7 @@ class SupervisedAttack(BaseAttack):
 
     def _fit(self, records, membership):
         check_outputs_source(self.victim)
-        # Sorted by content, so that nothing depends on the order in which records come.
+        # Records are sorted by content, so that the result does not depend on their order.
         order = np.argsort(records.fingerprint, kind="stable")
         records, membership = records[order], membership[order]
         self._known, first = np.unique(records.fingerprint, return_index=True)
@@ -63,11 +63,12 @@ class SupervisedAttack(BaseAttack):
         for kind, count in (("members", membership.sum()), ("non-members", (~membership).sum())):
             if count < self.cv:
                 raise ValueError(
-                    f"Cross-fitting in cv={self.cv} folds needs as many {kind}; got {count}."
+                    f"Cross-fitting in cv={self.cv} folds needs at least as many {kind}; got "
+                    f"{count}."
                 )
 
     def _assign_folds(self, fingerprint, membership, first, seed):
-        """Fold of each record, stratified by membership."""
+        """Return the fold of each record, stratified by membership."""
         rng = np.random.RandomState(seed)
         folds = np.empty(len(first), dtype=int)
         for bit in (True, False):
@@ -76,7 +77,7 @@ class SupervisedAttack(BaseAttack):
         return folds[np.searchsorted(self._known, fingerprint)]
 
     def _locate_known(self, records):
-        """Position of each record among those of ``fit``, -1 where it was not there."""
+        """Return the position of each record among the records of ``fit``, -1 for new records."""
         position = np.searchsorted(self._known, records.fingerprint)
         position = np.minimum(position, len(self._known) - 1)
         return np.where(self._known[position] == records.fingerprint, position, -1)
@@ -87,7 +88,7 @@ class SupervisedAttack(BaseAttack):
         if known.any() and not self.cross_fit:
             raise ValueError(
                 f"{known.sum()} of {len(records)} records are among those that the attack was "
-                "fitted on; score others or set cross_fit=True."
+                "fitted on. Score other records or set cross_fit=True."
             )
         scores = np.empty(len(records))
         scores[known] = self._known_scores[position[known]]
@@ -103,7 +104,7 @@ class SupervisedAttack(BaseAttack):
 
     @abstractmethod
     def _collect(self, records):
-        """What does not depend on membership, as arrays with one row per record."""
+        """Return what does not depend on membership, as arrays with one row per record."""
 
     @abstractmethod
     def _learn(self, collected, membership, seed):
@@ -111,7 +112,7 @@ class SupervisedAttack(BaseAttack):
 
     @abstractmethod
     def _judge(self, model, collected):
-        """Scores under a model."""
+        """Return scores under a model."""
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

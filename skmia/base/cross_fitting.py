@@ -1,4 +1,4 @@
-"""Scores of attacks that learn from known records, each from an attack that has not learned it."""
+"""Cross-fitting: each record is scored by an attack that has not learned from it."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ _N_FOLDS = 5
 
 
 class Judged(NamedTuple):
-    """What an attack says about n records."""
+    """Scores and predictions of an attack for n records."""
 
     scores: np.ndarray  # higher means more likely a member
     guesses: np.ndarray  # bool, at the thresholds of the attack
@@ -28,7 +28,7 @@ def learns(attack):
 
 
 def judge(attack, records):
-    """What a fitted attack, or any classifier of records, says about some.
+    """Score and predict records with a fitted attack, or any classifier of records.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def judge(attack, records):
 
 
 def score(attack, records):
-    """Scores of a fitted attack, or of any classifier of records.
+    """Score records with a fitted attack, or any classifier of records.
 
     Parameters
     ----------
@@ -103,13 +103,13 @@ def give_population(attack, population):
 
 
 def cross_fit(attack, records, membership, seed):
-    """Judge each record by an attack that has learned from the others.
+    """Score each record by an attack that has learned from other folds.
 
-    Records are divided into five folds, or as many as there are members or non-members; equal
-    records and those with one value of ``group_by`` share a fold. The records of a fold are judged
-    by a clone that was fitted on the other folds, thresholds included. Clones of different folds
-    need not give scores of one scale, so the score of a record is the share of its fold with a
-    lower one, ties counted half.
+    Records are split into five folds, or as many as there are members or non-members. Equal records
+    and records with the same value of ``group_by`` share a fold. The records of a fold are scored
+    by a clone that was fitted on the other folds, including its threshold. Clones of different
+    folds may score on different scales, so the score of a record is the share of its fold with a
+    lower score; ties count half.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def cross_fit(attack, records, membership, seed):
     records : Records of n records
     membership : ndarray of shape (n,), dtype bool
     seed : int
-        Determines the folds.
+        Controls the folds.
 
     Returns
     -------
@@ -133,14 +133,14 @@ def cross_fit(attack, records, membership, seed):
     scores, guesses, judged = np.empty(len(records)), *np.empty((2, len(records)), dtype=bool)
     for fold in range(folds.max() + 1):
         held = folds == fold
-        one = fit_known(clone(attack), records[~held], membership[~held])
-        raw, guesses[held], judged[held] = judge(one, records[held])
+        fold_attack = fit_known(clone(attack), records[~held], membership[~held])
+        raw, guesses[held], judged[held] = judge(fold_attack, records[held])
         scores[held] = (rankdata(raw) - 0.5) / held.sum()
     return Judged(scores, guesses, judged)
 
 
 def assign_folds(records, membership, seed):
-    """Fold of each record; records that belong together share one, stratified by membership.
+    """Assign records to folds, stratified by membership; records that belong together share one.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def assign_folds(records, membership, seed):
     -------
     folds : ndarray of shape (n,), dtype int
     """
-    # Sorted by content, so that nothing depends on the order of the records.
+    # Records are sorted by content, so that the result does not depend on their order.
     order = np.argsort(records.fingerprint, kind="stable")
     groups = records.fields.get("group_by")
     units = number_units(records.fingerprint[order], None if groups is None else groups[order])
@@ -166,8 +166,8 @@ def assign_folds(records, membership, seed):
         )
     n_folds, rng = min(_N_FOLDS, fewest), np.random.default_rng(seed)
     fold = np.empty(len(size), dtype=int)
-    for one in range(3):
-        rows = rng.permutation(np.flatnonzero(side == one))
+    for kind in range(3):
+        rows = rng.permutation(np.flatnonzero(side == kind))
         fold[rows] = np.arange(len(rows)) % n_folds
     folds = np.empty(len(records), dtype=int)
     folds[order] = fold[units]

@@ -1,4 +1,4 @@
-"""Pools that an attack, or a part of it, brings unfitted."""
+"""Unfitted pools among the parameters of an attack or of its parts."""
 
 from sklearn.frozen import FrozenEstimator
 
@@ -7,7 +7,7 @@ from .parts import parts_of
 
 
 def get_own_pools(attack):
-    """Unfitted pools in an attack, by the number of the part and the name of its parameter."""
+    """Return the unfitted pools of an attack by number of the part and name of the parameter."""
     return {
         (number, name): value
         for number, part in enumerate(parts_of(attack) or [attack])
@@ -17,13 +17,13 @@ def get_own_pools(attack):
 
 
 def set_pool(attack, place, pool):
-    """Put a fitted pool in a place of an attack where there was an unfitted one."""
+    """Replace an unfitted pool of an attack by a fitted one."""
     number, name = place
     part = (parts_of(attack) or [attack])[number]
     part.set_params(**{name: FrozenEstimator(pool)})
 
 
 def fit_own_pools(attack, records):
-    """Fit the pools of an attack on records, before it is fitted on parts of them."""
+    """Fit the pools of an attack on all records, before the attack is fitted on subsets."""
     for place, pool in get_own_pools(attack).items():
         set_pool(attack, place, pool.fit(records))

@@ -1,4 +1,4 @@
-"""Attacks and estimators that combine them: their needs, and what is given to their parts."""
+"""Needs of attacks and of estimators that combine them, and the parameters of their parts."""
 
 from dataclasses import replace
 from functools import reduce
@@ -20,10 +20,10 @@ def _is_estimator(value):
 
 
 def _list_children(value):
-    """Estimators in the parameters of an estimator, and in lists of them."""
+    """Yield the estimators in the parameters of an estimator, and in lists of them."""
     if isinstance(value, list | tuple):
-        for one in value:
-            yield from _list_children(one)
+        for child in value:
+            yield from _list_children(child)
     elif _is_estimator(value):
         yield value
 
@@ -35,9 +35,9 @@ def _children_of(estimator):
 
 
 def parts_of(estimator):
-    """Attacks and transformers of signals that an estimator combines, at any depth.
+    """Return the attacks and transformers of signals that an estimator combines, at any depth.
 
-    What is frozen is left out: it is no longer fitted.
+    Frozen estimators are left out because they are not fitted again.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def parts_of(estimator):
     Returns
     -------
     parts : list of estimators
-        The estimator alone if it is an attack itself.
+        Only the estimator if it is an attack itself.
     """
     if isinstance(estimator, FrozenEstimator):
         return []
@@ -56,11 +56,11 @@ def parts_of(estimator):
 
 
 def needs_of(estimator):
-    """Needs of an attack, or of an estimator that combines attacks and signals.
+    """Return the needs of an attack, or of an estimator that combines attacks and signals.
 
-    The parts of a Pipeline, a union, a stack or a search run together: an answer must suit all of
-    them, and all that one of them needs is needed. A step that learns from y, and a search, need
-    known members and non-members.
+    The parts of a Pipeline, a union, a stack or a search run together: a kind of output must suit
+    all of them, and whatever one of them needs is needed. A step that learns from y and a search
+    need known members and non-members.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def needs_of(estimator):
     Returns
     -------
     needs : Needs or None
-        None for an estimator without such a part, which is not an attack on membership.
+        None if the estimator has no such part, so that it is not a membership attack.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def needs_of(estimator):
 def _learns(estimator, children):
     """Whether something other than its attacks learns from membership."""
     if not isinstance(estimator, Pipeline | FeatureUnion):
-        return True  # a search chooses by it, a stack and a calibration fit a classifier
+        return True  # searches select by it; stacking and calibration fit a classifier to it
     others = [child for child in children if needs_of(child) is None]
     return any(
         is_classifier(child) or is_regressor(child) or get_tags(child).target_tags.required
@@ -110,14 +110,14 @@ def _learns(estimator, children):
 
 
 def offer_of(model, **more):
-    """What a model gives to an attack on it whose owner knows its members.
+    """Return what a model offers to an attack by its owner, who knows the members.
 
     Parameters
     ----------
     model : estimator
         Fitted or not.
     **more
-        Further fields of :class:`Offer`; ``withheld`` is added to what the model does not give.
+        Further fields of :class:`Offer`. ``withheld`` is added to what the model does not offer.
 
     Returns
     -------
@@ -129,12 +129,12 @@ def offer_of(model, **more):
 
 
 def settings_of_pool(keeps):
-    """Settings of a :class:`~skmia.ShadowPool` that keeps what is needed.
+    """Return the settings of a :class:`~skmia.ShadowPool` that keeps what is needed.
 
     Parameters
     ----------
     keeps : set
-        In the words of :class:`Needs`.
+        What the pool must keep, in the terms of :class:`Needs`.
 
     Returns
     -------
@@ -152,9 +152,9 @@ def settings_of_pool(keeps):
 
 
 def why_not(estimator, offer):
-    """Why an attack, or a composition of attacks and signals, cannot run, or None.
+    """Return why an attack, or a composition of attacks and signals, cannot run, or None.
 
-    A part that has a victim or shadow models of its own does not need those that are offered.
+    A part that has its own victim or shadow models does not need the offered ones.
     """
     for part in parts_of(estimator):
         reason = part.needs().why_not(_with_own(part, offer))
@@ -164,7 +164,7 @@ def why_not(estimator, offer):
 
 
 def _with_own(part, offer):
-    """What is offered to a part, with what it brings."""
+    """Return the offer to a part, extended by its own parameters."""
     own = part.get_params(deep=False)
     if own.get("victim") is not None:
         given = offer_of(own["victim"])
@@ -182,7 +182,7 @@ def _freeze(model):
 def connect(estimator, victim, pool=None, *, stored=False):
     """Set every open parameter ``victim`` and ``shadows`` of an attack, at any depth.
 
-    A parameter is open if it is None. What an attack or a composition brings of its own stays.
+    A parameter is open if it is None. Victims and pools that are already set stay.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def connect(estimator, victim, pool=None, *, stored=False):
     pool : ShadowPool, default=None
         Fitted shadow models. If None, ``shadows`` stays open.
     stored : bool, default=False
-        Whether the records carry the victim's outputs. Parts to which these suffice then keep
+        Whether the records hold the victim's outputs. Parts for which these suffice keep
         ``victim=None``, so that the victim is not queried again.
 
     Returns
@@ -219,20 +219,20 @@ def connect(estimator, victim, pool=None, *, stored=False):
 
 
 def _reads_stored(part):
-    """Whether stored outputs suffice for a part, with the records among its parameters."""
-    given = [one for one in part.get_params(deep=False).values() if isinstance(one, Records)]
-    return not part.needs().access and all("outputs" in one.fields for one in given)
+    """Whether stored outputs suffice for a part, including the records among its parameters."""
+    given = [value for value in part.get_params(deep=False).values() if isinstance(value, Records)]
+    return not part.needs().access and all("outputs" in held.fields for held in given)
 
 
 def set_victim(estimator, victim):
-    """Set every parameter ``victim`` of an attack, at any depth, whatever it was.
+    """Set every parameter ``victim`` of an attack, at any depth, whatever its value.
 
     Parameters
     ----------
     estimator : estimator
         An attack or a composition of attacks and signals; its parameters are set in place.
     victim : fitted estimator or None
-        Model under attack; None opens the parameter.
+        Model under attack. If None, the parameter is reset.
 
     Returns
     -------
@@ -247,16 +247,18 @@ def set_victim(estimator, victim):
 
 def takes_victim(estimator):
     """Whether an attack has a parameter ``victim`` at some depth."""
-    return any("victim" in one.get_params(deep=False) for one in parts_of(estimator) or [estimator])
+    return any(
+        "victim" in part.get_params(deep=False) for part in parts_of(estimator) or [estimator]
+    )
 
 
 def has_own_victim(estimator):
-    """Whether a part of an attack attacks a victim that came with it."""
+    """Whether a part of an attack has its own victim."""
     return any(
         part.get_params(deep=False).get("victim") is not None for part in parts_of(estimator)
     )
 
 
 def is_open(part, name):
-    """Whether a part has a parameter of that name, and it is None."""
+    """Whether a part has a parameter of that name that is None."""
     return part.get_params(deep=False).get(name, part) is None

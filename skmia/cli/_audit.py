@@ -72,7 +72,7 @@ def run_audit(arguments, show):
     Raises
     ------
     CommandError
-        When the input cannot be worked with.
+        If the input cannot be worked with.
     GateClosed
         If a limit of ``--fail-above`` is exceeded, nothing can be said, or the page or the picture
         could not be made.

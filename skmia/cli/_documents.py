@@ -96,12 +96,12 @@ def run_report(arguments):
     return f"written: {visible(out)}"
 
 
-def _is_same(one, other):
+def _is_same(first, other):
     """Whether two names are of one file, through links or in another spelling."""
-    if one.resolve() == other.resolve():
+    if first.resolve() == other.resolve():
         return True
     try:
-        return one.samefile(other)
+        return first.samefile(other)
     except OSError:
         return False
 
@@ -124,8 +124,8 @@ def run_compare(arguments):
     if tasks[0] != tasks[1]:
         raise CommandError(f"one audit is of a {tasks[0]}, the other of a {tasks[1]}")
     level = _read_common_level(paths, documents)
-    one, two = map(_read_numbers, documents)
-    both = one.add_suffix("_a").join(two.add_suffix("_b"), how="inner")
+    first, second = map(_read_numbers, documents)
+    both = first.add_suffix("_a").join(second.add_suffix("_b"), how="inner")
     if both.empty:
         raise CommandError("the two audits have no number in common that could be measured")
     lines = [

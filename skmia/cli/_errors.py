@@ -11,7 +11,7 @@ class CommandError(Exception):
 
 
 class GateClosed(Exception):
-    """An audit that came to its end, and of which the exit code has something to say.
+    """An audit that finished with a result that the exit code reports.
 
     Parameters
     ----------

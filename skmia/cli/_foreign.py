@@ -19,7 +19,7 @@ _MOST_UNFITTED = 10_000
 
 
 class DamagedModelError(ValueError):
-    """The numbers of a model cannot be those of a fit."""
+    """The scores of a model cannot come from a fit."""
 
 
 def check_foreign(model):

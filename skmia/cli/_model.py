@@ -97,9 +97,9 @@ def make_estimator(name, X, task, seed, n_classes=2):
     Raises
     ------
     CommandError
-        When the model is none for the task.
+        If the model is none for the task.
     ImportError
-        When the model needs a package that is not installed.
+        If the model needs a package that is not installed.
     """
     is_text = np.array([isinstance(dtype, pd.CategoricalDtype) for dtype in X.dtypes])
     numbers, text = list(X.columns[~is_text]), list(X.columns[is_text])
@@ -154,9 +154,9 @@ def load_model(path, *, trust_pickle):
     Raises
     ------
     CommandError
-        When the file is not there, cannot be read, or may hold code.
+        If the file is not there, cannot be read, or may hold code.
     ImportError
-        When skops is needed and not installed.
+        If skops is needed and not installed.
     """
     if not path.is_file():
         raise CommandError(f"--model: file not found: {path}")
@@ -233,7 +233,7 @@ def as_model_input(model, frame, features):
     Raises
     ------
     CommandError
-        When a column is not there, or the number of columns is another.
+        If a column is not there, or the number of columns is another.
     """
     names = getattr(model, "feature_names_in_", None)
     if names is not None:

@@ -21,7 +21,7 @@ def read_table(path):
     Raises
     ------
     CommandError
-        When the file is not there, is not a table or has no rows.
+        If the file is not there, is not a table or has no rows.
     """
     if not path.is_file():
         raise CommandError(f"--data: file not found: {path}")
@@ -77,7 +77,7 @@ def read_target(frame, name, task):
     Raises
     ------
     CommandError
-        When values are missing, all equal, or not of the kind that the task needs.
+        If values are missing, all equal, or not of the kind that the task needs.
     """
     column = frame[name]
     missing = column.isna()
@@ -172,7 +172,7 @@ def read_members(frame, source):
     Raises
     ------
     CommandError
-        When it is neither, a value is not a bit, or all are equal.
+        If it is neither, a value is not a bit, or all are equal.
     """
     if source in frame.columns:
         values = frame[source]

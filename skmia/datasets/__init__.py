@@ -1,4 +1,4 @@
-"""Data sets as records: made, shipped with scikit-learn, or downloaded from their publishers."""
+"""Data sets as records: synthetic, shipped with scikit-learn, or downloaded."""
 
 from ._images import fetch_cifar10, fetch_cifar100, fetch_fashion_mnist, fetch_mnist
 from ._samples import make_membership_problem

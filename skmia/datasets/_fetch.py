@@ -1,4 +1,4 @@
-"""Files of others: downloaded once, checked at every use, read without being unpacked."""
+"""Published files: downloaded once, verified at every use, read without being unpacked."""
 
 import gzip
 import hashlib
@@ -35,14 +35,14 @@ _UNREADABLE = (
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file of a publisher and what is known of its content.
+    """Published file and its checksums.
 
     Parameters
     ----------
     name : str
-        Name under which it lies in the cache.
+        Name of the file in the cache.
     url : str
-        Where it is downloaded from.
+        Address of the download.
     sha256 : str, default=None
         Checksum of the file.
     members : mapping of str to str, default={}
@@ -76,13 +76,12 @@ def read_remote(remote, parsers, *, data_home=None, download_if_missing=True):
     Returns
     -------
     parsed : dict
-        What each parser returned.
+        Result of each parser.
 
     Raises
     ------
     OSError
-        When the file is neither in the cache nor to be had, cannot be read, or is another one than
-        it should be.
+        If the file is neither in the cache nor available, cannot be read, or has a wrong checksum.
     """
     folder = Path(get_data_home(data_home)) / "skmia"
     folder.mkdir(exist_ok=True)
@@ -93,8 +92,8 @@ def read_remote(remote, parsers, *, data_home=None, download_if_missing=True):
         _download(remote, path)
     else:
         raise OSError(
-            f"{remote.name} is not in {folder} and download_if_missing=False; "
-            f"it is to be had from {remote.url}."
+            f"{remote.name} is not in {folder} and download_if_missing=False; it is available from "
+            f"{remote.url}."
         )
     parsed = _read_members(remote, path, parsers)
     # Only what could be read is trusted: a file broken by hand can still be replaced.
@@ -119,7 +118,7 @@ def _sha256(path):
 
 def _record(path):
     part = _part_of(path)
-    # A cache of which one may only read is nothing to fail for: it is not changed by accident.
+    # A read-only cache is not an error: it cannot be changed by accident.
     with suppress(OSError):
         try:
             part.write_text(f"{_sha256(path)}  {path.name}\n", encoding="utf-8")
@@ -170,13 +169,13 @@ def _stream(remote, part, path):
     with open(part, "rb") as file:
         # A login page that a network puts before every answer must not become the trusted file.
         if not file.read(4).startswith(_FIRST_BYTES.get(path.suffix, b"")):
-            raise OSError(_by_hand(remote, path, f"the answer is no {path.suffix} file"))
+            raise OSError(_by_hand(remote, path, f"the response is not a {path.suffix} file"))
 
 
 def _by_hand(remote, path, reason):
     return (
-        f"{remote.url} could not be downloaded ({reason}); get it by other means and put it into "
-        f"{path.parent} as {path.name}."
+        f"{remote.url} could not be downloaded ({reason}); obtain it by other means and put it "
+        f"into {path.parent} as {path.name}."
     )
 
 
@@ -197,7 +196,8 @@ def _read_members(remote, path, parsers):
         ) from error
     missing = ", ".join(name for name in parsers if name not in parsed)
     raise OSError(
-        f"{path} holds no {missing}; it holds {', '.join(map(visible, seen)) or 'nothing'}."
+        f"{path} does not contain {missing}; it contains "
+        f"{', '.join(map(visible, seen)) or 'nothing'}."
     )
 
 

@@ -116,7 +116,7 @@ def fetch_mnist(*, data_home=None, download_if_missing=True):
     Raises
     ------
     OSError
-        When a file is neither in the cache nor to be had, or is not the published one.
+        If a file is neither in the cache nor available, or is not the published one.
 
     References
     ----------
@@ -155,7 +155,7 @@ def fetch_fashion_mnist(*, data_home=None, download_if_missing=True):
     Raises
     ------
     OSError
-        When a file is neither in the cache nor to be had, or is not the published one.
+        If a file is neither in the cache nor available, or is not the published one.
 
     References
     ----------
@@ -197,7 +197,7 @@ def fetch_cifar10(*, data_home=None, download_if_missing=True):
     Raises
     ------
     OSError
-        When the file is neither in the cache nor to be had, or is not the published one.
+        If the file is neither in the cache nor available, or is not the published one.
 
     References
     ----------
@@ -242,7 +242,7 @@ def fetch_cifar100(*, data_home=None, download_if_missing=True):
     Raises
     ------
     OSError
-        When the file is neither in the cache nor to be had, or is not the published one.
+        If the file is neither in the cache nor available, or is not the published one.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Synthetic membership problems whose amount of memorization is chosen."""
+"""Synthetic membership problems with a chosen amount of memorization."""
 
 from numbers import Integral, Real
 
@@ -84,10 +84,10 @@ def make_membership_problem(
     member_fraction=0.5,
     random_state=None,
 ):
-    """Make labeled records and say which of them are the members.
+    """Generate labeled records and their membership.
 
-    A model trained on the members until it fits them has to memorize what cannot be learned, and
-    that is what a membership attack sees. ``memorization`` sets how much that is.
+    A model that is trained on the members until it fits them has to memorize what cannot be
+    learned, which membership attacks detect. ``memorization`` sets how much that is.
 
     Parameters
     ----------
@@ -110,12 +110,12 @@ def make_membership_problem(
           all; ``memorization`` is the share of the noise, so no model has an R^2 above ``1 -
           memorization``.
     memorization : float, default=0.6
-        How far the labels are from what can be learned, 0 to 1.
+        Amount of memorization that fitting the labels requires, 0 to 1.
     member_fraction : float, default=0.5
         Share of members. They are drawn within each class, so that the class of a record says
         nothing about its membership.
     random_state : int, RandomState instance or None, default=None
-        Pass an int for the same problem in every call.
+        Controls the generation of the problem. Pass an int for reproducible results.
 
     Returns
     -------
@@ -128,7 +128,7 @@ def make_membership_problem(
     Raises
     ------
     ValueError
-        When a parameter is out of its range or the split would leave no member or no non-member.
+        If a parameter is out of its range or the split would leave no member or no non-member.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""The three tables of Shokri et al. (2017) that nearly all of the literature attacks."""
+"""The three tables of Shokri et al. (2017), common benchmarks of the literature."""
 
 import numpy as np
 import pandas as pd
@@ -69,11 +69,11 @@ def fetch_purchase100(*, data_home=None, download_if_missing=True):
     Raises
     ------
     OSError
-        When the file is neither in the cache nor to be had, or is not the file it was.
+        If the file is neither in the cache nor available, or is not the file it was.
 
     See Also
     --------
-    make_membership_problem : Makes a table like it, without a download.
+    make_membership_problem : Synthetic table like this one, without a download.
 
     References
     ----------
@@ -120,7 +120,7 @@ def fetch_texas100(*, data_home=None, download_if_missing=True):
     Raises
     ------
     OSError
-        When the file is neither in the cache nor to be had, or is not the file it was.
+        If the file is neither in the cache nor available, or is not the file it was.
 
     References
     ----------
@@ -168,7 +168,7 @@ def fetch_location30(*, data_home=None, download_if_missing=True):
     Raises
     ------
     OSError
-        When the file is neither in the cache nor to be had, or is not the file it was.
+        If the file is neither in the cache nor available, or is not the file it was.
 
     References
     ----------

@@ -110,7 +110,7 @@ def fetch_adult(*, data_home=None, download_if_missing=True):
     Raises
     ------
     OSError
-        When the file is neither in the cache nor to be had, or is not the published one.
+        If the file is neither in the cache nor available, or is not the published one.
 
     References
     ----------
@@ -165,7 +165,7 @@ def fetch_diabetes130(*, data_home=None, download_if_missing=True):
     Raises
     ------
     OSError
-        When the file is neither in the cache nor to be had, or is not the published one.
+        If the file is neither in the cache nor available, or is not the published one.
 
     References
     ----------
@@ -222,7 +222,7 @@ def fetch_law_school(*, data_home=None, download_if_missing=True):
     Raises
     ------
     OSError
-        When the file is neither in the cache nor to be had, or is not the file it was.
+        If the file is neither in the cache nor available, or is not the file it was.
 
     References
     ----------

@@ -75,7 +75,7 @@ def load_digits(*, images=False, as_frame=False):
     Raises
     ------
     ValueError
-        When both ``images`` and ``as_frame`` are asked for.
+        If both ``images`` and ``as_frame`` are asked for.
 
     See Also
     --------

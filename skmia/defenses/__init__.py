@@ -1,4 +1,4 @@
-"""Classifiers that leak less."""
+"""Defenses: classifiers and mechanisms that leak less."""
 
 from ._dp_sgd import DPSGDClassifier
 from ._evaluation import DefenseEvaluation, evaluate_defense, mislabel

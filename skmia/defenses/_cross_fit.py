@@ -1,4 +1,4 @@
-"""Answers to training rows from models that were not trained on them."""
+"""Out-of-sample predictions for training rows, and defenses that train on them."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -28,9 +28,9 @@ from ._soft_meta import SoftTargetDefense
 def draw_left_out(units, strata, n_models, n_left_out, rng):
     """Draw the models that are not trained on each row.
 
-    Units are assigned in random order within their stratum: of each stratum every model is left
-    without as many units as any other, or one more. A stratum of two units or more is therefore
-    seen by all models where ``n_left_out`` is at most half of them.
+    Units are assigned at random within their stratum, so that the numbers of units that models
+    leave out of a stratum differ by at most one. Therefore all models see every stratum of two or
+    more units if ``n_left_out`` is at most half of the models.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def draw_left_out(units, strata, n_models, n_left_out, rng):
 
 
 def ask_left_out(estimator, data, left_out, seeds, *, targets=None, n_jobs=None, verbose=0):
-    """Train models and take the answers of each to the rows that it was not trained on.
+    """Train models and query each on the rows that it was not trained on.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def ask_left_out(estimator, data, left_out, seeds, *, targets=None, n_jobs=None,
     data : Labeled of n rows
         Training rows.
     left_out : ndarray of shape (n_models, n), dtype bool
-        As of :func:`draw_left_out`.
+        As returned by :func:`draw_left_out`.
     seeds : list of SeedSequence
         Randomness of each model.
     targets : (ndarray of shape (n, n_classes), ndarray of shape (n_classes,)), default=None
@@ -81,7 +81,7 @@ def ask_left_out(estimator, data, left_out, seeds, *, targets=None, n_jobs=None,
     n_jobs : int, default=None
         Models trained in parallel.
     verbose : int, default=0
-        1 shows a progress bar.
+        Verbosity level. If positive, a progress bar is shown.
 
     Returns
     -------
@@ -99,16 +99,16 @@ def ask_left_out(estimator, data, left_out, seeds, *, targets=None, n_jobs=None,
         job = job._replace(fit=_Fit(data, targets))
     plan = plan_training(job, exact=True)
     if not plan.together:
-        job = job._replace(fit=_Fit(data, targets))  # its errors are those of the estimator
+        job = job._replace(fit=_Fit(data, targets))  # its errors come from the estimator
     results = tqdm(plan.run(job), total=job.n_models, desc="sub-models", disable=not verbose)
-    kept = [one for _, one in sorted(results, key=lambda pair: pair[0])]
-    answers = [one.facts["answers"] for one in kept]
-    classes = np.unique(np.concatenate([data.y, *(one.classes for one in answers)]))
+    kept = [result for _, result in sorted(results, key=lambda pair: pair[0])]
+    answers = [result.facts["answers"] for result in kept]
+    classes = np.unique(np.concatenate([data.y, *(answer.classes for answer in answers)]))
     proba = np.empty((left_out[:, 0].sum(), len(data.y), len(classes)))
     place = np.cumsum(left_out, axis=0) - 1
     for out, at, outputs in zip(left_out, place, answers, strict=True):
         proba[at[out], out] = _as_proba(outputs.aligned_to(classes))
-    return proba, classes, [one for some in kept for one in some.warnings]
+    return proba, classes, [warning for some in kept for warning in some.warnings]
 
 
 def _keep_answers(trained):
@@ -145,7 +145,7 @@ def _number_equal_rows(data):
 
 
 class CrossFitDefense(SoftTargetDefense):
-    """Base of defenses whose targets come from models that were not trained on the row.
+    """Base class of defenses with targets from models that were not trained on the row.
 
     A subclass has parameters ``n_estimators``, ``n_left_out``, ``store_targets``, ``memory``,
     ``n_jobs``, ``random_state`` and ``verbose``, and implements ``_combine``.
@@ -194,7 +194,7 @@ class CrossFitDefense(SoftTargetDefense):
         units = _number_equal_rows(data)
         if units.max(initial=0) == 0:
             raise ValueError(
-                f"{type(self).__name__} leaves rows out and so needs 2 or more different ones; got "
+                f"{type(self).__name__} leaves rows out and needs at least 2 different ones; got "
                 f"n_samples = {len(data.y)}{', all equal' if len(data.y) > 1 else ''}."
             )
         strata = compute_strata(data.y, is_classification=True)
@@ -222,7 +222,7 @@ class CrossFitDefense(SoftTargetDefense):
         Parameters
         ----------
         proba : ndarray of shape (n_left_out, n, n_classes)
-            Answers.
+            Predictions of the left-out models.
         codes : ndarray of shape (n,)
             Columns of the labels.
         data : Labeled

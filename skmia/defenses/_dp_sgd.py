@@ -1,4 +1,4 @@
-"""Nets trained with differential privacy."""
+"""Neural networks trained with differential privacy."""
 
 import warnings
 from numbers import Integral, Real
@@ -34,11 +34,12 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     net : skorch.NeuralNetClassifier or callable
-        With ``criterion=CrossEntropyLoss`` or ``NLLLoss`` and ``train_split=None``; its optimizer,
-        batch size, epochs and device are used. A callable makes such a net of the number of
-        features and the number of classes.
+        Net with ``criterion=CrossEntropyLoss`` or ``NLLLoss`` and ``train_split=None``; its
+        optimizer, batch size, epochs and device are used. A callable returns such a net for the
+        number of features and the number of classes.
     target_epsilon : float, default=None
-        The epsilon, in nats, that all epochs together may cost. Give this or ``noise_multiplier``.
+        Total privacy budget epsilon of all epochs, in nats. Set either this or
+        ``noise_multiplier``.
     target_delta : float, default=None
         The delta at which epsilon is stated. If None, a tenth of one over the number of rows.
     noise_multiplier : float, default=None
@@ -49,14 +50,13 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         which needs a ``noise_multiplier`` of 0, clips nothing.
     poisson_sampling : bool, default=True
         If False, rows are visited in the net's own batches, which no accountant here covers:
-        ``epsilon_`` is infinite. It is there for comparisons.
+        ``epsilon_`` is infinite. Use it only for comparisons.
     accountant : {"rdp", "prv"}, default="rdp"
         Rényi differential privacy, or the smaller of that and privacy loss random variables, which
         are usually tighter and slower.
     classes : array-like of shape (n_classes,), default=None
-        All labels that there can be, known without the data. A row with another label contributes
-        nothing. If None, they are read off ``y``, which ``epsilon_`` does not cover, with a
-        warning.
+        All possible labels, known without the data. A row with another label contributes nothing.
+        If None, they are taken from ``y``, which ``epsilon_`` does not cover, with a warning.
     grad_sample_mode : {"hooks", "rows"}, default="hooks"
         How the gradients of rows are computed: by opacus's hooks on batches, or one row after the
         other, which is slower and rules out that rows see each other.
@@ -67,8 +67,9 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         Called as ``on_step(step, noisy_gradient, parameters)`` in each step, with its number from
         0, the noisy sum of clipped gradients divided by the nominal size of the batch (not divided
         with ``criterion__reduction="sum"``), and the trained weights before the step, both as new
-        ndarrays of shape (n_parameters,) in the order of the module. An auditor may see all that:
-        ``epsilon_`` covers it. Give a function: ``clone`` copies an object and what it collects.
+        ndarrays of shape (n_parameters,) in the order of the module. ``epsilon_`` covers all of
+        this, so an auditor may see it. Pass a function, because ``clone`` copies an object together
+        with what it has collected.
     noise_seed : int, default=None
         Seed of the coins, the noise and what the net draws in training, for tests: ``epsilon_`` is
         infinite with one. If None, they come from the operating system.
@@ -82,7 +83,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
     estimator_ : skorch.NeuralNetClassifier
         Trained, with its module and optimizer as they were without opacus.
     epsilon_ : float
-        What all planned steps cost at ``delta_``, in nats, also where training was stopped before.
+        Epsilon of all planned steps at ``delta_``, in nats, even if training stopped earlier.
     delta_ : float
         The delta of ``epsilon_``.
     noise_multiplier_ : float
@@ -90,7 +91,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
     sample_rate_ : float
         Probability with which a row takes part in a step.
     n_steps_ : int
-        Steps that were made.
+        Number of steps performed.
     classes_ : ndarray of shape (n_classes,)
         Labels.
     n_features_in_ : int
@@ -101,8 +102,8 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
     See Also
     --------
     GaussianMechanism : Noise on a result instead of on the training.
-    skmia.leakage.dp_advantage_bound : The most that epsilon lets an attack gain.
-    skmia.epsilon.trace_scores : What an auditor finds in the gradients that ``on_step`` sees.
+    skmia.leakage.dp_advantage_bound : Largest advantage of an attack under epsilon.
+    skmia.epsilon.trace_scores : Scores of canaries in the gradients passed to ``on_step``.
 
     Notes
     -----
@@ -221,14 +222,14 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         self : object
-            The fitted classifier.
+            Fitted estimator.
 
         Raises
         ------
         ImportError
-            When opacus is not installed.
+            If opacus is not installed.
         ValueError
-            When settings contradict each other, or when clipping would not bound what one row
+            If settings contradict each other, or when clipping would not bound what one row
             changes in the net.
         """
         validate_params_of(self)

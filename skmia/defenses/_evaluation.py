@@ -1,4 +1,4 @@
-"""What defenses cost and what they bring, judged by attacks that know them."""
+"""Evaluation of defenses by adaptive attacks."""
 
 from dataclasses import dataclass
 
@@ -30,7 +30,7 @@ _N_BINS = 15  # of the calibration error
 
 @dataclass(frozen=True)
 class DefenseEvaluation:
-    """Side by side: how useful classifiers are, and how much they leak.
+    """Utility and leakage of several classifiers.
 
     Attributes
     ----------
@@ -121,11 +121,11 @@ def evaluate_defense(
     n_jobs=None,
     random_state=None,
 ):
-    """Judge classifiers, defended and not, by attacks that know their defense.
+    """Evaluate classifiers with and without a defense by adaptive attacks.
 
-    Shadow models are trained as the candidate is, defense included, and each of some of them is
+    Shadow models are trained like the candidate, including its defense, and several of them are
     attacked with the others. All candidates have the same training sets, so that they can be
-    compared target by target. An attack that does not know the defense would flatter it.
+    compared target by target. A non-adaptive attack would overestimate the defense.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def evaluate_defense(
     records : Records of n records
         Labeled records; each model is trained on half of them.
     attack : LiRA, RMIA or CalibratedAttack, default=None
-        Its pool is replaced. None takes ``LiRA()``.
+        Attack whose pool is replaced. If None, ``LiRA()`` is used.
     n_estimators : int, default=16
         Shadow models of each candidate, even, at least 4.
     n_targets : int, default=8
@@ -142,12 +142,12 @@ def evaluate_defense(
     max_fpr : float, default=0.01
         False positive rate at which the true positive rate is reported.
     canaries : array-like of shape (n,), dtype bool, default=None
-        Records on which leakage is measured, such as canaries of :func:`mislabel`; None takes all.
-        Accuracies are measured on the others.
+        Records on which leakage is measured, such as canaries of :func:`mislabel`. If None, all
+        records. Accuracies are measured on the others.
     n_jobs : int, default=None
         Number of jobs that train shadow models.
     random_state : int, RandomState instance or None, default=None
-        Determines training sets and models.
+        Controls training sets and models.
 
     Returns
     -------
@@ -187,7 +187,7 @@ def evaluate_defense(
     settings = _choose_settings(candidates, attack)
     measured = _as_mask(canaries, records)
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-    # The training sets are those of any pool with this seed.
+    # Training sets are the same as in any pool with this seed.
     draw = ShadowPool(DummyClassifier(), n_estimators, random_state=seed).fit(records)
     design = _Design(records, draw.membership_[:n_targets], measured, max_fpr)
     tables, exposure = {}, {}
@@ -215,14 +215,14 @@ def mislabel(records, n_canaries, *, random_state=None):
     n_canaries : int
         Number of canaries.
     random_state : int, RandomState instance or None, default=None
-        Draws the canaries and their labels.
+        Controls the draw of canaries and their labels.
 
     Returns
     -------
     records : Records of n records
-        The same with wrong labels at the canaries.
+        Records with wrong labels for the canaries.
     canaries : ndarray of shape (n,), dtype bool
-        Which they are.
+        Marks the canaries.
 
     Examples
     --------

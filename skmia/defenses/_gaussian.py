@@ -1,4 +1,4 @@
-"""Normal noise of one size."""
+"""Gaussian noise with the same standard deviation in all columns."""
 
 import numpy as np
 
@@ -62,7 +62,7 @@ def gaussian_sigma(epsilon, delta, sensitivity=1.0, method="exact"):
     delta : float
         Above 0 and below 1.
     sensitivity : float, default=1.0
-        The most that one record changes the release, in the Euclidean norm (L2).
+        Largest change of the release by one record, in the Euclidean norm (L2).
     method : {"exact", "classic"}, default="exact"
         ``"exact"`` is the smallest standard deviation there is. ``"classic"`` is
         ``sensitivity * sqrt(2 * log(1.25 / delta)) / epsilon``, for epsilon below 1.
@@ -74,11 +74,11 @@ def gaussian_sigma(epsilon, delta, sensitivity=1.0, method="exact"):
     Raises
     ------
     ValueError
-        When a number is outside its range; with ``"classic"`` and an epsilon of 1 or more.
+        If a number is outside its range; with ``"classic"`` and an epsilon of 1 or more.
 
     See Also
     --------
-    GaussianMechanism : Adds the noise.
+    GaussianMechanism : Mechanism that adds the noise.
 
     Notes
     -----
@@ -148,7 +148,7 @@ def _concentrated_multiplier(epsilon, delta):
 
 
 class GaussianMechanism(NoiseMechanism):
-    """Release values with normal noise, which is (epsilon, delta)-differentially private.
+    """Mechanism with normal noise, which is (epsilon, delta)-differentially private.
 
     Parameters
     ----------
@@ -157,13 +157,13 @@ class GaussianMechanism(NoiseMechanism):
     delta : float, default=1e-5
         Above 0 and below 1; far below one over the number of records.
     sensitivity : float, default=1.0
-        The most that one record changes a row of X, in the Euclidean norm over its columns (L2).
-        It is a claim of the user that nothing here can check.
+        Largest change of a row of X by one record, in the Euclidean norm over its columns (L2).
+        This is a claim of the user that cannot be checked.
     calibration : {"exact", "classic"}, default="exact"
         The smallest noise, or the textbook formula for epsilon below 1; see
         :func:`gaussian_sigma`.
     random_state : int, RandomState instance or None, default=None
-        None takes new noise from the operating system at every call. A seed makes the sequence of
+        If None, every call draws new noise from the operating system. A seed makes the sequence of
         calls after ``fit`` repeatable, and is a key that takes the noise off again: for tests.
 
     Attributes
@@ -174,12 +174,12 @@ class GaussianMechanism(NoiseMechanism):
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where they are strings.
+        Names of the columns, if all are strings.
 
     See Also
     --------
     NonSphericalGaussianMechanism : Less noise for columns that one record changes less.
-    gaussian_sigma : The standard deviation alone.
+    gaussian_sigma : Standard deviation of the noise.
 
     Notes
     -----

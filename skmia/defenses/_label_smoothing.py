@@ -1,4 +1,4 @@
-"""Training on labels that are softened by a constant."""
+"""Label smoothing: training on labels that are softened by a constant."""
 
 from numbers import Real
 
@@ -10,16 +10,16 @@ from ._soft_meta import SoftTargetDefense, one_hot
 
 
 class LabelSmoothingDefense(SoftTargetDefense):
-    """Train on labels that give a share to all classes alike.
+    """Classifier trained on labels that give an equal share to all classes.
 
-    It keeps a classifier from being sure, of its training rows too. It is a usual remedy against
-    overfitting, and the yardstick for defenses that choose soft labels record by record.
+    It limits the confidence of a classifier, also on its training rows. It is a common regularizer,
+    and a baseline for defenses that choose soft labels record by record.
 
     Parameters
     ----------
     estimator : classifier
-        Whose ``fit`` takes ``sample_weight``, or a skorch net with ``criterion=CrossEntropyLoss``.
-        Alone or as the last step of a Pipeline.
+        Classifier whose ``fit`` takes ``sample_weight``, or a skorch net with
+        ``criterion=CrossEntropyLoss``. Alone or as the last step of a Pipeline.
     smoothing : float, default=0.1
         Share in [0, 1] that is divided among all C classes: the target is ``1 - smoothing`` for
         the label, and ``smoothing / C`` is added to every class.
@@ -35,13 +35,13 @@ class LabelSmoothingDefense(SoftTargetDefense):
 
     See Also
     --------
-    SoftLabelDefense : Softens a label as far as other models doubt it.
+    SoftLabelDefense : Classifier that softens a label as far as other models disagree with it.
 
     Notes
     -----
-    What is known against it: the answers to all training rows are drawn to one and the same
-    target, which an attack with shadow models trained in the same way can recognize, and smoothed
-    labels were found to help those who reconstruct inputs of a class from a net.
+    Known limitation: the predictions for all training rows are pulled towards the same target,
+    which an attack with shadow models trained in the same way can recognize, and smoothed labels
+    were found to help model inversion attacks, which reconstruct inputs of a class.
 
     How classifiers with ``sample_weight`` are trained, and what counts copies of rows, is said in
     :class:`SoftLabelDefense`.

@@ -12,7 +12,7 @@ from .private_input import FINITE_POSITIVE
 
 
 class LaplaceMechanism(NoiseMechanism):
-    """Release values with Laplace noise, which is epsilon-differentially private.
+    """Mechanism with Laplace noise, which is epsilon-differentially private.
 
     Each value gets noise with probabilities proportional to ``exp(-|noise| * epsilon /
     sensitivity)``, drawn exactly on a grid of about ``2**-40`` times its scale.
@@ -22,10 +22,10 @@ class LaplaceMechanism(NoiseMechanism):
     epsilon : float, default=1.0
         Privacy budget of each row that ``transform`` returns, in nats, above 0.
     sensitivity : float, default=1.0
-        The most that one record changes a row of X, in the sum of the absolute changes over its
-        columns (L1). It is a claim of the user that nothing here can check.
+        Largest change of a row of X by one record, as the sum of the absolute changes over its
+        columns (L1). This is a claim of the user that cannot be checked.
     random_state : int, RandomState instance or None, default=None
-        None takes new noise from the operating system at every call. A seed makes the sequence of
+        If None, every call draws new noise from the operating system. A seed makes the sequence of
         calls after ``fit`` repeatable, and is a key that takes the noise off again: for tests.
 
     Attributes
@@ -36,11 +36,11 @@ class LaplaceMechanism(NoiseMechanism):
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where they are strings.
+        Names of the columns, if all are strings.
 
     See Also
     --------
-    GaussianMechanism : For a sensitivity in the Euclidean norm.
+    GaussianMechanism : Mechanism for a sensitivity in the Euclidean norm.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""What mechanisms that add noise share."""
+"""Base class of mechanisms that add noise."""
 
 from abc import ABC, abstractmethod
 
@@ -14,7 +14,7 @@ from .private_input import FINITE_POSITIVE, validate_rows
 
 
 class NoiseMechanism(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):
-    """Base of mechanisms: ``transform`` adds noise that no other call has seen.
+    """Base class of mechanisms whose ``transform`` adds fresh noise in every call.
 
     A subclass implements ``_calibrate``, which sets the grid ``2**_exponents`` and the whole number
     ``_steps`` of its steps to the scale of the noise of each column (0 where a column gets none),

@@ -1,4 +1,4 @@
-"""What classifiers around a classifier share."""
+"""Base class of defenses that wrap a classifier."""
 
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags
@@ -9,7 +9,7 @@ from .._core.sklearn import HasMethods
 
 
 class DefendedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """Base of defenses: a classifier around a classifier.
+    """Base class of defenses that wrap a classifier.
 
     A subclass sets ``estimator_``, the fitted classifier, and ``classes_``.
     """

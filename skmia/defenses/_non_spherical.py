@@ -1,4 +1,4 @@
-"""Normal noise of its own size in each column."""
+"""Gaussian noise with a separate standard deviation in each column."""
 
 from numbers import Real
 
@@ -15,7 +15,7 @@ _NUMBER = Interval(Real, None, None, closed="neither")
 
 
 class NonSphericalGaussianMechanism(NoiseMechanism):
-    """Release values of known ranges with normal noise to the measure of each range.
+    """Mechanism with normal noise that is scaled to the known range of each column.
 
     Where one record can move a column across its whole range, columns of narrow ranges need less
     noise than wide ones for the same (epsilon, delta).
@@ -38,7 +38,7 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
     calibration : {"exact", "classic"}, default="exact"
         See :func:`gaussian_sigma`; the published mechanism is the classic one, for epsilon below 1.
     random_state : int, RandomState instance or None, default=None
-        None takes new noise from the operating system at every call. A seed makes the sequence of
+        If None, every call draws new noise from the operating system. A seed makes the sequence of
         calls after ``fit`` repeatable, and is a key that takes the noise off again: for tests.
 
     Attributes
@@ -50,11 +50,11 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where they are strings.
+        Names of the columns, if all are strings.
 
     See Also
     --------
-    GaussianMechanism : The same noise in all columns.
+    GaussianMechanism : Mechanism with the same noise in all columns.
 
     Notes
     -----
@@ -62,7 +62,7 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
     variances are ``k * t**2 * w**2`` (proportional) or ``t**2 * w * w.sum()`` (minimum trace).
     Either way the change of all columns at once, each divided by its standard deviation, has a norm
     of at most 1 / t. The proportional variances sum to what the spherical mechanism of the
-    sensitivity ``norm(w)`` adds; those of minimum trace sum to ``t**2 * w.sum()**2``, which is
+    sensitivity ``norm(w)`` adds; the minimum-trace variances sum to ``t**2 * w.sum()**2``, which is
     never more.
 
     What a row is, and why two calls never add the same noise, is said in
@@ -151,7 +151,7 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
         """Standard deviations for a noise multiplier of 1."""
         if self.allocation == "proportional":
             return np.sqrt(n_features) * widths
-        # The square roots are taken apart, as the product can leave double precision.
+        # The square roots are computed separately because the product can leave double precision.
         return np.sqrt(widths) * np.sqrt(widths.sum())
 
     def _check_bounds(self, n_features):
@@ -160,7 +160,7 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
         if given == (False, False, True):
             return None
         if given != (True, True, False):
-            raise ValueError("Give either both of lower and upper, or widths.")
+            raise ValueError("Pass either both lower and upper, or widths.")
         lower = column_values("lower", self.lower, n_features)
         upper = column_values("upper", self.upper, n_features)
         if (crossed := lower > upper).any():

@@ -53,10 +53,10 @@ class PrivateOptimizer(DPOptimizer):
         """What each row's gradient is multiplied by; 0 where it is not finite."""
         squares = [torch.linalg.vector_norm(s, dim=1, dtype=torch.float64) ** 2 for s in samples]
         finite = [torch.isfinite(sample).all(dim=1) for sample in samples]
-        norms = torch.stack([one.cpu() for one in squares]).sum(dim=0).sqrt()
+        norms = torch.stack([square.cpu() for square in squares]).sum(dim=0).sqrt()
         # Rounded down, so that the norm after clipping is not above the limit.
         factors = (self.max_grad_norm / norms * (1 - 1e-12)).clamp(max=1)
-        usable = torch.stack([one.cpu() for one in finite]).all(dim=0) & torch.isfinite(norms)
+        usable = torch.stack([flags.cpu() for flags in finite]).all(dim=0) & torch.isfinite(norms)
         return torch.where(usable, torch.nan_to_num(factors, nan=1.0), 0.0)
 
     def add_noise(self):

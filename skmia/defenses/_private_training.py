@@ -271,7 +271,7 @@ def _step_row_by_row(net, step, batch, **fit_params):
     """Gradients of rows that each go through the net alone, whatever it does with a batch."""
     torch = import_optional("torch", "torch")
     rows, labels = batch
-    parameters = [one for one in net.module_.parameters() if one.requires_grad]
+    parameters = [weight for weight in net.module_.parameters() if weight.requires_grad]
     gradients, losses = [[] for _ in parameters], []
     for k in range(len(labels)):
         for parameter in parameters:
@@ -283,8 +283,8 @@ def _step_row_by_row(net, step, batch, **fit_params):
     for parameter, kept in zip(parameters, gradients, strict=True):
         parameter.grad, parameter.grad_sample = None, torch.stack(kept)
     return {
-        "loss": torch.stack([one["loss"].detach() for one in losses]).mean(),
-        "y_pred": torch.cat([one["y_pred"].detach() for one in losses]),
+        "loss": torch.stack([loss["loss"].detach() for loss in losses]).mean(),
+        "y_pred": torch.cat([loss["y_pred"].detach() for loss in losses]),
     }
 
 

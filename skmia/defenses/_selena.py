@@ -4,12 +4,12 @@ from ._cross_fit import CrossFitDefense
 
 
 class SELENADefense(CrossFitDefense):
-    """Train on what models say to a record that were not trained on it.
+    """Self-distillation from predictions of models that were not trained on the record.
 
-    Each row is left out of L of K sub-models (Split-AI). The mean of the answers of these L
+    Each row is left out of L of K sub-models (Split-AI). The mean prediction of these L sub-models
     becomes its target, and the classifier is trained on the targets (self-distillation). It then
-    answers to training rows as the sub-models answer to rows that are new to them, which is what
-    attacks that compare members with non-members look at.
+    predicts training rows like the sub-models predict rows that are new to them, which weakens
+    attacks that compare members with non-members.
 
     Parameters
     ----------
@@ -19,7 +19,7 @@ class SELENADefense(CrossFitDefense):
     n_estimators : int, default=25
         Number K of sub-models.
     n_left_out : int, default=10
-        Number L of sub-models that each row is left out of, below K.
+        Number L of sub-models that leave out each row, below K.
     store_targets : bool, default=False
         Whether to keep the targets as ``targets_``.
     memory : str, object with the joblib.Memory interface or None, default=None
@@ -29,9 +29,9 @@ class SELENADefense(CrossFitDefense):
         Sub-models trained in parallel; nets and perceptrons that one program trains together are
         not divided. The numbers are the same for every value.
     random_state : int, RandomState instance or None, default=None
-        Determines which rows are left out, and the seeds of the sub-models and the classifier.
+        Controls which rows are left out, and the seeds of the sub-models and the classifier.
     verbose : int, default=0
-        1 shows a progress bar.
+        Verbosity level. If positive, a progress bar is shown.
 
     Attributes
     ----------
@@ -46,20 +46,20 @@ class SELENADefense(CrossFitDefense):
 
     See Also
     --------
-    SoftLabelDefense : The same targets for ``alpha=0``; a larger one moves them to the label.
+    SoftLabelDefense : Classifier with the same targets for ``alpha=0``.
 
     Notes
     -----
-    What is known against it: a record and its near copies are left out independently, so that the
-    answer to the one comes from models that were trained on the others, and the label of a record
-    reaches the targets of its neighbors. A classifier that memorizes its targets answers to
-    training rows with means of sub-models and to other rows otherwise, which shadow models trained
-    with the defense leak. Attacks of this kind on the most exposed records found an order of
-    magnitude more than had been published, and DP-SGD that was tuned for accuracy did better.
+    Known limitation: a record and its near copies are left out independently, so the prediction for
+    one comes from models that were trained on the others, and the label of a record reaches the
+    targets of its neighbors. A classifier that memorizes its targets predicts means of sub-models
+    on training rows but not on other rows, which an adaptive attack can detect. Attacks of this
+    kind on the most exposed records found an order of magnitude more than had been published, and
+    DP-SGD that was tuned for accuracy did better.
 
-    Rows that are equal in all features and the label are left out together here, and rows are dealt
-    out evenly within each class. In the published design the L sub-models of each row are drawn
-    independently.
+    Here, records with equal features and label are left out together, and records are assigned to
+    the sub-models evenly within each class. In the published design, the L sub-models of each
+    record are drawn independently.
 
     How classifiers with ``sample_weight`` are trained, and what counts copies of rows, is said in
     :class:`SoftLabelDefense`.

@@ -1,4 +1,4 @@
-"""Training on labels that are as soft as the predictions of models that never saw the record."""
+"""Training on soft labels from models that were not trained on the record."""
 
 from numbers import Integral, Real
 
@@ -70,16 +70,16 @@ def soften(proba, codes, alpha, spread):
 
 
 class SoftLabelDefense(CrossFitDefense):
-    r"""Train on soft labels that lie between what others would say and the label.
+    r"""Classifier trained on soft labels between out-of-sample predictions and the label.
 
     Sub-models are trained on parts of the rows, so that each row is left out of some of them. The
-    mean of their answers to the row is what models say that never saw it. From there the soft label
-    moves towards the label by ``alpha`` standard deviations of these answers, and the classifier is
-    trained on the soft labels. What it memorizes of a row is then what others say of it
-    anyway, and with a larger ``alpha`` more of the label in addition.
+    mean of their predictions for the row does not depend on its label. From this mean, the soft
+    label moves towards the label by ``alpha`` standard deviations of these predictions, and the
+    classifier is trained on the soft labels. It can then memorize only these predictions, and with
+    a larger ``alpha`` more of the label.
 
-    The smaller ``alpha``, the less is left of labels that no other model would give: of wrong
-    ones, and of right ones that are rare.
+    The smaller ``alpha``, the less remains of labels that no other model would predict: wrong
+    labels, and correct labels that are rare.
 
     Parameters
     ----------
@@ -111,9 +111,9 @@ class SoftLabelDefense(CrossFitDefense):
         Sub-models trained in parallel; nets and perceptrons that one program trains together are
         not divided. The numbers are the same for every value.
     random_state : int, RandomState instance or None, default=None
-        Determines which rows are left out, and the seeds of the sub-models and the classifier.
+        Controls which rows are left out, and the seeds of the sub-models and the classifier.
     verbose : int, default=0
-        1 shows a progress bar.
+        Verbosity level. If positive, a progress bar is shown.
 
     Attributes
     ----------
@@ -122,15 +122,15 @@ class SoftLabelDefense(CrossFitDefense):
     classes_ : ndarray of shape (n_classes,)
         Labels.
     targets_ : ndarray of shape (n_samples, n_classes) or None
-        Soft labels, with ``store_targets=True``; without rows of weight 0. Whoever has them may
-        read off what the defense is to hide: do not publish them.
+        Soft labels, with ``store_targets=True``; without rows of weight 0. They reveal what the
+        defense hides: do not publish them.
     n_features_in_ : int
         Number of features seen in ``fit``.
 
     See Also
     --------
-    SELENADefense : The means alone, by more sub-models.
-    LabelSmoothingDefense : Softens all labels alike and needs no sub-models.
+    SELENADefense : Classifier trained on the means, with more sub-models.
+    LabelSmoothingDefense : Classifier that softens all labels equally, without sub-models.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""What defenses share that train on target probabilities."""
+"""Base class of defenses that train on target probabilities."""
 
 from abc import abstractmethod
 from typing import NamedTuple
@@ -44,7 +44,7 @@ class Labeled(NamedTuple):
 
 
 def check_labeled(X, y, sample_weight):
-    """Training rows without those of weight 0, which count as absent."""
+    """Training rows without rows of weight 0, which count as absent."""
     if not isinstance(X, np.ndarray) or X.ndim == 0:
         X = as_rows(X)
     y = check_classes(y, "y", warn=True)
@@ -79,7 +79,7 @@ def _has_probabilities(defense):
 
 
 class SoftTargetDefense(DefendedClassifier):
-    """Base of defenses that train on probabilities of the classes instead of labels.
+    """Base class of defenses that train on class probabilities instead of labels.
 
     A subclass implements ``_fit_targets``.
     """
@@ -99,7 +99,7 @@ class SoftTargetDefense(DefendedClassifier):
         Returns
         -------
         self : object
-            The fitted defense.
+            Fitted estimator.
         """
         validate_params_of(self)
         check_takes_targets(self.estimator, type(self).__name__)
@@ -124,7 +124,7 @@ class SoftTargetDefense(DefendedClassifier):
         Returns
         -------
         proba : ndarray of shape (n_samples, n_classes)
-            0 for a class to which no target gave anything.
+            Class probabilities; 0 for a class without any target probability.
         """
         check_is_fitted(self)
         with preserved_randomness():  # asking a net draws

@@ -94,7 +94,9 @@ def _describe(estimator):
 
 
 def _choose_trainer(model):
-    return next((one for one in (_NetTrainer(), _CopyTrainer()) if one.suits(model)), None)
+    return next(
+        (trainer for trainer in (_NetTrainer(), _CopyTrainer()) if trainer.suits(model)), None
+    )
 
 
 class _Trainer(ABC):
@@ -197,14 +199,14 @@ def _reading_probabilities(net, y):
         return to_numpy(targets).argmax(axis=1)
 
     split = net.train_split
-    scores = [one for _, one in net.callbacks_ if isinstance(one, ScoringBase)]
-    extractors = [one.target_extractor for one in scores]
+    scores = [callback for _, callback in net.callbacks_ if isinstance(callback, ScoringBase)]
+    extractors = [scoring.target_extractor for scoring in scores]
     net.train_split = _LabelSplit(split, y) if split else split
-    for one in scores:
-        one.target_extractor = likeliest
+    for scoring in scores:
+        scoring.target_extractor = likeliest
     try:
         yield
     finally:
         net.train_split = split
-        for one, extractor in zip(scores, extractors, strict=True):
-            one.target_extractor = extractor
+        for scoring, extractor in zip(scores, extractors, strict=True):
+            scoring.target_extractor = extractor

@@ -38,7 +38,7 @@ def validate_rows(estimator, *arrays, **settings):
         its text does not quote them, as it ends in logs that others read.
     """
     check_container(arrays[0], "X")
-    arrays = [to_numpy(one) if is_tensor(one) else one for one in arrays]
+    arrays = [to_numpy(array) if is_tensor(array) else array for array in arrays]
     try:
         found = validate_data(estimator, *arrays, **settings)
         X = found[0] if len(arrays) == 2 else found

@@ -28,7 +28,7 @@ class PrivateRandomness:
     Parameters
     ----------
     seed : int or None
-        None reads the operating system. With a seed the result is not private.
+        Seed. If None, the operating system is the source. With a seed, the result is not private.
     """
 
     def __init__(self, seed=None):

@@ -1,4 +1,4 @@
-"""Whether groups of people are exposed unequally."""
+"""Tests whether groups of people are exposed unequally."""
 
 from ._plot import DisparityDisplay
 from ._test import DisparityTest

@@ -1,4 +1,4 @@
-"""A disparity test in words."""
+"""Summary of a disparity test in words."""
 
 from textwrap import indent
 
@@ -53,8 +53,8 @@ def describe_test(test):
             f"{kind}, {level} intervals of each pair alone, p-values adjusted by "
             f"{CORRECTIONS[test.correction]}",
             indent(pairs, "  "),
-            "All rounds split the same records. The analysis of variance ignores it and finds too "
-            "much.",
+            "All rounds split the same records. The analysis of variance ignores this and rejects "
+            "too often.",
         ]
     )
 

@@ -23,7 +23,7 @@ def describe_means(table, found, *, confidence_level):
     Returns
     -------
     groups : DataFrame of shape (n_groups, 5)
-        As :attr:`DisparityTest.group_vulnerability_`.
+        Table like :attr:`DisparityTest.group_vulnerability_`.
     """
     groups = describe_groups(table, confidence_level)
     if found is not None:
@@ -38,14 +38,14 @@ def describe_pairs(table, found, *, confidence_level, correction):
     Parameters
     ----------
     table, found, confidence_level
-        As of :func:`describe_means`.
+        As in :func:`describe_means`.
     correction : str
         Method of :func:`statsmodels.stats.multitest.multipletests`.
 
     Returns
     -------
     pairs : DataFrame of shape (n_pairs, 13)
-        As :attr:`DisparityTest.pairwise_`.
+        Table like :attr:`DisparityTest.pairwise_`.
     """
     pairs = compare_pairs(table, correction, confidence_level)
     pvalue = np.full(len(pairs), np.nan)

@@ -1,7 +1,7 @@
-"""Whether groups are exposed alike, by permutations of the groups among people.
+"""Permutation test of equal exposure: groups are permuted among people.
 
-Rounds that split the same records again and again find any two sets of records unlike in the end.
-What counts is whether the groups differ more than groups that are assigned at random.
+With enough rounds on the same records, any two sets of records differ significantly. The test
+therefore compares the groups with groups that are assigned at random.
 """
 
 from itertools import combinations
@@ -18,10 +18,10 @@ _PRIOR_WEIGHT, _INTERVAL_WEIGHT = 10, 1
 # Permutations of a pair that reach its statistic, after which no more are drawn.
 _ENOUGH = 100
 
-# Permutations whose sums are held at once.
+# Number of permutations whose sums are held at once.
 _BLOCK = 250
 
-# Of exposures that are scaled to a standard deviation of one.
+# Tolerance for exposures that are scaled to a standard deviation of one.
 _ROUNDING = 1e-18
 
 
@@ -56,17 +56,17 @@ class Comparison(NamedTuple):
 
 
 def compute_exposure(guesses, membership):
-    """Share of rounds as a member that flag a record, minus that of rounds as a non-member.
+    """Compute the flagged share of rounds as a member minus the share as a non-member.
 
     Parameters
     ----------
     guesses, membership : ndarray of shape (n_rounds, n)
-        As of :class:`GroupGuesses`.
+        As in :class:`GroupGuesses`.
 
     Returns
     -------
     exposure : ndarray of shape (n,)
-        From -1 to 1; NaN for a record that was not in both roles.
+        Exposure from -1 to 1; NaN for a record that was not in both roles.
     """
     rates = []
     for role in (1, 0):
@@ -82,7 +82,7 @@ def sum_parts(exposure, codes, people):
     Parameters
     ----------
     exposure : ndarray of shape (n,)
-        Records with NaN take no part.
+        Exposure of each record; records with NaN are ignored.
     codes, people : ndarray of shape (n,)
         Numbers of the group and of the person of each record.
 
@@ -168,8 +168,8 @@ def _compare_pair(exposures, pair, n_permutations, rng):
 def _permute(exposures, n_permutations, n_enough, rng):
     """The statistic, and the share of permutations, the identity among them, that reach it.
 
-    With `n_enough` drawing stops after so many that do, and the p-value is their share of those
-    drawn, which is as valid (Besag and Clifford 1991).
+    With `n_enough`, drawing stops after so many permutations that reach it, and the p-value is
+    their share among the drawn ones, which is also valid (Besag and Clifford 1991).
     """
     n_groups, counts = exposures.n_groups, np.bincount(exposures.codes)
     real = _sum_groups(exposures.columns, exposures.codes, n_groups)
@@ -255,8 +255,8 @@ def _draw(columns, counts, n_draws, rng):
     if len(others):
         starts = np.cumsum(counts[others]) - counts[others]
         n_chosen = counts[others].sum()
-        for one in drawn:
+        for draw in drawn:
             chosen = rng.choice(n_parts, n_chosen, replace=False, shuffle=len(others) > 1)
-            one[:, others] = np.add.reduceat(columns.take(chosen, axis=1), starts, axis=1)
+            draw[:, others] = np.add.reduceat(columns.take(chosen, axis=1), starts, axis=1)
     drawn[..., last] = columns.sum(axis=1) - drawn.sum(axis=-1)
     return drawn

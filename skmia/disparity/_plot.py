@@ -1,4 +1,4 @@
-"""Vulnerability of each group as boxes or violins."""
+"""Plot of the vulnerability of each group as boxes or violins."""
 
 import numpy as np
 import pandas as pd
@@ -19,8 +19,7 @@ class DisparityDisplay:
     """Boxes or violins of the vulnerability of each group over the rounds of a game.
 
     A diamond marks the mean of a group, with Student's interval over rounds, which is optimistic
-    since all rounds split the same records. The dotted line at 0 is an attack that does no better
-    than a coin.
+    because all rounds split the same records. The dotted line at 0 is chance.
 
     It is recommended to use :meth:`from_estimator` or :meth:`from_table`.
 
@@ -30,8 +29,8 @@ class DisparityDisplay:
         Finite values, a column for each group.
 
     pvalue : float, default=None
-        P-value of the hypothesis that all groups are equally vulnerable, for the title. None or NaN
-        leaves it out.
+        P-value of the hypothesis that all groups are equally vulnerable, for the title. If None or
+        NaN, it is left out.
 
     name : str, default=None
         Name of the attack, for the title.
@@ -52,7 +51,7 @@ class DisparityDisplay:
 
     See Also
     --------
-    DisparityTest : Makes the table and tests it.
+    DisparityTest : Test that computes the table.
 
     Examples
     --------
@@ -73,7 +72,7 @@ class DisparityDisplay:
 
     @classmethod
     def from_estimator(cls, test, *, name=None, ax=None, **kwargs):
-        """Plot what a fitted test found.
+        """Plot the results of a fitted test.
 
         Parameters
         ----------
@@ -81,10 +80,10 @@ class DisparityDisplay:
             A fitted test.
 
         name : str, default=None
-            Name of the attack; None takes the class name of the test's ``attack``, if it has one.
+            Name of the attack. If None, the class name of the test's ``attack``, if it has one.
 
         ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
+            Axes to draw on. If None, a new figure is created.
 
         **kwargs : dict
             Passed to :meth:`plot`.
@@ -112,7 +111,7 @@ class DisparityDisplay:
             Name of the attack.
 
         ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
+            Axes to draw on. If None, a new figure is created.
 
         **kwargs : dict
             Passed to :meth:`plot`.
@@ -130,7 +129,7 @@ class DisparityDisplay:
         return display.plot(ax=ax, **kwargs)
 
     def frame(self, *, confidence_level=0.95):
-        """Tabulate what is drawn.
+        """Return the data of the figure as a table.
 
         Parameters
         ----------
@@ -158,7 +157,7 @@ class DisparityDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
+            Axes to draw on. If None, a new figure is created.
 
         kind : {"box", "violin"}, default="box"
             Box with whiskers to 1.5 interquartile ranges and outliers, or mirrored density.

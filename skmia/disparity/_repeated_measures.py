@@ -47,8 +47,8 @@ def estimate_epsilon(values):
     Returns
     -------
     epsilon : float
-        From 1 / (n_groups - 1) to 1, which it is where all differences between two groups have one
-        variance; NaN where rounds do not differ but by a constant.
+        From 1 / (n_groups - 1) to 1. It is 1 if all differences between two groups have the same
+        variance, and NaN if rounds differ only by a constant.
     """
     n_groups = values.shape[1]
     centered = values - values.mean(axis=1, keepdims=True)  # the same as H S H of the covariance S
@@ -84,7 +84,7 @@ def analyze(values):
     Returns
     -------
     result : RepeatedMeasures
-        Without any residual F is infinite and p is 0; both are NaN where the groups are equal too.
+        Without any residual, F is infinite and p is 0; both are NaN if the groups are also equal.
     """
     n_rounds, n_groups = values.shape
     sums = _sums_of_squares(values)

@@ -53,7 +53,7 @@ def drop_incomplete(table):
     Raises
     ------
     ValueError
-        When fewer than two rounds are complete.
+        If fewer than two rounds are complete.
     """
     complete = table.dropna()
     if len(complete) < 2:

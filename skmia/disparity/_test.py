@@ -1,4 +1,4 @@
-"""Whether groups of records are exposed unequally."""
+"""Test whether groups of records are exposed unequally."""
 
 import warnings
 from numbers import Integral, Real
@@ -32,14 +32,14 @@ class DisparityTest(BaseEstimator):
 
     A permutation test decides. The exposure of a record is the share of the rounds with the record
     as a member in which the attack flags it, minus the same share of the rounds with it as a
-    non-member. The mean exposures of the groups are compared with the means of
-    groups that are assigned to the same records at random; records of one person are permuted
-    together. No model is trained for it.
+    non-member. The mean exposures of the groups are compared with the means of groups that are
+    assigned to the same records at random; records of one person are permuted together. The
+    permutations require no further training.
 
     A one-way analysis of variance with repeated measures over the rounds, with dependent t-tests
-    for the pairs, is computed as well, since the literature reports it. It takes the rounds for
-    independent, but all rounds split the same records. It finds differences between any two sets
-    of records if there are enough rounds, so do not report it alone.
+    for the pairs, is also computed because the literature reports it. It assumes independent
+    rounds, but all rounds split the same records. With enough rounds, it finds differences between
+    any two sets of records, so do not report it alone.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class DisparityTest(BaseEstimator):
     confidence_level : float, default=0.95
         Confidence level of the intervals; hypotheses are rejected at one minus this level.
     n_jobs : int, default=None
-        Workers among which the rounds are divided.
+        Number of jobs that play rounds in parallel.
     verbose : int, default=0
         1 shows a progress bar of the game.
     random_state : int, RandomState instance or None, default=None
@@ -135,10 +135,10 @@ class DisparityTest(BaseEstimator):
 
     See Also
     --------
-    GroupGuesses : Guesses of a game that has been played already.
-    DisparityDisplay : Draws the vulnerabilities.
-    skmia.leakage.WorstCaseVulnerability : Estimates the best attack on each group of one victim.
-    skmia.leakage.dp_advantage_bound : Twice that bounds the difference of an attack's advantages.
+    GroupGuesses : Predictions of a game that has already been played. DisparityDisplay : Plot of
+    the vulnerabilities. skmia.leakage.WorstCaseVulnerability : Advantage of the best attack on each
+    group of one victim. skmia.leakage.dp_advantage_bound : Bound; twice it bounds a difference of
+    advantages.
 
     Notes
     -----
@@ -147,9 +147,9 @@ class DisparityTest(BaseEstimator):
     different either when they have many records. A small group's variance is combined with the
     common one, which counts as ten records. The mean exposure of a group estimates the same as its
     mean vulnerability over rounds, with less noise, since each record is compared with itself.
-    Intervals of differences take the records as a sample;
-    so do intervals of a group's mean, which leave out what all groups have in common. For a table
-    they are Student's intervals over the rounds, which are far too narrow for other records.
+    Intervals of differences treat the records as a sample; so do intervals of a group's mean, which
+    leave out the variance that all groups have in common. For a table they are Student's intervals
+    over the rounds, which are far too narrow for other records.
 
     If exposures do not vary, every permutation is as large as the identity and the p-value is 1.
     Without any residual the F of the analysis of variance is infinite and its p-value 0; if the
@@ -158,7 +158,7 @@ class DisparityTest(BaseEstimator):
     In places the thesis names the alternative, that the vulnerabilities differ, as the null
     hypothesis; here it is their equality. Its first table of an analysis of variance prints F =
     9.185115 with a p-value that belongs to 19.185115. The tables of its pairwise tests, which it
-    calls Bonferroni-corrected, hold what ``correction="fdr_bh"`` gives; Bonferroni's correction
+    calls Bonferroni-corrected, hold the results of ``correction="fdr_bh"``; Bonferroni's correction
     would reject fewer pairs.
 
     References
@@ -195,7 +195,8 @@ class DisparityTest(BaseEstimator):
     >>> bool(0 < test.pvalue_ <= 1)
     True
 
-    A table of vulnerabilities that comes from elsewhere has the analysis of variance alone:
+    For a table of vulnerabilities that was computed elsewhere, only the analysis of variance is
+    available:
 
     >>> import pandas as pd
     >>> table = pd.DataFrame({"a": [0.1, 0.2, 0.3, 0.2], "b": [0.3, 0.3, 0.5, 0.5]})
@@ -298,7 +299,7 @@ class DisparityTest(BaseEstimator):
         return self
 
     def predict(self, X):
-        """Vulnerability of the group that each record belongs to.
+        """Return the vulnerability of the group of each record.
 
         Parameters
         ----------
@@ -313,7 +314,7 @@ class DisparityTest(BaseEstimator):
         Raises
         ------
         ValueError
-            When a group did not occur in ``fit``.
+            If a group did not occur in ``fit``.
         """
         check_is_fitted(self)
         groups = self._read_field(X) if isinstance(X, Records) else to_array(X, "X")
@@ -332,25 +333,25 @@ class DisparityTest(BaseEstimator):
         return means.to_numpy()[position]
 
     def score(self, X=None, y=None):
-        """Largest difference between the mean vulnerabilities of two groups.
+        """Return the largest difference between the mean vulnerabilities of two groups.
 
         Parameters
         ----------
         X : Records of n records, or array-like of shape (n,), default=None
-            Only groups that occur here count; None takes all.
-        y : ignored
-            For the sake of the common signature.
+            Records or groups; only groups that occur here are compared. If None, all groups are.
+        y : Ignored
+            Not used, present for API consistency by convention.
 
         Returns
         -------
         disparity : float
-            From 0 on; 0 = all are equally vulnerable.
+            Largest difference, at least 0; 0 means that all groups are equally vulnerable.
         """
         check_is_fitted(self)
         return self.disparity_ if X is None else float(np.ptp(self.predict(X)))
 
     def summary(self):
-        """What was found, in words and tables.
+        """Summarize the results in words and tables.
 
         Returns
         -------

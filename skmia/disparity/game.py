@@ -9,12 +9,12 @@ from .guesses import GroupGuesses, number_people
 
 
 def play(test, records, groups):
-    """Play the game that a test asks for.
+    """Play the game of a test.
 
     Parameters
     ----------
     test : DisparityTest
-        With an attack.
+        Test with an attack.
     records : Records of n records
     groups : ndarray of shape (n,)
         Group of each record.
@@ -71,10 +71,10 @@ def play_pool(attack, records, n_rounds):
     Parameters
     ----------
     attack : fitted PoolAttack
-        With 4 shadow models at least.
+        Attack on a pool of at least 4 shadow models.
     records : Records of n records
     n_rounds : int
-        Most models to attack.
+        Maximum number of models to attack.
 
     Returns
     -------

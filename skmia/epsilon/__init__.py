@@ -1,4 +1,4 @@
-"""How private something was at most: bounds of epsilon from attacks, and audits of trainings."""
+"""Lower bounds of epsilon from attacks, and audits of private training."""
 
 from ._bayesian import bayesian_epsilon_interval
 from ._canaries import Canaries, make_canaries

@@ -1,4 +1,4 @@
-"""What audits that train models share."""
+"""Base class of audits that train models."""
 
 import warnings
 from abc import ABC, abstractmethod
@@ -28,7 +28,7 @@ CANARY_CONSTRAINT = [StrOptions(set(KINDS)), callable]
 
 
 class EpsilonAuditBase(BaseEstimator, ABC):
-    """Base of audits: they train a classifier with canaries and bound its epsilon."""
+    """Base class of audits that train a classifier with canaries and bound its epsilon."""
 
     _parameter_constraints: dict = {
         "estimator": [HasMethods(["fit"]), None],
@@ -47,14 +47,14 @@ class EpsilonAuditBase(BaseEstimator, ABC):
         """Make the audit."""
 
     def score(self, X=None, y=None):
-        """The lower bound of epsilon that ``fit`` found; higher means less private.
+        """Return the lower bound of epsilon; higher means less private.
 
         Parameters
         ----------
         X : array-like of shape (n, n_features), default=None
             Checked, and not used otherwise: the audit is of the data given to ``fit``.
         y : Ignored
-            Not used.
+            Not used, present for API consistency by convention.
 
         Returns
         -------
@@ -116,12 +116,12 @@ class EpsilonAuditBase(BaseEstimator, ABC):
     def _check_claim(self, result, claims):
         """Warn where an audit could not have refuted what is claimed."""
         given = self.claimed_epsilon
-        claims = [one for one in claims if one is not None] if given is None else [given]
+        claims = [claim for claim in claims if claim is not None] if given is None else [given]
         claimed = max(claims, default=None)
         if claimed is not None and result.largest is not None and claimed > result.largest:
             warnings.warn(
                 f"epsilon={claimed:.4g} is claimed, and these runs cannot show more than "
-                f"{result.largest:.4g}: the audit cannot refute the claim. Take more runs.",
+                f"{result.largest:.4g}: the audit cannot refute the claim. Use more runs.",
                 PrivacyWarning,
                 stacklevel=3,
             )
@@ -160,20 +160,20 @@ def _check_canaries(made, n_canaries, X, classes):
         )
     y_made = check_classes(y_made, "y of canaries")
     if pd.isna(y_made).any() or not np.isin(y_made, classes).all():
-        raise ValueError("Labels of canaries must be among those of y; got others.")
+        raise ValueError("Labels of canaries must occur in y; got others.")
     if rows.size and not (rows.dtype.kind in "iu" and 0 <= rows.min() <= rows.max() < len(X)):
         raise ValueError(f"rows of canaries must be numbers of rows of X; got {show(made[2])}.")
     return Canaries(X_made, y_made, rows.astype(np.intp))
 
 
 def read_claim(model):
-    """The epsilon that a private model claims, at its ``delta_``; None without a claim."""
+    """Return the epsilon that a private model claims, at its ``delta_``; None without a claim."""
     # GaussianNB has an epsilon_ of another kind.
     return getattr(model, "epsilon_", None) if hasattr(model, "delta_") else None
 
 
 def score_canaries(attack, model, canaries):
-    """What an attack makes of the canaries, given a model; without one, their negative loss."""
+    """Score the canaries with an attack, or by their negative loss without one."""
     victim = FrozenEstimator(model)
     with accepting_read_only():
         if attack is None:

@@ -1,4 +1,4 @@
-"""What epsilon may be, given the errors of many runs, with a prior that knows nothing."""
+"""Credible interval of epsilon from the errors of many runs, with an uninformative prior."""
 
 from collections import Counter
 from functools import lru_cache
@@ -39,7 +39,7 @@ def _posterior_parameters(counts):
 
 
 def _probability_within(epsilon, delta, rates, fpr_laws):
-    """Posterior probability that two rates are those of an (epsilon, delta)-private mechanism.
+    """Posterior probability that two rates are possible for an (epsilon, delta)-private mechanism.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def bayesian_epsilon_interval(
         - ``"multisplit"``: the posterior is averaged over 500 such splits, so that the draw hardly
           matters. The interval also covers the choice of the threshold and is wider.
     n_copies : int, default=1
-        How many records the two data sets differ in.
+        Number of records in which the two data sets differ.
     confidence_level : float, default=0.95
         Posterior probability that epsilon is above ``epsilon``, and also that it is below
         ``epsilon_high``; both hold with twice the rest.
@@ -135,16 +135,16 @@ def bayesian_epsilon_interval(
 
     See Also
     --------
-    epsilon_lower_bound : A bound with a guarantee for each mechanism.
+    epsilon_lower_bound : Bound with a guarantee for each mechanism.
 
     Notes
     -----
-    A credible interval is right on average over mechanisms drawn from the prior. For one given
-    mechanism its lower end may be too high more often than the level says: where a guess errs
-    equally often in both ways, epsilon is the larger of two ratios, and of randomized response with
-    an epsilon of 3 and 100 runs on either side the end at 95% is too high in one case of six if the
-    threshold is given. It is an interval for the epsilon that this attack at these thresholds
-    shows: ``epsilon_high`` does not bound the mechanism's epsilon.
+    A credible interval has its level on average over mechanisms drawn from the prior. For a given
+    mechanism, its lower end may be too high more often than the level says. If both error rates are
+    equal, epsilon is the larger of two ratios, and of randomized response with an epsilon of 3 and
+    100 runs on either side the end at 95% is too high in one case of six if the threshold is given.
+    It is an interval for the epsilon that this attack at these thresholds shows: ``epsilon_high``
+    does not bound the mechanism's epsilon.
 
     References
     ----------

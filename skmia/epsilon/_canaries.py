@@ -1,4 +1,4 @@
-"""Records that are put into training data to see whether they can be found again."""
+"""Canaries: records that are inserted into training data to detect memorization."""
 
 import warnings
 from typing import NamedTuple
@@ -21,7 +21,7 @@ _OWNERS = {"estimator": "exposed", "cv": "exposed", "norm": "clip_bkd"}
 
 
 class Canaries(NamedTuple):
-    """Canaries, and the records whose place they take.
+    """Canaries, and the records that they replace.
 
     Attributes
     ----------
@@ -30,8 +30,8 @@ class Canaries(NamedTuple):
     y : ndarray of shape (n_canaries,)
         Labels.
     rows : ndarray of int
-        Records of the data that are canaries now, or that canaries derive from. They are in no
-        training set in their old form.
+        Records of the data that are used as canaries, or that canaries are derived from. Their
+        original form is in no training set.
     """
 
     X: np.ndarray
@@ -50,7 +50,7 @@ def make_canaries(
     norm=None,
     random_state=None,
 ):
-    r"""Records to put into training data, so that an audit can ask whether they are found again.
+    r"""Make canaries: records that an audit inserts into training data and tries to detect.
 
     Parameters
     ----------
@@ -59,7 +59,8 @@ def make_canaries(
     y : array-like of shape (n,)
         Labels; of two classes or more for ``"random_label"`` and ``"clip_bkd"``.
     n_canaries : int, default=1
-        How many: at most the number of records, and for ``"clip_bkd"`` the number of features.
+        Number of canaries: at most the number of records, or the number of features for
+        ``"clip_bkd"``.
     kind : {"clip_bkd", "exposed", "natural", "random_label"}, default="random_label"
         ``"natural"``: records of the data as they are.
 
@@ -73,30 +74,30 @@ def make_canaries(
         ``"clip_bkd"``: new records in directions in which the data hardly vary, with the least
         likely labels (Jagielski et al.), see Notes.
     estimator : classifier with ``predict_proba``, default=None
-        The model of ``"exposed"``. None is a logistic regression on standardized features.
+        Model for ``"exposed"``. If None, a logistic regression on standardized features is used.
     cv : int or splitter, default=None
-        Folds in which ``"exposed"`` leaves records out. None is 5.
+        Folds in which ``"exposed"`` leaves records out. If None, 5 folds.
     norm : float, default=None
-        Euclidean norm of the records of ``"clip_bkd"``. None is the median norm of the rows of X.
+        Euclidean norm of the records of ``"clip_bkd"``. If None, the median norm of the rows of X.
     random_state : int, RandomState instance or None, default=None
-        Draws the records and their labels. ``"exposed"`` and ``"clip_bkd"`` draw nothing.
+        Controls the draw of records and labels. ``"exposed"`` and ``"clip_bkd"`` are deterministic.
 
     Returns
     -------
     canaries : Canaries
-        ``(X, y, rows)``. The ``rows`` of ``"clip_bkd"`` are empty, as its records are new.
+        ``(X, y, rows)``. The ``rows`` of ``"clip_bkd"`` are empty because its records are new.
 
     Raises
     ------
     ValueError
-        When there are fewer records, features or classes than the kind needs, or when
+        If there are fewer records, features or classes than the kind needs, or when
         ``estimator``, ``cv`` or ``norm`` is given with a kind that does not take it.
 
     See Also
     --------
-    EpsilonAudit, OneRunAudit : Train with canaries and without them.
-    make_gradient_canaries : Gradients, for auditors who see each step of a training.
-    skmia.defenses.mislabel : Wrong labels for Records.
+    EpsilonAudit, OneRunAudit : Audits that train with and without canaries. make_gradient_canaries
+    : Gradients, for auditors who see each step of a training. skmia.defenses.mislabel : Wrong
+    labels for Records.
 
     Notes
     -----

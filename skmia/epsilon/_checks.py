@@ -1,4 +1,4 @@
-"""What every bound of epsilon asks of its input."""
+"""Checks of the input of bounds of epsilon, and their assumptions."""
 
 import numpy as np
 
@@ -10,8 +10,8 @@ MULTI_RUN = (
     "canary alone; the score of a run was fixed before the runs that it is judged on."
 )
 ONE_RUN = (
-    "each canary took part by a fair coin of its own, whatever the others did; scores do not "
-    "depend on the coins but through what was trained."
+    "each canary took part by an independent fair coin; scores do not depend on the coins but "
+    "through what was trained."
 )
 GAUSSIAN = (
     "what an attacker can reach follows the trade-off curve of two normal laws, of some mu; this "
@@ -31,7 +31,9 @@ def choose_delta(delta, method, methods):
     if delta is None:
         return 1e-5 if method == "gaussian" else 0.0
     if check_delta(delta) == 0 and method == "gaussian":
-        raise ValueError("A Gaussian trade-off has no finite epsilon at delta=0; give more.")
+        raise ValueError(
+            "A Gaussian trade-off has no finite epsilon at delta=0; pass a larger one."
+        )
     return float(delta)
 
 

@@ -1,4 +1,4 @@
-"""The bound from two error rates of many runs."""
+"""Lower bound of epsilon from the two error rates of many runs."""
 
 from functools import partial
 
@@ -75,26 +75,26 @@ def epsilon_lower_bound(
     y_true : array-like of shape (n_runs,)
         1 for runs with the canary, 0 for runs without.
     y_score : array-like of shape (n_runs,)
-        Finite scores, higher means more likely a run with the canary; guesses (0 or 1) with
-        ``threshold=0.5`` will do.
+        Finite scores, higher means more likely a run with the canary; predictions (0 or 1) with
+        ``threshold=0.5`` are also accepted.
     method : {"clopper_pearson", "gaussian"}, default="clopper_pearson"
-        ``"clopper_pearson"`` assumes nothing of the mechanism; ``"gaussian"`` is higher, and holds
-        for mechanisms that are like a Gaussian one.
+        ``"clopper_pearson"`` makes no assumption on the mechanism; ``"gaussian"`` is higher, and
+        holds for mechanisms that are like a Gaussian one.
     delta : float, default=None
         Probability delta, in [0, 1). If None, 0, and 1e-5 for ``method="gaussian"``, which has no
         finite epsilon at 0.
     threshold : {"bonferroni", "split", "multisplit"}, float or array-like, default="bonferroni"
-        Where the guess turns to "with the canary". A number must have been chosen without these
-        runs. Of several numbers the best is taken, and each is given its share of the error
-        allowed. ``"bonferroni"`` does that for all thresholds; ``"split"`` chooses on a random half
-        of the runs and bounds on the other; ``"multisplit"`` takes the median of 100 such splits,
-        each with half of the error allowed.
+        Threshold from which on a run is predicted to have the canary. A number must have been
+        chosen without these runs. The best of several numbers is used, and each gets a share of the
+        error probability. ``"bonferroni"`` does that for all thresholds; ``"split"`` chooses on a
+        random half of the runs and bounds on the other; ``"multisplit"`` takes the median of 100
+        such splits, each with half of the error allowed.
     n_copies : int, default=1
-        How many records the two data sets differ in; the bound is for one.
+        Number of records in which the two data sets differ; the bound is for one record.
     confidence_level : float, default=0.95
         Confidence level of the bound, in (0, 1).
     random_state : int, RandomState instance or None, default=None
-        Draws the halves.
+        Controls the draw of the halves.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def epsilon_lower_bound(
     See Also
     --------
     bayesian_epsilon_interval : Interval of epsilon under a prior of the error rates.
-    one_run_epsilon_lower_bound : One run with many canaries.
+    one_run_epsilon_lower_bound : Bound from one run with many canaries.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""The audit of many trainings, with a canary and without it."""
+"""Audit by many trainings, with a canary and without it."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -26,7 +26,7 @@ _METHODS = {
 
 
 class EpsilonAudit(EpsilonAuditBase):
-    """How private a training is at most, by training many times with a canary and without it.
+    """Lower bound of epsilon by training many times with a canary and without it.
 
     Two data sets differ in one record, the canary. The estimator is trained on each of them many
     times, and an attack scores the canary by each model. If the training is (epsilon,
@@ -36,22 +36,22 @@ class EpsilonAudit(EpsilonAuditBase):
     Parameters
     ----------
     estimator : classifier, default=None
-        What is audited; its randomness is part of it. None takes a logistic regression, which has
-        none, so that every canary that it takes notice of is found.
+        Classifier that is audited, including its randomness. If None, a logistic regression is
+        used, which is deterministic, so every canary that affects it is found.
     canary : {"clip_bkd", "exposed", "natural", "random_label"}, int or callable, default="clip_bkd"
-        The record: a kind of :func:`make_canaries`; the number of a row of X; or a function that is
-        called as that one is, with X, y, the number of canaries and ``random_state``.
+        The canary: a kind of :func:`make_canaries`; the index of a row of X; or a function with the
+        same arguments, X, y, the number of canaries and ``random_state``.
     n_trials : int, default=100
-        Trainings with the canary; as many are made without.
+        Number of trainings with the canary, and of trainings without it.
     n_copies : int, default=1
-        How often the canary is put into the data. The bound is for one record all the same.
+        Number of copies of the canary. The bound is for one record nevertheless.
     neighbors : {"add", "replace"}, default="add"
         Which data sets are neighbors: the canary is one record more, or it is in the place of one,
         the last of X. State the epsilon that is claimed in the same way: for an algorithm whose
         epsilon is for adding a record, replacing one costs twice as much.
     method : {"clopper_pearson", "gaussian", "bayesian"}, default="clopper_pearson"
-        The method of :func:`epsilon_lower_bound`, of which the first assumes nothing of the
-        mechanism, or :func:`bayesian_epsilon_interval`.
+        A method of :func:`epsilon_lower_bound`, where ``"clopper_pearson"`` makes no assumption on
+        the mechanism, or :func:`bayesian_epsilon_interval`.
     delta : float, default=None
         The delta at which epsilon is stated. If None, the estimator's: its ``target_delta``, or the
         ``delta_`` of one more training where that is None; 1e-5 where it has neither.
@@ -61,15 +61,16 @@ class EpsilonAudit(EpsilonAuditBase):
     confidence_level : float, default=0.95
         Confidence level of the bound, in (0, 1).
     attack : attack, default=None
-        Scores the canary; its parameter ``victim`` is set to each model, and it is fitted on the
-        canary. None reads the loss, as :class:`~skmia.attacks.ThresholdAttack` does.
+        Attack that scores the canary; its parameter ``victim`` is set to each model, and it is
+        fitted on the canary. If None, the loss is used, as in
+        :class:`~skmia.attacks.ThresholdAttack`.
     claimed_epsilon : float, default=None
         The epsilon that is claimed; the audit warns if it cannot refute it. If None, the largest
         ``epsilon_`` of the trained models, where they have it beside a ``delta_``.
     n_jobs : int, default=None
-        Trainings in parallel. The numbers are the same for every value.
+        Number of trainings in parallel. Results do not depend on it.
     verbose : int, default=0
-        1 shows a progress bar.
+        Verbosity level. If positive, a progress bar is shown.
     random_state : int, RandomState instance or None, default=None
         Controls the canary and the randomness of each training. An estimator that draws its noise
         from the operating system draws it afresh in each.
@@ -77,9 +78,9 @@ class EpsilonAudit(EpsilonAuditBase):
     Attributes
     ----------
     epsilon_ : float
-        The lower bound, in nats.
+        Lower bound of epsilon, in nats.
     result_ : EpsilonBound
-        The bound and what it rests on.
+        The bound and its basis.
     scores_ : ndarray of shape (2 * n_trials,)
         Scores of the canary, higher means more likely trained on.
     membership_ : ndarray of shape (2 * n_trials,), dtype bool
@@ -95,7 +96,7 @@ class EpsilonAudit(EpsilonAuditBase):
 
     See Also
     --------
-    OneRunAudit : One training with many canaries.
+    OneRunAudit : Audit by one training with many canaries.
 
     Notes
     -----
@@ -185,12 +186,12 @@ class EpsilonAudit(EpsilonAuditBase):
 
         Returns
         -------
-        self : EpsilonAudit
-            The fitted audit.
+        self : object
+            Fitted estimator.
         """
         validate_params_of(self)
         X, y = self._read(X, y)
-        # Settings that contradict each other are found before anything is trained.
+        # Contradictory settings are refused before anything is trained.
         delta = self._DELTA if self.delta is None else self.delta
         self._bound([True, True, False, False], [1.0, 1.0, 0.0, 0.0], delta, 0)
         rng = check_random_state(self.random_state)
@@ -229,7 +230,7 @@ class EpsilonAudit(EpsilonAuditBase):
             return self._make_canaries(self.canary, X, y, 1, rng)
         if self.canary >= len(X):
             raise ValueError(
-                f"canary must be the number of a row, from 0 to {len(X) - 1}; got {self.canary}."
+                f"canary must be the index of a row, from 0 to {len(X) - 1}; got {self.canary}."
             )
         row = np.array([self.canary])
         return Canaries(X[row], y[row], row)
@@ -258,9 +259,9 @@ class EpsilonAudit(EpsilonAuditBase):
         results = plan_training(job, exact=True).run(job)
         kept = dict(tqdm(results, total=job.n_models, desc="trainings", disable=not self.verbose))
         kept = [kept[k] for k in range(job.n_models)]
-        warn_once([said for one in kept for said in one.warnings], job.n_models, "models")
-        scores = np.concatenate([one.arrays["score"] for one in kept])
-        return scores, [one.facts["claim"] for one in kept]
+        warn_once([said for result in kept for said in result.warnings], job.n_models, "models")
+        scores = np.concatenate([result.arrays["score"] for result in kept])
+        return scores, [result.facts["claim"] for result in kept]
 
 
 @dataclass(frozen=True)

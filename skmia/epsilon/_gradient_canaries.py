@@ -1,4 +1,4 @@
-"""Canaries for auditors who see each noisy step of a private training."""
+"""Gradient canaries for auditors with access to each noisy step of a private training."""
 
 from numbers import Integral
 from typing import NamedTuple
@@ -27,7 +27,7 @@ class GradientCanaries(NamedTuple):
     gradients : ndarray of shape (n_canaries, n_parameters) or (n_steps, n_canaries, n_parameters)
         The same in all steps, or one set per step: what :func:`trace_scores` takes.
     rows : ndarray of int
-        The candidates that they are gradients of; empty where they were made.
+        Candidates that they are gradients of; empty for ``"dirac"``.
     """
 
     gradients: np.ndarray
@@ -47,17 +47,18 @@ def make_gradient_canaries(
     aggregate=None,
     random_state=None,
 ):
-    r"""Gradients that are easy to find again in the noisy steps of a private training.
+    r"""Make gradients that are easy to detect in the noisy steps of a private training.
 
     Parameters
     ----------
     n_canaries : int
-        How many: at most ``n_parameters`` of ``"dirac"``, and the candidates of ``"selected"``.
+        Number of canaries: at most ``n_parameters`` for ``"dirac"``, or the number of candidates
+        for ``"selected"``.
     kind : {"dirac", "selected"}, default="dirac"
         ``"dirac"``: gradients of one entry each, all of them different (Nasr et al.). A private
-        training that is being audited adds such a gradient to the sum of a step as if it were that
-        of a record. It has the largest norm that clipping allows, no two of them overlap, and of
-        what other records do it shares one coordinate.
+        training that is being audited adds such a gradient to the sum of a step, like the gradient
+        of a record. It has the largest norm that clipping allows, canaries do not overlap, and each
+        shares one coordinate with the gradients of other records.
 
         ``"selected"``: of the gradients of records, those that leak most in noisy steps (Azize and
         Basu), see Notes.
@@ -69,16 +70,16 @@ def make_gradient_canaries(
         Norm to which gradients are clipped.
     noise_multiplier : float, default=None
         For ``"selected"``, standard deviation of the noise on the sum of gradients, in units of
-        ``max_grad_norm``. None is 0.
+        ``max_grad_norm``. If None, 0.
     batch_size : int, default=None
-        For ``"selected"``, rows of a step. None is 1.
+        For ``"selected"``, number of rows per step. If None, 1.
     reference : array-like of shape (n_steps, n_reference, n_parameters), default=None
-        For ``"selected"``, clipped gradients that the moments are taken of. None is those of the
-        candidates.
+        For ``"selected"``, clipped gradients from which the moments are estimated. If None, the
+        gradients of the candidates.
     aggregate : {"mean", "max"}, default=None
-        For ``"selected"``, how the scores of steps become one. None is ``"mean"``.
+        For ``"selected"``, how the scores of steps are combined. If None, ``"mean"``.
     random_state : int, RandomState instance or None, default=None
-        Draws the coordinates of ``"dirac"``; ``"selected"`` draws nothing.
+        Controls the draw of the coordinates of ``"dirac"``; ``"selected"`` is deterministic.
 
     Returns
     -------
@@ -89,21 +90,20 @@ def make_gradient_canaries(
     Raises
     ------
     ValueError
-        When a parameter is out of range or missing, or given with a kind that does not take it.
+        If a parameter is out of range or missing, or given with a kind that does not take it.
 
     See Also
     --------
-    trace_scores : Finds them in the noisy gradients.
-    make_canaries : Records.
-    skmia.leakage.MahalanobisLeakage : The score of ``"selected"``.
+    trace_scores : Scores of canaries in the noisy gradients. make_canaries : Canaries that are
+    records. skmia.leakage.MahalanobisLeakage : Leakage score behind ``"selected"``.
 
     Notes
     -----
-    In step :math:`t` the gradient :math:`g` of a record has the leakage score
-    :math:`\|g - \mu_t\|^2` in the norm of :math:`(\Sigma_t + C)^{-1} / B`, with the moments of
-    gradients in that step, the batch size :math:`B` and the noise :math:`C = \sigma^2 c^2 / B` of a
-    row. The records with the largest mean over steps are taken. The body of the algorithm is lost
-    in the printed source; this one follows its description, and the mean over steps is our choice.
+    In step :math:`t` the gradient :math:`g` of a record has the leakage score :math:`\|g -
+    \mu_t\|^2` in the norm of :math:`(\Sigma_t + C)^{-1} / B`, with the moments of gradients in that
+    step, the batch size :math:`B` and the noise :math:`C = \sigma^2 c^2 / B` of a row. The records
+    with the largest mean over steps are selected. The body of the algorithm is missing in the
+    printed source; this one follows its description, and the mean over steps is our choice.
     Covariances are taken as diagonal.
 
     References
@@ -149,7 +149,7 @@ def make_gradient_canaries(
 
 def _make_dirac(n_canaries, n_parameters, norm, random_state):
     numbers = n_canaries, n_parameters
-    whole = all(isinstance(one, Integral) and not isinstance(one, bool) for one in numbers)
+    whole = all(isinstance(number, Integral) and not isinstance(number, bool) for number in numbers)
     if not whole or not 1 <= n_canaries <= n_parameters:
         raise ValueError(
             f"n_canaries must be an integer from 1 to n_parameters, {n_parameters!r}; got "

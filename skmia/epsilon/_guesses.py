@@ -16,27 +16,31 @@ def check_n_guesses(n_guesses, n_canaries):
     Raises
     ------
     ValueError
-        When one is not from 1 to the number of canaries.
+        If one is not from 1 to the number of canaries.
     """
     if isinstance(n_guesses, str) and n_guesses == "auto":
         return sorted({max(1, n_canaries // share) for share in _SHARES}, reverse=True)
     tried = np.atleast_1d(np.asarray(n_guesses, dtype=object)).tolist()
-    for one in tried:
-        if isinstance(one, bool) or not isinstance(one, Integral) or not 1 <= one <= n_canaries:
+    for number in tried:
+        if (
+            isinstance(number, bool)
+            or not isinstance(number, Integral)
+            or not 1 <= number <= n_canaries
+        ):
             raise ValueError(
                 f"n_guesses must be 'auto' or integers from 1 to the number of canaries, "
-                f"{n_canaries}; got {show(one)}."
+                f"{n_canaries}; got {show(number)}."
             )
     if not tried:
         raise ValueError("n_guesses must hold at least one number; got none.")
-    return sorted({int(one) for one in tried}, reverse=True)
+    return sorted({int(number) for number in tried}, reverse=True)
 
 
 def count_correct(coins, scores, n_guesses):
-    """Right guesses: "in" for the upper half of them, "out" for the lower, none in the middle.
+    """Count correct guesses: "in" for the highest scores, "out" for the lowest.
 
-    Among equal scores wrong guesses come first. Whoever lists the members first would otherwise
-    turn a score that says nothing into a perfect attack.
+    Among equal scores, wrong guesses come first. Otherwise, an uninformative score would be a
+    perfect attack if members are listed first.
 
     Parameters
     ----------
@@ -68,7 +72,7 @@ def best_over_guesses(coins, scores, n_guesses, alpha, solve):
     n_guesses : "auto", int or array-like of int
         Numbers of guesses.
     alpha : float
-        The error allowed.
+        Total error probability.
     solve : callable
         Takes correct guesses, guesses and alpha; returns a bound.
 

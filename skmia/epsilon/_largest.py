@@ -1,4 +1,4 @@
-"""The highest bound that an audit could have found."""
+"""Highest bound that an audit could have found."""
 
 import functools
 from dataclasses import replace
@@ -9,7 +9,7 @@ from .._core.checks import check_bits
 
 
 def with_largest(bound):
-    """Let a function of coins and scores also say what scores without an error would give.
+    """Decorate a bound: also compute the bound for scores without errors.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def with_largest(bound):
 
 
 def _tell_apart(y_true, threshold):
-    """Scores of which none is wrong, on the right side of thresholds that are numbers."""
+    """Return perfect scores, on the correct side of numeric thresholds."""
     coins = check_bits(y_true, "y_true")
     low, high = 0.0, 1.0
     if threshold is not None and not isinstance(threshold, str):

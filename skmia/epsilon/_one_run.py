@@ -1,4 +1,4 @@
-"""The bound from one run with many canaries."""
+"""Lower bound of epsilon from one run with many canaries."""
 
 from functools import lru_cache
 
@@ -62,30 +62,30 @@ def one_run_epsilon_lower_bound(
 ):
     r"""Lower bound of epsilon from one run with many canaries.
 
-    A fair coin decides for each canary whether it takes part. Afterwards the auditor guesses "in"
-    for canaries of the highest scores and "out" for the lowest, and abstains in between.
-    Under :math:`\varepsilon`-privacy the number of right guesses is at most that of coins that fall
-    right with probability :math:`e^\varepsilon / (1 + e^\varepsilon)`, although all canaries share
-    one run. The same guesses say more of a mechanism that has the whole trade-off curve of
-    :math:`\mu`-Gaussian differential privacy: 100 right ones of 100 among 500 canaries show an
-    epsilon of 3.5 for any mechanism and of 6.1 for a Gaussian one, at 95% and a delta of 1e-5. The
-    difference is the assumption's.
+    A fair coin decides for each canary whether it takes part. Afterwards, the auditor guesses "in"
+    for the canaries with the highest scores and "out" for the lowest, and abstains in between.
+    Under :math:`\varepsilon`-privacy, the number of correct guesses is at most the number of
+    successes of independent coins with probability :math:`e^\varepsilon / (1 + e^\varepsilon)`,
+    although all canaries share one run. The same guesses say more of a mechanism that has the whole
+    trade-off curve of :math:`\mu`-Gaussian differential privacy: 100 right ones of 100 among 500
+    canaries show an epsilon of 3.5 for any mechanism and of 6.1 for a Gaussian one, at 95% and a
+    delta of 1e-5. The difference is the assumption's.
 
     Parameters
     ----------
     y_true : array-like of shape (n_canaries,)
-        The coins: 1 for canaries that took part.
+        Coin flips: 1 for canaries that took part.
     y_score : array-like of shape (n_canaries,)
         Finite scores, higher means more likely in.
     method : {"binomial", "gaussian"}, default="binomial"
-        ``"binomial"`` assumes nothing of the mechanism; ``"gaussian"`` is higher, and holds for
+        ``"binomial"`` makes no assumption on the mechanism; ``"gaussian"`` is higher, and holds for
         mechanisms that are like a Gaussian one.
     delta : float, default=None
         Probability delta: at most ``1 / (2 * n_canaries)`` for ``method="binomial"``, in (0, 1) for
         ``"gaussian"``. If None, 0 and 1e-5.
     n_guesses : "auto", int or array-like of int, default="auto"
-        How many guesses to make, half of them "in". One number must have been chosen without these
-        scores. Of several the best is taken, and each is given its share of the error allowed;
+        Number of guesses, half of them "in". A single number must have been chosen without these
+        scores. The best of several numbers is used, and each gets a share of the error probability;
         ``"auto"`` tries all canaries, a half, a quarter and an eighth of them.
     confidence_level : float, default=0.95
         Confidence level of the bound, in (0, 1).
@@ -98,12 +98,12 @@ def one_run_epsilon_lower_bound(
     Raises
     ------
     ValueError
-        When a parameter is out of range.
+        If a parameter is out of range.
 
     See Also
     --------
-    epsilon_lower_bound : From many runs.
-    OneRunAudit : Makes the run.
+    epsilon_lower_bound : Bound from many runs.
+    OneRunAudit : Audit that performs the run.
 
     Notes
     -----

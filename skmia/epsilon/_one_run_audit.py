@@ -1,4 +1,4 @@
-"""The audit of one training with many canaries."""
+"""Audit by one training with many canaries."""
 
 from numbers import Integral, Real
 
@@ -14,51 +14,52 @@ from ._one_run import one_run_epsilon_lower_bound
 
 
 class OneRunAudit(EpsilonAuditBase):
-    """How private a training is at most, by one training with many canaries.
+    """Lower bound of epsilon by one training with many canaries.
 
     A fair coin decides for each canary whether it is in the training data. The estimator is trained
-    once, an attack scores the canaries, and from the highest and lowest scores it guesses coins.
-    More right guesses than epsilon allows show that epsilon is larger. The trained model may be
-    the one that is released: audits cost no training of their own. With
+    once, an attack scores the canaries, and coins are guessed from the highest and lowest scores.
+    More correct guesses than epsilon allows show that epsilon is larger. The trained model may be
+    the one that is released, so the audit needs no additional training. With
     ``canaries="random_label"`` that model has been trained on wrong labels; use
     ``canaries="natural"`` for a model that will be released.
 
     Parameters
     ----------
     estimator : classifier, default=None
-        What is audited. None takes a logistic regression.
+        Classifier that is audited. If None, a logistic regression is used.
     canaries : {"clip_bkd", "exposed", "natural", "random_label"} or callable, \
 default="random_label"
-        A kind of :func:`make_canaries`; or a function that is called as that one is, with X, y, the
-        number of canaries and ``random_state``.
+        A kind of :func:`make_canaries`, or a function with the same arguments, X, y, the number of
+        canaries and ``random_state``.
     n_canaries : int or float, default=0.1
-        How many, or which share of the rows.
+        Number of canaries, or their share of the rows.
     method : {"binomial", "gaussian"}, default="binomial"
-        As of :func:`one_run_epsilon_lower_bound`; the first assumes nothing of the mechanism.
+        See :func:`one_run_epsilon_lower_bound`; ``"binomial"`` makes no assumption on the
+        mechanism.
     n_guesses : "auto", int or array-like of int, default="auto"
-        How many coins to guess; see :func:`one_run_epsilon_lower_bound`.
+        Number of coins to guess; see :func:`one_run_epsilon_lower_bound`.
     delta : float, default=None
         The delta at which epsilon is stated. If None, the estimator's: its ``target_delta``, or the
         ``delta_`` of one more training where that is None; 1e-5 where it has neither.
     confidence_level : float, default=0.95
         Confidence level of the bound, in (0, 1).
     attack : attack, default=None
-        Scores the canaries; its parameter ``victim`` is set to the model, and it is fitted on the
-        canaries without their coins. None reads the loss, as
-        :class:`~skmia.attacks.ThresholdAttack` does.
+        Attack that scores the canaries; its parameter ``victim`` is set to the model, and it is
+        fitted on the canaries without their coins. If None, the loss is used, as in
+        :class:`~skmia.attacks.ThresholdAttack`.
     claimed_epsilon : float, default=None
         The epsilon that is claimed; the audit warns if it cannot refute it. If None, the
         ``epsilon_`` of the trained model, where it has it beside a ``delta_``.
     random_state : int, RandomState instance or None, default=None
-        Determines the canaries, the coins and the randomness of the training. With None the
-        estimator keeps its own: do that where the noise of a private model must stay secret.
+        Controls the canaries, the coins and the randomness of the training. If None, the estimator
+        keeps its own randomness; use this if the noise of a private model must stay secret.
 
     Attributes
     ----------
     epsilon_ : float
-        The lower bound, in nats.
+        Lower bound of epsilon, in nats.
     result_ : EpsilonBound
-        The bound and what it rests on.
+        The bound and its basis.
     estimator_ : classifier
         Trained on the other records and the canaries that the coins chose.
     scores_ : ndarray of shape (n_canaries,)
@@ -76,7 +77,7 @@ default="random_label"
 
     See Also
     --------
-    EpsilonAudit : Many trainings and one canary: finds more, costs more.
+    EpsilonAudit : Audit by many trainings with one canary: more powerful and more expensive.
 
     Notes
     -----
@@ -155,13 +156,13 @@ default="random_label"
 
         Returns
         -------
-        self : OneRunAudit
-            The fitted audit.
+        self : object
+            Fitted estimator.
         """
         validate_params_of(self)
         X, y = self._read(X, y)
         n_canaries = as_number(self.n_canaries, len(X))
-        # Settings that contradict each other are found before anything is trained.
+        # Contradictory settings are refused before anything is trained.
         delta = self._DELTA if self.delta is None else self.delta
         self._bound(np.zeros(n_canaries), np.zeros(n_canaries), delta)
         rng = check_random_state(self.random_state)

@@ -1,4 +1,4 @@
-"""What one run with many canaries says of mechanisms that are like a Gaussian one."""
+"""Bound from one run with many canaries for Gaussian mechanisms."""
 
 from functools import lru_cache
 

@@ -1,35 +1,34 @@
-"""What an audit of epsilon found, and what the number rests on."""
+"""Result of an audit of epsilon."""
 
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
 class EpsilonBound:
-    """How private something was at most: a number below its epsilon, and what it rests on.
+    """Lower bound of epsilon, and its basis.
 
     Attributes
     ----------
     epsilon : float
-        Lower bound of epsilon in nats, 0 or more. 0 says that nothing was found.
+        Lower bound of epsilon in nats, 0 or more. 0 means that nothing was found.
     confidence_level : float
         With this probability or more the bound is below the truth, if the assumption holds.
     delta : float
         The delta at which epsilon is stated.
     method : str
-        How it was computed.
+        Method by which the bound was computed.
     assumption : str
-        What has to be true for the bound to hold, in a sentence.
+        Assumption under which the bound holds, as a sentence.
     counts : dict of str to int
         Counts that the bound is computed from.
     threshold : float or None
-        Scores from here on were guessed to be members; None without a single threshold.
+        Scores from this value on were predicted as members; None without a single threshold.
     mu : float or None
         Lower bound of mu, where a Gaussian trade-off was assumed.
     epsilon_high : float or None
         The other end of a credible interval, where it is one.
     largest : float or None
-        The highest bound that these runs and settings allow, whatever leaks; None for a credible
-        interval.
+        Highest possible bound with these runs and settings; None for a credible interval.
     """
 
     epsilon: float
@@ -44,7 +43,7 @@ class EpsilonBound:
     largest: float | None = None
 
     def summary(self):
-        """The bound in words.
+        """Summarize the bound in words.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Choosing the threshold on scores without paying for it with a bound that is too high."""
+"""Valid choices of the threshold on scores."""
 
 from functools import lru_cache, partial
 from typing import NamedTuple
@@ -86,8 +86,9 @@ def best_threshold(sides, thresholds, measure, tail):
 
 
 def _at_all(sides, measure, alpha, rng):
-    # At a threshold with j false positives the rate is at most that above the order statistic of
-    # rank j + 1, whose law the limit is of: one statement for each count, whatever the thresholds.
+    # At a threshold with j false positives, the rate is at most the rate above the order statistic
+    # of rank j + 1. The limit follows from the distribution of the latter: one statement per count,
+    # for all thresholds.
     n_statements = len(sides.members) + len(sides.others)
     return best_threshold(sides, sides.candidates(), measure, alpha / n_statements)
 
@@ -118,7 +119,7 @@ def get_strategy(threshold):
     Raises
     ------
     ValueError
-        When there is none of that name, or a number is not finite.
+        If there is none of that name, or a number is not finite.
     """
     if isinstance(threshold, str):
         if threshold not in _STRATEGIES:

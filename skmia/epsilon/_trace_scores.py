@@ -1,4 +1,4 @@
-"""Finding gradients of canaries in the noisy steps of a private training."""
+"""Scores of gradient canaries in the noisy steps of a private training."""
 
 import numpy as np
 
@@ -37,11 +37,11 @@ def trace_scores(
     Parameters
     ----------
     noisy_gradients : array-like of shape (n_steps, n_parameters)
-        What each step released: the noisy sum of clipped gradients divided by ``batch_size``.
+        Releases of the steps: the noisy sum of clipped gradients divided by ``batch_size``.
     canaries : array-like of shape (n_canaries, n_parameters) or (n_steps, n_canaries, n_parameters)
         Clipped gradients of the canaries, in all steps or in each.
     batch_size : int
-        The number that sums are divided by.
+        Number by which sums are divided.
     noise_multiplier : float
         Standard deviation of the noise on the sum, in units of ``max_grad_norm``; above 0, unless
         there are reference gradients.
@@ -50,11 +50,11 @@ def trace_scores(
     sample_rate : float, default=1.0
         Probability with which a canary that is in takes part in a step.
     reference : array-like of shape (n_steps, n_reference, n_parameters), default=None
-        Clipped gradients of other rows, whose moments are taken in each step. Without them the rows
-        are taken to have a mean of 0, and to vary little beside the noise; who knows their expected
-        sum takes it off beforehand.
+        Clipped gradients of other rows, whose moments are taken in each step. If None, rows are
+        assumed to have a mean of 0 and to vary little compared with the noise. If their expected
+        sum is known, subtract it beforehand.
     aggregate : {"sum", "max"}, default="sum"
-        How the scores of steps become one. The paper takes the maximum.
+        How the scores of steps are combined. The paper uses the maximum.
 
     Returns
     -------
@@ -64,11 +64,12 @@ def trace_scores(
     See Also
     --------
     make_gradient_canaries : Gradients that are easy to find.
-    one_run_epsilon_lower_bound : What the scores say of epsilon.
+    one_run_epsilon_lower_bound : Bound of epsilon from the scores.
 
     Notes
     -----
-    The body of the algorithm is lost in the printed source and was rebuilt from its description.
+    The body of the algorithm is missing in the printed source; it was reconstructed from its
+    description.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Games of attackers against trainings, which are played many times."""
+"""Games between an attacker and a training procedure, repeated over many rounds."""
 
 from ._density_attack import DensityAttack
 from ._leave_two_unlabeled import (

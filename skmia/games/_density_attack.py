@@ -1,4 +1,4 @@
-"""The attack that compares densities of the victim's answer inside and outside."""
+"""Attack that compares the IN and OUT densities of the victim's output."""
 
 import numpy as np
 from scipy.special import expit, logsumexp
@@ -12,7 +12,7 @@ _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
 
 
 def _sample_spread(moments):
-    """Standard deviation with divisor n - 1."""
+    """Return the standard deviation with divisor n - 1."""
     squares = moments.squares / np.maximum(moments.count - 1, 1)
     return np.maximum(np.sqrt(squares), SMALLEST_SPREAD)
 
@@ -33,17 +33,17 @@ _DENSITIES = {"normal": _log_normal, "kde": _log_kernel}
 
 
 class DensityAttack(PoolAttack):
-    """Compare the densities of the victim's answer among IN models and among OUT models.
+    """Attack that compares the densities of an output among IN models and among OUT models.
 
-    For each record the answer for its label is collected from the shadow models that were trained
-    on the record and from the others, and a density is fitted to either sample. The score is the
-    logarithm of the ratio of the two densities at the victim's answer.
+    For each record, the output for its label is collected from the IN models and from the OUT
+    models, and a density is fitted to each sample. The score is the log ratio of the two densities
+    at the victim's output.
 
     Parameters
     ----------
     victim : fitted estimator, default=None
-        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. With None the answers
-        stored by :meth:`skmia.Records.with_outputs` are read.
+        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If None, the predictions
+        stored by :meth:`skmia.Records.with_outputs` are used.
     shadows : ShadowPool
         A fitted pool in a :class:`~sklearn.frozen.FrozenEstimator`; an unfitted one is fitted on
         the records given to ``fit``.
@@ -70,13 +70,13 @@ class DensityAttack(PoolAttack):
 
     See Also
     --------
-    leave_two_unlabeled : The game that it is meant for.
-    skmia.attacks.LiRA : The log odds, with variances that few models suffice for.
+    leave_two_unlabeled : Game for which the attack was designed. skmia.attacks.LiRA : Attack on the
+    log odds, with variances that need fewer models.
 
     Notes
     -----
-    Standard deviations are at least 1e-6, as samples of equal answers have none. Several queries of
-    a record (augmentations) are taken to be independent.
+    Standard deviations are at least 1e-6, because samples of equal outputs have none. Several
+    queries of a record (augmentations) are assumed to be independent.
 
     References
     ----------
@@ -137,7 +137,7 @@ class DensityAttack(PoolAttack):
         return 0.0
 
     def predict_proba(self, X):
-        """Posterior probability of membership, the share of the IN density in both.
+        """Return the posterior probability of membership, the share of the IN density in the sum.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The strongest attacker of a record: one who knows all members but the one of a pair."""
+"""Game against the strongest attacker, who knows all members except in one pair of records."""
 
 from numbers import Integral
 from typing import NamedTuple
@@ -33,16 +33,16 @@ _CONSTRAINTS = {
 
 
 class PairPrivacy(NamedTuple):
-    """How often the member of a pair is found, and the privacy that is left.
+    """Accuracy of an attacker on pairs, and the remaining privacy.
 
     Attributes
     ----------
     accuracy : float
-        Share of pairs that are told right, a tie counted half; 0.5 = a coin.
+        Share of pairs with a correct prediction, ties counted half; 0.5 is chance.
     accuracy_error : float
         Standard error of the accuracy.
     privacy : float
-        ``min(2 * (1 - accuracy), 1)``: 1 = a coin, 0 = every pair is told right.
+        ``min(2 * (1 - accuracy), 1)``: 1 is chance, 0 means that every prediction is correct.
     privacy_error : float
         Standard error of ``2 * (1 - accuracy)``. The bar around the privacy is not cut at 0 or 1.
     n_rounds : int
@@ -57,7 +57,7 @@ class PairPrivacy(NamedTuple):
 
 
 def compute_pair_privacy(accuracy, n_rounds):
-    """Privacy that is left by an attacker who tells this share of independent pairs right."""
+    """Compute the remaining privacy from an attacker's accuracy on independent pairs."""
     return _with_error(float(accuracy), accuracy * (1 - accuracy) / n_rounds, n_rounds)
 
 
@@ -77,12 +77,12 @@ def leave_two_unlabeled(
     verbose=0,
     random_state=None,
 ):
-    """Leave two records unlabeled and ask which of them is the member.
+    """Play the game in which an attacker finds the member among two records.
 
-    In each round two records are drawn, one of the victim's members and one of the others. The
-    attacker knows the membership of all records but these two and has to tell which of them is the
-    member; of the two scores the higher one decides, and a tie is worth one half. Whoever is safe
-    from an attacker who knows that much is safe from those who know less.
+    In each round, a member and a non-member are drawn. The attacker knows the membership of all
+    other records and has to decide which of the two is the member. The record with the higher score
+    is predicted, and a tie counts one half. This attacker has more information than attackers in
+    practice.
 
     Parameters
     ----------
@@ -94,17 +94,17 @@ def leave_two_unlabeled(
     membership : array-like of shape (n,)
         1 for members, 0 for non-members.
     n_rounds : int, default=None
-        Number of pairs that are drawn. None, with ``refit=False``, takes all pairs.
+        Number of pairs to draw. If None, which requires ``refit=False``, all pairs are used.
     refit : bool, default=False
         Whether the attack is refitted in each round, on all records but the two, with their
-        membership. With False it is fitted once, on all records and without any membership, which
-        is the same for attacks that do not learn from it.
+        membership. If False, it is fitted once, on all records and without membership, which is
+        equivalent for attacks that do not learn from membership.
     n_jobs : int, default=None
-        Workers among which the rounds are divided where ``refit=True``.
+        Number of jobs that play rounds in parallel, if ``refit=True``.
     verbose : int, default=0
-        1 shows a progress bar.
+        Verbosity level. If positive, a progress bar is shown.
     random_state : int, RandomState instance or None, default=None
-        Determines the pairs and the seeds of the attacks.
+        Controls the pairs and the seeds of the attacks.
 
     Returns
     -------
@@ -115,21 +115,21 @@ def leave_two_unlabeled(
     Raises
     ------
     ValueError
-        When the membership holds one class only, ``refit=True`` is not told how many rounds, or
-        the attack learns from known members and ``refit=False``.
+        If the membership holds one class only, ``n_rounds`` is missing with ``refit=True``, or the
+        attack learns from known members and ``refit=False``.
 
     See Also
     --------
-    retraining_oracle : The attacker who trains the model again with each of the two.
-    bounded_loss_accuracy : The attacker who guesses by chance, in proportion to the loss.
-    DensityAttack : Meant for this game.
+    retraining_oracle : Attacker who retrains the model with each of the two records.
+    bounded_loss_accuracy : Attacker who decides at random, in proportion to the loss.
+    DensityAttack : Attack that was designed for this game.
 
     Notes
     -----
     Over all pairs the accuracy of a fixed score is exactly the area under its ROC curve. For a
-    score f that is lower for members (a loss) and pairs that are drawn at random it is
-    ``1/2 + (p_R - p_D) / 2``, where p_R is the chance that the non-member has the larger f and p_D
-    that the member has.
+    score f that is lower for members (a loss) and pairs that are drawn at random it is ``1/2 + (p_R
+    - p_D) / 2``, where p_R and p_D are the probabilities that the non-member, or the member, has
+    the larger f.
 
     For scores that are logarithms of likelihood ratios the higher one is also the member with the
     larger posterior, ``P_1 / (P_1 + P_2)`` with P_i the likelihood that record i is the member and
@@ -168,7 +168,7 @@ def leave_two_unlabeled(
     membership = check_membership(membership, len(records))
     if n_rounds is None and refit:
         raise ValueError(
-            "n_rounds must be a number where refit=True fits the attack in each round."
+            "n_rounds must be a number if refit=True, which fits the attack in each round."
         )
     needs = needs_of(attack)
     if needs is None and not hasattr(attack, "score_samples"):
@@ -228,7 +228,7 @@ def _refit_all(attack, records, membership, pairs, seeds, n_jobs, verbose):
     rounds = zip(pairs, seeds.spawn(len(pairs)), strict=True)
     bar = tqdm(rounds, total=len(pairs), desc="pairs", disable=not verbose)
     wins = Parallel(n_jobs=n_jobs)(
-        delayed(_refit)(attack, records, membership, pair, one) for pair, one in bar
+        delayed(_refit)(attack, records, membership, pair, bit) for pair, bit in bar
     )
     return np.array(wins)
 
@@ -242,10 +242,10 @@ def _refit(attack, records, membership, pair, seeds):
 
 
 def bounded_loss_accuracy(membership, losses, *, bound=None):
-    """Accuracy of the attacker who calls a record a non-member with probability loss / bound.
+    """Accuracy of an attacker who decides "non-member" with probability loss / bound.
 
-    The attacker takes one record of a pair and calls it the non-member with a probability
-    proportional to its loss. That is right with probability ``1/2 + (e_R - e_D) / (2 * bound)``,
+    The attacker picks one record of a pair and decides that it is the non-member with a probability
+    proportional to its loss. This is correct with probability ``1/2 + (e_R - e_D) / (2 * bound)``,
     where e_D and e_R are the mean losses of members and non-members: the gap between training and
     test loss is a lower bound of what leaks.
 
@@ -256,21 +256,21 @@ def bounded_loss_accuracy(membership, losses, *, bound=None):
     losses : array-like of shape (n,)
         Loss of the victim on each record, between 0 and ``bound``.
     bound : float, default=None
-        Largest possible loss; None takes the largest one of the records. The 0-1 loss has 1.
+        Largest possible loss, such as 1 for the 0-1 loss. If None, the largest loss of the records.
 
     Returns
     -------
     accuracy : float
-        The expected share of pairs that are told right.
+        Expected share of pairs with a correct prediction.
 
     Raises
     ------
     ValueError
-        When a loss is negative or exceeds the bound.
+        If a loss is negative or exceeds the bound.
 
     See Also
     --------
-    leave_two_unlabeled : Other attackers of pairs.
+    leave_two_unlabeled : Game with other attackers of pairs.
 
     Examples
     --------

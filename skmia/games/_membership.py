@@ -1,4 +1,4 @@
-"""The membership game: an attack against many victims that differ in their training records."""
+"""Membership game: an attack on many victims with different training records."""
 
 import warnings
 from numbers import Integral, Real
@@ -70,15 +70,14 @@ def membership_game(
     return_estimator=False,
     return_guesses=False,
 ):
-    """Play the membership game: how much a way of training leaks on average.
+    """Play the membership game, which measures the average leakage of a training procedure.
 
-    Each round splits the records into three disjoint sets. A victim is trained on the first;
-    the attack learns from the third, without the victim's members, and then guesses for each record
-    of the first and of the second whether the victim was trained on it. An attack that learns from
-    known members is cross-fitted on the records of the first two sets: it guesses about those of
-    each of five folds after it has learned from the other folds. The vulnerability of the
-    round is v = TPR - FPR, an unbiased estimate of what an attacker gains over a coin, between -1
-    and 1; 0 = no better than a coin.
+    Each round splits the records into three disjoint sets. A victim is trained on the first; the
+    attack learns from the third, without the victim's members, and then predicts the membership of
+    the records of the first two sets. An attack that learns from known members is cross-fitted on
+    the records of the first two sets: it predicts each of five folds after it has learned from the
+    other folds. The vulnerability of the round is v = TPR - FPR, an unbiased estimate of the
+    attacker's advantage, between -1 and 1; 0 is chance.
 
     Parameters
     ----------
@@ -93,26 +92,26 @@ def membership_game(
         The population. Equal records, and records with one value of a field ``group_by``, are
         assigned to the same set, as in a :class:`~skmia.ShadowPool`.
     y : array-like of shape (n,), default=None
-        Task labels, where X holds features.
+        Task labels, if X holds features.
     groups : str or array-like of shape (n,), default=None
         Group of each record, or the name of a field of the records, to break the result down by.
     n_rounds : int, default=20
         Number of victims.
     train_size, test_size, reference_size : float or int, default=0.4, 0.4, 0.2
-        Records of each set, as a fraction of all or a number.
+        Size of each set, as a fraction of all records or a number.
     n_jobs : int, default=None
-        Workers among which the rounds are divided, through joblib, with a single thread each; None
-        is one worker with all threads. The numbers are the same for every value, but for the
-        last bits of torch nets other than perceptrons. Nets of scikit-learn and skorch are trained
-        many at a time in each worker.
+        Number of jobs that play rounds in parallel, through joblib, with a single thread each. If
+        None, one worker with all threads. Results do not depend on it, except for the last bits of
+        torch nets other than perceptrons. Nets of scikit-learn and skorch are trained many at a
+        time in each worker.
     verbose : int, default=0
-        1 shows a progress bar.
+        Verbosity level. If positive, a progress bar is shown.
     random_state : int, RandomState instance or None, default=None
-        Determines the splits and the seeds of every victim and attack.
+        Controls the splits and the seeds of every victim and attack.
     return_estimator : bool, default=False
         Whether to return the victims and attacks of all rounds.
     return_guesses : bool, default=False
-        Whether to return the guess about each record in each round.
+        Whether to return the prediction for each record in each round.
 
     Returns
     -------
@@ -125,20 +124,20 @@ def membership_game(
             Number of records that the attack cannot judge, see
             :meth:`~skmia.base.BaseAttack.can_judge`; its rates use the other records.
         ``tpr``, ``fpr``
-            Share of training records, and of test records, that the attack calls members.
+            Share of training records, and of test records, that the attack flags as members.
         ``train_score``, ``test_score``
             Accuracy of the victim on either set; the coefficient of determination of a regressor.
         ``worst_case``
             Absolute difference of the two accuracies: the vulnerability to the best attack that
-            sees whether the victim is right and nothing else. NaN for a regressor.
+            only sees whether the victim's prediction is correct. NaN for a regressor.
         ``fit_time``, ``attack_time``
             Seconds for the victim, and for the attack with its shadow models; of models that were
             trained together, an equal share each.
 
         With ``groups``, DataFrames of shape (n_rounds, n_groups), a column for each group:
         ``group_vulnerability``, ``group_tpr``, ``group_fpr``, and ``group_gap``, the accuracy on
-        training records minus that on test records. NaN where a round left a side without a record
-        of the group.
+        training records minus the accuracy on test records. NaN if a round has no record of the
+        group on one side.
 
         With ``return_estimator=True``, lists of the fitted ``estimator`` and ``attack`` of each
         round. A cross-fitted attack is not fitted itself.
@@ -150,15 +149,15 @@ def membership_game(
     Raises
     ------
     ValueError
-        When a parameter is out of range, the three sizes exceed the records, or the attack needs
-        something that these victims do not give.
+        If a parameter is out of range, the three sizes exceed the records, or the attack needs
+        something that these victims do not offer.
     TypeError
-        When the attack has no parameter ``victim``.
+        If the attack has no parameter ``victim``.
 
     See Also
     --------
-    leave_one_model_out : The power of an attack on a pool, without training further models.
-    per_datum_game : The game about one record and a mechanism.
+    leave_one_model_out : Power of an attack on a pool, without training further models.
+    per_datum_game : Game about one record and a mechanism.
 
     Notes
     -----
@@ -166,7 +165,7 @@ def membership_game(
     which estimates 2V + 1 instead of V.
 
     The mean of ``vulnerability`` estimates V. Its standard error, the standard deviation over the
-    square root of ``n_rounds``, is optimistic, as all rounds draw from the same records.
+    square root of ``n_rounds``, is optimistic because all rounds draw from the same records.
 
     An absolute difference of two noisy accuracies is positive without any leak, so ``worst_case``
     has a positive bias.
@@ -259,15 +258,15 @@ def _read_sizes(train_size, test_size, reference_size, n_records):
 
 
 def _check_players(estimator, attack, parallel):
-    """The model and the attack, which start no workers of their own where rounds have theirs."""
+    """Clone the model and the attack; they start no workers if rounds run in parallel."""
     estimator = unwrap(estimator)
     refuse_trained_module(estimator)
     shared = name_shared_parts(estimator)
     if shared:
         warnings.warn(
             f"Fitted parts of the estimator ({', '.join(shared)}) are the same for the victims of "
-            "all rounds, so that what they reveal about their own training records is not "
-            "measured. Take them out of their FrozenEstimator to train them in each round.",
+            "all rounds, so leakage of their own training records is not measured. Remove their "
+            "FrozenEstimator to train them in each round.",
             UserWarning,
             stacklevel=3,
         )
@@ -285,34 +284,34 @@ def _check_players(estimator, attack, parallel):
 
 
 def _play_all(game, rounds, n_jobs, verbose):
-    """Outcomes of all rounds, in their order."""
+    """Return the outcomes of all rounds, in order."""
     data, subsets = Data([game.records.X], game.records.y), rounds.sides == 1
     keep = Player(game, rounds)
     job = Job(game.estimator, data, subsets, rounds.victim_seeds, keep, n_jobs)
     results = plan_training(job, exact=True).run(job)
     played = dict(tqdm(results, total=job.n_models, desc="rounds", disable=not verbose))
-    caught = [one for k in sorted(played) for one in played[k].warnings]
+    caught = [warning for k in sorted(played) for warning in played[k].warnings]
     warn_once(caught, job.n_models, "victims")
     return [played[k].facts for k in sorted(played)]
 
 
 def _assemble(outcomes, names):
-    for one in outcomes:
-        one["vulnerability"] = one["tpr"] - one["fpr"]
-        one["group_vulnerability"] = one["group_tpr"] - one["group_fpr"]
+    for outcome in outcomes:
+        outcome["vulnerability"] = outcome["tpr"] - outcome["fpr"]
+        outcome["group_vulnerability"] = outcome["group_tpr"] - outcome["group_fpr"]
     results = {
-        name: np.array([one[name] for one in outcomes])
+        name: np.array([outcome[name] for outcome in outcomes])
         for name in ("fit_time", "attack_time", *_NUMBERS)
     }
     if names is not None:
         index = pd.RangeIndex(len(outcomes), name="round")
         for name in _GROUP_TABLES:
-            values = np.array([one[name] for one in outcomes])
+            values = np.array([outcome[name] for outcome in outcomes])
             results[name] = pd.DataFrame(values, index, pd.Index(names, name="group"))
     for name in ("estimator", "attack"):
         if name in outcomes[0]:
-            results[name] = [one[name] for one in outcomes]
+            results[name] = [outcome[name] for outcome in outcomes]
     for name in ("guesses", "membership"):
         if name in outcomes[0]:
-            results[name] = np.array([one[name] for one in outcomes])
+            results[name] = np.array([outcome[name] for outcome in outcomes])
     return results

@@ -1,4 +1,4 @@
-"""The game about one record and what a mechanism has released of a data set."""
+"""Game about one record and the releases of a mechanism."""
 
 from numbers import Integral
 from typing import NamedTuple
@@ -31,7 +31,7 @@ _CONSTRAINTS = {
     "verbose": ["verbose"],
     "random_state": ["random_state"],
 }
-# Rounds that a worker plays at a time.
+# Number of rounds that a worker plays at a time.
 _ROUNDS = 50
 
 
@@ -47,7 +47,7 @@ class _Game(NamedTuple):
 
 
 class _FromRows:
-    """Draws rows of a table without replacement, first those of the reference set.
+    """Draws rows of a table without replacement, first the rows of the reference set.
 
     A data set with a copy of the target holds the target, so no copy of it is drawn.
     """
@@ -56,7 +56,7 @@ class _FromRows:
         self.X, self._rows = X, np.flatnonzero((X != target).any(axis=1))
 
     def split(self, n_reference, rng):
-        """Set reference rows aside, which no data set holds."""
+        """Set aside reference rows that no data set holds."""
         order = rng.permutation(self._rows)
         self._rows = order[n_reference:]
         return self.X[order[:n_reference]]
@@ -120,35 +120,36 @@ def per_datum_game(
     Parameters
     ----------
     mechanism : estimator with ``fit(X)`` and ``sample(n_samples, random_state)``
-        What is done to private rows, such as :class:`skmia.leakage.NoisyMean`. It is cloned.
+        Mechanism that is applied to private rows, such as :class:`skmia.leakage.NoisyMean`. It is
+        cloned.
     attack : estimator with ``fit(X)``, ``score_samples(X_released)`` and ``predict(X_released)``
-        Such as :class:`skmia.leakage.MeanLikelihoodRatioAttack`. It is cloned, its parameter
-        ``target`` is set, and ``n_samples`` where that is None, and it is fitted on reference rows.
-        An attack that is fitted already goes into a :class:`~sklearn.frozen.FrozenEstimator`.
+        Attack on the releases, such as :class:`skmia.leakage.MeanLikelihoodRatioAttack`. It is
+        cloned, its parameter ``target`` is set, and ``n_samples`` if it is None, and it is fitted
+        on reference rows. Wrap an attack that is already fitted in a
+        :class:`~sklearn.frozen.FrozenEstimator`.
     target : int or array-like of shape (n_features,)
-        The record in question: the index of a row of X, or a record of its own. Rows of X that
-        equal the target are never drawn.
+        Target record: the index of a row of X, or a row. Rows of X that equal the target are not
+        drawn.
     X : array-like of shape (n_rows, n_features) or callable
         The population, from which rows are drawn without replacement in each round; or a function
         of a number n and a numpy Generator that returns n fresh rows.
     n_samples : int, default=100
-        Rows of a private data set.
+        Number of rows of a private data set.
     reference_size : int, default=1000
-        Reference rows of the attack, which are in no data set of the round.
+        Number of reference rows of the attack, which are in no data set of the round.
     refit : bool, default=False
-        Whether each round has reference rows of its own; False draws them once for all rounds,
-        which costs the attack less power.
+        Whether to draw new reference rows in each round. If False, they are drawn once for all
+        rounds, which costs the attack less power.
     n_rounds : int, default=1000
         Number of rounds.
     confidence_level : float, default=0.95
         Confidence level of all intervals, in (0, 1).
     n_jobs : int, default=None
-        Workers among which the rounds are divided, through joblib. The numbers are the same for
-        every value.
+        Number of jobs that play rounds in parallel, through joblib. Results do not depend on it.
     verbose : int, default=0
-        1 shows a progress bar.
+        Verbosity level. If positive, a progress bar is shown.
     random_state : int, RandomState instance or None, default=None
-        Determines all draws.
+        Controls all draws.
 
     Returns
     -------
@@ -161,19 +162,19 @@ def per_datum_game(
             are for this threshold; for the TPR at a requested FPR, give the scores to
             :func:`~skmia.metrics.operating_point`.
         ``advantage`` : Interval
-            TPR - FPR of the attack's own guesses, with Newcombe's interval.
+            TPR - FPR of the attack's predictions, with Newcombe's interval.
         ``auc`` : Interval
             Area under the curve, with DeLong's interval.
 
     Raises
     ------
     ValueError
-        When a parameter is out of range or X has too few rows.
+        If a parameter is out of range or X has too few rows.
 
     See Also
     --------
-    membership_game : The game about records on average.
-    skmia.leakage.MahalanobisLeakage : The answer in closed form, for means.
+    membership_game : Game about records on average. skmia.leakage.MahalanobisLeakage : Leakage of a
+    mean in closed form.
 
     Notes
     -----
@@ -284,7 +285,7 @@ def _play_all(game, seeds, n_jobs, verbose):
 
 def _play_part(game, seeds):
     """Scores and guesses of some rounds, without and with the target."""
-    rounds = [_draw_round(game, one) for one in seeds]
+    rounds = [_draw_round(game, seed) for seed in seeds]
     if game.n_reference == 0:
         answers = [_ask(game.attack, np.concatenate([released for released, _ in rounds]))]
     else:
@@ -306,8 +307,8 @@ def _draw_round(game, seeds):
     others = np.array(others)
     others[rng.integers(game.n_samples)] = game.target
     released = [
-        _release(game.mechanism, data, one)
-        for data, one in zip((rows, others), for_mechanism.spawn(2), strict=True)
+        _release(game.mechanism, data, seed)
+        for data, seed in zip((rows, others), for_mechanism.spawn(2), strict=True)
     ]
     own = None if game.n_reference == 0 else _fit(clone(game.attack), reference, for_attack)
     return np.concatenate(released), own

@@ -1,4 +1,4 @@
-"""The attacker who trains the model again with each of two candidates."""
+"""Attacker who retrains the model with each of two candidates."""
 
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -40,36 +40,36 @@ def retraining_oracle(
     verbose=0,
     random_state=None,
 ):
-    """Tell pairs apart by training again: the attacker whom no deterministic training withstands.
+    """Identify the member of a pair by retraining, which succeeds for deterministic training.
 
     The attacker knows how the victim was trained and all of its training records but one, which is
-    one of two candidates. Trained with each of them in turn, the model that is equal to the victim,
-    parameter by parameter, gives the answer. Where both or neither are equal the guess is a coin
-    and counts one half. For training that is deterministic and gives different models for
-    different records the accuracy is 1, whatever the model says about any record.
+    one of two candidates. The attacker trains the model with each candidate, and predicts the one
+    whose model equals the victim, parameter by parameter. If both or neither are equal, the
+    prediction is random and counts one half. For training that is deterministic and gives different
+    models for different records the accuracy is 1, whatever the model predicts.
 
     Parameters
     ----------
     victim : fitted estimator
-        Trained on exactly the records with membership 1, in their order.
+        Model under attack, trained on exactly the records with membership 1, in their order.
     records : Records of n records
         Members and non-members mixed.
     membership : array-like of shape (n,)
         1 for members, 0 for non-members.
     estimator : estimator, default=None
-        How the victim was made; None takes a clone of the victim. Its ``random_state`` must be what
-        it was, an integer.
+        Estimator with which the victim was trained. If None, a clone of the victim. Its
+        ``random_state`` must be the original integer.
     parameters : callable, default=None
-        Takes a fitted model and returns what is compared: arrays, or containers of them. None takes
-        all that a model consists of; of a skorch net, the tensors of its module.
+        Function of a fitted model that returns what is compared: arrays, or containers of them. If
+        None, the whole state of the model, or the tensors of the module of a skorch net.
     n_rounds : int, default=100
-        Number of pairs; each takes one training.
+        Number of pairs; each requires one training.
     n_jobs : int, default=None
-        Trainings in parallel.
+        Number of trainings in parallel.
     verbose : int, default=0
-        1 shows a progress bar.
+        Verbosity level. If positive, a progress bar is shown.
     random_state : int, RandomState instance or None, default=None
-        Determines the pairs.
+        Controls the pairs.
 
     Returns
     -------
@@ -79,19 +79,19 @@ def retraining_oracle(
     Raises
     ------
     NotFittedError
-        When the victim is not fitted.
+        If the victim is not fitted.
 
     See Also
     --------
-    leave_two_unlabeled : Attackers who look at the victim's answers.
+    leave_two_unlabeled : Game with attackers who query the victim.
 
     Notes
     -----
     A candidate is put at its own place among the records, so that the order of the victim's
     training records is kept: sums of floating point numbers depend on it. The comparison is exact.
 
-    The attack shows what secrecy rests on: on randomness in training that the attacker does not
-    know, not on the model fitting well.
+    The attack shows that membership can only be hidden by randomness in training that the attacker
+    does not know, not by good generalization.
 
     References
     ----------
@@ -121,9 +121,10 @@ def retraining_oracle(
     entropy = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4).tolist()
     pairs = draw_pairs(membership, n_rounds, np.random.SeedSequence(entropy))
     keep = _PrintKeeper(parameters)
-    with caches_removed(victim):  # where its steps were kept is not part of what was learned
+    with caches_removed(victim):  # the location of a cache is not part of the learned state
         expected = keep.take(victim)
-    # With the member at its place the training set is that of the victim in every round.
+    # With the member in its place, the training set equals the victim's training set in every
+    # round.
     inside = np.tile(membership.astype(bool), (1 + n_rounds, 1))
     for row, pair in zip(inside[1:], pairs, strict=True):
         row[pair] = [False, True]
@@ -155,7 +156,7 @@ class _PrintKeeper:
             return joblib.hash(self.parameters(model))
         module = getattr(model, "module_", None)  # a skorch net also keeps the time of each epoch
         if hasattr(module, "state_dict"):
-            state = {name: one.cpu().numpy() for name, one in module.state_dict().items()}
+            state = {name: tensor.cpu().numpy() for name, tensor in module.state_dict().items()}
             return joblib.hash(state)
         with _jobs_removed(model):
             return joblib.hash((type(model).__qualname__, vars(model)))
@@ -164,13 +165,13 @@ class _PrintKeeper:
 @contextmanager
 def _jobs_removed(model):
     """Set every ``n_jobs`` aside for a while: on how many processors is not what was learned."""
-    parts = [one for one in walk(model) if not isinstance(one, dict)]
-    parts = [one for one in parts if "n_jobs" in one.get_params(deep=False)]
-    before = [one.n_jobs for one in parts]
+    parts = [part for part in walk(model) if not isinstance(part, dict)]
+    parts = [part for part in parts if "n_jobs" in part.get_params(deep=False)]
+    before = [part.n_jobs for part in parts]
     try:
-        for one in parts:
-            one.set_params(n_jobs=None)
+        for part in parts:
+            part.set_params(n_jobs=None)
         yield
     finally:
-        for one, n_jobs in zip(parts, before, strict=True):
-            one.set_params(n_jobs=n_jobs)
+        for part, n_jobs in zip(parts, before, strict=True):
+            part.set_params(n_jobs=n_jobs)

@@ -1,4 +1,4 @@
-"""Rounds of the membership game: who is trained on what, and what the attack makes of it."""
+"""Rounds of the membership game: their training sets and outcomes."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -25,7 +25,7 @@ _SIDES = ("train", "test", "reference")
 
 
 class Rounds(NamedTuple):
-    """Who is on which side in each round, and the seeds of victims and attacks."""
+    """Side of each record in each round, and the seeds of victims and attacks."""
 
     sides: np.ndarray  # (n_rounds, n), int8: 1 + number of the side, 0 for none
     victim_seeds: list
@@ -60,7 +60,7 @@ def draw_rounds(n_records, units, sizes, seeds):
     sizes : sequence of int
         Records for training, test and reference.
     seeds : list of SeedSequence
-        One a round.
+        Seeds, one per round.
 
     Returns
     -------
@@ -69,14 +69,18 @@ def draw_rounds(n_records, units, sizes, seeds):
     Raises
     ------
     ValueError
-        When a side would be left without records.
+        If a side would be left without records.
     """
-    sides, spawned = np.zeros((len(seeds), n_records), np.int8), [one.spawn(3) for one in seeds]
+    sides, spawned = np.zeros((len(seeds), n_records), np.int8), [seed.spawn(3) for seed in seeds]
     for row, (for_sides, _, _) in zip(sides, spawned, strict=True):
         drawn = _draw_sides(n_records, units, sizes, np.random.default_rng(for_sides))
         for number, side in enumerate(drawn, 1):
             row[side] = number
-    return Rounds(sides, [one[1] for one in spawned], [one[2] for one in spawned])
+    return Rounds(
+        sides,
+        [seeds_of_round[1] for seeds_of_round in spawned],
+        [seeds_of_round[2] for seeds_of_round in spawned],
+    )
 
 
 def _draw_sides(n_records, units, sizes, rng):
@@ -93,14 +97,14 @@ def _draw_sides(n_records, units, sizes, rng):
     for name, side in zip(_SIDES, sides, strict=True):
         if not len(side):
             raise ValueError(
-                f"{name}_size leaves no record on that side; there are {n_records} records"
-                f"{'' if units is None else f', {units.max() + 1} sets of which stay together'}."
+                f"{name}_size leaves no record on that side; there are {n_records} "
+                f"records{'' if units is None else f' in {units.max() + 1} indivisible groups'}."
             )
     return sides
 
 
 def ready_attack(attack, seeds):
-    """A copy of the attack with seeds of its own, still without a victim."""
+    """Return a copy of the attack with its own seeds, still without a victim."""
     attack = clone(attack)
     seed_estimator(attack, seeds)
     return attack

@@ -1,4 +1,4 @@
-"""What any attacker could learn: closed forms, worst cases and bounds."""
+"""Leakage to the best possible attacker: closed forms, worst cases and bounds."""
 
 from ._bounds import (
     bounded_loss_success_bound,

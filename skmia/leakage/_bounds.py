@@ -1,4 +1,4 @@
-"""What a generalization gap, and differential privacy, promise about the best attacker."""
+"""Bounds of the best attacker's success from a generalization gap or differential privacy."""
 
 import numpy as np
 from scipy import special
@@ -6,7 +6,7 @@ from scipy import special
 from .._core.checks import check_option
 from .._core.numbers import SMALLEST, check_broadcast, check_numbers
 
-# A gap is a difference of means: it may exceed what is possible by rounding.
+# A gap is a difference of means, so rounding may take it beyond the possible range.
 _ROUNDING = 1e-9
 
 # Halvings after which an interval within [0, 1] is shorter than a float64 can tell.
@@ -19,7 +19,7 @@ def check_baseline(baseline, lowest=0.5):
 
 
 def like_input(array):
-    """A number where all inputs were numbers."""
+    """Return a number if all inputs were numbers."""
     return float(array) if np.ndim(array) == 0 else array
 
 
@@ -33,22 +33,23 @@ def _success_from_variation(variation, baseline, what):
 
 
 def bounded_loss_success_bound(gap, max_loss=1.0, *, baseline=0.5, nonnegative=False):
-    """Success that the best attacker reaches at least when a bounded loss generalizes badly.
+    """Lower bound of the best attacker's success from the gap of a bounded loss.
 
-    An attacker who knows the law of the loss on members and on others separates them at least
-    as well as the two means differ. The bound is ``max(b, 1 - b * (1 - v))`` with the baseline b
-    and ``v = |gap| / (2 * max_loss)`` for a loss in [-max_loss, max_loss].
+    An attacker who knows the distribution of the loss on members and non-members can distinguish
+    them at least as well as the difference of the means allows. The bound is ``max(b, 1 - b * (1 -
+    v))`` with the baseline b and ``v = |gap| / (2 * max_loss)`` for a loss in [-max_loss,
+    max_loss].
 
     Parameters
     ----------
     gap : float or array-like
-        Expected loss on non-members minus expected loss on members, in units of the loss. Only its
-        size matters.
+        Expected loss on non-members minus expected loss on members, in units of the loss. Its sign
+        is ignored.
     max_loss : float or array-like, default=1.0
         Largest absolute value of the loss.
     baseline : float or array-like, default=0.5
-        Success of the best guess without the model: the larger one of the shares of members and
-        non-members, in [0.5, 1).
+        Success of the best prediction without the model: the larger one of the shares of members
+        and non-members, in [0.5, 1).
     nonnegative : bool, default=False
         Whether the loss lies in [0, max_loss]. Then v is twice as large, ``|gap| / max_loss``, and
         the bound is tight.
@@ -56,12 +57,12 @@ def bounded_loss_success_bound(gap, max_loss=1.0, *, baseline=0.5, nonnegative=F
     Returns
     -------
     success : float or ndarray
-        Lower bound of the probability of a right guess by the best attacker, in [baseline, 1].
+        Lower bound of the probability that the best attacker predicts correctly, in [baseline, 1].
 
     Raises
     ------
     ValueError
-        When a number is out of range, or when no loss of this size has such a gap.
+        If a number is out of range, or when no loss of this size has such a gap.
 
     See Also
     --------
@@ -153,7 +154,7 @@ def check_variance(proxy_variance):
 
 
 def subgaussian_loss_success_bound(gap, proxy_variance=1.0, *, baseline=0.5, cutoff=None):
-    """Success that the best attacker reaches at least when a sub-Gaussian loss generalizes badly.
+    """Lower bound of the best attacker's success from the gap of a sub-Gaussian loss.
 
     The loss R of a record, member or not, must have tails of at most
     ``P(|R| >= r) <= 2 * exp(-r**2 / (2 * proxy_variance))``.
@@ -166,21 +167,21 @@ def subgaussian_loss_success_bound(gap, proxy_variance=1.0, *, baseline=0.5, cut
         Scale of the tails, in squared units of the loss. Where the loss is Gaussian with mean 0 on
         members and on others, it is the larger one of the two variances.
     baseline : float or array-like, default=0.5
-        Success of the best guess without the model: the larger one of the shares of members and
-        non-members, in [0.5, 1).
+        Success of the best prediction without the model: the larger one of the shares of members
+        and non-members, in [0.5, 1).
     cutoff : float or array-like, default=None
-        Where the loss is cut, in units of the loss; every value of at least
-        ``sqrt(2 * log(2) * proxy_variance)`` gives a valid bound. None takes the best one.
+        Where the loss is cut, in units of the loss; every value of at least ``sqrt(2 * log(2) *
+        proxy_variance)`` gives a valid bound. If None, the best one is used.
 
     Returns
     -------
     success : float or ndarray
-        Lower bound of the probability of a right guess by the best attacker, in [baseline, 1].
+        Lower bound of the probability that the best attacker predicts correctly, in [baseline, 1].
 
     Raises
     ------
     ValueError
-        When a number is out of range, or when no loss with these tails has such a gap.
+        If a number is out of range, or when no loss with these tails has such a gap.
 
     See Also
     --------
@@ -202,7 +203,7 @@ def subgaussian_loss_success_bound(gap, proxy_variance=1.0, *, baseline=0.5, cut
 
 
 def subexponential_loss_success_bound(gap, proxy_variance=1.0, *, baseline=0.5, cutoff=None):
-    """Success that the best attacker reaches at least when a squared loss generalizes badly.
+    """Lower bound of the best attacker's success from the gap of a squared loss.
 
     The loss R of a record, member or not, must have tails of at most
     ``P(|R| >= r) <= 2 * exp(-r / (2 * proxy_variance))``, which the square of a sub-Gaussian
@@ -216,21 +217,21 @@ def subexponential_loss_success_bound(gap, proxy_variance=1.0, *, baseline=0.5, 
         Of the variable whose square the loss is, in units of the loss. Where the variable is
         Gaussian with mean 0 on members and on others, it is the larger one of the two variances.
     baseline : float or array-like, default=0.5
-        Success of the best guess without the model: the larger one of the shares of members and
-        non-members, in [0.5, 1).
+        Success of the best prediction without the model: the larger one of the shares of members
+        and non-members, in [0.5, 1).
     cutoff : float or array-like, default=None
-        Where the loss is cut, in units of the loss; every value of at least
-        ``2 * log(2) * proxy_variance`` gives a valid bound. None takes the best one.
+        Where the loss is cut, in units of the loss; every value of at least ``2 * log(2) *
+        proxy_variance`` gives a valid bound. If None, the best one is used.
 
     Returns
     -------
     success : float or ndarray
-        Lower bound of the probability of a right guess by the best attacker, in [baseline, 1].
+        Lower bound of the probability that the best attacker predicts correctly, in [baseline, 1].
 
     Raises
     ------
     ValueError
-        When a number is out of range, or when no loss with these tails has such a gap.
+        If a number is out of range, or when no loss with these tails has such a gap.
 
     See Also
     --------
@@ -276,7 +277,7 @@ def dp_advantage_bound(epsilon, delta=0.0, *, form="tight"):
     Raises
     ------
     ValueError
-        When a number is out of range or the form is unknown.
+        If a number is out of range or the form is unknown.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""A column of X that is not a feature."""
+"""Extraction of a column of X that is not a feature."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""What can be said of a total variation at a level of confidence."""
+"""Confidence bounds of a total variation."""
 
 import numpy as np
 
@@ -6,11 +6,11 @@ from ..metrics import Interval, clopper_pearson
 
 
 def threshold_interval(members, values, confidence_level):
-    """Largest advantage of a threshold on one feature, in whichever direction, with its interval.
+    """Largest advantage of a threshold on one feature, in either direction, with its interval.
 
     The two empirical distribution functions stay within the bands of Dvoretzky, Kiefer and
     Wolfowitz (with Massart's constant) at all thresholds at once, each with half of the error
-    allowed, so that the choice of the best threshold costs nothing more.
+    allowed, so that choosing the best threshold does not widen the interval.
 
     Parameters
     ----------
@@ -35,10 +35,10 @@ def threshold_interval(members, values, confidence_level):
 
 
 def witness_bound(members, guesses, confidence_level):
-    """Lower bound of the total variation by one region that was chosen on other records.
+    """Lower bound of the total variation from a region that was chosen on other records.
 
     Each rate may err on the unfavorable side with half of the error allowed (Clopper-Pearson), so
-    that their difference holds at the level asked for.
+    that their difference holds at the requested level.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def witness_bound(members, guesses, confidence_level):
     Returns
     -------
     bound : float
-        Lower bound, in [0, 1]; 0, which always holds, where nothing was measured.
+        Lower bound, in [0, 1]; 0, the trivial bound, without records.
     """
     low, high = clopper_pearson(
         [guesses[members].sum(), guesses[~members].sum()],
@@ -79,6 +79,6 @@ def summarize_null(estimate, null):
     """
     if len(null) == 0 or np.isnan(estimate):
         return float("nan"), float("nan")
-    # Sums of equal terms in another order differ by rounding.
+    # Sums of the same terms in another order differ by rounding.
     as_large = (null >= estimate - 1e-12).sum()
     return float(null.mean()), float((1 + as_large) / (1 + len(null)))

@@ -1,4 +1,4 @@
-"""The worst case in words."""
+"""Summary of the worst-case vulnerability in words."""
 
 from textwrap import indent
 

@@ -1,4 +1,4 @@
-"""The one attacker whose success is known exactly: Bayes against Gaussian linear regression."""
+"""Bayes-optimal attack on Gaussian linear regression, with its exact success."""
 
 from numbers import Integral, Real
 
@@ -89,21 +89,21 @@ def _mix(log_ratios, errors, noise_std):
 class GaussianRegressionAttacker(BaseAttack):
     """The best possible attack on least squares with Gaussian noise, and its exact success.
 
-    The rows of a design are public, and their responses are linear in the features
-    plus Gaussian noise. The victim publishes the least squares coefficients. The attacker is
-    given a row and a response, knows the true coefficients and the noise, and is to say whether the
-    response is the one that the victim was trained on or a fresh one with the same mean. Both are
-    equally likely. No attack does better than comparing the two densities of what was
-    published; what it reaches depends on nothing but the leverage of the row.
+    The rows of a design are public, and their responses are linear in the features plus Gaussian
+    noise. The victim publishes the least squares coefficients. The attacker is given a row and a
+    response, knows the true coefficients and the noise, and decides whether the response is the one
+    that the victim was trained on or a fresh one with the same mean. Both are equally likely. The
+    optimal attack compares the two densities of the published coefficients; its success depends
+    only on the leverage of the row.
 
-    It measures other attacks, which know less, against what is possible: take it where the true
-    coefficients are known because the data were made.
+    It is a benchmark for other attacks, which know less. Use it on synthetic data, whose true
+    coefficients are known.
 
     Parameters
     ----------
     victim : fitted regressor, default=None
-        Least squares without an intercept, in a :class:`~sklearn.frozen.FrozenEstimator`. With None
-        the answers stored by :meth:`skmia.Records.with_outputs` are read. The success and its
+        Least squares without an intercept, in a :class:`~sklearn.frozen.FrozenEstimator`. If None,
+        the predictions stored by :meth:`skmia.Records.with_outputs` are used. The success and its
         bounds need neither.
     coef : array-like of shape (n_features,), default=None
         True coefficients. None is enough for the success and its bounds where the row is known;
@@ -111,36 +111,36 @@ class GaussianRegressionAttacker(BaseAttack):
     noise_std : float, default=1.0
         Standard deviation of the noise, in units of the response.
     knows_index : bool, default=True
-        Whether the attacker is told the row. Otherwise it is given the response alone, which may
-        belong to any row.
+        Whether the attacker knows the row. If False, the attacker knows only the response, which
+        may belong to any row.
     proxy : {"valid", "thesis"}, default="valid"
         Proxy variance of the squared residual behind ``success_lower_bound_``: the largest
         variance that a residual has, ``noise_std**2 * (1 + leverage)``, or ``noise_std**2``, as
         printed, which is too small to give a bound.
     n_simulations : int, default=10_000
-        Draws behind ``success_rate_`` where the row is not known.
+        Number of draws for ``success_rate_`` if the row is not known.
     random_state : int, RandomState instance or None, default=None
-        For these draws.
+        Controls these draws.
 
     Attributes
     ----------
     leverage_ : ndarray of shape (n_rows,)
         Leverage of each row of the design, in [0, 1].
     success_rates_ : ndarray of shape (n_rows,)
-        Probability of a right guess about each row, for the attacker who knows the row.
+        Probability of a correct prediction for each row, for the attacker who knows the row.
     success_rate_ : float
-        Probability of a right guess about a random row; exact where the row is known, else
+        Probability of a correct prediction for a random row; exact if the row is known, else
         simulated.
     success_rate_error_ : float
         Standard error of ``success_rate_``, 0 where it is exact.
     success_lower_bound_ : float
-        What the generalization gap promises, in [0.5, 1]. The loss, on which it rests, takes the
-        row: for an attacker who does not know it such a bound does not exist, and this is 0.5.
+        Lower bound of the success from the generalization gap, in [0.5, 1]. The loss requires the
+        row; for an attacker who does not know it, such a bound does not exist, and this is 0.5.
     success_upper_bound_ : float
-        What ``mutual_information_`` allows.
+        Upper bound of the success from ``mutual_information_``.
     mutual_information_ : float
-        Between the response with its row and the published coefficients, in nats; infinite
-        where a leverage is 1.
+        Mutual information between the response with its row and the published coefficients, in
+        nats; infinite if a leverage is 1.
     generalization_gap_ : float
         Expected squared residual of a fresh response minus the one of a training response.
     offset_ : float
@@ -151,7 +151,7 @@ class GaussianRegressionAttacker(BaseAttack):
     Raises
     ------
     ValueError
-        When ``coef`` is needed and not given, or does not fit the records.
+        If ``coef`` is needed and not given, or does not fit the records.
 
     See Also
     --------
@@ -165,8 +165,7 @@ class GaussianRegressionAttacker(BaseAttack):
     ``(e**2 - r**2 / (1 - h)) / (2 * noise_std**2) - log(1 - h) / 2`` in nats. A leverage of 1 means
     that the model passes through the response: membership is certain.
 
-    A record whose row is not in the design cannot be a member, and its score means
-    nothing.
+    A record whose row is not in the design cannot be a member, and its score has no meaning.
 
     References
     ----------
@@ -298,7 +297,7 @@ class GaussianRegressionAttacker(BaseAttack):
     def _ask(self, records):
         outputs = query(self.victim, records)
         if outputs.kind != "value":
-            raise ValueError("GaussianRegressionAttacker needs a regressor's predict as answers.")
+            raise ValueError("GaussianRegressionAttacker needs the predictions of a regressor.")
         return outputs.values
 
     def _score_samples(self, records):

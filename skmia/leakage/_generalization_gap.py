@@ -1,4 +1,4 @@
-"""The leak that follows from the difference between members and others in one mean."""
+"""Bound of the best attacker from the difference of a mean between members and non-members."""
 
 from numbers import Real
 
@@ -25,7 +25,7 @@ _TAILED_BOUNDS = {
 
 
 def _welch_half_width(samples, alpha):
-    """Half the width of Welch's interval of a difference of means; infinite for a single record."""
+    """Half width of Welch's interval of a difference of means; infinite for a single record."""
     sizes = np.array([len(sample) for sample in samples])
     if sizes.min() < 2:
         return np.full(samples[0].shape[1], np.inf)
@@ -54,28 +54,28 @@ def _bernstein_half_width(samples, alpha, width):
 
 
 class GeneralizationGapBound(BaseEstimator):
-    """Success that the best attacker reaches at least, from the means of members and non-members.
+    """Lower bound of the best attacker's success, from the means of members and non-members.
 
-    A quantity whose mean over members differs from its mean over others gives members away, whether
-    an attack uses it or not. Each column of X is such a quantity: a signal of membership as
-    :class:`skmia.signals.Signals` computes it, or minus any loss. The bound says what is lost
-    already; it never says that a model is safe.
+    A quantity whose mean over members differs from its mean over non-members leaks membership,
+    whether an attack uses it or not. Each column of X is such a quantity: a signal of membership as
+    computed by :class:`skmia.signals.Signals`, or minus any loss. A low bound does not show that a
+    model does not leak.
 
     Parameters
     ----------
     assumption : {"bounded", "subgaussian", "subexponential"}, default="bounded"
-        What is known of the values: they lie in an interval, or their tails fall like the
-        tails of a Gaussian variable or of its square.
+        Assumption on the values: they lie in an interval, or their tails fall like the tails of a
+        Gaussian variable or of its square.
     value_range : tuple (low, high), default=None
         The interval in which all values lie, for ``assumption="bounded"``: (0, 1) for a
-        probability. None takes the observed range of each column, which turns the bound into an
-        estimate.
+        probability. If None, the observed range of each column is used, which turns the bound into
+        an estimate.
     proxy_variance : float, default=None
         Proxy variance of the tails, see :func:`subgaussian_loss_success_bound` and
         :func:`subexponential_loss_success_bound`; needed by these two assumptions.
     baseline : float, default=0.5
-        Success of the best guess without the model: the larger one of the shares of members and
-        non-members in the attacker's eyes, in [0.5, 1).
+        Success of the best prediction without the model: the larger one of the shares of members
+        and non-members in the attacker's eyes, in [0.5, 1).
     interval : {"welch", "bernstein"}, default="welch"
         Confidence interval of the gap. ``"welch"`` is Welch's t interval, which holds for many
         records and is too short where a class is nearly constant. ``"bernstein"`` is the empirical
@@ -97,7 +97,7 @@ class GeneralizationGapBound(BaseEstimator):
         The bound from the gap of least size within the confidence interval. It is above the success
         of the best attacker with a probability of at most ``1 - confidence_level``.
     means_ : ndarray of shape (2, n_features)
-        Over non-members and over members.
+        Means over non-members and over members.
     n_samples_ : ndarray of shape (2,)
         Numbers of non-members and members.
     classes_ : ndarray of shape (2,)
@@ -105,18 +105,18 @@ class GeneralizationGapBound(BaseEstimator):
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where X has names that are strings.
+        Names of the columns, if X has names that are strings.
 
     Raises
     ------
     ValueError
-        When y does not hold two values, a value lies outside ``value_range``, or a setting is
+        If y does not hold two values, a value lies outside ``value_range``, or a setting is
         missing.
 
     See Also
     --------
-    bounded_loss_success_bound : The bound for a gap that is known.
-    skmia.metrics.advantage_interval : What a given attack reaches, which is a lower bound as well.
+    bounded_loss_success_bound : The bound for a gap that is known. skmia.metrics.advantage_interval
+    : Advantage of a given attack, which is also a lower bound.
 
     Notes
     -----
@@ -189,7 +189,8 @@ class GeneralizationGapBound(BaseEstimator):
 
         Returns
         -------
-        self : GeneralizationGapBound
+        self : object
+            Fitted estimator.
         """
         validate_params_of(self)
         self._check_settings()
@@ -257,14 +258,14 @@ class GeneralizationGapBound(BaseEstimator):
 
     def _bound(self, gap, width):
         if self.assumption == "bounded":
-            # A constant column has no gap, in whatever unit.
+            # A constant column has no gap in any unit.
             width = np.where(width == 0, 1.0, width)
             return bounded_loss_success_bound(gap, width, baseline=self.baseline, nonnegative=True)
         bound = _TAILED_BOUNDS[self.assumption]
         return bound(gap, self.proxy_variance, baseline=self.baseline)
 
     def summary(self):
-        """Everything that was estimated, one row per column of X.
+        """Return all estimates, one row per column of X.
 
         Returns
         -------

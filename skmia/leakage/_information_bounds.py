@@ -1,4 +1,4 @@
-"""What the information that a model carries promises about attackers and about its gap."""
+"""Bounds of an attacker's success and of the gap from the information that a model carries."""
 
 import numpy as np
 from scipy import special
@@ -22,7 +22,7 @@ def _binary_divergence(baseline, excess):
 
 
 def mutual_information_success_bound(mutual_information, *, baseline=0.5):
-    """Success that no attacker can exceed when a model carries little information.
+    """Upper bound of any attacker's success from the information that a model carries.
 
     It is the largest P in [baseline, 1] with ``d(P || baseline) <= mutual_information``, where d
     is the divergence of two coins, and 1 if no P solves this.
@@ -30,22 +30,22 @@ def mutual_information_success_bound(mutual_information, *, baseline=0.5):
     Parameters
     ----------
     mutual_information : float or array-like
-        Between the attribute and the model, given what the attacker also knows, in nats; an
-        upper bound of it will do. May be infinite.
+        Mutual information between the attribute and the model, given the attacker's other
+        knowledge, in nats, or an upper bound of it. May be infinite.
     baseline : float or array-like, default=0.5
-        Success of the best guess without the model, in (0, 1): the share of the most frequent
+        Success of the best prediction without the model, in (0, 1): the share of the most frequent
         value of the attribute; for membership the larger one of the shares of members and
         non-members.
 
     Returns
     -------
     success : float or ndarray
-        Upper bound of the probability of a right guess, in [baseline, 1].
+        Upper bound of the probability of a correct prediction, in [baseline, 1].
 
     Raises
     ------
     ValueError
-        When a number is out of range.
+        If a number is out of range.
 
     See Also
     --------
@@ -53,9 +53,10 @@ def mutual_information_success_bound(mutual_information, *, baseline=0.5):
 
     Notes
     -----
-    All is in nats. Information in nats with a divergence in bits, as a published experiment has
-    it, gives a number that is too small to be a bound. The proof prints the smallest instead of the
-    largest share of the attribute's values; with the smallest the inequality is false.
+    All quantities are in nats. Information in nats with a divergence in bits, as in a published
+    experiment, gives a number that is too small to be a bound. The proof prints the smallest
+    instead of the largest share of the attribute's values; with the smallest the inequality is
+    false.
 
     References
     ----------
@@ -79,19 +80,20 @@ def mutual_information_success_bound(mutual_information, *, baseline=0.5):
         middle = (low + high) / 2
         fits = _binary_divergence(baseline, middle) <= information
         low, high = np.where(fits, middle, low), np.where(fits, high, middle)
-    # The upper end of what is left: rounding must not make the bound too small.
+    # The upper end of the last interval is returned, so that rounding does not make the bound too
+    # small.
     return like_input(np.minimum(baseline + high, 1.0))
 
 
 def required_mutual_information(success, *, baseline=0.5):
-    """Information about the attribute that a model must carry for a given success.
+    """Lower bound of the information about the attribute that a given success requires.
 
     Parameters
     ----------
     success : float or array-like
-        Probability of a right guess, in [baseline, 1].
+        Probability of a correct prediction, in [baseline, 1].
     baseline : float or array-like, default=0.5
-        Success of the best guess without the model, in (0, 1).
+        Success of the best prediction without the model, in (0, 1).
 
     Returns
     -------
@@ -101,7 +103,7 @@ def required_mutual_information(success, *, baseline=0.5):
     Raises
     ------
     ValueError
-        When a number is out of range, or a success is below the baseline.
+        If a number is out of range, or a success is below the baseline.
 
     See Also
     --------
@@ -122,12 +124,12 @@ def required_mutual_information(success, *, baseline=0.5):
     baseline = check_baseline(baseline, lowest=0)
     success, baseline = check_broadcast(success=success, baseline=baseline)
     if (success < baseline).any():
-        raise ValueError("success must be at least the baseline, which needs no model.")
+        raise ValueError("success must be at least the baseline, which does not need the model.")
     return like_input(_binary_divergence(baseline, success - baseline))
 
 
 def generalization_gap_probability_bound(gap, mutual_information, n_samples, *, proxy_variance=1.0):
-    """Probability with which a model that carries little information has a large gap.
+    """Upper bound of the probability of a large gap from the information that a model carries.
 
     The bound is ``(mutual_information + log(2)) / (n_samples * gap**2 / (2 * proxy_variance))``.
 
@@ -136,7 +138,7 @@ def generalization_gap_probability_bound(gap, mutual_information, n_samples, *, 
     gap : float or array-like
         Expected loss on a new record minus mean loss on the training records; positive.
     mutual_information : float or array-like
-        Between the training records and the model, in nats.
+        Mutual information between the training records and the model, in nats.
     n_samples : int or array-like
         Number of independent training records.
     proxy_variance : float or array-like, default=1.0
@@ -151,7 +153,7 @@ def generalization_gap_probability_bound(gap, mutual_information, n_samples, *, 
     Raises
     ------
     ValueError
-        When a number is out of range.
+        If a number is out of range.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Distances of rows from moments that were estimated from these very rows."""
+"""Distances of rows from moments that were estimated from the same rows."""
 
 import numpy as np
 
@@ -7,19 +7,19 @@ from .._core.hashing import hash_records
 
 
 class KnownRows:
-    """Leaves a row out of the moments that its own distance is measured by.
+    """Moments that leave out the row whose distance is measured.
 
     A row pulls the mean and the directions of a covariance towards itself; with more columns than
-    rows its distance would lose a third or more. The variances of columns use all rows.
+    rows its distance would be too small by a third or more. The variances of columns use all rows.
 
     Parameters
     ----------
     X : ndarray of shape (n, d)
         Rows that the moments were estimated from.
     moments : ShrunkMoments or FullMoments
-        The moments, of the covariance that :func:`shrink` makes.
+        Moments, with the covariance of :func:`shrink`.
     shrinkage : Shrinkage
-        How they were made.
+        How the covariance was shrunken.
     """
 
     def __init__(self, X, moments, shrinkage):
@@ -27,12 +27,12 @@ class KnownRows:
         self._known = np.unique(hash_records(X, None))
         self._moments = moments
         self._n_rows = n_rows
-        # The sample covariance without a row is, up to a factor near 1, that of all rows minus
-        # this much of the outer product of its deviation from the mean.
+        # The sample covariance without a row is, up to a factor near 1, the covariance of all rows
+        # minus this multiple of the outer product of the row's deviation from the mean.
         self._weight = shrinkage.scale * (1 - shrinkage.share) * n_rows / (n_rows - 1) ** 2
 
     def inner_products(self, left, right, removed):
-        """Inner products as :func:`inner_products`, each without a row of the third argument.
+        """Inner products like :func:`inner_products`, each without a row of the third argument.
 
         Parameters
         ----------

@@ -35,11 +35,11 @@ from ._misspecified import MisspecifiedTarget
 
 
 class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
-    r"""How much each record of a data set leaks when the mean of the data set is released.
+    r"""Per-record membership leakage of a released mean.
 
     An attacker who knows the distribution of the rows and one row :math:`z` sees the mean of
-    :math:`n` rows and asks whether :math:`z` is among them. How well the best attacker can tell is
-    decided by one number, the leakage score
+    :math:`n` rows and tests whether :math:`z` is among them. The power of the best attacker depends
+    on one number, the leakage score
 
     .. math:: m(z) = \tfrac1n (z - \mu)^\top (\Sigma + C_\gamma)^{-1} (z - \mu),
 
@@ -64,7 +64,7 @@ class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
         - an estimator of :mod:`sklearn.covariance`, which is cloned and fitted; one that was fitted
           on other, public rows goes in a :class:`~sklearn.frozen.FrozenEstimator`.
     n_samples : int, default=None
-        Rows of the private data set; None takes the number of rows of X.
+        Number of rows of the private data set. If None, the number of rows of X.
     noise_scale : float or array-like of shape (n_features,), default=0.0
         Standard deviation of normal noise in each row, so that the released mean of k rows has
         noise of ``noise_scale / sqrt(k)``.
@@ -89,30 +89,30 @@ class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
     n_features_in_ : int
         Columns seen in fit.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where they are strings.
+        Names of the columns, if all are strings.
 
     See Also
     --------
-    MeanLikelihoodRatioAttack : The attacker of this bound.
-    SubsampledMean : The mechanism.
+    MeanLikelihoodRatioAttack : The attack that reaches this bound.
+    SubsampledMean : The mechanism with sub-sampling.
 
     Notes
     -----
     In the game a non-member's mean has n fresh rows; for a member one of them is replaced by the
     target.
 
-    The paper states that sub-sampling multiplies the score by the sampling ratio :math:`\rho`.
-    That is right where each coordinate draws its own rows. Where rows are drawn, one event decides
-    for all columns whether the target takes part. Then the mean of a member is that of a
-    non-member with probability :math:`1 - \rho`, and no attacker has more than
-    :math:`(1 - \rho) \alpha + \rho \Phi(\Phi^{-1}(\alpha) + \sqrt{m / \rho})` power at the false
-    positive rate :math:`\alpha`, nor an advantage above :math:`\rho`. For large m the printed curve
-    exceeds both, and at low false positive rates it shows too little leakage. With
-    ``subsampling="exact"``, :meth:`score_samples` stays that of the mean of all rows, as no single
-    score describes a mixture.
+    The paper states that sub-sampling multiplies the score by the sampling ratio :math:`\rho`. This
+    is correct if each coordinate draws its own rows. If rows are drawn, one event decides for all
+    columns whether the target takes part. Then the mean of a member is distributed like the mean of
+    a non-member with probability :math:`1 - \rho`, and no attacker has more than :math:`(1
+    - \rho) \alpha + \rho \Phi(\Phi^{-1}(\alpha) + \sqrt{m / \rho})` power at the false positive
+      rate :math:`\alpha`, nor an advantage above :math:`\rho`. For large m the printed curve
+      exceeds both, and at low false positive rates it shows too little leakage. With
+      ``subsampling="exact"``, :meth:`score_samples` describes the mean of all rows, because no
+      single score describes a mixture.
 
-    Columns without spread take no part. A row that differs from the mean there betrays itself: its
-    score is infinite.
+    Columns without spread are ignored. A row that differs from the mean in such a column is
+    exposed: its score is infinite.
 
     A row pulls moments that are estimated from it towards itself, so that its score is too low. If
     ``"auto"`` takes correlations, a row that was given to `fit` is left out of the mean and the
@@ -165,7 +165,7 @@ class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
 
     @classmethod
     def from_moments(cls, mean, covariance, *, n_samples, **params):
-        """Make a fitted estimator of a distribution whose moments are known.
+        """Create a fitted estimator for a distribution with known moments.
 
         Parameters
         ----------
@@ -198,12 +198,12 @@ class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
         X : array-like of shape (n_rows, n_features)
             The private data set, or other rows of the same distribution and `n_samples`.
         y : Ignored
-            Not used.
+            Not used, present for API consistency by convention.
 
         Returns
         -------
         self : object
-            The fitted estimator.
+            Fitted estimator.
         """
         validate_params_of(self)
         X = validate_matrix(self, X, dtype=np.float64, ensure_min_samples=2)
@@ -274,7 +274,8 @@ class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
         Returns
         -------
         advantages : ndarray of shape (n_rows,)
-            Membership advantage, in [0, 1]; 0 = the mean says nothing about the row.
+            Membership advantage, in [0, 1]; 0 means that the mean carries no information about the
+            row.
         """
         shifts = self._shifts(X)
         return advantage(shifts, self._subsampling.inclusion)
@@ -311,8 +312,8 @@ class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
         Returns
         -------
         thresholds : ndarray of shape (n_rows,) or (n_rows, k)
-            In nats, for the scores of :class:`MeanLikelihoodRatioAttack`; the guess is "member"
-            where the ratio is at least this. The advantage is largest at 0. A row of infinite score
+            In nats, for the scores of :class:`MeanLikelihoodRatioAttack`. Rows with at least this
+            ratio are predicted as members. The advantage is largest at 0. A row of infinite score
             has the threshold 0.
         """
         rates = check_rates(fpr)
@@ -346,14 +347,14 @@ class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
         return privacy_profile(epsilons, shifts, self._subsampling.inclusion)
 
     def misspecified(self, X, X_assumed):
-        """Leakage of targets to an attacker whose test was made for other ones.
+        """Leakage of targets to an attacker whose test was designed for other targets.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
             True targets.
         X_assumed : array-like of shape (n_rows, n_features)
-            Targets that the attacker takes them for, row by row.
+            Targets that the attacker assumes instead, row by row.
 
         Returns
         -------
@@ -363,7 +364,7 @@ class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            When the numbers of rows differ, or a row differs from the mean in a column without
+            If the numbers of rows differ, or a row differs from the mean in a column without
             spread.
         """
         X, X_assumed = self._check_rows(X), self._check_rows(X_assumed)
@@ -378,19 +379,19 @@ class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
         if np.isinf(cross).any():
             raise ValueError(
                 f"The pair in row {np.isinf(cross).argmax()} differs from the mean in a column "
-                "without spread, which gives the membership away without any test."
+                "without spread, which reveals membership without any test."
             )
         return MisspecifiedTarget(true, assumed, cross, *self._subsampling)
 
     def top_k(self, X, k):
-        """Rows that leak most, the canaries of an audit.
+        """Return the rows that leak most, as canaries of an audit.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
             Candidates.
         k : int
-            How many to take, from 1 to n_rows.
+            Number of rows to return, from 1 to n_rows.
 
         Returns
         -------

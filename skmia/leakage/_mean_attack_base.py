@@ -1,4 +1,4 @@
-"""What attacks on a released mean have in common."""
+"""Base class of attacks on a released mean."""
 
 from abc import ABC, abstractmethod
 from numbers import Integral, Real
@@ -27,14 +27,14 @@ from ._mean_law import ProjectionLaw, estimate_law, hold_out
 
 
 class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
-    """Base of the attacks that ask whether a target is among the rows of a released mean.
+    """Base class of attacks that test whether a target is among the rows of a released mean.
 
     Every attack projects released means on a direction. For k rows in the mean, the projection has
     the variance ``direction' covariance direction / k``, and a member moves its mean by
     ``direction' (target - mean) / k``. Mean and variance of the projection follow from known
     moments; with reference rows they are measured on held-out rows, see :mod:`._mean_law`. A
-    subclass gives the direction with ``_compute_direction`` and may turn the projection
-    into its own score with ``_score`` and ``_score_at``.
+    subclass gives the direction with ``_compute_direction`` and may transform the projection
+    into another score with ``_score`` and ``_score_at``.
     """
 
     _parameter_constraints: dict = {
@@ -48,12 +48,12 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
 
     @classmethod
     def from_moments(cls, target, mean, covariance, *, n_samples, **params):
-        """Make a fitted attack of an attacker who knows the distribution.
+        """Create a fitted attack of an attacker who knows the distribution.
 
         Parameters
         ----------
         target : array-like of shape (n_features,)
-            The row in question.
+            Target row.
         mean : array-like of shape (n_features,)
             Mean of the rows.
         covariance : array-like of shape (n_features,) or (n_features, n_features)
@@ -86,14 +86,14 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            Reference rows: of the same distribution as the private data set, but not of it.
+            Reference rows from the same distribution as the private data set, but not in it.
         y : Ignored
-            Not used.
+            Not used, present for API consistency by convention.
 
         Returns
         -------
         self : object
-            The fitted attack.
+            Fitted estimator.
         """
         validate_params_of(self)
         X = validate_matrix(self, X, dtype=np.float64, ensure_min_samples=4)
@@ -151,19 +151,19 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
 
     @property
     def _shift(self):
-        """Distance of the two laws of the projection in standard deviations."""
+        """Return the distance of the two laws of the projection in standard deviations."""
         if self._move == 0:
             return 0.0
         return self._move / self._spread if self._spread > 0 else np.copysign(np.inf, self._move)
 
     def _choose_offset(self):
-        """Score where both hypotheses are as likely, or of the asked false positive rate."""
+        """Return the score at which both hypotheses are equally likely, or of the target FPR."""
         if self.target_fpr is None:
             return self._score_at(self._law.center + self._move / 2)
         return self._score_at(self._law.threshold(self.target_fpr, self._n_drawn))
 
     def score_samples(self, X):
-        """Score that the target is among the rows of each released mean.
+        """Compute a score of each released mean; higher if the target is likely among its rows.
 
         Parameters
         ----------
@@ -179,7 +179,7 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
         return self._score(validate_matrix(self, X, dtype=np.float64, reset=False))
 
     def decision_function(self, X):
-        """Score above the threshold, ``score_samples(X) - offset_``.
+        """Compute the distance to the threshold, ``score_samples(X) - offset_``.
 
         Parameters
         ----------
@@ -189,12 +189,12 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
         Returns
         -------
         decision : ndarray of shape (n_releases,)
-            Means that the target is taken to be part of have values of 0 and above.
+            Values of 0 and above predict that the target is among the rows.
         """
         return self.score_samples(X) - self.offset_
 
     def predict(self, X):
-        """Guess whether the target is among the rows of each released mean.
+        """Predict whether the target is among the rows of each released mean.
 
         Parameters
         ----------
@@ -204,28 +204,28 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
         Returns
         -------
         membership : ndarray of shape (n_releases,)
-            1 = member, 0 = non-member.
+            1 for members, 0 for non-members.
         """
         is_member = self.score_samples(X) >= self.offset_
         return self.classes_[is_member.astype(int)]
 
     def score(self, X, y, sample_weight=None):
-        """Membership advantage of the guesses, TPR - FPR.
+        """Return the membership advantage of the predictions, TPR - FPR.
 
         Parameters
         ----------
         X : array-like of shape (n_releases, n_features)
             Released means of data sets with and without the target.
         y : array-like of shape (n_releases,)
-            1 = the target was a member of the data set, 0 = it was not. Of two other labels the
-            larger one stands for members.
+            1 if the target is a member of the data set, 0 if not. Of two other labels, the larger
+            one stands for members.
         sample_weight : array-like of shape (n_releases,), default=None
             Weights of the releases.
 
         Returns
         -------
         advantage : float
-            Membership advantage, in [-1, 1]; 0 is chance, 1 means every release right.
+            Membership advantage, in [-1, 1]; 0 is chance, 1 means that every prediction is correct.
         """
         guesses, y = self.predict(X), check_classes(y, "y")
         labels = np.unique(y)
@@ -243,8 +243,9 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
         Returns
         -------
         tpr : float or ndarray of the shape of `fpr`
-            For many rows and columns. With reference rows it uses a threshold that is chosen
-            on releases: the guesses for a `target_fpr` pay for the estimated mean as well.
+            Theoretical power for many rows and columns. With reference rows, it assumes a threshold
+            that is chosen on releases; predictions for a `target_fpr` lose further power because
+            the mean is estimated.
         """
         check_is_fitted(self)
         rates = check_rates(fpr)
@@ -252,7 +253,7 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
         return tpr if rates.ndim else float(tpr)
 
     def _prepare(self, X):
-        """Set what directions need beside moments; the rows that may be held out, or None."""
+        """Set what directions need besides moments; return rows to hold out, or None."""
         return X
 
     @abstractmethod

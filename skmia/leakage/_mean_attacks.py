@@ -14,19 +14,19 @@ class MeanLikelihoodRatioAttack(BaseMeanAttack):
               - \tfrac{1}{2n} (z - \mu)^\top \Sigma^{-1} (z - \mu)
 
     for the released mean :math:`\hat\mu` of n rows and the target z. An attacker without the true
-    moments puts in those of reference rows; with a covariance of all columns this is the
+    moments estimates them from reference rows; with a covariance of all columns, this is the
     covariance attack of Azize and Basu.
 
     Parameters
     ----------
     target : array-like of shape (n_features,), default=None
-        The row in question. None takes the reference row that leaks most.
+        Target row. If None, the reference row that leaks most is used.
     n_samples : int, default=None
-        Rows of the private data set; None takes as many as there are reference rows.
+        Rows of the private data set. If None, the number of reference rows.
     noise_scale : float or array-like of shape (n_features,), default=0.0
         Standard deviation of the mechanism's noise in each row.
     sampling_ratio : float, default=1.0
-        Share of the rows that the mechanism takes the mean of, in (0, 1].
+        Share of the rows in the released mean, in (0, 1].
     covariance : {"auto", "diagonal", "full"} or covariance estimator, default="auto"
         How the covariance of the rows is estimated, see :class:`MahalanobisLeakage`.
     target_fpr : float, default=None
@@ -36,7 +36,7 @@ class MeanLikelihoodRatioAttack(BaseMeanAttack):
     Attributes
     ----------
     target_ : ndarray of shape (n_features,)
-        The row in question.
+        Target row.
     direction_ : ndarray of shape (n_features,)
         Released means are projected on it.
     effective_score_ : float
@@ -54,20 +54,20 @@ class MeanLikelihoodRatioAttack(BaseMeanAttack):
     n_features_in_ : int
         Columns seen in fit.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where they are strings.
+        Names of the columns, if all are strings.
 
     See Also
     --------
     MahalanobisLeakage : The power of this attack on each row at once.
-    MeanScalarProductAttack : Needs no covariance and is weaker where columns differ in variance.
+    MeanScalarProductAttack : Attack without a covariance, weaker if columns differ in variance.
 
     Notes
     -----
     Scores are in nats and the threshold of the largest advantage is 0. After sub-sampling the score
     is the ratio :math:`\ell` of a mean of :math:`\rho n` rows that the target is among for sure.
     The ratio of the game itself, :math:`\log(1 - \rho + \rho e^\ell)`, increases with it but is the
-    same number for all small :math:`\ell`, up to rounding. The paper prints another ratio, that of
-    columns which are sub-sampled one by one.
+    same number for all small :math:`\ell`, up to rounding. The paper prints another ratio, which
+    holds for columns that are sub-sampled one by one.
 
     Reference rows that stay the same hardly change the order of releases: of the score m there
     remains :math:`m^2 / (m + \tau / n_0)` with :math:`n_0` reference rows and :math:`\tau = d / n`.
@@ -135,7 +135,7 @@ class MeanLikelihoodRatioAttack(BaseMeanAttack):
 
 
 class MeanScalarProductAttack(BaseMeanAttack):
-    r"""The attack that compares a released mean with the target and with another row.
+    r"""Attack that compares a released mean with the target and with another row.
 
     The score is :math:`(z - z_0)^\top \hat\mu` for the released mean :math:`\hat\mu`, the target z
     and one other row :math:`z_0` of the same distribution. The score needs no moments. The
@@ -145,16 +145,16 @@ class MeanScalarProductAttack(BaseMeanAttack):
     Parameters
     ----------
     target : array-like of shape (n_features,), default=None
-        The row in question. None takes the reference row that leaks most.
+        Target row. If None, the reference row that leaks most is used.
     reference : {"row", "mean"} or array-like of shape (n_features,), default="row"
         The row :math:`z_0`: a reference row drawn at random, the mean of the reference rows, which
         is stronger, or a given one.
     n_samples : int, default=None
-        Rows of the private data set; None takes as many as there are reference rows.
+        Rows of the private data set. If None, the number of reference rows.
     noise_scale : float or array-like of shape (n_features,), default=0.0
         Standard deviation of the mechanism's noise in each row.
     sampling_ratio : float, default=1.0
-        Share of the rows that the mechanism takes the mean of, in (0, 1].
+        Share of the rows in the released mean, in (0, 1].
     covariance : {"auto", "diagonal", "full"} or covariance estimator, default="diagonal"
         Covariance that decides which reference row leaks most, if no target is given; the score
         does not depend on it. See :class:`MahalanobisLeakage`.
@@ -162,12 +162,12 @@ class MeanScalarProductAttack(BaseMeanAttack):
         False positive rate of `predict`; with reference rows it holds on average over draws of
         these rows. If None, the threshold has the largest advantage.
     random_state : int, RandomState instance or None, default=None
-        Seed of the draw of the reference row.
+        Controls the draw of the reference row.
 
     Attributes
     ----------
     target_ : ndarray of shape (n_features,)
-        The row in question.
+        Target row.
     reference_ : ndarray of shape (n_features,)
         The other row.
     direction_ : ndarray of shape (n_features,)
@@ -187,11 +187,11 @@ class MeanScalarProductAttack(BaseMeanAttack):
     n_features_in_ : int
         Columns seen in fit.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where they are strings.
+        Names of the columns, if all are strings.
 
     See Also
     --------
-    MeanLikelihoodRatioAttack : Weighs columns by their variance; the optimal attack.
+    MeanLikelihoodRatioAttack : Optimal attack, which weighs columns by their variance.
 
     Notes
     -----
@@ -252,7 +252,7 @@ class MeanScalarProductAttack(BaseMeanAttack):
             self.reference_ = self.location_
             return X
         if X is None:
-            raise ValueError("reference='row' needs reference rows; give a row, or 'mean'.")
+            raise ValueError("reference='row' needs reference rows; pass a row, or 'mean'.")
         row = check_random_state(self.random_state).randint(len(X))
         self.reference_ = X[row].copy()
         return np.delete(X, row, axis=0)

@@ -1,4 +1,4 @@
-"""The attack on a released mean by its distance from the target."""
+"""Attack on a released mean by its distance from the target."""
 
 from numbers import Integral
 
@@ -11,12 +11,12 @@ from ._mean_attack_base import BaseMeanAttack
 from ._mean_law import DistanceLaw, estimate_distances
 from ._noncentral import ncx2_logcdf
 
-# Numbers in the largest temporary array.
+# Number of values in the largest temporary array.
 _BLOCK = 2**22
 
 
 class MeanGLiRAttack(BaseMeanAttack):
-    r"""The Gaussian likelihood ratio attack, by the distance of the mean from the target.
+    r"""Gaussian likelihood ratio attack, by the distance of the mean from the target.
 
     Released means are compared by their squared Mahalanobis distance from the target. For
     non-members, n times this distance is noncentral chi-square with d degrees of freedom and the
@@ -27,17 +27,17 @@ class MeanGLiRAttack(BaseMeanAttack):
     Parameters
     ----------
     target : array-like of shape (n_features,), default=None
-        The row in question. None takes the reference row that leaks most.
+        Target row. If None, the reference row that leaks most is used.
     factor : {"n-1", "n"}, default="n-1"
         What the squared distance is multiplied with. ``"n-1"`` follows the authors' code, with
         p-values that are too small on average; ``"n"`` makes them uniform. The order of releases
-        and the guesses are the same.
+        and the predictions are the same.
     n_samples : int, default=None
-        Rows of the private data set; None takes as many as there are reference rows.
+        Rows of the private data set. If None, the number of reference rows.
     noise_scale : float or array-like of shape (n_features,), default=0.0
         Standard deviation of the mechanism's noise in each row.
     sampling_ratio : float, default=1.0
-        Share of the rows that the mechanism takes the mean of, in (0, 1].
+        Share of the rows in the released mean, in (0, 1].
     covariance : {"auto", "diagonal", "full"} or covariance estimator, default="auto"
         How the covariance of the rows is estimated, see :class:`MahalanobisLeakage`.
     target_fpr : float, default=None
@@ -47,7 +47,7 @@ class MeanGLiRAttack(BaseMeanAttack):
     Attributes
     ----------
     target_ : ndarray of shape (n_features,)
-        The row in question.
+        Target row.
     direction_ : ndarray of shape (n_features,)
         Direction of the likelihood ratio, to which the distance is equivalent in the limit.
     effective_score_ : float
@@ -65,11 +65,11 @@ class MeanGLiRAttack(BaseMeanAttack):
     n_features_in_ : int
         Columns seen in fit.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where they are strings.
+        Names of the columns, if all are strings.
 
     See Also
     --------
-    MeanLikelihoodRatioAttack : The ratio itself.
+    MeanLikelihoodRatioAttack : Attack with the likelihood ratio itself.
 
     References
     ----------

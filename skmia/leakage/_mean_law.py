@@ -1,4 +1,4 @@
-"""What a released mean looks like to an attack if the target is not among its rows."""
+"""Distribution of an attack's score if the target is not among the rows of the mean."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import t as student
 
-# Reference rows are held out in so many folds, each projected on a direction that the others gave.
+# Number of folds of held-out reference rows, each projected on the direction of the other folds.
 _N_FOLDS = 10
 
 
@@ -53,7 +53,7 @@ class HeldOut(NamedTuple):
     squares : ndarray of shape (n,)
         Squared Mahalanobis distances from a true mean, under the covariance of the other rows.
     pull : float
-        What the projected mean of all rows lacks, on average, to the true mean: the direction away
+        Mean difference between the true mean and the projected mean of all rows: the direction away
         from an estimated mean points away from the rows that it was estimated from.
     """
 
@@ -63,16 +63,16 @@ class HeldOut(NamedTuple):
 
 
 def hold_out(X, compute_moments, compute_direction):
-    """Project each row on a direction that it has no part in.
+    """Project each row on a direction that was estimated without it.
 
     Parameters
     ----------
     X : ndarray of shape (n, d)
         Reference rows, at least 3.
     compute_moments : callable
-        Takes some of the rows and returns their moments.
+        Function of some rows that returns their moments.
     compute_direction : callable
-        Takes moments and returns a direction.
+        Function of moments that returns a direction.
 
     Returns
     -------

@@ -14,29 +14,29 @@ from .._core.numbers import check_count
 from .._core.randomness import check_random_state
 from .._core.sklearn import Interval, validate_params_of
 
-# Numbers in the largest temporary array.
+# Number of values in the largest temporary array.
 _BLOCK = 2**22
 
 
 class _MeanMechanism(BaseEstimator, ABC):
-    """A data set is fixed by fit; sample draws what the mechanism adds by chance."""
+    """Base class of mechanisms: `fit` stores a data set, `sample` releases its mean."""
 
     _parameter_constraints: dict = {}
 
     def fit(self, X, y=None):
-        """Take a private data set.
+        """Store a private data set.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
             The private data set.
         y : Ignored
-            Not used.
+            Not used, present for API consistency by convention.
 
         Returns
         -------
         self : object
-            The fitted mechanism.
+            Fitted estimator.
         """
         validate_params_of(self)
         X = validate_matrix(self, X, dtype=np.float64)
@@ -52,12 +52,12 @@ class _MeanMechanism(BaseEstimator, ABC):
         n_samples : int, default=1
             Number of independent releases.
         random_state : int, RandomState instance or None, default=None
-            Seed of what the mechanism draws; pass an int for equal results.
+            Controls the draws of the mechanism. Pass an int for reproducible results.
 
         Returns
         -------
         X_released : ndarray of shape (n_samples, n_features)
-            One released mean a row.
+            One released mean per row.
         """
         check_is_fitted(self)
         n_samples = check_count(n_samples, "n_samples")
@@ -65,7 +65,7 @@ class _MeanMechanism(BaseEstimator, ABC):
 
     @abstractmethod
     def _fit(self, X):
-        """Keep what sample needs."""
+        """Store what `sample` needs."""
 
     @abstractmethod
     def _sample(self, n_samples, random_state):
@@ -73,7 +73,7 @@ class _MeanMechanism(BaseEstimator, ABC):
 
 
 class EmpiricalMean(_MeanMechanism):
-    """Release the mean as it is.
+    """Mechanism that releases the mean unchanged.
 
     Attributes
     ----------
@@ -84,12 +84,11 @@ class EmpiricalMean(_MeanMechanism):
     n_features_in_ : int
         Columns seen in fit.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where they are strings.
+        Names of the columns, if all are strings.
 
     See Also
     --------
-    MahalanobisLeakage : How much each row leaks.
-    NoisyMean, SubsampledMean : Mechanisms that leak less.
+    MahalanobisLeakage : Leakage of each row. NoisyMean, SubsampledMean : Mechanisms that leak less.
 
     Examples
     --------
@@ -107,7 +106,7 @@ class EmpiricalMean(_MeanMechanism):
 
 
 class NoisyMean(_MeanMechanism):
-    """Release the mean with normal noise.
+    """Mechanism that releases the mean with normal noise.
 
     Noise of the standard deviation `noise_scale` in each row would reach the mean of n rows as
     ``noise_scale / sqrt(n)``; that much is added to the mean itself.
@@ -126,11 +125,11 @@ class NoisyMean(_MeanMechanism):
     n_features_in_ : int
         Columns seen in fit.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where they are strings.
+        Names of the columns, if all are strings.
 
     See Also
     --------
-    MahalanobisLeakage : How much each row leaks; takes the same `noise_scale`.
+    MahalanobisLeakage : Leakage of each row, with the same `noise_scale`.
 
     Examples
     --------
@@ -158,7 +157,7 @@ class NoisyMean(_MeanMechanism):
 
 
 class SubsampledMean(_MeanMechanism):
-    """Release the mean of some rows, drawn without replacement for each release.
+    """Mechanism that releases the mean of some rows, drawn without replacement per release.
 
     Parameters
     ----------
@@ -171,17 +170,17 @@ class SubsampledMean(_MeanMechanism):
     Attributes
     ----------
     n_drawn_ : int
-        Rows that each released mean is taken of.
+        Number of rows in each released mean.
     n_samples_fit_ : int
         Rows of the private data set.
     n_features_in_ : int
         Columns seen in fit.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where they are strings.
+        Names of the columns, if all are strings.
 
     See Also
     --------
-    MahalanobisLeakage : How much each row leaks; takes the same parameters.
+    MahalanobisLeakage : Leakage of each row, with the same parameters.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""What a test for one target finds out about another one."""
+"""Leakage of one target to a test that was designed for another."""
 
 from dataclasses import dataclass
 
@@ -10,24 +10,24 @@ from .._core.tradeoff import advantage, check_rates, power
 
 @dataclass(frozen=True)
 class MisspecifiedTarget:
-    """Leakage of targets to an attacker whose test was made for others.
+    """Leakage of targets to an attacker whose test was designed for other targets.
 
-    Made by :meth:`MahalanobisLeakage.misspecified`. Each array has one entry a pair of a true and
-    an assumed target.
+    Returned by :meth:`MahalanobisLeakage.misspecified`. Each array has one entry per pair of a true
+    and an assumed target.
 
     Attributes
     ----------
     true_score : ndarray of shape (n,)
-        Leakage score of the true target: what the right test would have.
+        Leakage score of the true target, with the correct test.
     assumed_score : ndarray of shape (n,)
-        Leakage score of the target that the test was made for.
+        Leakage score of the target that the test was designed for.
     cross_score : ndarray of shape (n,)
         Scalar product of the two targets in place of the squared norm of one; negative where the
         test is misled.
     inclusion : float
         Probability with which a member takes part in the mean.
     scale : float
-        What sub-sampling multiplies the scores with.
+        Factor of the scores due to sub-sampling.
     """
 
     true_score: np.ndarray
@@ -45,12 +45,12 @@ class MisspecifiedTarget:
 
     @property
     def effective_score(self):
-        """Score of a target that the right test finds as often, at most ``true_score``."""
+        """Score of a target with the same power under the correct test, at most ``true_score``."""
         return self._shift**2 / self.scale
 
     @property
     def advantage(self):
-        """Advantage at the best threshold, with the sign of the test turned where it is misled."""
+        """Advantage at the best threshold, with the sign of the test reversed if it is misled."""
         return advantage(self._shift, self.inclusion)
 
     @property
@@ -76,7 +76,7 @@ class MisspecifiedTarget:
         Returns
         -------
         tpr : ndarray of shape (n,) or (n, k)
-            Below `fpr` where the test is misled.
+            True positive rates; below `fpr` if the test is misled.
         """
         rates = check_rates(fpr)
         shift = self._shift

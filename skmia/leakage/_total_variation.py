@@ -43,10 +43,10 @@ def _join(members, nonmembers, dtype):
 
 
 def total_variation(members, nonmembers, *, method="plugin", n_draws=None, random_state=None):
-    r"""Total variation between the features of members and those of non-members.
+    r"""Total variation between the features of members and the features of non-members.
 
-    It is the largest advantage, TPR - FPR, of any guess that reads these features. Both methods are
-    estimates for the population that err by chance, ``"plugin"`` upwards.
+    It is the largest advantage, TPR - FPR, of any prediction from these features. Both methods are
+    estimates for the population with random error; ``"plugin"`` errs upwards.
 
     Parameters
     ----------
@@ -63,9 +63,9 @@ def total_variation(members, nonmembers, *, method="plugin", n_draws=None, rando
         for continuous features.
     n_draws : int, default=None
         For ``"kde"`` in two or more dimensions, draws from each density; the standard error is at
-        most ``0.5 / sqrt(2 * n_draws)``. None is 10,000.
+        most ``0.5 / sqrt(2 * n_draws)``. If None, 10,000.
     random_state : int, RandomState instance or None, default=None
-        For the draws.
+        Controls the draws.
 
     Returns
     -------
@@ -75,12 +75,12 @@ def total_variation(members, nonmembers, *, method="plugin", n_draws=None, rando
     Raises
     ------
     ValueError
-        When a sample is empty, holds NaN, or the two differ in their number of features; with
+        If a sample is empty, holds NaN, or the two differ in their number of features; with
         ``"kde"``, when a sample has one value only; with ``"plugin"``, when ``n_draws`` is given.
 
     See Also
     --------
-    WorstCaseVulnerability : The same with a bound, a permutation test and groups.
+    WorstCaseVulnerability : Estimator with a bound, a permutation test and groups.
 
     Notes
     -----
@@ -96,9 +96,10 @@ def total_variation(members, nonmembers, *, method="plugin", n_draws=None, rando
     mean over draws from the even mixture of the two densities.
 
     The total variation is the same after any one-to-one change of the features, its estimate by
-    kernels is not: bring probabilities to the real line by the logit first. Kernels smooth
+    kernels is not: transform probabilities to the real line by the logit first. Kernels smooth
     differences away, which errs downwards, and noise of the densities errs upwards: two normal
-    samples of equal law give .13 on average with 50 values each, .04 with 1,000 and .02 with 4,000.
+    samples with the same distribution give 0.13 on average with 50 values each, 0.04 with 1,000 and
+    0.02 with 4,000.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""The advantage of the best attack that reads given features."""
+"""Advantage of the best attack on given features."""
 
 from functools import partial
 from numbers import Integral, Real
@@ -27,15 +27,15 @@ from ._witness import GroupedWitness, choose_method, make_witness
 class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
     """Total variation between the features of members and non-members.
 
-    An attacker reads some features of each record: the victim's loss, its probabilities, whether
-    it is right. If the features of members have one law and non-members' features another, no rule
-    that reads them has an advantage, TPR - FPR, above the total variation between the two laws, and
-    the best rule reaches it. This estimator measures it on records of known membership. What it
-    learns on the way is a classifier into members and non-members, an attack like any other.
+    An attacker reads some features of each record, such as the victim's loss, its probabilities or
+    its correctness. The total variation between the features of members and of non-members is an
+    upper bound of the advantage, TPR - FPR, of any rule that reads them, and the best rule reaches
+    it. This estimator estimates the total variation on records of known membership. It is also a
+    classifier of members and non-members, and can be used as an attack.
 
-    The estimate speaks of these features of this victim, on average over records. An attacker who
-    reads more, or who knows what the answer to one particular record should be (see
-    :class:`~skmia.attacks.LiRA`), may find more.
+    The estimate holds for these features of this victim, on average over records. An attacker who
+    reads other features, or models the signal of each record (see :class:`~skmia.attacks.LiRA`),
+    may reach a higher advantage.
 
     Parameters
     ----------
@@ -47,17 +47,19 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
         - ``"neighbors"``: advantage of the majority of the nearest neighbors, without the record
           itself. Features are divided by their standard deviation;
         - ``"classifier"``: advantage of ``estimator``, cross-fitted;
-        - ``"auto"``: plugin where the rows take at most as many values as the square root of their
+        - ``"auto"``: plugin if the rows take at most as many values as the square root of their
           number, else kde for one feature, else neighbors.
 
         The last two ways err downwards on average, because no rule beats the best one.
     estimator : classifier, default=None
-        With ``predict_proba``, for ``method="classifier"``. Its probabilities are restated for
-        equal numbers of members and non-members. None takes gradient-boosted trees.
+        Unfitted classifier with ``predict_proba``, for ``method="classifier"``. Its probabilities
+        are converted to equal numbers of members and non-members. If None, gradient-boosted trees
+        are used.
     n_neighbors : int, default=None
-        For ``method="neighbors"``; None takes the odd number next to the square root of n.
+        Number of neighbors, for ``method="neighbors"``. If None, the odd number next to the square
+        root of n.
     cv : int or splitter, default=5
-        Folds for ``method="classifier"``; a number gives shuffled stratified ones.
+        Folds for ``method="classifier"``. If an int, the number of shuffled stratified folds.
     group_column : int or str, default=None
         Column of X with the group of each record, by position or by name in a DataFrame; it may
         hold text. The attacker then knows the group, and the vulnerability is the mean over groups
@@ -70,14 +72,14 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
         estimate is expensive (a slow ``estimator``, kernel densities of many rows in several
         dimensions).
     n_jobs : int, default=None
-        Jobs of the search for neighbors, or classifiers fitted at the same time.
+        Number of jobs of the search for neighbors, or of classifiers fitted in parallel.
     random_state : int, RandomState instance or None, default=None
-        For shuffles, halves, folds and draws.
+        Controls shuffles, halves, folds and draws.
 
     Attributes
     ----------
     vulnerability_ : float
-        The estimate, in [0, 1].
+        Estimate of the vulnerability, in [0, 1].
     lower_bound_ : float
         In [0, 1]. With probability ``confidence_level`` or more the total variation is at least
         this: the region where members seem denser is chosen on one half of the records and its two
@@ -93,8 +95,7 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
     null_ : ndarray of shape (n_permutations,)
         Estimates with shuffled membership (within groups, if there are any).
     bias_ : float
-        Mean of ``null_``: what the method reports on average where nothing leaks. NaN without
-        permutations.
+        Mean of ``null_``: average estimate without leakage. NaN without permutations.
     pvalue_ : float
         Share of ``null_`` that is at least the estimate, the estimate counted as one of them. NaN
         without permutations.
@@ -111,12 +112,12 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
     n_features_in_ : int
         Columns of X, including the column of the groups.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns, where all are strings.
+        Names of the columns, if all are strings.
 
     See Also
     --------
     total_variation : The estimates by frequencies and by kernel densities as a function.
-    skmia.signals.Signals : Makes features from a victim's answers.
+    skmia.signals.Signals : Transformer that computes features from a victim's outputs.
 
     Notes
     -----
@@ -199,8 +200,8 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        self : WorstCaseVulnerability
-            The fitted estimator.
+        self : object
+            Fitted estimator.
         """
         validate_params_of(self)
         X, groups = self._split_group_column(X, reset=True)
@@ -227,7 +228,7 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
         return self
 
     def predict_proba(self, X):
-        """Probability of membership where half of the records are members.
+        """Return the probability of membership if half of the records are members.
 
         Parameters
         ----------
@@ -237,8 +238,8 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
         Returns
         -------
         proba : ndarray of shape (n, 2)
-            Of non-member and member; one half where the features tell nothing, such as values or
-            groups that ``fit`` has not seen on both sides.
+            Probabilities of non-membership and membership; one half if the features are not
+            informative, such as values or groups that ``fit`` has not seen on both sides.
         """
         check_is_fitted(self)
         X, groups = self._split_group_column(X, reset=False)
@@ -250,7 +251,7 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
         return np.column_stack([1 - posterior, posterior])
 
     def predict(self, X):
-        """Guess the membership by the larger density.
+        """Predict membership by the larger density.
 
         Parameters
         ----------
@@ -266,9 +267,9 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
         return self.classes_[is_member.astype(int)]
 
     def score(self, X, y, sample_weight=None):
-        """Membership advantage of the guesses, TPR - FPR.
+        """Return the membership advantage of the predictions, TPR - FPR.
 
-        On records that ``fit`` has not seen it underestimates the total variation on average.
+        On records that ``fit`` has not seen, it underestimates the total variation on average.
 
         Parameters
         ----------
@@ -294,7 +295,7 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
         return tags
 
     def summary(self):
-        """What was found, in words.
+        """Summarize the results in words.
 
         Returns
         -------
@@ -328,7 +329,7 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
         if not (is_frame(X) or sparse.issparse(X)):
             X = to_array(X, "X", "be a table, or a dense matrix, where it has a group_column")
         if sparse.issparse(X) or X.ndim != 2:
-            raise ValueError("X must be a table, or a dense matrix, where it has a group_column.")
+            raise ValueError("X must be a table, or a dense matrix, if group_column is set.")
         validate_matrix(self, X, reset=reset, skip_check_array=True)
         X, groups = take_column(X, self.group_column, "group_column")
         return check_matrix(X, dtype=np.float64), groups

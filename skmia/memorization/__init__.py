@@ -1,4 +1,4 @@
-"""The secret sharer: how much of a random sequence a model reveals."""
+"""Memorization of random sequences by sequence models (the secret sharer)."""
 
 from ._exposure import Exposure
 from ._extraction import ExtractionResult, shortest_path_extraction

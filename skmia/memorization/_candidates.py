@@ -12,7 +12,7 @@ MOST_CANDIDATES = 100_000_000
 
 
 class CandidateList:
-    """Candidates that are written down one by one, with the methods of a format."""
+    """Explicit list of candidates, with the methods of a format."""
 
     def __init__(self, candidates):
         self._rows = np.unique(check_sequences(candidates), axis=0)
@@ -31,7 +31,7 @@ class CandidateList:
         position = [numbers.get(row.tobytes()) for row in tokens]
         if None in position:
             missing = tokens[position.index(None)].tolist()
-            raise ValueError(f"The sequence {missing} is none of the candidates.")
+            raise ValueError(f"The sequence {missing} is not among the candidates.")
         return position
 
     def candidates(self, start=0, stop=None):
@@ -60,7 +60,7 @@ def measure_all(model, candidates):
     """Log-perplexity of every candidate, in the order of their positions."""
     if candidates.n_candidates > MOST_CANDIDATES:
         raise ValueError(
-            f"The {candidates.n_candidates} candidates are too many to ask about each; choose "
+            f"The {candidates.n_candidates} candidates are too many to query each of them; choose "
             "method='sampling' or 'skew_normal'."
         )
     if is_model(model) and isinstance(candidates, CanaryFormat):

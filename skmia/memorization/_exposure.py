@@ -1,4 +1,4 @@
-"""How far a canary stands out among all that it might have been."""
+"""Exposure of canaries among all candidates."""
 
 import math
 from numbers import Integral
@@ -20,7 +20,7 @@ from ._skew_normal import fit_skew_normal, skew_normal_logcdf
 
 
 class Exposure(BaseEstimator):
-    """Exposure of canaries: how much a sequence model has memorized them.
+    """Exposure of canaries, which measures how much a sequence model has memorized them.
 
     A canary is a random sequence that is put into the training data. If the model finds it less
     perplexing than the other candidates that might have been drawn, it has memorized the canary.
@@ -34,11 +34,11 @@ class Exposure(BaseEstimator):
         function that takes sequences, an array of shape (n, length), and returns the log-perplexity
         of each in bits.
     candidates : CanaryFormat or array-like of shape (n, length)
-        All that the canary might have been. Equal ones count once.
+        All candidates from which the canary was drawn. Equal candidates count once.
     method : {"exact", "sampling", "skew_normal"}, default="exact"
         - "exact": the rank of the canary among all candidates.
         - "sampling": the share of a sample of candidates with a log-perplexity of at most the
-          canary's. It is infinite where there is none; see :meth:`exposure_interval`.
+          canary's. It is infinite if there is none; see :meth:`exposure_interval`.
         - "skew_normal": the probability of a log-perplexity of at most the canary's under a
           skew-normal distribution, fitted to a sample. It reaches beyond the sample, as far as the
           distribution is right.
@@ -47,9 +47,9 @@ class Exposure(BaseEstimator):
         log-perplexity. "first" is the definition, by which all are fully exposed to a model that
         cannot distinguish them; the two values together say how far ties matter.
     n_samples : int, default=10_000
-        Candidates drawn for the other two methods, with replacement.
+        Number of candidates drawn for the other two methods, with replacement.
     random_state : int, RandomState instance or None, default=None
-        For the sample.
+        Controls the sample.
 
     Attributes
     ----------
@@ -62,18 +62,18 @@ class Exposure(BaseEstimator):
     skew_normal_ : tuple of float
         Shape, location and scale, with "skew_normal".
     ks_statistic_, ks_pvalue_ : float
-        Kolmogorov-Smirnov test of the sample against the fitted distribution. As that was fitted to
-        the same sample, the p-value is too large: a small one refutes the fit.
+        Kolmogorov-Smirnov test of the sample against the fitted distribution. The distribution was
+        fitted to the same sample, so the p-value is too large; a small p-value refutes the fit.
 
     Raises
     ------
     ValueError
-        When a canary is not a candidate, or the candidates are too many for "exact".
+        If a canary is not a candidate, or the candidates are too many for "exact".
 
     See Also
     --------
-    insert_canaries : Puts canaries into training data.
-    shortest_path_extraction : Finds the least perplexing candidate without asking for all.
+    insert_canaries : Insertion of canaries into training data.
+    shortest_path_extraction : Search for the least perplexing candidate.
 
     Notes
     -----
@@ -141,7 +141,8 @@ class Exposure(BaseEstimator):
 
         Returns
         -------
-        self : Exposure
+        self : object
+            Fitted estimator.
         """
         validate_params_of(self)
         if is_model(self.log_perplexity):
@@ -210,7 +211,7 @@ class Exposure(BaseEstimator):
         Returns
         -------
         rank : ndarray of shape (n,)
-            1 for the candidate that perplexes the model least.
+            Rank; 1 for the candidate with the lowest log-perplexity.
         """
         check_is_fitted(self)
         if self.method != "exact":
@@ -243,8 +244,8 @@ class Exposure(BaseEstimator):
             return Estimate(*[self.exposure(canary)] * 3)
         if self.method == "skew_normal":
             raise ValueError(
-                "An extrapolation has no interval, as it stands and falls with the fitted "
-                "distribution; see ks_statistic_, or choose method='sampling'."
+                "An extrapolation has no interval because it depends on the fitted distribution; "
+                "see ks_statistic_, or choose method='sampling'."
             )
         below = int(self._count_below(self._measure_canaries([canary]))[0])
         low, high = clopper_pearson(below, self.n_samples, confidence_level=confidence_level)

@@ -1,4 +1,4 @@
-"""Finding the sequence that a model remembers, without asking about all of them."""
+"""Extraction of memorized sequences by a search."""
 
 import heapq
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _CONSTRAINTS = {
 
 @dataclass(frozen=True)
 class ExtractionResult:
-    """What a search found; returned by :func:`shortest_path_extraction`.
+    """Result of a search; returned by :func:`shortest_path_extraction`.
 
     Attributes
     ----------
@@ -31,9 +31,9 @@ class ExtractionResult:
     log_perplexity : ndarray of shape (n_found,)
         Log-perplexity of each sequence, in bits.
     n_expanded : int
-        Beginnings of sequences that the model was asked to continue.
+        Number of prefixes that the model was queried with.
     complete : bool
-        Whether the search came to its end. Otherwise the budget was exhausted first.
+        Whether the search was completed. If False, the budget was exhausted first.
     lower_bound : float
         No candidate but those found has a log-perplexity below this, in bits; infinite where all
         others are impossible.
@@ -79,7 +79,7 @@ class _Frontier:
 def _expand(model, secrets, popped, frontier):
     """Push all continuations of some beginnings, asking once for each length among them."""
     for length in {len(prefix) for _, prefix in popped}:
-        some = [one for one in popped if len(one[1]) == length]
+        some = [entry for entry in popped if len(entry[1]) == length]
         choice = secrets.choices[length]
         prefixes = np.array([prefix for _, prefix in some], dtype=np.intp).reshape(
             len(some), length
@@ -92,7 +92,7 @@ def _expand(model, secrets, popped, frontier):
 
 
 def shortest_path_extraction(model, secrets, *, n_sequences=1, max_nodes=100_000, batch_size=32):
-    """Find the candidates that perplex a model least, by uniform-cost search.
+    """Find the candidates with the lowest log-perplexity by uniform-cost search.
 
     Candidates that begin alike share a path in a tree, on which each token costs its -log2
     probability. Always continuing the cheapest beginning, the first whole sequence that comes to be
@@ -101,34 +101,35 @@ def shortest_path_extraction(model, secrets, *, n_sequences=1, max_nodes=100_000
     Parameters
     ----------
     model : SequenceModel
-        Gives the probability of the next token.
+        Model of the probability of the next token.
     secrets : CanaryFormat
         Format of the candidates.
     n_sequences : int, default=1
-        How many sequences to find. A canary that is found as the k-th has rank k.
+        Number of sequences to find. A canary that is found as the k-th has rank k.
     max_nodes : int, default=100_000
-        Most beginnings that the model is asked to continue.
+        Maximum number of prefixes that the model is queried with.
     batch_size : int, default=32
-        Beginnings that are continued in one question. 1 asks about the fewest; the result is the
+        Number of prefixes per query. With 1, the fewest prefixes are queried; the result is the
         same.
 
     Returns
     -------
     result : ExtractionResult
-        With ``complete=False`` where ``max_nodes`` did not suffice, and then fewer sequences.
+        Sequences found. If ``max_nodes`` did not suffice, ``complete=False`` and there are fewer
+        sequences.
 
     Raises
     ------
     TypeError
-        When ``model`` is not a sequence model.
+        If ``model`` is not a sequence model.
 
     See Also
     --------
-    Exposure : How far a known canary stands out.
+    Exposure : Exposure of a known canary.
 
     Notes
     -----
-    Of sequences with the same log-perplexity any may come first.
+    The order of sequences with the same log-perplexity is not defined.
 
     References
     ----------
@@ -174,7 +175,9 @@ def shortest_path_extraction(model, secrets, *, n_sequences=1, max_nodes=100_000
         n_expanded += len(popped)
         _expand(model, secrets, popped, frontier)
     return ExtractionResult(
-        sequences=np.array([one for _, one in found], dtype=np.intp).reshape(-1, len(secrets)),
+        sequences=np.array([sequence for _, sequence in found], dtype=np.intp).reshape(
+            -1, len(secrets)
+        ),
         log_perplexity=np.array([bits for bits, _ in found]),
         n_expanded=n_expanded,
         complete=len(found) == n_sequences or frontier.lower_bound == np.inf,

@@ -1,4 +1,4 @@
-"""The space of secrets that a canary is drawn from."""
+"""Candidate space of a canary."""
 
 from collections.abc import Sequence
 from numbers import Integral
@@ -20,7 +20,7 @@ def _check_sequence(value, name):
 
 
 class CanaryFormat:
-    """A sequence with holes, and what may fill them: the candidate space of a canary.
+    """Candidate space of a canary: a sequence with holes, and the tokens that may fill them.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class CanaryFormat:
 
     See Also
     --------
-    Exposure : How far a canary stands out among the candidates.
+    Exposure : Exposure of canaries among the candidates.
 
     Examples
     --------
@@ -71,7 +71,9 @@ class CanaryFormat:
         if alphabet is not None:
             _check_sequence(alphabet, "alphabet")
         self.template, self.fill, self.alphabet, self.hole = template, fill, alphabet, hole
-        is_hole = [one is None or (isinstance(template, str) and one == hole) for one in template]
+        is_hole = [
+            token is None or (isinstance(template, str) and token == hole) for token in template
+        ]
         if not any(is_hole):
             raise ValueError(
                 f"template has no hole {hole!r}, or None in tokens; got {show(template)}."
@@ -80,22 +82,22 @@ class CanaryFormat:
         if len(filling) < 2:
             raise ValueError(f"fill must have 2 or more different tokens; got {show(fill)}.")
         self.choices = [
-            filling if free else self._tokens([one] if one is not None else ())
-            for one, free in zip(template, is_hole, strict=True)
+            filling if free else self._tokens([token] if token is not None else ())
+            for token, free in zip(template, is_hole, strict=True)
         ]
         self.n_given = is_hole.index(True)
         self.n_candidates = len(filling) ** sum(is_hole)
 
     def _tokens(self, sequence):
         """One sequence, a text or tokens, as tokens."""
-        if all(isinstance(one, str) for one in sequence) and len(sequence):
+        if all(isinstance(token, str) for token in sequence) and len(sequence):
             if self.alphabet is None:
                 raise ValueError("A text needs the alphabet that its tokens are numbered by.")
             unknown = sorted(set(sequence) - set(self.alphabet))
             if unknown:
                 raise ValueError(f"The alphabet has no {unknown[0]!r}, which is in {sequence!r}.")
-            return np.array([self.alphabet.index(one) for one in sequence])
-        if not all(isinstance(one, Integral) and 0 <= one <= _LARGEST for one in sequence):
+            return np.array([self.alphabet.index(token) for token in sequence])
+        if not all(isinstance(token, Integral) and 0 <= token <= _LARGEST for token in sequence):
             raise ValueError(f"Tokens are whole numbers of 0 and above; got {show(sequence)}.")
         return np.asarray(sequence, dtype=np.intp)
 
@@ -120,7 +122,7 @@ class CanaryFormat:
         if isinstance(sequences, str):
             raise ValueError(f"Expected a sequence of texts; got a single one, {sequences!r}.")
         try:
-            rows = [self._tokens(one) for one in sequences]
+            rows = [self._tokens(sequence) for sequence in sequences]
         except TypeError:  # not to be gone through
             rows = []
         if len({len(row) for row in rows}) != 1:
@@ -146,7 +148,7 @@ class CanaryFormat:
             raise ValueError(
                 f"The alphabet has tokens from 0 to {len(self.alphabet) - 1}; got {tokens.max()}."
             )
-        return ["".join(self.alphabet[one] for one in row) for row in tokens]
+        return ["".join(self.alphabet[token] for token in row) for row in tokens]
 
     def sample(self, n_samples=1, *, random_state=None):
         """Draw candidates uniformly and independently.
@@ -156,7 +158,7 @@ class CanaryFormat:
         n_samples : int, default=1
             Number of candidates to draw.
         random_state : int, RandomState instance or None, default=None
-            Source of the draws.
+            Controls the draws.
 
         Returns
         -------
@@ -182,14 +184,15 @@ class CanaryFormat:
         Raises
         ------
         ValueError
-            When one of them does not fit the format.
+            If one of them does not fit the format.
         """
         digits = self._read_choices(self.encode(sequences))
         # Python's integers: the space may be larger than any fixed number of bits.
         position = [0] * len(digits)
         for column, choice in zip(digits.T, self.choices, strict=True):
             position = [
-                one * len(choice) + int(digit) for one, digit in zip(position, column, strict=True)
+                rank * len(choice) + int(digit)
+                for rank, digit in zip(position, column, strict=True)
             ]
         return position
 
@@ -217,7 +220,7 @@ class CanaryFormat:
         Parameters
         ----------
         start, stop : int, default=0, None
-            Positions; None is the end.
+            Positions. If `stop` is None, up to the end.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Putting canaries into training data."""
+"""Insertion of canaries into training data."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from .._core.randomness import check_random_state
 
 
 def insert_canaries(sequences, canaries, n_insertions=1, *, random_state=None):
-    """Put copies of canaries at random places among training sequences.
+    """Insert copies of canaries at random positions among training sequences.
 
     Parameters
     ----------
@@ -16,9 +16,9 @@ def insert_canaries(sequences, canaries, n_insertions=1, *, random_state=None):
     canaries : array-like of shape (n_canaries, length), or sequence of n_canaries sequences
         Canaries of the same kind.
     n_insertions : int or array-like of shape (n_canaries,), default=1
-        Copies of each canary; 0 leaves it out.
+        Number of copies of each canary; 0 leaves it out.
     random_state : int, RandomState instance or None, default=None
-        For the places.
+        Controls the positions.
 
     Returns
     -------
@@ -29,11 +29,11 @@ def insert_canaries(sequences, canaries, n_insertions=1, *, random_state=None):
     Raises
     ------
     ValueError
-        When the numbers of insertions do not fit the canaries or are negative.
+        If the numbers of insertions do not fit the canaries or are negative.
 
     See Also
     --------
-    Exposure : What the model remembers of them.
+    Exposure : Exposure of canaries after training.
 
     References
     ----------
@@ -67,7 +67,10 @@ def insert_canaries(sequences, canaries, n_insertions=1, *, random_state=None):
     source[places] = len(sequences) + chosen
     together = [*sequences, *canaries]
     training = [together[number] for number in source]
-    if isinstance(sequences, np.ndarray) and len({np.shape(one) for one in together}) == 1:
+    if (
+        isinstance(sequences, np.ndarray)
+        and len({np.shape(sequence) for sequence in together}) == 1
+    ):
         try:
             return np.stack(training).astype(sequences.dtype, copy=False)
         except (TypeError, ValueError, OverflowError):

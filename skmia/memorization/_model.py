@@ -1,4 +1,4 @@
-"""What a sequence model must be able to say, and how perplexed it is by a sequence."""
+"""Interface of sequence models, and the log-perplexity of sequences."""
 
 from abc import ABC, abstractmethod
 
@@ -14,7 +14,7 @@ CHUNK = 20_000
 
 
 class SequenceModel(ABC):
-    """A model that gives the probability of the next token of a sequence.
+    """Base class of models of the next token of a sequence.
 
     Any object with this method serves, whatever its class. A method ``token_log_proba(sequences,
     n_given)`` that returns the log-probabilities of all tokens after the first ``n_given`` in one
@@ -33,7 +33,7 @@ class SequenceModel(ABC):
 
     @abstractmethod
     def next_log_proba(self, prefixes):
-        """Log-probabilities of what comes next.
+        """Return log-probabilities of the next token.
 
         Parameters
         ----------
@@ -43,7 +43,7 @@ class SequenceModel(ABC):
         Returns
         -------
         log_proba : array-like of shape (n, n_tokens)
-            Log-probability of each token, in nats, with -inf for what cannot come.
+            Log-probability of each token, in nats; -inf for impossible tokens.
         """
 
 
@@ -125,7 +125,7 @@ def token_bits(model, tokens, n_given):
 def log_perplexity(model, sequences, *, n_given=0):
     """Log-perplexity of sequences: the bits that it takes to write them down, given the model.
 
-    The sum of -log2 Pr(token | tokens before it). Low = the model expects the sequence.
+    The sum of -log2 Pr(token | tokens before it). Low means that the model expects the sequence.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def log_perplexity(model, sequences, *, n_given=0):
     sequences : array-like of shape (n, length), dtype int
         Tokens.
     n_given : int, default=0
-        Number of tokens at the start that cost nothing, as they are known.
+        Number of known tokens at the start, which do not count.
 
     Returns
     -------
@@ -144,13 +144,13 @@ def log_perplexity(model, sequences, *, n_given=0):
     Raises
     ------
     TypeError
-        When ``model`` is not a sequence model.
+        If ``model`` is not a sequence model.
     ValueError
-        When the sequences are not tokens, or the answers not log-probabilities.
+        If the sequences are not tokens, or the answers not log-probabilities.
 
     See Also
     --------
-    Exposure : Compares the log-perplexity of a canary with other candidates.
+    Exposure : Comparison of a canary's log-perplexity with other candidates.
 
     Notes
     -----

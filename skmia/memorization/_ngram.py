@@ -1,4 +1,4 @@
-"""A sequence model that counts."""
+"""N-gram model, a sequence model that counts."""
 
 from numbers import Integral, Real
 
@@ -20,13 +20,16 @@ def _read_sequences(X):
         If X is not a sequence of sequences of whole numbers.
     """
     try:
-        sequences = [to_array(one, "A sequence") for one in X]
+        sequences = [to_array(sequence, "A sequence") for sequence in X]
     except (TypeError, ValueError):
         sequences = [None]
-    whole = (one is not None and one.ndim == 1 and _is_whole(one) for one in sequences)
+    whole = (
+        sequence is not None and sequence.ndim == 1 and _is_whole(sequence)
+        for sequence in sequences
+    )
     if isinstance(X, str | bytes) or not all(whole):
         raise ValueError(f"X must be a sequence of sequences of whole numbers; got {show(X)}.")
-    return [one.astype(np.intp) for one in sequences]
+    return [sequence.astype(np.intp) for sequence in sequences]
 
 
 def _is_whole(tokens):
@@ -46,7 +49,7 @@ class NGramModel(BaseEstimator):
     order : int, default=3
         Length of the longest runs that are counted; 1 looks at no context.
     n_tokens : int, default=None
-        Number of tokens, which are numbered from 0. None is one more than the largest seen.
+        Number of tokens, which are numbered from 0. If None, one more than the largest token seen.
     smoothing : float, default=1.0
         Weight of the shorter context, in counts. With 0 what was not seen after a known context is
         impossible.
@@ -59,7 +62,7 @@ class NGramModel(BaseEstimator):
     Raises
     ------
     ValueError
-        When the training sequences hold no tokens, or runs of this length have more values than
+        If the training sequences hold no tokens, or runs of this length have more values than
         there are 64-bit numbers.
 
     See Also
@@ -94,16 +97,17 @@ class NGramModel(BaseEstimator):
         X : sequence of n sequences of int, of any lengths
             Training sequences. What comes first is counted as following the start.
         y : Ignored
-            Not used.
+            Not used, present for API consistency by convention.
 
         Returns
         -------
-        self : NGramModel
+        self : object
+            Fitted estimator.
         """
         validate_params_of(self)
         sequences = _read_sequences(X)
-        largest = max((one.max() for one in sequences if one.size), default=-1)
-        smallest = min((one.min() for one in sequences if one.size), default=0)
+        largest = max((sequence.max() for sequence in sequences if sequence.size), default=-1)
+        smallest = min((sequence.min() for sequence in sequences if sequence.size), default=0)
         self.n_tokens_ = int(largest) + 1 if self.n_tokens is None else self.n_tokens
         if largest < 0 or smallest < 0 or largest >= self.n_tokens_:
             raise ValueError(
@@ -116,7 +120,7 @@ class NGramModel(BaseEstimator):
                 f"Runs of {self.order} out of {self.n_tokens_} tokens have too many values to be "
                 "counted; choose a smaller order."
             )
-        padded = [np.concatenate([self._start(), one]) for one in sequences]
+        padded = [np.concatenate([self._start(), sequence]) for sequence in sequences]
         self._counts = [self._count_runs(padded, length) for length in range(1, self.order + 1)]
         self._totals = [self._count_contexts(*counted) for counted in self._counts]
         return self
@@ -129,9 +133,9 @@ class NGramModel(BaseEstimator):
         """Sorted numbers of all runs of a length that end in a real token, and their counts."""
         skip = self.order - length
         ends = [
-            np.lib.stride_tricks.sliding_window_view(one[skip:], length)
-            for one in padded
-            if len(one) - skip >= length
+            np.lib.stride_tricks.sliding_window_view(sequence[skip:], length)
+            for sequence in padded
+            if len(sequence) - skip >= length
         ]
         return np.unique(np.concatenate([self._number(runs) for runs in ends]), return_counts=True)
 

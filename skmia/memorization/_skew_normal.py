@@ -97,9 +97,9 @@ def fit_skew_normal(values):
     bounds = [(-_STEEPEST, _STEEPEST), (None, None), (None, None)]
     fits = [
         optimize.minimize(
-            _negative_likelihood, one, args=(z,), jac=True, method="L-BFGS-B", bounds=bounds
+            _negative_likelihood, guess, args=(z,), jac=True, method="L-BFGS-B", bounds=bounds
         )
-        for one in starts
+        for guess in starts
     ]
     shape, loc, log_scale = min(fits, key=lambda fit: fit.fun).x
     return float(shape), float(mean + spread * loc), float(spread * np.exp(log_scale))

@@ -18,7 +18,7 @@ class TorchSequenceModel:
         begins with them, or an object with them as ``logits``, as the models of transformers give.
         It is used as it is, in evaluation mode.
     start_token : int, default=None
-        Token that was put before each sequence in training. With None nothing is known of the first
+        Token that was put before each sequence in training. If None, nothing is known of the first
         token, which then has equal probabilities.
     batch_size : int, default=1024
         Most sequences in one pass.
@@ -28,9 +28,9 @@ class TorchSequenceModel:
     Raises
     ------
     ImportError
-        When torch is not installed.
+        If torch is not installed.
     ValueError
-        When the module returns something else.
+        If the module returns something else.
 
     See Also
     --------
@@ -123,7 +123,7 @@ class TorchSequenceModel:
     def _run(self, tokens, pick, rows=None):
         """What ``pick`` takes of the logits after each token."""
         torch, module = import_optional("torch", "torch"), self.module
-        device = self.device or next((one.device for one in module.parameters()), "cpu")
+        device = self.device or next((parameter.device for parameter in module.parameters()), "cpu")
         modes, parts = [(part, part.training) for part in module.modules()], []
         module.eval()
         try:

@@ -1,4 +1,4 @@
-"""How well an attack separates members from non-members, with intervals."""
+"""Metrics of membership inference attacks, with confidence intervals."""
 
 from ._membership import (
     best_advantage_score,

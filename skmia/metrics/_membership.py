@@ -1,4 +1,4 @@
-"""Point estimates of how well an attack separates members from non-members."""
+"""Point estimates of the performance of an attack."""
 
 import numpy as np
 from sklearn.metrics import roc_curve
@@ -15,10 +15,10 @@ from .resolution import check_resolution
 
 
 def membership_roc_curve(y_true, y_score):
-    """Every operating point that a threshold on the scores can realize.
+    """Compute every operating point that a threshold on the scores can realize.
 
-    The guess is "member" where the score is at least the threshold, so records with equal scores
-    are always guessed together.
+    Records are predicted as members if their score is at least the threshold, so records with equal
+    scores always get the same prediction.
 
     Parameters
     ----------
@@ -31,10 +31,10 @@ def membership_roc_curve(y_true, y_score):
     Returns
     -------
     fpr : ndarray of shape (n_thresholds,)
-        Fraction of the non-members that are guessed to be members; non-decreasing, from 0 to 1.
+        Fraction of the non-members that are predicted as members; non-decreasing, from 0 to 1.
 
     tpr : ndarray of shape (n_thresholds,)
-        Fraction of the members that are guessed to be members; non-decreasing, from 0 to 1.
+        Fraction of the members that are predicted as members; non-decreasing, from 0 to 1.
 
     thresholds : ndarray of shape (n_thresholds,)
         Infinity (no record is flagged as a member), then the distinct scores, decreasing.
@@ -47,7 +47,7 @@ def membership_roc_curve(y_true, y_score):
 
     See Also
     --------
-    sklearn.metrics.roc_curve : The computation; here without dropping any point.
+    sklearn.metrics.roc_curve : The underlying function; here no point is dropped.
     MembershipRocDisplay : The curve on logarithmic axes.
 
     Examples
@@ -68,22 +68,22 @@ def realizable_points(membership, scores):
 
 
 def point_at_fpr(fpr, max_fpr):
-    """Index of the last operating point whose FPR is at most `max_fpr`.
+    """Return the index of the last operating point whose FPR is at most `max_fpr`.
 
-    Among points with equal TPR it is the one that spends the most FPR: its cut lies at an order
-    statistic of the non-member scores and depends on no member, which is what makes binomial
-    intervals hold at a threshold chosen on the same records.
+    Among points with equal TPR it has the largest FPR: its threshold is an order statistic of the
+    non-member scores and does not depend on the members. Therefore binomial intervals hold at a
+    threshold chosen on the same records.
     """
     return np.searchsorted(fpr, max_fpr + RATE_TOLERANCE, side="right") - 1
 
 
 def tpr_at_fpr_score(y_true, y_score, *, max_fpr=0.01, on_unresolvable="warn"):
-    """Largest true positive rate of a threshold whose false positive rate is at most `max_fpr`.
+    """Compute the largest true positive rate at a false positive rate of at most `max_fpr`.
 
     Only thresholds that the data can realize count; the ROC curve is not interpolated. With
-    ``max_fpr < 1 / n_nonmembers`` no false positive at all is allowed. The value 0 means that
-    no member scores above the non-members that have to be rejected; `max_fpr` is what a guess
-    at random would reach.
+    ``max_fpr < 1 / n_nonmembers``, not a single false positive is allowed. The value 0 means that
+    no member scores above the non-members that have to be rejected. A random guess would reach
+    `max_fpr`.
 
     Parameters
     ----------
@@ -97,8 +97,7 @@ def tpr_at_fpr_score(y_true, y_score, *, max_fpr=0.01, on_unresolvable="warn"):
         Largest false positive rate allowed, a fraction in [0, 1].
 
     on_unresolvable : {"warn", "ignore", "raise"}, default="warn"
-        What to do when fewer than 10 false positives are allowed,
-        ``n_nonmembers * max_fpr < 10``.
+        What to do if fewer than 10 false positives are allowed, ``n_nonmembers * max_fpr < 10``.
 
     Returns
     -------
@@ -143,9 +142,9 @@ def tpr_at_fpr_score(y_true, y_score, *, max_fpr=0.01, on_unresolvable="warn"):
 
 
 def fpr_at_tpr_score(y_true, y_score, *, min_tpr=0.95, interpolate=False):
-    """Smallest false positive rate of a threshold whose true positive rate is at least `min_tpr`.
+    """Compute the smallest false positive rate at a true positive rate of at least `min_tpr`.
 
-    The share of non-members that are flagged when nearly all members must be found; *lower*
+    This is the share of non-members that are flagged if nearly all members must be found. *Lower*
     means more leakage.
 
     Parameters
@@ -199,12 +198,11 @@ def fpr_at_tpr_score(y_true, y_score, *, min_tpr=0.95, interpolate=False):
 
 
 def membership_advantage_score(y_true, y_pred, *, sample_weight=None):
-    """Membership advantage of hard guesses: true positive rate minus false positive rate.
+    """Compute the membership advantage: true positive rate minus false positive rate.
 
-    It does not depend on the share of members in the evaluation set: 0 for guesses that carry no
-    information, 1 when all are right, -1 when all are wrong. It is twice the balanced accuracy
-    minus one; sources that call balanced accuracy minus one half the advantage report half of
-    it (ruling R 1).
+    It does not depend on the share of members in the evaluation set: 0 for uninformative
+    predictions, 1 if all are correct, -1 if all are wrong. It is twice the balanced accuracy minus
+    one; sources that call balanced accuracy minus one half the advantage report half of it.
 
     Parameters
     ----------
@@ -212,7 +210,7 @@ def membership_advantage_score(y_true, y_pred, *, sample_weight=None):
         Membership: 1 or True for members, 0 or False for non-members.
 
     y_pred : array-like of shape (n_records,)
-        Guesses: 1 or True for "member", 0 or False for "non-member".
+        Predictions: 1 or True for "member", 0 or False for "non-member".
 
     sample_weight : array-like of shape (n_records,), default=None
         Non-negative weights; each rate is the weighted mean over its own class.
@@ -252,13 +250,12 @@ def membership_advantage_score(y_true, y_pred, *, sample_weight=None):
 
 
 def best_advantage_score(y_true, y_score):
-    """Largest membership advantage, TPR - FPR, over all thresholds on the scores.
+    """Compute the largest membership advantage, TPR - FPR, over all thresholds.
 
-    Optimistic: the threshold is chosen on the records that the number is reported on, so that it is
-    never negative, and even scores without information exceed 0. For an honest number take hard
-    predictions of an attack whose threshold was set elsewhere and
-    :func:`membership_advantage_score`. The largest balanced accuracy, (TPR + 1 - FPR) / 2, is
-    ``(1 + advantage) / 2``.
+    This is optimistic: the threshold is chosen on the evaluated records, so the advantage is never
+    negative, and even uninformative scores exceed 0. For an unbiased estimate, use
+    :func:`membership_advantage_score` with predictions of an attack whose threshold was set on
+    other records. The largest balanced accuracy, (TPR + 1 - FPR) / 2, is ``(1 + advantage) / 2``.
 
     Parameters
     ----------
@@ -281,7 +278,7 @@ def best_advantage_score(y_true, y_score):
 
     See Also
     --------
-    membership_advantage_score : The advantage of hard predictions; the honest number.
+    membership_advantage_score : The advantage of given predictions; an unbiased estimate.
 
     Examples
     --------
@@ -294,10 +291,10 @@ def best_advantage_score(y_true, y_score):
 
 
 def precision_at_prior(tpr, fpr, prior):
-    """Share of members among the records that are flagged, if a fraction `prior` are members.
+    """Compute the share of members among flagged records if a fraction `prior` are members.
 
-    Bayes' rule, ``prior * tpr / (prior * tpr + (1 - prior) * fpr)``: what an operating point
-    means where members are rare, whatever the mix of the evaluation set.
+    Bayes' rule, ``prior * tpr / (prior * tpr + (1 - prior) * fpr)``: the meaning of an operating
+    point if members are rare, regardless of the evaluation set.
 
     Parameters
     ----------
@@ -307,8 +304,7 @@ def precision_at_prior(tpr, fpr, prior):
     Returns
     -------
     precision : float or ndarray
-        Fractions in [0, 1]; NaN where no record is flagged, as with ``tpr=0, fpr=0``: such a
-        share does not exist.
+        Fractions in [0, 1]; NaN if no record is flagged, as with ``tpr=0, fpr=0``.
 
     Raises
     ------
@@ -337,6 +333,6 @@ def precision_at_prior(tpr, fpr, prior):
         rates.append(rate)
     tpr, fpr, prior = np.broadcast_arrays(*rates)
     true, false = prior * tpr, (1 - prior) * fpr
-    accused = true + false
-    precision = np.divide(true, accused, out=np.full(accused.shape, np.nan), where=accused > 0)
+    flagged = true + false
+    precision = np.divide(true, flagged, out=np.full(flagged.shape, np.nan), where=flagged > 0)
     return precision if precision.ndim else float(precision)

@@ -1,4 +1,4 @@
-"""Whether one method ranks above another over several scenarios."""
+"""Tests of the ranks of methods over several scenarios."""
 
 import warnings
 from itertools import combinations
@@ -28,14 +28,14 @@ _CORRECTIONS = {
 
 
 def _signed_rank_test(first, second):
-    """Two-sided exact signed-rank test of Wilcoxon: the smaller rank sum and its p-value.
+    """Two-sided exact signed-rank test of Wilcoxon: return the smaller rank sum and p-value.
 
-    Zero differences are dropped and ties share their average rank. The distribution is that of
-    these ranks under all signs, which the tables for untied ranks are not.
+    Zero differences are dropped and ties share their average rank. The distribution is computed for
+    these ranks under all signs, because the tables for untied ranks do not hold.
     """
     difference = first - second
     difference = difference[difference != 0]
-    # Average ranks are multiples of one half: doubled they are positions in an array.
+    # Average ranks are multiples of one half: doubled, they are positions in an array.
     doubled = np.rint(2 * rankdata(np.abs(difference))).astype(int)
     probability = np.ones(1)
     for rank in doubled:
@@ -64,9 +64,9 @@ def _find_cliques(ranks, rejected):
 class RankingTest(BaseEstimator):
     """Compare methods by their ranks over several scenarios.
 
-    Each scenario (a victim, a data set) ranks the methods, 1 = best, with ties averaged. The test
-    of Friedman asks whether the methods differ at all; signed-rank tests of Wilcoxon, exact and
-    corrected for their number, ask which pairs do.
+    Each scenario (a victim, a data set) ranks the methods, 1 = best, with ties averaged. Friedman's
+    test checks whether the methods differ at all. Exact Wilcoxon signed-rank tests, corrected for
+    multiple testing, find the pairs that differ.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class RankingTest(BaseEstimator):
         Correction for the number of pairs, as in
         :func:`statsmodels.stats.multitest.multipletests`.
     higher_is_better : bool, default=True
-        Whether a higher value is a better one.
+        Whether higher values are better.
 
     Attributes
     ----------
@@ -92,19 +92,19 @@ class RankingTest(BaseEstimator):
     n_scenarios_ : int
         Rows of the table.
     feature_names_in_ : ndarray of shape (n_methods,)
-        Names of the methods, where the table has them.
+        Names of the methods, if the table has column names.
     n_features_in_ : int
         Number of methods.
 
     Warns
     -----
     ResolutionWarning
-        When there are too few scenarios for any pair to be significant: with N of them the smallest
-        p-value is 2 / 2**N, and "not significantly different" is then not a finding.
+        If there are too few scenarios for any pair to be significant: with N scenarios, the
+        smallest p-value is 2 / 2**N. The absence of significant differences then has no meaning.
 
     See Also
     --------
-    CriticalDifferenceDisplay : Draws the ranks and the cliques.
+    CriticalDifferenceDisplay : Diagram of the ranks and the cliques.
 
     References
     ----------
@@ -147,11 +147,13 @@ class RankingTest(BaseEstimator):
         X : array-like of shape (n_scenarios, n_methods)
             One value per scenario and method, for instance the AUC; names of columns are names of
             methods.
-        y : ignored
+        y : Ignored
+            Not used, present for API consistency by convention.
 
         Returns
         -------
-        self : RankingTest
+        self : object
+            Fitted estimator.
         """
         validate_params_of(self)
         values = validate_matrix(
@@ -176,7 +178,7 @@ class RankingTest(BaseEstimator):
 
         pairs = list(combinations(range(len(names)), 2))
         self._warn_if_unresolvable(len(pairs))
-        tests = [_signed_rank_test(values[:, one], values[:, other]) for one, other in pairs]
+        tests = [_signed_rank_test(values[:, first], values[:, other]) for first, other in pairs]
         statistics, pvalues = np.transpose(tests)
         significant, corrected, *_ = multipletests(pvalues, self.alpha, self.correction)
         first, second = np.transpose(pairs)
@@ -201,13 +203,13 @@ class RankingTest(BaseEstimator):
             warnings.warn(
                 f"With {self.n_scenarios_} scenarios the smallest p-value of a pair is "
                 f"{smallest:.2g}, and the smallest of {n_pairs} pairs must be at most "
-                f"{self.alpha / n_pairs:.2g}: no pair can be significant.",
+                f"{self.alpha / n_pairs:.2g}: no pair can be significant; add scenarios.",
                 ResolutionWarning,
                 stacklevel=4,
             )
 
     def summary(self):
-        """The ranks and the tests as text.
+        """Return the ranks and the tests as text.
 
         Returns
         -------

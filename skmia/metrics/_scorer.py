@@ -10,7 +10,7 @@ membership_advantage_scorer = make_scorer(membership_advantage_score)
 
 
 def tpr_at_fpr_scorer(max_fpr=0.01, *, on_unresolvable="warn"):
-    """Make a scorer of the true positive rate at a false positive rate.
+    """Make a scorer of the true positive rate at a given false positive rate.
 
     Parameters
     ----------
@@ -23,8 +23,8 @@ def tpr_at_fpr_scorer(max_fpr=0.01, *, on_unresolvable="warn"):
     Returns
     -------
     scorer : callable
-        ``scorer(attack, records, membership)``; it asks the attack for `decision_function`, or
-        where there is none for `predict_proba`. Picklable; higher means more leakage.
+        ``scorer(attack, records, membership)``; it uses the attack's `decision_function`, or
+        `predict_proba` if it has none. Picklable; higher means more leakage.
 
     Raises
     ------
@@ -33,7 +33,7 @@ def tpr_at_fpr_scorer(max_fpr=0.01, *, on_unresolvable="warn"):
 
     See Also
     --------
-    tpr_at_fpr_score : The metric behind it.
+    tpr_at_fpr_score : The metric of this scorer.
     membership_advantage_scorer : The scorer of TPR - FPR of hard predictions.
 
     Examples

@@ -7,13 +7,14 @@ from .._core.checks import check_confidence_level, check_membership_scores
 from .intervals import Interval
 from .people import Sizes, check_people, shared_covariance, split_people
 
-# Fewer records than this on one side, or in the wrong order, and DeLong's variance is not trusted.
+# With fewer records than this on one side, or fewer misordered ones, DeLong's variance is
+# unreliable.
 _FEW = 20
 _FEW_OUT_OF_ORDER = 5
 
 
 def placements(membership, scores):
-    """For each record the share of the other class that it outranks, ties counted half.
+    """Return for each record the share of the other class that it outranks; ties count half.
 
     Members are compared with the non-members below them, non-members with the members above.
     The rank among all minus the rank within the own class counts the other class, so this takes
@@ -27,10 +28,10 @@ def placements(membership, scores):
 
 
 def mean_variance(values, auc):
-    """Estimated variance of the mean of one class's placements, of independent records.
+    """Estimate the variance of the mean placement of one class, for independent records.
 
-    A single record shows no spread; it gets the largest variance that values in [0, 1] with mean
-    `auc` can have.
+    A single record has no spread; its variance is set to the largest possible one of values in [0,
+    1] with mean `auc`.
     """
     if len(values) == 1:
         return auc * (1 - auc)
@@ -38,7 +39,7 @@ def mean_variance(values, auc):
 
 
 def auc_interval(y_true, y_score, *, groups=None, confidence_level=0.95):
-    """Area under the ROC curve with an interval that also holds for few records and for people.
+    """Area under the ROC curve with a confidence interval, also for few or dependent records.
 
     The AUC is the chance that a random member outscores a random non-member, ties counted half.
     DeLong's variance is computed from midranks in O(n log n). The normal interval is taken for
@@ -51,20 +52,19 @@ def auc_interval(y_true, y_score, *, groups=None, confidence_level=0.95):
     DeLong's, with Student's t distribution, and of Newcombe's score interval (his method 5), which
     takes its variance from the AUC that it tests.
 
-    Where people have several records, these are not independent, and `groups` says whose each
-    record is. DeLong's variance is then computed from the sums over each person's records, a
-    person with records on both sides included; Student's t distribution takes the place of the
-    normal one; and the score interval uses the effective sizes, the numbers of independent
-    records that would vary as much.
+    Records of the same person are not independent; `groups` says to whom each record belongs.
+    DeLong's variance is then computed from the sums over each person's records, a person with
+    records on both sides included; Student's t distribution takes the place of the normal one; and
+    the score interval uses the effective sizes, the numbers of independent records that would vary
+    as much.
 
-    Where all members lie on one side of all non-members, or all scores are equal, DeLong's
-    variance is 0 and says nothing. The interval then comes from pairs: the records form
-    k = min(n_members, n_nonmembers) disjoint member-non-member pairs that all agree, and by the
-    argument of Clopper and Pearson pairs disagree at most with probability
-    ``d = 1 - ((1 - confidence_level) / 2) ** (1 / k)``. That gives [1 - d, 1] for AUC = 1,
-    [0, d] for AUC = 0 and [(1 - d) / 2, (1 + d) / 2] for constant scores; exact and wide. With
-    `groups`, k is the number of people on the smaller side (if they have unequal numbers of
-    records, of as many equal people as would vary as much).
+    If all members lie on one side of all non-members, or all scores are equal, DeLong's variance is
+    0 and cannot be used. The interval then comes from pairs: the records form k = min(n_members,
+    n_nonmembers) disjoint member-non-member pairs that all agree, and by the argument of Clopper
+    and Pearson pairs disagree at most with probability ``d = 1 - ((1 - confidence_level) / 2) ** (1
+    / k)``. That gives [1 - d, 1] for AUC = 1, [0, d] for AUC = 0 and [(1 - d) / 2, (1 + d) / 2] for
+    constant scores; exact and wide. With `groups`, k is the number of people on the smaller side
+    (if they have unequal numbers of records, of as many equal people as would vary as much).
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def auc_interval(y_true, y_score, *, groups=None, confidence_level=0.95):
         Finite scores, higher means more likely a member.
 
     groups : array-like of shape (n_records,), default=None
-        The person of each record; None where all records are independent.
+        Person of each record. If None, all records are independent.
 
     confidence_level : float, default=0.95
         Confidence level, in (0, 1).
@@ -147,12 +147,12 @@ def _size(values, people, tail):
 
 
 def _logit_limits(auc, ranked, sides, tail, few):
-    """Limits from DeLong's variance, by sums over people, on the logit scale."""
+    """Compute limits from DeLong's variance, by sums over people, on the logit scale."""
     variances, freedom = [], 0.0
     for side, values in zip(sides, ranked):
         variance = side.mean_variance(values)
         if np.isnan(variance):
-            # A single person shows no spread, and gets the largest that placements can have.
+            # A single person has no spread, and gets the largest variance that placements can have.
             variance = auc * (1 - auc)
         else:
             freedom += variance**2 / (max(side.worth - 1, 1.0) if few else side.freedom)
@@ -170,7 +170,7 @@ def _logit_limits(auc, ranked, sides, tail, few):
 
 
 def _score_limits(auc, n_members, n_nonmembers, tail):
-    """AUCs that the score test does not reject, by Newcombe's fifth method."""
+    """Compute the AUCs that the score test does not reject, by Newcombe's fifth method."""
     z_squared = special.ndtri(tail) ** 2
     mean_others = (n_members + n_nonmembers) / 2 - 1
 

@@ -30,9 +30,9 @@ class Interval(NamedTuple):
 def clopper_pearson(successes, trials, *, confidence_level=0.95):
     """Exact (Clopper-Pearson) two-sided interval of a binomial proportion.
 
-    Each side errs with probability at most ``(1 - confidence_level) / 2``, also where the other
-    side is trivial: with 0 successes in n trials the upper limit at 95% is
-    ``1 - 0.025 ** (1 / n)``, about 3.7 / n.
+    The error probability of each side is at most ``(1 - confidence_level) / 2``, also if the other
+    side is trivial: with 0 successes in n trials the upper limit at 95% is ``1 - 0.025 ** (1 /
+    n)``, about 3.7 / n.
 
     Parameters
     ----------
@@ -81,19 +81,19 @@ def clopper_pearson(successes, trials, *, confidence_level=0.95):
 
 
 def beta_limits(k, n, tail):
-    """Clopper and Pearson's limits of k successes in n trials, neither of them whole."""
-    # The beta quantile has no limit at a parameter of 0; the ones only feed unused branches.
+    """Return Clopper and Pearson's limits for real numbers of successes and trials."""
+    # The beta quantile is not defined for a parameter of 0; the ones only fill unused branches.
     low = np.where(k > 0, stats.beta.ppf(tail, np.where(k > 0, k, 1), n - k + 1), 0.0)
     high = np.where(k < n, stats.beta.isf(tail, k + 1, np.where(k < n, n - k, 1)), 1.0)
     return low, high
 
 
 def difference_interval(first, second, *, correlation=0.0):
-    """Difference of two estimates with an interval that follows from theirs.
+    """Difference of two estimates with an interval that follows from their intervals.
 
-    The method of variance estimates recovery: the distances from the estimates to their limits
-    stand for standard errors, on the side where each matters, so intervals that are asymmetric or
-    hold at a few records keep these properties in the difference.
+    The method of variance estimates recovery uses the distances from the estimates to their limits
+    in place of standard errors, on the side where each matters. Intervals that are asymmetric, or
+    valid for few records, keep these properties in the difference.
 
     Parameters
     ----------
@@ -102,9 +102,9 @@ def difference_interval(first, second, *, correlation=0.0):
         moved to the nearest limit.
 
     correlation : float, default=0.0
-        Correlation of the two estimates, in [-1, 1]. Zero is for audits of different records; the
-        numbers of two attacks or models on the same records are correlated, mostly positively,
-        and the interval is then too wide rather than too narrow.
+        Correlation of the two estimates, in [-1, 1]. Zero is correct for audits of different
+        records. Estimates of two attacks or models on the same records are correlated, mostly
+        positively; with zero, the interval is then too wide rather than too narrow.
 
     Returns
     -------
@@ -119,7 +119,7 @@ def difference_interval(first, second, *, correlation=0.0):
 
     See Also
     --------
-    operating_point, auc_interval, advantage_interval : The intervals of single audits.
+    operating_point, auc_interval, advantage_interval : Intervals of single audits.
 
     References
     ----------
@@ -156,22 +156,22 @@ def _check_interval(interval):
     return min(max(estimate, low), high), low, high
 
 
-def _join(one, other, correlation):
-    """Distance of a difference from its limit, where its two terms are this far from theirs."""
-    return max(one**2 + other**2 - 2 * correlation * one * other, 0.0) ** 0.5
+def _join(first, other, correlation):
+    """Return the distance of a difference from its limit, given the distances of its two terms."""
+    return max(first**2 + other**2 - 2 * correlation * first * other, 0.0) ** 0.5
 
 
 def advantage_interval(y_true, y_pred, *, groups=None, confidence_level=0.95):
-    """Membership advantage of hard guesses, TPR - FPR, with Newcombe's hybrid score interval.
+    """Membership advantage, TPR - FPR, with Newcombe's hybrid score interval.
 
-    The two rates are proportions of two independent samples. Newcombe's interval joins their
-    Wilson intervals; unlike the normal interval it has a width where both rates are 0 or 1.
+    The two rates are proportions of two independent samples. Newcombe's interval combines their
+    Wilson intervals. Unlike the normal interval, it has a positive width if both rates are 0 or 1.
 
-    Where people have several records, these are not independent, and `groups` says whose each
-    record is. Wilson's intervals then use effective sizes, the numbers of independent
-    records that would vary as much as the rates of these people do, and Student's t
-    distribution, because the sizes are estimated from the people. A person with records on both
-    sides is taken into account by the correlation of the two rates.
+    Records of the same person are not independent; `groups` says to whom each record belongs.
+    Wilson's intervals then use effective sizes, the numbers of independent records that would vary
+    as much as the rates of these people do, and Student's t distribution, because the sizes are
+    estimated from the people. A person with records on both sides is taken into account by the
+    correlation of the two rates.
 
     Parameters
     ----------
@@ -179,11 +179,11 @@ def advantage_interval(y_true, y_pred, *, groups=None, confidence_level=0.95):
         Membership: 1 or True for members, 0 or False for non-members.
 
     y_pred : array-like of shape (n_records,)
-        Guesses: 1 or True for "member", 0 or False for "non-member"; the threshold behind them
-        must have been set on other records.
+        Predictions: 1 or True for "member", 0 or False for "non-member". Their threshold must have
+        been set on other records.
 
     groups : array-like of shape (n_records,), default=None
-        The person of each record; None where all records are independent.
+        Person of each record. If None, all records are independent.
 
     confidence_level : float, default=0.95
         Confidence level, in (0, 1).
@@ -214,7 +214,7 @@ def advantage_interval(y_true, y_pred, *, groups=None, confidence_level=0.95):
     >>> [round(limit, 4) for limit in interval]
     [0.2, 0.0524, 0.3339]
 
-    If each person has ten records that are all guessed alike, the 150 records are worth 15:
+    If each person has ten records with equal predictions, the 150 records are worth 15:
 
     >>> interval = advantage_interval(membership, guesses, groups=np.arange(150) // 10)
     >>> bool(interval.low < -0.2)
@@ -239,9 +239,9 @@ def _rate_size(values, people, tail):
 
 
 def _wilson(rate, size, tail):
-    """Wilson's interval of a rate among `size` independent records."""
+    """Return Wilson's interval of a rate among `size` independent records."""
     z = special.ndtri(tail)
     center = (rate + z**2 / (2 * size)) / (1 + z**2 / size)
     reach = abs(z) * np.sqrt(rate * (1 - rate) / size + (z / size) ** 2 / 4) / (1 + z**2 / size)
-    # Rounding must not move a limit past the estimate where the rate is 0 or 1.
+    # Rounding must not move a limit past the estimate if the rate is 0 or 1.
     return Interval(rate, min(max(center - reach, 0.0), rate), max(min(center + reach, 1.0), rate))

@@ -1,4 +1,4 @@
-"""Confidence limits of the TPR at a requested FPR, where the cut is estimated, too."""
+"""Confidence limits of the TPR at a requested FPR with an estimated threshold."""
 
 from typing import NamedTuple
 
@@ -7,54 +7,55 @@ from scipy import special, stats
 
 from ._membership import point_at_fpr
 
-# Mass of the number of non-members above the cut that is left out on either side.
+# Probability mass of J, the number of non-members above the cut, that is left out on either side.
 _LEFT_OUT = 1e-6
 _PRECISION = 1e-9
 _MOST_STEPS = 60
 
-# Rounding must not take a whole number for a little less.
+# Tolerance, so that rounding does not reduce a whole number by one.
 _TOLERANCE = 1e-12
 _UP = 1 + _TOLERANCE
 
 
 class Counts(NamedTuple):
-    """The corners of a ROC curve by numbers of records, from none to all."""
+    """Corners of a ROC curve as numbers of records, from none to all."""
 
     nonmembers: np.ndarray  # at or above each threshold
     members: np.ndarray
 
 
 def count_points(fpr, tpr, n_members, n_nonmembers):
-    """The numbers of records behind the points of a ROC curve."""
+    """Return the numbers of records behind the points of a ROC curve."""
     return Counts(np.rint(fpr * n_nonmembers), np.rint(tpr * n_members))
 
 
 def tpr_limits(counts, rates, tail, *, sizes=None, n_nodes=64):
-    """Limits of the TPR at the cut that a share of all non-members exceeds, for some shares.
+    """Compute limits of the TPR at the cuts that given shares of all non-members exceed.
 
-    The number J of non-members above that cut is binomial whatever the scores are. Given J the
-    cut lies between two neighboring non-members, and the members above either of them give a
-    beta distribution of the TPR, as for the limits of Clopper and Pearson. The limits are
-    quantiles of these distributions, mixed over J.
+    The number J of non-members above that cut is binomial for any distribution of the scores. Given
+    J the cut lies between two neighboring non-members, and the members above either of them give a
+    beta distribution of the TPR, as for the limits of Clopper and Pearson. The limits are quantiles
+    of these distributions, mixed over J.
 
     Parameters
     ----------
     counts : Counts
-        Of all points of the curve.
+        Counts at all points of the curve.
     rates : ndarray of shape (n_rates,)
         Requested FPRs.
     tail : float
         Mass beyond either limit.
     sizes : pair of Sizes, default=None
-        Independent records that the members and the non-members are worth at each rate; None
-        counts each for one.
+        Effective numbers of independent members and non-members at each rate. If None, records are
+        independent.
     n_nodes : int, default=64
-        Values of J that are looked at, at most. Where it has more, neighboring ones are joined.
+        Maximum number of values of J that are evaluated. If there are more, neighboring values are
+        joined.
 
     Returns
     -------
     low, high : ndarray of shape (n_rates,)
-        They enclose the TPR that the records have at each rate.
+        Limits; they enclose the observed TPR at each rate.
     """
     n_members, n_nonmembers = counts.members[-1], counts.nonmembers[-1]
     worth = (n_members, n_nonmembers) if sizes is None else [size.trusted(tail) for size in sizes]
@@ -74,7 +75,7 @@ def tpr_limits(counts, rates, tail, *, sizes=None, n_nodes=64):
 
 
 def _blocks(n, rates, left_out, n_nodes):
-    """First and last value of blocks of a binomial variable, and their masses."""
+    """Return first and last value of blocks of a binomial variable, and their masses."""
     start, stop = stats.binom.ppf(left_out, n, rates), stats.binom.isf(left_out, n, rates) + 1
     n_blocks = int(min(n_nodes, (stop - start).max()))
     shares = np.arange(n_blocks + 1) / n_blocks
@@ -84,18 +85,18 @@ def _blocks(n, rates, left_out, n_nodes):
 
 
 def _binomial_survival(k, n, rate):
-    """Probability that a binomial variable is at least k."""
+    """Return the probability that a binomial variable is at least k."""
     inside = special.betainc(np.maximum(k, 1), np.maximum(n - k, 0) + 1, rate)
     return np.where(k <= 0, 1.0, np.where(k > n, 0.0, inside))
 
 
 def _mean_above(counts, ends):
-    """Members above the non-members of some ranks, the mean of both ends of a block."""
+    """Return the number of members above the non-members of a block, averaged over both ends."""
     return sum(_members_above(counts, ranks) for ranks in ends) / 2
 
 
 def _members_above(counts, ranks):
-    """Members that outscore the non-member of each rank, 1 = the highest; none at rank 0."""
+    """Count the members above the non-member of each rank, 1 = the highest; 0 at rank 0."""
     places = np.searchsorted(counts.nonmembers, ranks, side="left")
     above = counts.members[np.maximum(places - 1, 0)]
     beyond = places == len(counts.nonmembers)
@@ -103,7 +104,7 @@ def _members_above(counts, ranks):
 
 
 def _beta_quantile(weights, counts, sizes, tail):
-    """Quantile of a mixture of Beta(count, size - count + 1), which is 0 where the count is 0."""
+    """Return a quantile of a mixture of Beta(count, size - count + 1), 0 for a count of 0."""
     at_zero = (weights * (counts <= 0)).sum(axis=1)
     weights = np.where(counts <= 0, 0.0, weights)
     a, b = np.maximum(counts, _TOLERANCE), np.maximum(sizes - counts, 0) + 1
@@ -121,7 +122,8 @@ def _beta_quantile(weights, counts, sizes, tail):
             np.where(below, x[rows], low[rows]),
             np.where(below, high[rows], x[rows]),
         )
-        # Newton's step for the logarithm of the mass as a function of the logit, nearly a line.
+        # Newton's step for the logarithm of the mass as a function of the logit, which is nearly
+        # linear.
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             reach = mass * np.log(tail / mass) / (slope * x[rows] * (1 - x[rows]))
         new = special.expit(special.logit(x[rows]) + reach)
@@ -134,14 +136,14 @@ def _beta_quantile(weights, counts, sizes, tail):
 
 
 def _mixture_at(x, weights, a, b):
-    """Mass below x and density at x of a mixture of beta distributions."""
+    """Return mass below x and density at x of a mixture of beta distributions."""
     mass = (weights * special.betainc(a, b, x)).sum(axis=1)
     logs = special.xlogy(a - 1, x) + special.xlog1py(b - 1, -x) - special.betaln(a, b)
     return mass, (weights * np.exp(logs)).sum(axis=1)
 
 
 def _matched_quantile(weights, means, sizes, tail):
-    """Quantile of the one beta distribution with the mean and the variance of the mixture."""
+    """Return a quantile of the beta distribution with the mean and variance of the mixture."""
     mean = (weights * means).sum(axis=1)
     second = (weights * means * (means * (sizes + 1) + 1) / (sizes + 2)).sum(axis=1)
     size = (mean - second) / np.maximum(second - mean**2, _TOLERANCE)

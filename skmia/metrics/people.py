@@ -1,4 +1,4 @@
-"""How many independent records the rows of some people are worth."""
+"""Effective sample sizes if people have several rows."""
 
 from functools import cached_property
 from typing import NamedTuple
@@ -10,14 +10,14 @@ from .._core.groups import number_groups
 
 
 def check_people(groups, n_records):
-    """Number the people behind the records; without groups each record is a person of its own."""
+    """Number the people behind the records; without groups, each record is a separate person."""
     if groups is None:
         return np.arange(n_records)
     return number_groups(groups, n_records, name="groups")[1]
 
 
 class People:
-    """The people of one side, members or non-members, by their rows.
+    """People of one side, members or non-members, by their rows.
 
     Parameters
     ----------
@@ -33,23 +33,22 @@ class People:
 
     @cached_property
     def alone(self):
-        """Whether each row is a person's only one, so that rows are independent."""
+        """Whether each person has one row, so that rows are independent."""
         return len(self.counts) == self.n_rows
 
     @cached_property
     def worth(self):
-        """Number of people that would vary as much if all had equally many rows.
+        """Number of people with equally many rows that would vary as much.
 
-        It is the size of a sample of rows where all rows of a person agree, the fewest
-        independent records that the rows can be worth.
+        It is the effective size if all rows of a person agree, and so the smallest possible one.
         """
         return self.n_rows**2 / float(self.counts @ self.counts)
 
     def shifts(self, values):
-        """What leaving out each person would change in the mean over rows, without their sign.
+        """Return the change of the mean over rows if each person is left out, without its sign.
 
-        Scaled so that the sum of squares is the variance of the mean: the jackknife, which does
-        not underrate a person who has many of the rows.
+        The changes are scaled so that their sum of squares is the variance of the mean: the
+        jackknife, which does not underestimate the influence of a person with many rows.
         """
         share = self.counts / self.n_rows
         n_people = len(self.counts)
@@ -57,14 +56,14 @@ class People:
         return changes * ((n_people - 1) / n_people) ** 0.5
 
     def mean_variance(self, values):
-        """Estimated variance of the mean over rows; NaN for a single person."""
+        """Estimate the variance of the mean over rows; NaN for a single person."""
         if len(self.counts) == 1:
             return np.nan
         shifts = self.shifts(values)
         return float(shifts @ shifts)
 
     def effective_size(self, values, variance):
-        """Size of a sample of independent records whose mean varies as much.
+        """Return the size of a sample of independent records whose mean varies as much.
 
         Parameters
         ----------
@@ -75,8 +74,8 @@ class People:
         Returns
         -------
         size : float
-            Between :attr:`worth` and the number of rows; the former where nothing is known of
-            how much the people differ.
+            Effective size, between :attr:`worth` and the number of rows; the former if the variance
+            between people is unknown.
         """
         if self.alone:
             return float(self.n_rows)
@@ -84,14 +83,14 @@ class People:
         if not found > 0:
             return self.worth
         size = float(np.clip(variance / found, self.worth, self.n_rows))
-        # One person's part of the estimate is that all rows of a person agree: a few people who
-        # happen to be alike must not look like independent rows.
+        # One person is added to the estimate whose rows all agree, so that a few people who are
+        # alike by chance do not look like independent rows.
         n_people = len(self.counts)
         return n_people / ((n_people - 1) / size + 1 / self.worth)
 
     @property
     def freedom(self):
-        """Degrees of freedom of a variance that was estimated from these people."""
+        """Return the degrees of freedom of a variance that was estimated from these people."""
         return np.inf if self.alone else max(self.worth - 1, 1.0)
 
 
@@ -102,39 +101,39 @@ class Sizes(NamedTuple):
     freedom: float
 
     def trusted(self, tail):
-        """Sizes whose normal intervals are as wide as those of Student's t distribution."""
+        """Return sizes with normal intervals as wide as intervals of Student's t distribution."""
         if np.isinf(self.freedom):
             return self.values
         return self.values * (special.ndtri(tail) / special.stdtrit(self.freedom, tail)) ** 2
 
     def take(self, places):
-        """The sizes at some places."""
+        """Return the sizes at some positions."""
         return Sizes(self.values[places], self.freedom)
 
 
 def split_people(people, membership):
-    """The people of the members and those of the non-members."""
+    """Split people into the people of members and of non-members."""
     return People(people[membership]), People(people[~membership])
 
 
 def shared_covariance(sides, values):
-    """Covariance of the means of two sides that comes from people with rows on both.
+    """Estimate the covariance of the means of two sides from people with rows on both.
 
     Parameters
     ----------
     sides : pair of People
     values : pair of ndarray of shape (n_rows,)
-        Of the rows of each side.
+        Values of the rows of each side.
     """
-    one, other = sides
-    _, at_one, at_other = np.intersect1d(one.numbers, other.numbers, return_indices=True)
-    if not len(at_one) or min(len(one.counts), len(other.counts)) == 1:
+    first, other = sides
+    _, at_first, at_other = np.intersect1d(first.numbers, other.numbers, return_indices=True)
+    if not len(at_first) or min(len(first.counts), len(other.counts)) == 1:
         return 0.0
-    return float(one.shifts(values[0])[at_one] @ other.shifts(values[1])[at_other])
+    return float(first.shifts(values[0])[at_first] @ other.shifts(values[1])[at_other])
 
 
 def shared_correlation(sides, values):
-    """Correlation of the means of two sides that comes from people with rows on both."""
+    """Estimate the correlation of the means of two sides from people with rows on both."""
     covariance = shared_covariance(sides, values)
     if covariance == 0:
         return 0.0
@@ -143,14 +142,14 @@ def shared_correlation(sides, values):
 
 
 def effective_sizes(scores, people, thresholds):
-    """Effective sizes of the rates of scores at or above each threshold.
+    """Compute effective sizes of the rates at each threshold.
 
     Parameters
     ----------
     scores : ndarray of shape (n_rows,)
         Scores of the members, or of the non-members.
     people : People
-        People whom these rows belong to.
+        People to whom these rows belong.
     thresholds : ndarray of shape (n_thresholds,)
 
     Returns
@@ -167,10 +166,10 @@ def effective_sizes(scores, people, thresholds):
 
 
 def thinned_sizes(scores, membership, sides, thresholds, *, most=200):
-    """Effective sizes of both sides at each point of a curve, computed at some of them."""
+    """Compute effective sizes of both sides at each point of a curve, by interpolation."""
     places = np.arange(len(thresholds))
     if not all(side.alone for side in sides):
-        # Dense where few records are at or above the threshold.
+        # Points are dense where few records are at or above the threshold.
         places = np.unique(np.geomspace(1, len(thresholds), most).astype(int) - 1)
     found = []
     for part, side in zip((scores[membership], scores[~membership]), sides):

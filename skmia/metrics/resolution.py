@@ -1,4 +1,4 @@
-"""How small a false positive rate a number of non-members can show."""
+"""Smallest false positive rate that a number of non-members can resolve."""
 
 import math
 import warnings
@@ -7,33 +7,32 @@ from .._core.checks import RATE_TOLERANCE, check_option
 from .._core.numbers import check_number
 from ..exceptions import ResolutionWarning
 
-# The standard error of a rate that rests on ten false positives is a third of the rate.
+# The standard error of a rate that is based on ten false positives is a third of the rate.
 MIN_FALSE_POSITIVES = 10
 UNRESOLVABLE_POLICIES = ("warn", "ignore", "raise")
 
 
 def resolvable_fpr(n_nonmembers):
-    """Smallest false positive rate at which `n_nonmembers` allow 10 false positives.
+    """Return the smallest false positive rate at which `n_nonmembers` allow 10 false positives.
 
-    The standard error of a rate that rests on 10 false positives is about a third of the rate. At
-    smaller rates the functions of this module warn with
+    The standard error of a rate that is based on 10 false positives is about a third of the rate.
+    At smaller rates the functions of this module warn with
     :class:`~skmia.exceptions.ResolutionWarning`.
 
     Parameters
     ----------
     n_nonmembers : int
-        Non-members among the records that an attack is measured on; 0 or more.
+        Number of non-members among the evaluated records; 0 or more.
 
     Returns
     -------
     fpr : float
-        A fraction in (0, 1]; infinity for fewer than 10 non-members, 0 included, because they
-        resolve no rate.
+        A fraction in (0, 1]; infinity for fewer than 10 non-members, which cannot resolve any rate.
 
     Raises
     ------
     ValueError
-        If `n_nonmembers` is not a whole number from 0 on.
+        If `n_nonmembers` is not a whole number of at least 0.
 
     See Also
     --------
@@ -52,7 +51,7 @@ def resolvable_fpr(n_nonmembers):
 
 
 def check_resolution(n_nonmembers, max_fpr, on_unresolvable):
-    """Tell whether `n_nonmembers` resolve the rate `max_fpr`; warn or raise where asked to."""
+    """Return whether `n_nonmembers` resolve the rate `max_fpr`; warn or raise if requested."""
     check_option(on_unresolvable, "on_unresolvable", UNRESOLVABLE_POLICIES)
     expected = n_nonmembers * max_fpr
     if expected >= MIN_FALSE_POSITIVES * (1 - RATE_TOLERANCE):

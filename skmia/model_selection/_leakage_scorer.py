@@ -1,4 +1,4 @@
-"""Leakage beside accuracy in a search over models and defenses."""
+"""Leakage as a score in a search over models and defenses."""
 
 import numpy as np
 from sklearn.base import clone
@@ -16,7 +16,7 @@ from ..metrics import membership_advantage_score
 
 
 class LeakageScorer:
-    """Scorer that :func:`make_leakage_scorer` makes: minus the leakage of a fitted model."""
+    """Scorer returned by :func:`make_leakage_scorer`: minus the leakage of a fitted model."""
 
     def __init__(self, records, attack, metric):
         self.records = records
@@ -57,7 +57,7 @@ class LeakageScorer:
         if not known.all():
             raise ValueError(
                 f"{(~known).sum()} of the {len(known)} rows that are scored are not among the "
-                "records of make_leakage_scorer; give it the X and y of the search."
+                "records of make_leakage_scorer; pass it the X and y of the search."
             )
         content, n_copies = np.unique(self.records.fingerprint, return_counts=True)
         place = np.searchsorted(content, tested.fingerprint)
@@ -94,7 +94,7 @@ class LeakageScorer:
 
 
 def _check_people(records, tested, trained):
-    """Refuse people of whom some records are in the training fold alone, others in the test fold.
+    """Refuse people with some records only in the training fold and others in the test fold.
 
     Copies that are in both folds say nothing about the person.
     """
@@ -113,15 +113,15 @@ def make_leakage_scorer(records, *, attack=None, metric="advantage"):
     """Make a scorer of the leakage of models, for a search or a cross-validation.
 
     Records of the training fold are members, records of the test fold non-members: the scorer is
-    called with the test fold, recognizes its records, and takes all others for members. So the
-    folds must divide the records between them (``KFold``, ``StratifiedKFold``); training scores
-    mean nothing.
+    called with the test fold, recognizes its records, and treats all other records as members.
+    Therefore the folds must partition the records (``KFold``, ``StratifiedKFold``), and training
+    scores have no meaning.
 
     A record of the test fold that equals one of the training fold counts as a member, since the
     model was trained on its content. Records with a field ``group_by`` need folds that keep the
     records of each value together, such as :class:`~sklearn.model_selection.GroupKFold`.
 
-    As of all scorers a higher value is a better one: it is *minus* the leakage.
+    Like every scorer, it returns higher values for better models: *minus* the leakage.
 
     Parameters
     ----------
@@ -135,18 +135,18 @@ def make_leakage_scorer(records, *, attack=None, metric="advantage"):
         ``estimator=None`` in it is fitted with clones of the model, defense included, for every
         candidate and fold.
     metric : {"advantage", "auc"} or callable, default="advantage"
-        ``"advantage"`` is TPR - FPR of the attack's guesses; a callable takes membership and scores
-        and returns a number that rises with the leakage.
+        ``"advantage"`` is TPR - FPR of the attack's predictions; a callable takes membership and
+        scores and returns a number that increases with the leakage.
 
     Returns
     -------
     scorer : callable
-        Takes (estimator, X, y).
+        Scorer with the signature ``scorer(estimator, X, y)``.
 
     See Also
     --------
-    best_below_leakage : Chooses among the candidates of a search.
-    skmia.metrics.PrivacyUtilityDisplay : Draws them.
+    best_below_leakage : Rule that chooses among the candidates of a search.
+    skmia.metrics.PrivacyUtilityDisplay : Plot of the candidates.
 
     Examples
     --------
@@ -219,19 +219,19 @@ def best_below_leakage(max_leakage, *, utility="accuracy", leakage="leakage"):
     max_leakage : float
         Largest mean leakage over the test folds, such as 0.1 for an advantage.
     utility : str, default="accuracy"
-        Name in ``scoring`` of what is to be large.
+        Name in ``scoring`` of the score to maximize.
     leakage : str, default="leakage"
         Name in ``scoring`` of a :func:`make_leakage_scorer`.
 
     Returns
     -------
     refit : callable
-        Takes ``cv_results_`` and returns the index of a candidate.
+        Function of ``cv_results_`` that returns the index of a candidate.
 
     Raises
     ------
     ValueError
-        When it is called, if every candidate leaks more or the search has no scorer of one of the
+        If it is called, if every candidate leaks more or the search has no scorer of one of the
         two names.
 
     Examples

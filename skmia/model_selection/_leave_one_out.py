@@ -1,4 +1,4 @@
-"""The power of an attack, measured with shadow models treated as the victim."""
+"""Power of an attack, measured with shadow models treated as the victim."""
 
 from collections.abc import Hashable
 
@@ -20,9 +20,9 @@ MISSING = "(missing)"
 def leave_one_model_out(attack, records, *, models=None, group=None, max_fprs=(0.01, 0.001)):
     """Attack every shadow model of a pool with the others.
 
-    Each model is treated as the victim in turn. What it was trained on is known, so the power of
-    the attack is measured without the victim and without knowing its members, once per model: the
-    spread over models says how much one victim differs from the next.
+    Each model is treated as the victim in turn. Its training set is known, so the power of the
+    attack is measured without the victim and its members, once per model. The spread over models
+    shows how much victims differ.
 
     The number of IN models that remain must not reveal membership. In a pool of complementary
     pairs, the model's complement is left out as well. If each record is in a fixed number of
@@ -32,7 +32,7 @@ def leave_one_model_out(attack, records, *, models=None, group=None, max_fprs=(0
     Parameters
     ----------
     attack : LiRA, RMIA or CalibratedAttack
-        With ``shadows`` set to a fitted pool; the victim plays no part. It is cloned.
+        Attack with ``shadows`` set to a fitted pool; the victim is not used. It is cloned.
     records : Records of n records
         Records of the pool.
     models : sequence of int or of bool, default=None
@@ -56,14 +56,14 @@ def leave_one_model_out(attack, records, *, models=None, group=None, max_fprs=(0
     Raises
     ------
     TypeError
-        When the attack takes no pool.
+        If the attack takes no pool.
     ValueError
         If a record is not in the pool, no record can be judged, the pool has fewer than 4 models,
         or the records have no such field.
 
     See Also
     --------
-    power_curve : The same against the number of shadow models.
+    power_curve : Power against the number of shadow models.
 
     Examples
     --------
@@ -146,34 +146,34 @@ def power_curve(attack, records, *, n_estimators=None, n_targets=16, max_fprs=(0
     Parameters
     ----------
     attack : LiRA, RMIA or CalibratedAttack
-        With ``shadows`` set to a fitted pool. It is cloned.
+        Attack with ``shadows`` set to a fitted pool. It is cloned.
     records : Records of n records
         Records of the pool.
     n_estimators : sequence of int, default=None
         Numbers of models, from 4 to the size of the pool; even if they come in complementary pairs.
         The first models of the pool are taken. If None, doubled from 4 up.
     n_targets : int, default=16
-        Most models to attack for each number.
+        Maximum number of models to attack for each number.
     max_fprs : sequence of float, default=(0.01, 0.001)
         False positive rates at which the true positive rate is reported.
 
     Returns
     -------
     curve : DataFrame
-        As of :func:`leave_one_model_out`, indexed by (n_estimators, model). Its grouped mean and
-        standard deviation are the curve and the spread between victims. An attack on a model has
-        one or two models fewer than ``n_estimators``.
+        Columns as in :func:`leave_one_model_out`, indexed by (n_estimators, model). Its grouped
+        mean and standard deviation are the curve and the spread between victims. An attack on a
+        model has one or two models fewer than ``n_estimators``.
 
     Raises
     ------
     TypeError
-        When the attack takes no pool.
+        If the attack takes no pool.
     ValueError
         If a number of models is below 4, above the size of the pool, or splits a pair.
 
     See Also
     --------
-    leave_one_model_out : One number of models.
+    leave_one_model_out : Power for one number of models.
 
     Examples
     --------

@@ -1,23 +1,23 @@
-"""How the training sets of a pool were laid out: what one model tells about the others."""
+"""Design of the training sets of a pool: what one training set tells about the others."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-# Standard errors of a variance by which it must fall short of that of independent draws.
+# Number of standard errors by which a variance must fall short of independent draws.
 _N_ERRORS = 5
 
 
 class Design(NamedTuple):
-    """What a model's training set tells about those of the others.
+    """Design of the training sets: how they depend on each other.
 
     Attributes
     ----------
     partners : ndarray of shape (n_estimators,)
-        Model that was trained on none of the same records, drawn with this one; -1 for none.
+        Model with the complementary training set, drawn together with this one; -1 for none.
     n_in, n_out : float
-        Fixed number of IN and of OUT models that a record's are a part of; infinite where each
-        training set was drawn independently.
+        Fixed numbers of IN and OUT models per record in the whole design; infinite if each training
+        set was drawn independently.
     """
 
     partners: np.ndarray
@@ -25,34 +25,34 @@ class Design(NamedTuple):
     n_out: float = np.inf
 
     def first(self, n_estimators):
-        """The design of the first models."""
+        """Return the design of the first models."""
         partners = self.partners[:n_estimators]
         return self._replace(partners=np.where(partners < n_estimators, partners, -1))
 
 
 def drawn_design(n_estimators, paired):
-    """The design of training sets that were drawn in pairs, or independently."""
+    """Return the design of training sets that were drawn in pairs, or independently."""
     models = np.arange(n_estimators)
     return Design(models ^ 1 if paired else np.full(n_estimators, -1))
 
 
 def infer_design(membership, fingerprint):
-    """Find out how training sets were laid out that were drawn elsewhere.
+    """Infer the design of training sets that were drawn elsewhere.
 
     Parameters
     ----------
     membership : ndarray of shape (n_estimators, n), dtype bool
         Training sets.
     fingerprint : ndarray of shape (n,)
-        Content hashes. Records that have an equal count as IN where either was; these tell nothing
-        of the layout, and neither do records that were in no training set or in all of them.
+        Content hashes. Equal records count as IN if any of them was in a training set, so they are
+        not informative about the design; neither are records in no or in all training sets.
 
     Returns
     -------
     design : Design
-        Complements are found wherever they are. Without them the number of IN models is taken as
-        fixed where it is the same for all records, and as part of a larger fixed number where it
-        varies by far less than independent draws would make it vary.
+        Complements are found in any order. Without complements, the number of IN models is assumed
+        to be fixed if it is the same for all records, and part of a larger fixed number if it
+        varies far less than with independent draws.
     """
     _, place, n_equal = np.unique(fingerprint, return_inverse=True, return_counts=True)
     alone = n_equal[place] == 1
@@ -69,14 +69,15 @@ def infer_design(membership, fingerprint):
 
 
 def _infer_whole(membership, count, partners):
-    """The fixed numbers that the models are a part of, judged by how the count of IN varies."""
+    """Estimate the fixed numbers of the whole design from the variance of the IN count."""
     n_models, n_records = membership.shape
     share = membership.mean(axis=1)
-    # Sums of independent draws have the sum of their variances.
+    # The variance of a sum of independent draws is the sum of their variances.
     ratio = count.var() / np.sum(share * (1 - share))
     if ratio >= 1 - _N_ERRORS * np.sqrt(2 / n_records):
         return Design(partners)
-    # Of N models with a fixed number of IN models, n have (N - n) / (N - 1) of that variance.
+    # If the number of IN models among N models is fixed, a sample of n models has (N - n) / (N - 1)
+    # of this variance (sampling without replacement).
     n_whole = round((n_models - ratio) / (1 - ratio))
     n_in = round(n_whole * share.mean())
     return Design(partners, float(n_in), float(n_whole - n_in))
@@ -87,7 +88,8 @@ def _find_partners(membership):
     if n_models % 2 == 0 and not (membership[::2] & membership[1::2]).any():
         return np.arange(n_models) ^ 1
     packed = np.packbits(membership, axis=1)
-    # The bits that fill the last byte are 0 in both, so they are compared as complements, too.
+    # The padding bits of the last byte are 0 in both, so they have to be compared as complements
+    # too.
     complements = np.packbits(~membership, axis=1)
     place = {row.tobytes(): k for k, row in enumerate(packed)}
     return np.array([place.get(row.tobytes(), -1) for row in complements])

@@ -1,4 +1,4 @@
-"""What the models of a pool said, gathered in the order in which they are done."""
+"""Results of the models of a pool, gathered as they are finished."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from .._training.job import Kept
 
 
 class Gathered(NamedTuple):
-    """What all models of a pool gave."""
+    """Results of all models of a pool."""
 
     signals: np.ndarray  # (n_signals, n_queries, n_estimators, n), float32
     outputs: np.ndarray | None  # (n_estimators, n, n_classes), float32
@@ -20,18 +20,18 @@ class Gathered(NamedTuple):
 
 
 def gather(results, n_estimators, n_records, verbose):
-    """Write what the workers return into place as it arrives.
+    """Write the results of the workers into place as they arrive.
 
     Parameters
     ----------
     results : iterable of (int, Kept)
-        In any order; where a model comes again, the last counts.
+        Model numbers and results in any order. If a model appears twice, the last result counts.
     n_estimators : int
         Number of models.
     n_records : int
         Number of records.
     verbose : int
-        Whether to show a bar.
+        Verbosity level; a progress bar is shown if it is positive.
 
     Returns
     -------
@@ -51,5 +51,5 @@ def gather(results, n_estimators, n_records, verbose):
                 outputs = np.empty((n_estimators, *answers.shape), np.float32)
             outputs[k] = answers
         models[k], steps[k], caught[k] = kept.model, kept.facts["step"], kept.warnings
-    said = [one for k in sorted(caught) for one in caught[k]]
+    said = [warning for k in sorted(caught) for warning in caught[k]]
     return Gathered(signals, outputs, models, steps, said, kept)

@@ -1,4 +1,4 @@
-"""What a pool keeps of a shadow model."""
+"""Values that a pool keeps of a shadow model."""
 
 from dataclasses import dataclass
 from numbers import Real
@@ -15,34 +15,41 @@ from ..signals.registry import get_signal
 
 
 def check_temperatures(temperatures):
-    """Check that temperatures are different positive numbers, one or more."""
-    numbers = [isinstance(one, Real) and not isinstance(one, bool) for one in temperatures]
-    if not (numbers and all(numbers) and all(0 < one < np.inf for one in temperatures)):
+    """Check that temperatures are one or more different positive numbers."""
+    numbers = [
+        isinstance(temperature, Real) and not isinstance(temperature, bool)
+        for temperature in temperatures
+    ]
+    if not (
+        numbers and all(numbers) and all(0 < temperature < np.inf for temperature in temperatures)
+    ):
         raise ValueError(
             f"temperatures must be one or more positive numbers; got {show(temperatures)}."
         )
-    if len({float(one) for one in temperatures}) < len(temperatures):
+    if len({float(temperature) for temperature in temperatures}) < len(temperatures):
         raise ValueError(f"temperatures must be different numbers; got {show(temperatures)}.")
 
 
 def further_signals(signals):
-    """Signals that are stored beside ``"auto"``.
+    """Return the signals that are stored in addition to ``"auto"``.
 
     Raises
     ------
     ValueError
         If ``"auto"`` is missing, or something is neither a signal nor the name of one.
     """
-    if not any(isinstance(one, str) and one == "auto" for one in signals):
+    if not any(isinstance(signal, str) and signal == "auto" for signal in signals):
         raise ValueError(
             'signals must hold "auto", which audits and thresholds read, and may hold further '
             f"signals; got {show(signals)}."
         )
-    return [get_signal(one) for one in signals if not isinstance(one, str) or one != "auto"]
+    return [
+        get_signal(signal) for signal in signals if not isinstance(signal, str) or signal != "auto"
+    ]
 
 
 def signals_of(kind, signals, temperatures):
-    """All signals that a pool stores of models of a kind, the log odds at each temperature first.
+    """Return all signals that a pool stores, the log odds at each temperature first.
 
     Parameters
     ----------
@@ -56,10 +63,14 @@ def signals_of(kind, signals, temperatures):
     Returns
     -------
     stored : list of Signal
-        Different ones.
+        Stored signals, without duplicates.
     """
     auto = auto_of(kind)
-    stored = [ScaledLogit(one) for one in temperatures] if auto == ScaledLogit() else [auto]
+    stored = (
+        [ScaledLogit(temperature) for temperature in temperatures]
+        if auto == ScaledLogit()
+        else [auto]
+    )
     return list(dict.fromkeys([*stored, *further_signals(signals)]))
 
 
@@ -72,11 +83,11 @@ class PoolKeeper:
     signals : tuple of str or Signal
         ``"auto"`` and further signals.
     temperatures : tuple of float
-        At which the log odds are kept.
+        Temperatures of the log odds.
     resolution : "auto" or float
         Step of the probabilities.
     store : {"signals", "outputs", "models"}
-        What is kept beside the signals.
+        What is kept in addition to the signals.
     """
 
     signals: tuple
@@ -86,17 +97,17 @@ class PoolKeeper:
 
     @property
     def keeps_models(self):
-        """Whether the models are kept, as pickles where there is a folder."""
+        """Whether the models are kept, as pickles if there is a folder."""
         return self.store == "models"
 
     def __call__(self, trained):
-        """Take the signals of a trained model."""
+        """Compute the signals of a trained model."""
         first = trained.answers[0]
         step = first.compute_resolution() if self.resolution == "auto" else self.resolution
         stored = signals_of(first.kind, self.signals, self.temperatures)
         raw = [
-            [_evaluate(one, trained, q, step) for q in range(len(trained.answers))]
-            for one in stored
+            [_evaluate(signal, trained, q, step) for q in range(len(trained.answers))]
+            for signal in stored
         ]
         facts = {
             "signal": stored[0].name,
@@ -112,22 +123,22 @@ class PoolKeeper:
         return Kept(facts, arrays, trained.model if self.keeps_models else None)
 
     def describe(self):
-        """What the signals depend on beside the models, for the identity of a checkpoint."""
-        further = {repr(one): one for one in further_signals(self.signals)}
+        """Describe what else the signals depend on, for the identity of a checkpoint."""
+        further = {repr(signal): signal for signal in further_signals(self.signals)}
         return {
             "signals": identify_values(further),
-            "temperatures": [float(one) for one in self.temperatures],
+            "temperatures": [float(temperature) for temperature in self.temperatures],
             "resolution": self.resolution,
             "store": self.store,
         }
 
     def check(self, arrays, n_records):
-        """Refuse arrays that cannot be those of a model of this pool.
+        """Refuse arrays that cannot come from a model of this pool.
 
         Raises
         ------
         ValueError
-            Says what is wrong.
+            If the arrays do not have the shapes and contents of this pool.
         """
         if arrays["raw"].ndim != 3 or arrays["raw"].shape[2] != n_records:
             raise ValueError(f"its signals have the shape {arrays['raw'].shape}")
@@ -136,7 +147,7 @@ class PoolKeeper:
 
 
 def _evaluate(signal, trained, query, step):
-    """Raw values of a signal of the records, or of one of their augmentations."""
+    """Compute raw values of a signal on the records, or on one of their augmentations."""
     if isinstance(signal, AnswerSignal):
         return signal.raw(trained.answers[query], trained.data.y, step)
     return signal.of(trained.model, Records(trained.data.tables[query], trained.data.y))

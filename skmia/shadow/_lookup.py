@@ -1,4 +1,4 @@
-"""Reading a fitted pool: which record is which column, and which models were trained on it."""
+"""Lookup in a fitted pool: the column of each record and the models trained on it."""
 
 import copy
 
@@ -12,28 +12,29 @@ from .._core.validation import check_records
 
 
 def augmented(records, augment):
-    """The records and, one set after the other, their augmentations.
+    """Return the records followed by their augmentations.
 
     Raises
     ------
     ValueError
-        When an augmentation has another number of records.
+        If an augmentation does not have the same number of records.
     """
     if augment is None:
         return [records]
     further = augment(records)
     further = [further] if hasattr(further, "fingerprint") else list(further)
-    for one in further:
-        check_records(one)
-        if len(one) != len(records):
+    for changed in further:
+        check_records(changed)
+        if len(changed) != len(records):
             raise ValueError(
-                f"augment must keep the number of records; it made {len(one)} of {len(records)}."
+                f"augment must keep the number of records; it returned {len(changed)} of "
+                f"{len(records)}."
             )
     return [records, *further]
 
 
 def take_columns(values, columns):
-    """Columns, the last axis, of an array; those in unbroken order without copying them."""
+    """Take columns, the last axis, of an array; contiguous columns are not copied."""
     start, stop = columns[0], columns[0] + len(columns)
     if start >= 0 and np.array_equal(columns, np.arange(start, stop)):
         return np.asarray(values[..., start:stop])
@@ -41,15 +42,16 @@ def take_columns(values, columns):
 
 
 class PoolLookup:
-    """The part of a :class:`ShadowPool` that knows which record is which column.
+    """Part of a :class:`ShadowPool` that maps records to columns.
 
     Needs ``membership_``, ``signals_`` and ``estimators_``.
     """
 
     def _set_lookup(self, records):
-        """Remember which record is which column."""
+        """Store which record is which column."""
         self.n_records_ = len(records)
-        # Within the pool 64 bits distinguish records (Records sees to it); against others, 128.
+        # Within the pool, 64 bits distinguish records (Records checks this); against other records,
+        # 128 bits are compared.
         self._fingerprint, self._column, self._place = np.unique(
             records.fingerprint, return_index=True, return_inverse=True
         )
@@ -58,7 +60,7 @@ class PoolLookup:
         self._n_inside = self.membership_.sum(axis=0)
 
     def first(self, n_estimators):
-        """A pool of the first models alone.
+        """Return a pool of the first models only.
 
         Parameters
         ----------
@@ -68,7 +70,7 @@ class PoolLookup:
         Returns
         -------
         pool : ShadowPool
-            Fitted; it reads the arrays of this one and copies none.
+            Fitted pool that shares the arrays of this one.
         """
         pool = copy.copy(self)
         pool.n_estimators = n_estimators
@@ -81,7 +83,7 @@ class PoolLookup:
         return pool
 
     def locate(self, records):
-        """Column of each record in the pool.
+        """Return the column of each record in the pool.
 
         Parameters
         ----------
@@ -91,10 +93,10 @@ class PoolLookup:
         Returns
         -------
         column : ndarray of shape (n,)
-            -1 for a record that the pool does not hold.
+            Columns; -1 for a record that is not in the pool.
         """
         prints, second = records.digests
-        # Most often they are the records of the pool in its own order: no need to search.
+        # Usually they are the records of the pool in the same order, so no search is needed.
         position = self._place
         if not np.array_equal(self._fingerprint[position], prints):
             position = np.searchsorted(self._fingerprint[:-1], prints)
@@ -114,14 +116,14 @@ class PoolLookup:
     def _how_to_know(self, records):
         types = describe_types(records.X, records.y)
         if types != self._types:
-            return f"they hold {types}, those of the pool {self._types}, and types count."
+            return f"they hold {types}, but the pool holds {self._types}, and types must agree."
         return (
             "fit it on all of them once and freeze it with FrozenEstimator, or fit it with "
             'store="models".'
         )
 
     def locate_usable(self, records):
-        """Column of each record whose signals the pool has or can make.
+        """Return the column of each record whose signals the pool stores or can compute.
 
         Parameters
         ----------
@@ -131,12 +133,12 @@ class PoolLookup:
         Returns
         -------
         column : ndarray of shape (n,)
-            -1 for a record that the stored models have to be asked about.
+            Columns; -1 for a record on which the stored models have to be queried.
 
         Raises
         ------
         ValueError
-            When a record is not in the pool and the models were not kept.
+            If a record is not in the pool and the models were not kept.
         """
         return self._known_columns(records) if self.estimators_ is None else self.locate(records)
 
@@ -156,12 +158,12 @@ class PoolLookup:
         return np.where(columns >= 0, self._n_inside[columns], 0)
 
     def inside(self, columns):
-        """Which models were trained on the records of some columns.
+        """Return which models were trained on the records of some columns.
 
         Parameters
         ----------
         columns : ndarray of shape (n,)
-            As :meth:`locate` gives them.
+            Columns, as returned by :meth:`locate`.
 
         Returns
         -------
@@ -172,7 +174,7 @@ class PoolLookup:
         return inside if (columns >= 0).all() else inside & (columns >= 0)
 
     def blocks(self, records, size, signal="auto"):
-        """Signals and training sets, some records at a time, in the order of the pool's columns.
+        """Yield signals and training sets block by block, in the order of the pool's columns.
 
         A memory-mapped array of signals may be larger than the memory.
 
@@ -181,9 +183,9 @@ class PoolLookup:
         records : Records of n records
             Records of the pool; others need ``store="models"``.
         size : int
-            Most records in a block.
+            Maximum number of records in a block.
         signal : "auto", ("auto", temperature), str or Signal, default="auto"
-            A signal that is stored, or that follows from one.
+            Signal that is stored, or that follows from a stored one.
 
         Yields
         ------
@@ -207,7 +209,7 @@ class PoolLookup:
             yield rows, values, self.inside(some), n_inside
 
     def answers(self, records):
-        """Class probabilities (or logits, or decision values) of each model on each record.
+        """Return class probabilities (or logits, or decision values) of each model on each record.
 
         Parameters
         ----------
@@ -221,10 +223,10 @@ class PoolLookup:
         Raises
         ------
         ValueError
-            When neither the answers nor the models were kept, or the models are regressors.
+            If neither the answers nor the models were kept, or the models are regressors.
         """
         if self.classes_ is None:
-            raise ValueError("The shadow models are regressors, which give no class probabilities.")
+            raise ValueError("The shadow models are regressors, which have no class probabilities.")
         if self.outputs_ is not None:
             return self.outputs_[:, self._known_columns(records)]
         if self.estimators_ is None:

@@ -30,69 +30,70 @@ from ._stored import StoredSignals
 
 
 class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
-    """Models like the victim, each trained on a random half of the records.
+    """Pool of shadow models, each trained on a random half of the records.
 
-    For every record, half of the models were trained with it (IN) and half without (OUT); the
-    difference between the two is what the attacks that take a pool look for. Models come in
-    complementary pairs: what the first of a pair was trained on, the second was not, stratified by
-    class. Equal records, and records with one value of a field ``group_by``, are in or out
-    together.
+    For every record, half of the models were trained with it (IN) and half without (OUT); attacks
+    on a pool use the difference between the two. Models come in complementary pairs: each record is
+    in the training set of exactly one model of a pair, stratified by class. Equal records, and
+    records with the same value of the field ``group_by``, are in or out together.
 
-    Training is nearly all the cost of an audit. Fit a pool once, freeze it, and hand it to as many
-    attacks and searches as you like: ``FrozenEstimator(ShadowPool(model).fit(records))``.
+    Training the pool is most of the cost of an audit. Fit it once, freeze it, and share it among
+    attacks and searches: ``FrozenEstimator(ShadowPool(model).fit(records))``.
 
     Parameters
     ----------
     estimator : estimator
-        Model like the victim, Pipelines included. It is cloned, so it may be fitted or frozen.
+        Unfitted or fitted model like the victim; Pipelines are supported. It is cloned, so it may
+        also be frozen.
     n_estimators : int, default=64
-        Number of shadow models, even where they come in pairs.
+        Number of shadow models. Must be even if models come in pairs.
     max_samples : float or int, default=0.5
-        Training records of each model, as a fraction of all (at most 0.5) or a number. Below one
-        half, each record is in for fewer models than out.
+        Training records of each model, as a fraction of all records (at most 0.5) or a number.
+        Below one half, each record has fewer IN than OUT models.
     paired : bool, default=True
-        Whether models come in complementary pairs. With False the training set of each model is
-        drawn separately, so their number may be odd and a record is in for half of the models
-        on average only.
+        Whether models come in complementary pairs. If False, the training set of each model is
+        drawn independently, so the number of models may be odd, and a record has half IN models
+        only on average.
     augment : callable, default=None
-        Takes records and returns a sequence of further Records of the same length, such as
-        shifted images; attacks then use the victim's and the models' answers to all of them.
+        Function of records that returns a sequence of further Records of the same length, such as
+        shifted images. Attacks then use the outputs of the victim and the models for all of them.
     signals : tuple of str or Signal, default=("auto",)
-        What is stored of each model's answers. ``"auto"`` is the log odds of the label, for models
-        without probabilities the margin, for regressors minus the log residual; it cannot be left
-        out. Further signals of :mod:`skmia.signals`, by name or with settings of their own, take 4
-        bytes for each model and record. The loss and the confidence follow from ``"auto"`` and need
-        not be stored.
+        Signals that are stored. ``"auto"``, which is required, is the log odds of the label for
+        classifiers, the margin for models without probabilities, and minus the log residual for
+        regressors. Further signals of :mod:`skmia.signals`, by name or with their own settings,
+        take 4 bytes per model and record. The loss and the confidence follow from ``"auto"`` and
+        need not be stored.
     temperatures : tuple of float, default=(1.0, 2.0)
         Temperatures at which the log odds of ``"auto"`` are stored.
     store : {"signals", "outputs", "models"}, default="signals"
-        ``"signals"`` keeps 4 bytes for each model, record and signal or temperature and throws the
-        models away; ``"outputs"`` also keeps all class probabilities or decision values (for
-        :class:`~skmia.attacks.ShadowAttack` and
-        :class:`~skmia.attacks.VulnerableRecordsAttack`); ``"models"`` keeps the models, so that
-        records that the pool never saw can be scored, and writes them to `checkpoint` as pickles.
+        ``"signals"`` keeps 4 bytes per model, record and signal or temperature and discards the
+        models; ``"outputs"`` also keeps all class probabilities or decision values (for
+        :class:`~skmia.attacks.ShadowAttack` and :class:`~skmia.attacks.VulnerableRecordsAttack`);
+        ``"models"`` keeps the models, so that records that are not in the pool can be scored, and
+        writes them to `checkpoint` as pickles.
     resolution : "auto" or float, default="auto"
-        Finest step of the models' probabilities. Probabilities of exactly 0 or 1, as forests and
-        nearest neighbors give, are moved inside by half of it before a logit is taken. ``"auto"``
-        takes the smallest positive p or 1 - p in the pool, or 0 where no probability is 0 or 1. For
-        a regressor it is the residual, in units of y, below which differences do not count
+        Finest step of the models' probabilities. Probabilities of exactly 0 or 1, which forests and
+        nearest neighbors predict, are moved inside by half of it before a logit is taken.
+        ``"auto"`` uses the smallest positive p or 1 - p in the pool, or 0 if no probability is 0 or
+        1. For a regressor, it is the residual, in units of y, below which differences do not count
         (``"auto"``: a tenth of the median over records that a model was not trained on).
     batched : "auto" or bool, default="auto"
-        Whether to train many models in one program where that is faster: linear models and torch
-        nets of kinds that the package knows. ``True`` raises where it is not possible and says why.
+        Whether to train many models in one program if that is faster, for linear models and torch
+        nets of supported kinds. If True, an error that states the reason is raised if this is not
+        possible.
     refit_frozen : bool, default=True
         Whether parts of the estimator that are fitted and frozen (``FrozenEstimator``, ``prefit``)
         are fitted again on the training records of each shadow model, before the estimator around
-        them. With False all models share them, which is right only for parts that were fitted on
-        other records, such as public data: what they reveal about those is not measured.
+        them. If False, all models share them, which is correct only for parts that were fitted on
+        other records, such as public data: leakage of those records is not measured.
     checkpoint : str or Path, default=None
-        Folder that keeps every finished model. A fit that was interrupted goes on from there and
-        gives the same numbers as an undisturbed one; a larger ``n_estimators`` trains only the
-        further models and gives the pool that would have been trained at once. The folder is
-        refused if it belongs to other records, another estimator or edited code: functions and
-        classes that do not come from installed packages count by their code, packages by their
-        version, augmentations by what they make. An estimator with a part that cannot be identified
-        is refused. With ``store="models"`` the folder holds pickles, and a pickle can run any code
+        Folder that keeps every finished model. An interrupted fit continues from there and gives
+        the same numbers as an uninterrupted one; a larger ``n_estimators`` trains only the further
+        models and gives the pool that would have been trained at once. The folder is refused if it
+        belongs to other records, another estimator or edited code: functions and classes that do
+        not come from installed packages count by their code, packages by their version,
+        augmentations by their results. An estimator with a part that cannot be identified is
+        refused. With ``store="models"`` the folder holds pickles, and a pickle can run any code
         when it is read: use it only if you trust everyone who can write to it. With the other
         values of ``store`` no pickle is read. A new folder, and every file, is private to the user.
     warm_start : bool, default=False
@@ -100,18 +101,18 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         the further models. Records, estimator and code must be the same, as for `checkpoint`. It
         takes twice the memory.
     n_jobs : int, default=None
-        Models trained in parallel, through joblib. The numbers are the same for every value.
+        Number of models trained in parallel, through joblib. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Determines the halves and the seed of every model.
+        Controls the halves and the seed of every model.
     verbose : int, default=0
-        1 shows a progress bar.
+        Verbosity level. If positive, a progress bar is shown.
 
     Attributes
     ----------
     membership_ : ndarray of shape (n_estimators, n), dtype bool
         Which records each model was trained on.
     signals_ : ndarray of shape (n_signals, n_queries, n_estimators, n), dtype float32
-        Values of the stored signals, made finite.
+        Values of the stored signals; infinite values are smoothed.
     stored_ : list of Signal
         Stored signals, in the order of the first axis of ``signals_``; what ``"auto"`` stands for,
         at each temperature, comes first.
@@ -129,12 +130,12 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
     classes_ : ndarray or None
         Task labels.
     backend_ : str
-        How the models were trained: ``joblib``, ``dask``, ``ray``, or together by ``linear``,
+        How models were trained: ``joblib``, ``dask``, ``ray``, or together by ``linear``,
         ``perceptron`` or ``torch``.
     backend_reason_ : str
-        Why in this way: what kept the models from being trained together, or how that failed.
+        Reason for ``backend_``: why models were not trained together, or how joint training failed.
     notes_ : list of str
-        What a reader of the results should know about the training, one sentence each.
+        Notes about the training for readers of the results, one sentence each.
     n_records_ : int
         Number of records of the pool.
     design_ : tuple
@@ -145,13 +146,13 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
     Raises
     ------
     ValueError
-        When a parameter is out of range, a model has neither probabilities nor decision values, or
+        If a parameter is out of range, a model has neither probabilities nor decision values, or
         a fitted part of the estimator cannot be fitted again because a function holds it.
 
     See Also
     --------
-    skmia.attacks.LiRA : Likelihood-ratio attack on a pool.
-    skmia.attacks.RMIA : Relative attack, strong with few models.
+    skmia.attacks.LiRA : Likelihood-ratio attack on a pool. skmia.attacks.RMIA : Relative attack,
+    suited to few models.
 
     Examples
     --------
@@ -232,12 +233,13 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         ----------
         X : Records of n records
             The population under audit, members and non-members of the victim mixed.
-        y : ignored
-            The victim's members play no part.
+        y : Ignored
+            Not used, present for API consistency by convention.
 
         Returns
         -------
-        self : ShadowPool
+        self : object
+            Fitted estimator.
         """
         self._check_parameters()
         records = check_records(X)
@@ -257,9 +259,9 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
 
     @classmethod
     def from_scores(cls, scores, membership, records, *, resolution="auto"):
-        """Make a fitted pool of scores that were computed elsewhere.
+        """Create a fitted pool from scores that were computed elsewhere.
 
-        Equal records count as one: a model that was trained on one of them was trained on all.
+        Equal records count as one: a model trained on one of them counts as trained on all of them.
 
         Parameters
         ----------
@@ -281,7 +283,7 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            When the shapes differ, a score is NaN, a membership is neither 0 nor 1 or the
+            If the shapes differ, a score is NaN, a membership is neither 0 nor 1 or the
             resolution is negative.
         """
         check_records(records)
@@ -299,7 +301,7 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         return pool
 
     def _start(self, records):
-        """The checkpoint and the numbers that all seeds come from, once there is room."""
+        """Return the checkpoint and the entropy of all seeds, after checking for free memory."""
         n_signals = len(self.temperatures) + len(further_signals(self.signals))
         check_room(self.n_estimators, len(records), n_signals)
         refuse_trained_module(unwrap(self.estimator))
@@ -307,12 +309,12 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         return checkpoint, self._draw_entropy(checkpoint)
 
     def _make_job(self, records, entropy):
-        """Draw the training sets; the job, and notes on how its models differ from the victim."""
+        """Draw the training sets; return the job and notes on differences from the victim."""
         seeds = np.random.SeedSequence(entropy).spawn(1 + self.n_estimators)
         estimator, notes = make_recipe(unwrap(self.estimator), self.refit_frozen)
         job = Job(
             estimator=estimator,
-            data=Data([one.X for one in augmented(records, self.augment)], records.y),
+            data=Data([copy.X for copy in augmented(records, self.augment)], records.y),
             subsets=self._draw_membership(records, seeds[0]),
             seeds=seeds[1:],
             keep=PoolKeeper(
@@ -323,7 +325,7 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         return job, (*notes, *warn_of_weights(estimator, records))
 
     def _design(self):
-        """Parameters of the sampling, for a checkpoint."""
+        """Return the parameters of the sampling, for a checkpoint."""
         design = {"max_samples": self.max_samples}
         return design if self.paired else {**design, "paired": False}
 
@@ -331,7 +333,7 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         validate_params_of(self)
         if self.paired and self.n_estimators % 2:
             raise ValueError(
-                "n_estimators must be even, as shadow models come in complementary pairs "
+                "n_estimators must be even because shadow models come in complementary pairs "
                 f"(paired=False draws each independently); got {self.n_estimators}."
             )
         check_temperatures(self.temperatures)
@@ -347,7 +349,7 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         return self._memory
 
     def _draw_entropy(self, checkpoint):
-        """Numbers that all seeds come from; the first k models are the same for every total."""
+        """Return the entropy of all seeds; the first k models are the same for every total."""
         if self.random_state is None and checkpoint is not None:
             entropy = checkpoint.read_entropy()
             if entropy is not None:
@@ -366,7 +368,7 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         return np.concatenate(draws) if self.paired else np.array([first for first, _ in draws])
 
     def _set(self, got, records, job, plan, notes):
-        """Be fitted, now that all is there: a fit that is interrupted leaves nothing of two."""
+        """Set all fitted attributes at the end: an interrupted fit leaves none of them."""
         warn_once(got.warnings, self.n_estimators)
         self.membership_, self.signals_, self.outputs_ = job.subsets, got.signals, got.outputs
         self.backend_, self.backend_reason_ = describe_training(
@@ -386,15 +388,15 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         self.design_ = drawn_design(self.n_estimators, self.paired)
 
     def _forget(self):
-        """Be a pool that was never fitted."""
+        """Reset the pool to its unfitted state."""
         for name in [name for name in vars(self) if name.endswith("_") and name[0] != "_"]:
             delattr(self, name)
 
-    # Named in the class itself, as set_output wraps no inherited method.
+    # Defined in the class itself, because set_output does not wrap inherited methods.
     transform = StoredSignals.transform
 
     def get_feature_names_out(self, input_features=None):
-        """Names of the columns of :meth:`transform`, one per shadow model.
+        """Return the names of the columns of :meth:`transform`, one per shadow model.
 
         Parameters
         ----------

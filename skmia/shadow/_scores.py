@@ -6,7 +6,7 @@ from .._core.numbers import check_number, to_array
 
 
 def check_scores(scores, membership, n_records, resolution):
-    """Check what ``ShadowPool.from_scores`` is given.
+    """Check the arguments of ``ShadowPool.from_scores``.
 
     Parameters
     ----------
@@ -15,7 +15,7 @@ def check_scores(scores, membership, n_records, resolution):
     n_records : int
         Number of records.
     resolution : object
-        As the user gave it.
+        Resolution as passed by the user.
 
     Returns
     -------
@@ -24,7 +24,7 @@ def check_scores(scores, membership, n_records, resolution):
     Raises
     ------
     ValueError
-        Says what is wrong.
+        If an argument is invalid.
     """
     if not isinstance(resolution, str) or resolution != "auto":
         check_number(resolution, "resolution", '"auto" or a finite number of at least 0', 0)

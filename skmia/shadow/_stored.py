@@ -1,4 +1,4 @@
-"""What a fitted pool stores of its models: signals, made fit for moments."""
+"""Signals that a fitted pool stores, smoothed for moments."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -19,35 +19,35 @@ class Reading(NamedTuple):
     """Where the values of a signal are found."""
 
     place: int  # in the first axis of ``signals_``
-    derive: Callable | None  # what makes them of the values that are stored there
+    derive: Callable | None  # derives them from the values stored there
     signal: Signal
 
 
 class Law(NamedTuple):
-    """Probability of the label, up to a constant factor, by values of a signal."""
+    """Probability of the label as a function of a signal, up to a constant factor."""
 
     signal: Signal
     scale: float | None  # standard deviation of the residuals of a regressor
 
     def likelihood(self, values):
-        """Probability of the label; 0 where it underflows."""
+        """Return the probability of the label; 0 where it underflows."""
         return self.signal.likelihood(values, self.scale)
 
     def log_likelihood(self, values):
-        """Its logarithm, in nats."""
+        """Return the logarithm of the probability, in nats."""
         return self.signal.log_likelihood(values, self.scale)
 
 
 class StoredSignals:
-    """The part of a :class:`ShadowPool` that reads its signals, and those of a victim beside them.
+    """Part of a :class:`ShadowPool` that reads its signals and the victim's signals.
 
     Needs ``signals_``, ``stored_``, ``membership_``, ``estimators_`` and what locates records.
     """
 
     def _smooth_signals(self, dtype, steps):
-        """Make the stored values finite in place, and learn it for those of other models."""
-        # A victim is smoothed by what the pool shows, never by the records it is asked about: the
-        # score of a record must not depend on its company.
+        """Make the stored values finite in place, and learn the smoothing for other models."""
+        # A victim is smoothed by the pool's resolution, not by the records it is queried for: the
+        # score of a record must not depend on the other records.
         self._model_steps, self._smoothings = np.asarray(steps), []
         for signal, raw in zip(self.stored_, self.signals_, strict=True):
             smoothing = signal.fit_smoothing(raw, self.membership_, dtype, self.resolution)
@@ -62,7 +62,7 @@ class StoredSignals:
     def _check_smoothed(self, n_bad, signal):
         if n_bad and self.resolution == 0:
             raise ValueError(
-                f"resolution=0 leaves {n_bad} answers of shadow models infinite, as they hold "
+                f"resolution=0 leaves {n_bad} signals of shadow models infinite, because they hold "
                 'probabilities of 0 or 1 or residuals of 0; use resolution="auto".'
             )
         if n_bad:
@@ -74,7 +74,7 @@ class StoredSignals:
     @property
     def temperatures_(self):
         """Temperatures of the stored log odds; (1.0,) for models that have none."""
-        scaled = [one.temperature for one in self.stored_ if isinstance(one, ScaledLogit)]
+        scaled = [signal.temperature for signal in self.stored_ if isinstance(signal, ScaledLogit)]
         return tuple(scaled) if self.signal_ == ScaledLogit.name else (1.0,)
 
     @property
@@ -84,10 +84,13 @@ class StoredSignals:
 
     @property
     def keeps(self):
-        """What is, or will be, kept of each shadow model, in the words of :class:`Needs.keeps`."""
+        """What is, or will be, kept of each shadow model, in the terms of :class:`Needs.keeps`."""
         fitted = hasattr(self, "stored_")
         temperatures = self.temperatures_ if fitted else self.temperatures
-        kept = {"auto" if one == 1 else ("auto", float(one)) for one in temperatures}
+        kept = {
+            "auto" if temperature == 1 else ("auto", float(temperature))
+            for temperature in temperatures
+        }
         kept.update(
             self.stored_
             if fitted
@@ -103,7 +106,7 @@ class StoredSignals:
         return signals_of(kind, self.signals, self.temperatures) if kind in COMPARED else []
 
     def _estimate_scale(self):
-        """Root mean squared residual of records that a model was not trained on (regressors)."""
+        """Return the root mean squared residual on OUT records (regressors)."""
         if self.signal_ != LogResidual.name:
             return None
         models = zip(self.signals_[0, 0], self.membership_, strict=True)
@@ -116,18 +119,18 @@ class StoredSignals:
         Parameters
         ----------
         signal : "auto", ("auto", temperature), str or Signal, default="auto"
-            What is to be read, in the words of :class:`Needs.keeps`.
+            Signal to read, in the terms of :class:`Needs.keeps`.
 
         Returns
         -------
         reading : tuple
-            ``place`` in ``signals_``; ``derive``, the function that makes the values of those that
-            are stored there, or None; and the ``signal``.
+            ``place`` in ``signals_``; ``derive``, the function that computes the values from the
+            stored ones, or None; and the ``signal``.
 
         Raises
         ------
         ValueError
-            If the signal is neither stored nor follows from one that is; says how to store it.
+            If the signal is neither stored nor follows from a stored one.
         """
         if isinstance(signal, tuple):
             return self._locate_auto(signal[1])
@@ -161,17 +164,17 @@ class StoredSignals:
         if not set(kinds) & set(wanted.reads):
             return (
                 f"The signal {wanted.name!r} reads {' or '.join(map(repr, wanted.reads))}; the "
-                f"models of the shadow pool answer {' or '.join(map(repr, kinds))}, which 'auto' "
-                "suits."
+                f"models of the shadow pool return {' or '.join(map(repr, kinds))}, for which "
+                "'auto' is suitable."
             )
-        stored = ", ".join(dict.fromkeys(repr(one.name) for one in self.stored_))
+        stored = ", ".join(dict.fromkeys(repr(signal.name) for signal in self.stored_))
         return (
             f"The shadow pool stores the signals {stored}, not {wanted.name!r}; "
             f'fit it with signals=("auto", {wanted!r}).'
         )
 
     def _values_at(self, records, columns, rows, reading):
-        """Values of some rows of records in columns of the pool, from kept models if need be."""
+        """Return values of some rows of records, computed by the kept models if necessary."""
         columns = columns[rows]
         values = take_columns(self.signals_[reading.place], columns)
         unknown = np.flatnonzero(columns < 0)
@@ -180,12 +183,12 @@ class StoredSignals:
         return values if reading.derive is None else reading.derive(values)
 
     def _ask_models(self, records, place):
-        """Values of the models that were kept, shape (n_queries, n_estimators, n)."""
+        """Compute values of the kept models, of shape (n_queries, n_estimators, n)."""
         models = list(zip(self.estimators_, self._model_steps, strict=True))
         return np.array(
             [
-                [self._evaluate(place, model, one, step, self._ask) for model, step in models]
-                for one in augmented(records, self.augment)
+                [self._evaluate(place, model, query, step, self._ask) for model, step in models]
+                for query in augmented(records, self.augment)
             ]
         )
 
@@ -195,7 +198,7 @@ class StoredSignals:
         )
 
     def _evaluate(self, place, model, records, step, ask):
-        """Smoothed values of a stored signal, of shape (n,)."""
+        """Compute smoothed values of a stored signal, of shape (n,)."""
         signal = self.stored_[place]
         if isinstance(signal, AnswerSignal):
             outputs = ask(model, records)
@@ -206,7 +209,7 @@ class StoredSignals:
         return self._smoothings[place](raw.astype(np.float32))
 
     def _check_kind(self, kind):
-        # Answers of another kind are on another scale, even where the signal could read them.
+        # Outputs of another kind are on another scale, even if the signal could read them.
         kinds = kinds_of(self.signal_)
         if kind not in kinds:
             raise ValueError(
@@ -215,7 +218,7 @@ class StoredSignals:
             )
 
     def values(self, records, signal="auto"):
-        """Signal of each model on each record and its augmentations.
+        """Return the signal of each model on each record and its augmentations.
 
         Parameters
         ----------
@@ -227,7 +230,7 @@ class StoredSignals:
         Returns
         -------
         values : ndarray of shape (n_queries, n_estimators, n)
-            As they are stored, dtype float32, infinite ones smoothed.
+            Stored values, dtype float32, with infinite values smoothed.
 
         Raises
         ------
@@ -239,12 +242,12 @@ class StoredSignals:
         return self._values_at(records, self.locate_usable(records), slice(None), reading)
 
     def victim_values(self, victim, records, signal="auto"):
-        """Signal of the victim, computed and smoothed as that of the shadow models is.
+        """Return the signal of the victim, computed and smoothed like the shadow models.
 
         Parameters
         ----------
         victim : fitted estimator or None
-            With None the answers stored with the records are read.
+            If None, the predictions stored with the records are used.
         records : Records of n records
             Labeled records.
         signal : "auto", ("auto", temperature), str or Signal, default="auto"
@@ -257,18 +260,18 @@ class StoredSignals:
         reading = self.locate_signal(signal)
         if victim is None and self.augment is not None:
             raise ValueError(
-                "The shadow pool has augmentations, which the victim must be asked about: pass the "
+                "The shadow pool has augmentations, for which the victim must be queried: pass the "
                 "victim instead of stored outputs."
             )
         positive = self._model_steps[self._model_steps > 0]
         step = np.median(positive) if len(positive) else 0.0
         queries = augmented(records, self.augment)
-        rows = [self._evaluate(reading.place, victim, one, step, query) for one in queries]
+        rows = [self._evaluate(reading.place, victim, number, step, query) for number in queries]
         values = check_finite(np.array(rows).T).T
         return values if reading.derive is None else reading.derive(values)
 
     def get_law(self, signal="auto"):
-        """How probable a model finds the label of a record, by values of a signal.
+        """Return the probability of the label as a function of a signal.
 
         Parameters
         ----------
@@ -294,7 +297,7 @@ class StoredSignals:
         return Law(found, self.scale_)
 
     def transform(self, X):
-        """Signal of each shadow model on each record, the first that is stored.
+        """Return the first stored signal of each shadow model on each record.
 
         Parameters
         ----------

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def without(pool, what, records):
-    """The same pool without something that it keeps.
+    """Return the pool without something that it keeps.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ def without(pool, what, records):
     Returns
     -------
     less : ShadowPool or None
-        None where nothing would be left to compare.
+        Pool that keeps less. None if no signal would be left to compare.
     """
     less = copy.copy(pool)
     if what == "models":
@@ -36,6 +36,6 @@ def without(pool, what, records):
         if len(pool.stored_) == 1:
             return None
         for name in ("stored_", "_smoothings"):
-            setattr(less, name, [one for k, one in enumerate(getattr(pool, name)) if k != gone])
+            setattr(less, name, [part for k, part in enumerate(getattr(pool, name)) if k != gone])
         less.signals_ = np.delete(pool.signals_, gone, axis=0)
     return less

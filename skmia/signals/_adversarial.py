@@ -1,4 +1,4 @@
-"""Signals of how far a record is from the victim's decision boundary."""
+"""Signals of the distance of a record to the victim's decision boundary."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -12,13 +12,13 @@ from ..victims import open_white_box
 from ._apgd import ascend, compute_norm
 from ._base import VictimSignal
 
-# Numbers in one array of a chunk of records; the search holds about ten such arrays.
+# Number of values in one array of a chunk of records; the search holds about ten such arrays.
 _CELLS = 1 << 22
 
-# Halvings of the segment between a record and a misclassified point.
+# Number of halvings of the segment between a record and a misclassified point.
 _HALVINGS = 12
 
-# Classes, best first, among which the nearest is looked for.
+# Number of most probable classes that are candidates for the nearest class.
 _CANDIDATES = 9
 
 _DUALS = {"l1": "linf", "l2": "l2", "linf": "l1"}
@@ -27,13 +27,13 @@ _MODES = ("min", "fixed_eps")
 
 
 def _diameter(norm, shape):
-    """Farthest that a point of the unit cube can lie, with the channels of an image as one."""
+    """Return the diameter of the unit cube, with the channels of an image counted as one."""
     n_places = int(np.prod(shape[1:])) if len(shape) == 3 else int(np.prod(shape))
     return float({"linf": 1, "l2": np.sqrt(n_places), "l1": n_places}[norm])
 
 
 class _Boundary:
-    """Records of one chunk, flattened, and questions about points around them."""
+    """Flattened records of one chunk, and queries about points around them."""
 
     def __init__(self, white_box, inputs, y, bounds):
         self.white_box, self.y = white_box, y
@@ -46,13 +46,13 @@ class _Boundary:
         return logits.argmax(axis=1) != self.label[rows]
 
     def cross_entropy(self, points, rows):
-        """What fixed radii climb: the loss and its gradient."""
+        """Return the objective for fixed radii: the loss and its gradient."""
         given = points.reshape(-1, *self.shape)
         loss, gradient = self.white_box.input_gradient(given, self.y[rows])
         return loss, gradient.reshape(points.shape)
 
     def margin(self, points, rows, other=None):
-        """What the smallest distance climbs: another logit, by default the best, above the own."""
+        """Return the objective for the smallest distance: another logit minus the label's logit."""
         given = points.reshape(-1, *self.shape)
         logits, row = self.white_box.logits(given), np.arange(len(rows))
         own = logits[row, self.label[rows]]
@@ -64,7 +64,7 @@ class _Boundary:
         return logits[row, other] - own, gradient.reshape(points.shape)
 
     def find_nearest_classes(self, rows, norm):
-        """The class of each record that would be reached first if the victim were linear."""
+        """Return the class that each record would reach first if the victim were linear."""
         points = self.origin[rows]
         logits = self.white_box.logits(points.reshape(-1, *self.shape))
         logits[np.arange(len(rows)), self.label[rows]] = -np.inf
@@ -77,7 +77,7 @@ class _Boundary:
         return candidates[np.arange(len(rows)), np.argmin(distances, axis=0)]
 
     def approach(self, wrong, rows):
-        """The nearest misclassified point found on the way from each record to a wrong one."""
+        """Return the nearest misclassified point found between each record and a wrong point."""
         near, far = np.zeros(len(rows)), np.ones(len(rows))
         step = wrong - self.origin[rows]
         for _ in range(_HALVINGS):
@@ -99,13 +99,14 @@ def check_bounds(bounds):
 class AdversarialDistance(VictimSignal):
     r"""Distance to a record that the victim misclassifies, found by gradients.
 
-    0 for a record that is itself misclassified. ``mode="min"`` looks for the smallest distance, by
-    bisection over the radius and along the way; ``"fixed_eps"`` is the published strategy, the
-    distance of the point with the largest loss inside a fixed ball, which says little about the
-    smallest one. Points are found by Auto-PGD on the cross-entropy, started at the record. Where
-    none is found the distance is ``eps``. The name is ``"adversarial_distance_linf"`` and so on.
+    The distance is 0 for a record that is itself misclassified. ``mode="min"`` searches for the
+    smallest distance, by bisection over the radius and along the segment; ``"fixed_eps"`` is the
+    published strategy, the distance of the point with the largest loss inside a fixed ball, which
+    says little about the smallest distance. Points are found by Auto-PGD on the cross-entropy,
+    started at the record. If no point is found, the distance is ``eps``. The name is
+    ``"adversarial_distance_linf"`` for ``norm="linf"``, and so on.
 
-    Distances are taken in what the last step of the victim receives, which should be scaled to
+    Distances are measured in the input of the last step of the victim, which should be scaled to
     [0, 1].
 
     Parameters
@@ -113,21 +114,22 @@ class AdversarialDistance(VictimSignal):
     norm : {"l1", "l2", "linf"}, default="linf"
         Norm of the perturbation.
     mode : {"min", "fixed_eps"}, default="min"
-        What is looked for.
+        Which distance is computed.
     eps : float, default=None
-        Largest radius. None takes 1 for ``"linf"``, :math:`\sqrt d` for ``"l2"`` and :math:`d` for
+        Largest radius. If None, 1 for ``"linf"``, :math:`\sqrt d` for ``"l2"`` and :math:`d` for
         ``"l1"``, with :math:`d` the number of features or of pixels.
     bounds : tuple of two floats, default=None
-        Smallest and largest value of a feature; (0, 1) for images. None sets no bounds.
+        Smallest and largest value of a feature, such as (0, 1) for images. If None, features are
+        not bounded.
     n_steps : int, default=20
-        Steps of Auto-PGD for each radius.
+        Number of steps of Auto-PGD per radius.
     n_rounds : int, default=8
-        Radii tried by ``mode="min"``.
+        Number of radii tried by ``mode="min"``.
 
     Notes
     -----
-    Source: del Grosso, Jalalzai, Pichler, Palamidessi and Piantanida (2022). They ran an ensemble,
-    of which this is the first member (Croce and Hein, 2020).
+    Source: del Grosso, Jalalzai, Pichler, Palamidessi and Piantanida (2022). They ran an ensemble
+    of attacks; this is its first member (Croce and Hein, 2020).
 
     Examples
     --------

@@ -12,12 +12,12 @@ _SPARSITY = 0.2  # share of features that an l1 step changes at first
 
 
 def compute_norm(perturbation, norm):
-    """Norm of each row."""
+    """Compute the norm of each row."""
     return np.linalg.norm(perturbation, ord={"l1": 1, "l2": 2, "linf": np.inf}[norm], axis=1)
 
 
 def _choose_checkpoints(n_steps):
-    """Steps at which the step size is reconsidered."""
+    """Return the steps at which the step size is reconsidered."""
     shares, checkpoints = [0.0, 0.22], []
     while shares[-1] < 1:
         shares.append(shares[-1] + max(shares[-1] - shares[-2] - 0.03, 0.06))
@@ -29,7 +29,7 @@ def _choose_checkpoints(n_steps):
 
 
 def _project_l1(perturbation, radius):
-    """Nearest points of the l1 ball, by soft thresholding."""
+    """Project onto the l1 ball by soft thresholding."""
     size = np.abs(perturbation)
     outside = size.sum(axis=1) > radius
     if not outside.any():
@@ -46,7 +46,7 @@ def _project_l1(perturbation, radius):
 
 
 def _project(points, origin, radius, norm, bounds):
-    """Points of the ball and of the box; for l1 and l2 near the nearest ones, not exactly them."""
+    """Move points into the ball and the box; for l1 and l2, not exactly to the nearest point."""
     step = points - origin
     if norm == "linf":
         step = np.clip(step, -radius[:, None], radius[:, None])
@@ -56,12 +56,12 @@ def _project(points, origin, radius, norm, bounds):
     else:
         step = _project_l1(step, radius)
     points = origin + step
-    # Towards the record, which lies in the box: the ball is not left.
+    # The move is towards the record, which lies in the box, so points stay in the ball.
     return points if bounds is None else np.clip(points, *bounds)
 
 
 def _compute_direction(gradient, norm, n_changed):
-    """Step of norm 1 along which the loss rises most; for l1 along several features."""
+    """Return the step of norm 1 along which the loss rises most; for l1, along several features."""
     if norm == "linf":
         return np.sign(gradient)
     if norm == "l2":
@@ -74,7 +74,7 @@ def _compute_direction(gradient, norm, n_changed):
 
 
 class _Ascent:
-    """State of the search, one row for each record."""
+    """State of the search, one row per record."""
 
     def __init__(self, boundary, climb, rows, radius, norm):
         self.boundary, self.climb, self.rows, self.norm = boundary, climb, rows, norm
@@ -115,7 +115,7 @@ class _Ascent:
         self.adversarial_loss = np.where(keep, loss, self.adversarial_loss)
 
     def reconsider(self, n_steps):
-        """Halve the steps, and go back to the best point, where the loss has stopped rising."""
+        """Halve the steps and return to the best point where the loss has stopped rising."""
         stuck = self.n_raised < _LEAST_SHARE * n_steps
         stuck |= (self.eta == self.eta_before) & (self.best_loss == self.loss_before)
         self.loss_before, self.eta_before = self.best_loss, self.eta
@@ -131,14 +131,14 @@ class _Ascent:
 
 
 def ascend(boundary, climb, rows, radius, norm, n_steps):
-    """Look for misclassified points with a large loss, each within a radius of its record.
+    """Search for misclassified points with a large loss, each within a radius of its record.
 
     Parameters
     ----------
     boundary : _Boundary
-        The records, and questions to the victim.
+        Records of the chunk and queries to the victim.
     climb : callable
-        Takes points and rows, returns what is to become large and its gradient.
+        Function of points and rows that returns the objective to maximize and its gradient.
     rows : ndarray of shape (m,), dtype int
         Records to start from.
     radius : ndarray of shape (m,)

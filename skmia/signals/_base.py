@@ -1,4 +1,4 @@
-"""The interfaces of a signal: one number per record."""
+"""Base classes of signals: one number per record."""
 
 from abc import ABC, abstractmethod
 
@@ -19,11 +19,11 @@ _METHODS = {
 
 
 class Signal(ABC):
-    """One number per record, higher means more likely a member.
+    """Signal of membership: one number per record, higher means more likely a member.
 
-    A signal is a frozen value: equal ones give equal numbers, and a :class:`~skmia.ShadowPool` can
-    store any of them. Base of :class:`AnswerSignal`, which reads what the victim answers to a
-    record, and of :class:`VictimSignal`, which handles the victim itself.
+    A signal is a frozen value: equal signals return equal numbers, and a :class:`~skmia.ShadowPool`
+    can store any of them. Base class of :class:`AnswerSignal`, which reads the victim's outputs for
+    a record, and of :class:`VictimSignal`, which needs the victim itself.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Signal(ABC):
     reads : tuple of str
         Kinds of :class:`~skmia.Outputs` of the victims that it suits.
     access : tuple of str
-        What it needs of the victim beyond stored outputs, in the words of
+        What the signal needs from the victim beyond stored outputs, in the terms of
         :class:`skmia.base.Needs`.
     """
 
@@ -40,7 +40,7 @@ class Signal(ABC):
     reads: tuple = KINDS
     access: tuple = ()
 
-    # What makes infinite values finite where moments over shadow models are taken.
+    # How infinite values are made finite before moments over shadow models are computed.
     _smoothing = Unsmoothed
 
     @abstractmethod
@@ -50,7 +50,7 @@ class Signal(ABC):
         Parameters
         ----------
         victim : fitted estimator or None
-            Model under attack; None stands for the answers stored in the records.
+            Model under attack. If None, the predictions stored with the records are used.
         records : Records of n records
             Labeled records.
 
@@ -66,28 +66,28 @@ class Signal(ABC):
         """
 
     def fit_smoothing(self, raw, inside, dtype, resolution="auto"):
-        """Learn from the values of some models how infinite ones are made finite.
+        """Learn from the values of some models how infinite values are made finite.
 
         Parameters
         ----------
         raw : ndarray of shape (n_queries, n_models, n)
-            Values of the models, as :meth:`AnswerSignal.raw` gives them.
+            Values of the models, as returned by :meth:`AnswerSignal.raw`.
         inside : ndarray of shape (n_models, n), dtype bool
             Which models were trained on which records.
         dtype : dtype
-            Data type of the models' answers.
+            Data type of the models' outputs.
         resolution : "auto" or float, default="auto"
-            Finest step of the models' answers, if it is known.
+            Finest step of the models' outputs, if it is known.
 
         Returns
         -------
         smoothing : callable
-            Takes values of any model and returns finite ones.
+            Function that maps values of any model to finite values.
         """
         return self._smoothing.fit(raw, inside, dtype, resolution)
 
     def derive_from(self, stored):
-        """How the values of this signal follow from those of another one.
+        """Return how the values of this signal follow from the values of another one.
 
         Parameters
         ----------
@@ -97,16 +97,17 @@ class Signal(ABC):
         Returns
         -------
         derive : callable or None
-            Takes an array of values and returns one of the same shape. None if they do not follow.
+            Function of an array of values that returns an array of the same shape. None if the
+            values do not follow.
         """
         return None
 
 
 class AnswerSignal(Signal):
-    """Signal that is computed from a victim's answer to a record.
+    """Base class of signals that are computed from the victim's outputs.
 
-    A subclass names itself, says which kinds of :class:`~skmia.Outputs` it can read, and computes
-    one number per record in ``_evaluate(outputs, y)``.
+    A subclass sets its name, declares which kinds of :class:`~skmia.Outputs` it can read, and
+    computes one number per record in ``_evaluate(outputs, y)``.
 
     Attributes
     ----------
@@ -122,12 +123,12 @@ class AnswerSignal(Signal):
         return self(query(victim, records), records.y)
 
     def __call__(self, outputs, y):
-        """Signal of answers that are at hand.
+        """Compute the signal from given outputs.
 
         Parameters
         ----------
         outputs : Outputs of n answers
-            What the victim answered.
+            Outputs of the victim.
         y : ndarray of shape (n,)
             Task labels.
 
@@ -144,19 +145,20 @@ class AnswerSignal(Signal):
         return self._evaluate(outputs, self._check(outputs, y))
 
     def raw(self, outputs, y, resolution=0.0):
-        """Signal of answers from which moments over models are to be taken.
+        """Compute the signal from given outputs, for moments over models.
 
-        Probabilities of exactly 0 or 1, whose logarithms would rule every moment, are moved inside
-        here, or the values stay infinite until :meth:`fit_smoothing` has seen all models.
+        The logarithms of probabilities of exactly 0 or 1 would dominate every moment. Such
+        probabilities are moved inside here, or the values stay infinite until :meth:`fit_smoothing`
+        has seen all models.
 
         Parameters
         ----------
         outputs : Outputs of n answers
-            What one model answered.
+            Outputs of one model.
         y : ndarray of shape (n,)
             Task labels.
         resolution : float, default=0.0
-            Finest step of the model's probabilities; 0 leaves them as they are.
+            Finest step of the model's probabilities. If 0, they are not changed.
 
         Returns
         -------
@@ -172,11 +174,11 @@ class AnswerSignal(Signal):
 
     @property
     def has_likelihood(self):
-        """Whether the signal says how probable the model finds the label."""
+        """Whether the signal determines the model's probability of the label."""
         return type(self).log_likelihood is not AnswerSignal.log_likelihood
 
     def log_likelihood(self, values, scale=None):
-        """Log-probability of the label that goes with values of the signal, in nats.
+        """Return the log-probability of the label for values of the signal, in nats.
 
         Parameters
         ----------
@@ -188,17 +190,17 @@ class AnswerSignal(Signal):
         Returns
         -------
         log_likelihood : ndarray of the same shape
-            Up to a constant.
+            Log-probabilities up to a constant.
 
         Raises
         ------
         ValueError
             If the signal has no likelihood.
         """
-        raise ValueError(f"The signal {self.name!r} says nothing of the probability of the label.")
+        raise ValueError(f"Signal {self.name!r} does not determine the probability of the label.")
 
     def likelihood(self, values, scale=None):
-        """Probability of the label that goes with values of the signal.
+        """Return the probability of the label for values of the signal.
 
         Parameters
         ----------
@@ -210,7 +212,7 @@ class AnswerSignal(Signal):
         Returns
         -------
         likelihood : ndarray of the same shape
-            Up to a constant factor; 0 where it underflows.
+            Probabilities up to a constant factor; 0 where they underflow.
 
         Raises
         ------
@@ -220,14 +222,14 @@ class AnswerSignal(Signal):
         return np.exp(self.log_likelihood(values, scale))
 
     def _check(self, outputs, y):
-        """Labels that the signal can be computed with."""
+        """Check the outputs and return labels that the signal can be computed with."""
         if outputs.kind not in self.reads:
             needs = " or ".join(dict.fromkeys(_METHODS[kind] for kind in self.reads))
             raise ValueError(
                 f"Signal {self.name!r} needs {needs}; the victim has only {_METHODS[outputs.kind]}."
             )
         if outputs.kind == "value" and np.asarray(y).dtype.kind not in "biuf":
-            y = as_numbers(y, "y", "numbers, as the answers of a regressor are")
+            y = as_numbers(y, "y", "numbers, like the predictions of a regressor")
         return y
 
     @abstractmethod
@@ -239,10 +241,10 @@ class AnswerSignal(Signal):
 
 
 class VictimSignal(Signal):
-    """Signal that takes the victim itself: its gradients, or its answers to changed records.
+    """Base class of signals that need the victim: its gradients, or outputs for changed records.
 
-    A subclass names itself, says what it needs of the victim, and computes one number per record
-    in ``_inspect(victim, records)``.
+    A subclass sets its name, declares what it needs from the victim, and computes one number per
+    record in ``_inspect(victim, records)``.
 
     Attributes
     ----------
@@ -251,8 +253,8 @@ class VictimSignal(Signal):
     reads : tuple of str
         Kinds of :class:`~skmia.Outputs` of the victims that it suits.
     access : tuple of str
-        What it needs of the victim: ``"queries"`` about changed records, ``"gradients"`` or
-        ``"layers"``.
+        What the signal needs from the victim: ``"queries"`` about changed records, ``"gradients"``
+        or ``"layers"``.
     """
 
     access = ("queries",)
@@ -260,7 +262,7 @@ class VictimSignal(Signal):
     def of(self, victim, records):
         if victim is None:
             raise ValueError(
-                f"Signal {self.name!r} needs the victim itself; stored answers are not enough."
+                f"Signal {self.name!r} needs the victim itself; stored outputs are not enough."
             )
         return self._inspect(victim, records)
 

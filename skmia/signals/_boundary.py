@@ -1,4 +1,4 @@
-"""Signal of how far a record is from the decision boundary, from predicted labels alone."""
+"""Signal of the distance to the decision boundary, from predicted labels only."""
 
 from dataclasses import dataclass, field
 from itertools import count
@@ -11,16 +11,17 @@ from .._core.randomness import check_seed
 from ._base import VictimSignal
 from ._changes import as_numbers, as_scale, check_scale, is_right
 
-# Changed rows that the victim is asked about at once.
+# Number of changed rows per query of the victim.
 _ROWS = 50_000
 
-# Lines along which a first misclassified point is looked for, both ways, and the radii tried.
+# Number of lines along which a first misclassified point is searched, in both directions, and the
+# radii tried.
 _LINES, _RADII = 2, 2.0 ** np.arange(-3, 7)
 
-# Halvings of the step along the estimated gradient.
+# Number of halvings of the step along the estimated gradient.
 _BACKTRACKS = 5
 
-# Probes of the first estimate of a gradient.
+# Number of probes of the first gradient estimate.
 _PROBES = 25
 
 
@@ -68,7 +69,7 @@ class _Search:
         return wrong
 
     def start(self, rng):
-        """Look for a misclassified point at growing distances; returns rows that have one."""
+        """Search for a misclassified point at growing distances; return the rows that have one."""
         n_features = self.origin.shape[1]
         lines = _unit(rng.normal(size=(_LINES, n_features)))
         rays = np.concatenate([lines, -lines])
@@ -84,7 +85,7 @@ class _Search:
         return np.sort(np.concatenate(found))
 
     def shorten(self, steps, rows, n_halvings):
-        """Steps to the boundary on the way to misclassified points, on its far side."""
+        """Return the steps to the boundary on the way to misclassified points, just beyond it."""
         near, far = np.zeros((len(rows), 1)), np.ones((len(rows), 1))
         for _ in range(n_halvings):
             middle = (near + far) / 2
@@ -93,7 +94,7 @@ class _Search:
         return far * steps
 
     def estimate_gradient(self, rows, probes):
-        """Direction in which the boundary is left behind, from labels around the nearest point."""
+        """Estimate the normal direction of the boundary from labels around the nearest point."""
         radius = self.distance[rows] / self.origin.shape[1]
         gradient = np.empty((len(rows), probes.shape[1]))
         for some in gen_batches(len(rows), max(1, _ROWS // len(probes))):
@@ -105,7 +106,7 @@ class _Search:
         return _unit(gradient)
 
     def advance(self, rows, gradient, length):
-        """Go along the gradient as far as the point stays misclassified."""
+        """Move along the gradient as far as the point stays misclassified."""
         steps, todo = self.step[rows].copy(), np.arange(len(rows))
         for _ in range(_BACKTRACKS):
             further = self.step[rows[todo]] + length[todo, None] * gradient[todo]
@@ -120,32 +121,32 @@ class _Search:
 
 @dataclass(frozen=True)
 class BoundaryDistance(VictimSignal):
-    r"""Distance to a record that the victim misclassifies, found from predicted labels alone.
+    r"""Distance to a record that the victim misclassifies, found from predicted labels only.
 
-    Euclidean, in units of ``scale``; 0 for a record that is itself misclassified. Every distance
-    leads to a point which the victim was queried for and misclassified, so that it is never below
-    the distance to the boundary; how far above depends on ``max_queries``. Where no misclassified
-    point is found along two random lines through the record it is the largest radius tried,
-    :math:`64 \sqrt d` for d features.
+    The distance is Euclidean, in units of ``scale``, and 0 for a record that is itself
+    misclassified. It belongs to a point that the victim was queried for and misclassified, so it is
+    never below the distance to the boundary; how far above depends on ``max_queries``. If no
+    misclassified point is found along two random lines through the record, it is the largest radius
+    tried, :math:`64 \sqrt d` for d features.
 
-    The search is HopSkipJump: halve the way to a misclassified point, estimate the direction of
-    the boundary from the labels of points around it, go along it, and begin again. All records are
-    searched together and with the same random directions, so that a score depends on the record
-    alone.
+    The search is HopSkipJump: it repeatedly bisects the segment to a misclassified point, estimates
+    the direction of the boundary from the labels of points around it, and moves along this
+    direction. All records use the same random directions, so that a score depends only on the
+    record.
 
     Parameters
     ----------
     scale : float or sequence of float, default=1.0
-        Unit of the features, one for all or one for each: 1 for standardized features.
+        Unit of the features, one for all or one per feature; 1 for standardized features.
     max_queries : int, default=1000
-        Most queries for each record, at least 150.
+        Maximum number of queries per record, at least 150.
     random_state : int, default=0
-        Determines the directions.
+        Controls the directions.
 
     See Also
     --------
-    LabelRobustness : Needs fewer queries.
-    AdversarialDistance : Finds shorter distances by gradients.
+    LabelRobustness : Share of random changes that keep the label, with fewer queries.
+    AdversarialDistance : Distance found by gradients, which is shorter.
 
     Notes
     -----
@@ -185,7 +186,7 @@ class BoundaryDistance(VictimSignal):
         origin = X.reshape(len(X), -1)
         search = _Search(victim, restore, X.shape[1:], scale, dtype, origin, records.y)
         rng = np.random.RandomState(self.random_state)
-        # As fine as the published tolerance of d^(-3/2), and finer where there are few features.
+        # At least as fine as the published tolerance of d^(-3/2), and finer for few features.
         n_halvings = max(10, int(np.ceil(1.5 * np.log2(max(1, origin.shape[1])))))
         rows = search.start(rng)
         search.step[rows] = search.shorten(search.step[rows], rows, n_halvings)

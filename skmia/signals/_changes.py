@@ -1,4 +1,4 @@
-"""What signals share that ask the victim about changed records."""
+"""Helpers of signals that query the victim with changed records."""
 
 import numpy as np
 import pandas as pd
@@ -11,12 +11,12 @@ from ._confidence import Correctness
 
 
 def as_numbers(X, signal):
-    """The numbers of a container of rows, and the way back for other numbers.
+    """Return the numbers in a container of rows, and a function that restores the container.
 
     Raises
     ------
     ValueError
-        When it is sparse or holds something else; names the signal that changes the features.
+        If it is sparse or holds something else; names the signal that changes the features.
     """
     changes = f"Signal {signal!r} changes every feature by a number"
     if sparse.issparse(X):
@@ -42,7 +42,7 @@ def as_scale(scale, shape, signal):
     Raises
     ------
     ValueError
-        When there is another number of units than of features.
+        If there is another number of units than of features.
     """
     scale, size = np.ravel(check_scale(scale)), int(np.prod(shape))
     if len(scale) not in (1, size):
@@ -64,11 +64,11 @@ def is_right(victim, rows, y, signal):
     Raises
     ------
     ValueError
-        When the victim is a regressor, or does not know a label.
+        If the victim is a regressor, or does not know a label.
     """
     answers = query_victim(victim, rows)
     if answers.kind == "value":
         raise ValueError(f"Signal {signal!r} needs a classifier; got a regressor.")
     if answers.kind == "label" and not hasattr(victim, "classes_"):
-        return answers.values == y  # the labels in a batch need not be all that there are
+        return answers.values == y  # a batch need not contain every label
     return Correctness()(answers, y) == 1

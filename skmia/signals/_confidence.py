@@ -27,7 +27,7 @@ def sigmoid(z):
 
 
 def _log_others(outputs, log_proba):
-    """log(1 - p_k) for every class, from the sum over the other classes where logits allow it."""
+    """Compute log(1 - p_k) for every class, from the sum over the other classes if possible."""
     if outputs.kind == "proba":
         return np.log1p(-np.minimum(np.exp(log_proba), 1 - PROBABILITY_FLOOR))
     others = np.empty_like(log_proba)
@@ -86,7 +86,7 @@ class Confidence(AnswerSignal):
         return np.exp(outputs.log_proba()[np.arange(len(outputs)), outputs.label_index(y)])
 
     def derive_from(self, stored):
-        # Next to 1 single precision has 6e-8, which would be all that certain models differ by.
+        # Next to 1, single precision has a step of 6e-8, so confident models would hardly differ.
         return (lambda z: expit(z.astype(np.float64))) if stored == ScaledLogit() else None
 
     def log_likelihood(self, values, scale=None):
@@ -95,7 +95,7 @@ class Confidence(AnswerSignal):
 
 @dataclass(frozen=True)
 class MaxSoftmax(AnswerSignal):
-    """Largest probability, whatever the label (softmax response).
+    """Largest predicted probability, regardless of the label (softmax response).
 
     Examples
     --------
@@ -140,7 +140,7 @@ class ModifiedEntropy(AnswerSignal):
     """Minus the modified entropy, which falls with the probability of the label, in nats.
 
     The entropy-like sum is (1 - p_y) (-log p_y) + sum over the other classes of p_k (-log(1 -
-    p_k)). It is negated here, as it is low for members. Source: Song and Mittal (2021).
+    p_k)). It is negated here because it is low for members. Source: Song and Mittal (2021).
 
     Examples
     --------
@@ -165,7 +165,7 @@ class ModifiedEntropy(AnswerSignal):
 
 @dataclass(frozen=True)
 class Correctness(AnswerSignal):
-    """1 where the predicted class is the label, else 0 (the baseline attack).
+    """Correctness of the predicted class: 1 if it is the label, else 0 (the baseline attack).
 
     Examples
     --------
@@ -186,9 +186,9 @@ class Correctness(AnswerSignal):
 class ScaledLogit(AnswerSignal):
     """Log odds of the label, log p_y - log(1 - p_y), in nats.
 
-    Probabilities of exactly 0 or 1 are cut at 1e-12 before the logarithm; those of shadow models,
-    and of the victim beside them, are moved inside by half of the step that the models' answers
-    show. Source: Carlini et al. (2022).
+    Probabilities of exactly 0 or 1 are clipped at 1e-12 before the logarithm. For shadow models,
+    and a victim compared with them, they are moved inside by half of the step of the models'
+    probabilities. Source: Carlini et al. (2022).
 
     Parameters
     ----------
@@ -220,8 +220,8 @@ class ScaledLogit(AnswerSignal):
         return logit
 
     def _evaluate_raw(self, outputs, y, resolution):
-        # A tempered logit cannot be smoothed afterwards, so it is by the step of the model itself;
-        # the other one is smoothed once the step of the whole pool is known.
+        # A tempered logit cannot be smoothed afterwards, so it is smoothed by the step of its own
+        # model. Without a temperature, it is smoothed once the step of the whole pool is known.
         step = 0.0 if self.temperature == 1 else resolution
         return outputs.scaled_logit(y, self.temperature, step)
 
@@ -238,7 +238,7 @@ class ScaledLogit(AnswerSignal):
 
 @dataclass(frozen=True)
 class Hinge(AnswerSignal):
-    """Margin of the label: its logit, log-probability or decision value minus the best other.
+    """Margin of the label: its logit, log-probability or decision value minus the best other one.
 
     Examples
     --------

@@ -20,8 +20,8 @@ _LETTERS = {"parameters": "w", "inputs": "x"}
 class GradientNorm(VictimSignal):
     """Minus the Euclidean norm of the gradient of a record's loss.
 
-    Training has brought the gradients of members close to zero. The name is ``"gradient_norm_w"``
-    or ``"gradient_norm_x"``. See :func:`skmia.victims.open_white_box` for the victims that have
+    Training moves the gradients of members towards zero. The name is ``"gradient_norm_w"`` or
+    ``"gradient_norm_x"``. See :func:`skmia.victims.open_white_box` for the victims that have
     gradients. Source: Nasr et al. (2019), Rezaei and Liu (2021).
 
     Parameters
@@ -60,8 +60,8 @@ class GradientStatistics(TransformerMixin, BaseEstimator):
     """Seven statistics of the gradient of each record's loss.
 
     The l1, l2 and maximum norm, the mean, the skewness, the excess kurtosis and the smallest
-    absolute value of the entries. Norms are low for members: orientation is left to the classifier
-    on top.
+    absolute value of the entries. Norms are low for members; the classifier that reads them learns
+    the orientation.
 
     Parameters
     ----------
@@ -74,11 +74,11 @@ class GradientStatistics(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     n_statistics_ : int
-        7.
+        Number of statistics, 7.
 
     See Also
     --------
-    skmia.attacks.GradientAttack : The attack that learns from them.
+    skmia.attacks.GradientAttack : Attack with a classifier on these statistics.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class GradientStatistics(TransformerMixin, BaseEstimator):
         self.wrt = wrt
 
     def needs(self):
-        """What the statistics need of the victim.
+        """Return what the statistics need from the victim.
 
         Returns
         -------
@@ -120,11 +120,13 @@ class GradientStatistics(TransformerMixin, BaseEstimator):
         ----------
         X : Records of n records
             Labeled records.
-        y : ignored
+        y : Ignored
+            Not used, present for API consistency by convention.
 
         Returns
         -------
-        self : GradientStatistics
+        self : object
+            Fitted estimator.
         """
         validate_params_of(self)
         check_records(X)
@@ -133,7 +135,7 @@ class GradientStatistics(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X):
-        """Statistics of each record.
+        """Compute the statistics of each record.
 
         Parameters
         ----------
@@ -151,7 +153,7 @@ class GradientStatistics(TransformerMixin, BaseEstimator):
         return check_finite(white_box.gradient_statistics(inputs, records.y, self.wrt))
 
     def get_feature_names_out(self, input_features=None):
-        """Names of the columns.
+        """Return the names of the columns.
 
         Parameters
         ----------

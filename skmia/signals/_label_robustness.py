@@ -1,4 +1,4 @@
-"""Signal of how often a record keeps its label when it is changed at random."""
+"""Signal of how often a record keeps its label under random changes."""
 
 from dataclasses import dataclass
 
@@ -15,12 +15,12 @@ from .._core.records import Records
 from ._base import VictimSignal
 from ._changes import as_numbers, as_scale, check_scale, is_right
 
-# Changed rows that the victim is asked about at once.
+# Number of changed rows per query of the victim.
 _ROWS = 50_000
 
 
 class _Noise:
-    """Gaussian noise, its standard deviation a multiple of the scale."""
+    """Gaussian noise with a standard deviation that is a multiple of the scale."""
 
     magnitudes = (0.1, 0.2, 0.5, 1.0)
 
@@ -33,13 +33,13 @@ class _Noise:
         return magnitude * self.scale * rng.normal(size=(n_copies, *self.X.shape[1:]))
 
     def apply(self, noise):
-        """Copies of all records, one set of records after the other."""
+        """Return changed copies of all records, one set of records after the other."""
         changed = self.X + noise[:, None]
         return self.restore(changed.reshape(-1, *self.X.shape[1:]).astype(self.dtype))
 
 
 class _Flip:
-    """Each feature, 0 or 1, becomes the other one with some probability."""
+    """Flip each feature of 0 or 1 with some probability."""
 
     magnitudes = (0.01, 0.02, 0.05, 0.1)
 
@@ -59,7 +59,7 @@ class _Flip:
 
 
 class _Swap:
-    """Each feature takes the value of a random record of a population with some probability."""
+    """Replace each feature, with some probability, by its value in a random record."""
 
     magnitudes = (0.05, 0.1, 0.2, 0.4)
 
@@ -68,7 +68,7 @@ class _Swap:
         for rows in (X, donors):
             if sparse.issparse(rows) or is_tensor(rows):
                 raise ValueError(
-                    f'Signal {self.name!r} with change="swap" takes arrays and tables; '
+                    f'Signal {self.name!r} with change="swap" needs an array or a table; '
                     f"got {type(rows).__name__}."
                 )
         if is_frame(X) != is_frame(donors) or X.shape[1:] != donors.shape[1:]:
@@ -92,7 +92,8 @@ class _Swap:
         own = np.tile(np.arange(len(self.X)), shape[0])
         columns = {}
         for j, name in enumerate(self.X.columns):
-            # Joined and picked from, a column keeps its type, categories included.
+            # A column keeps its type, including categories, if values are taken from a
+            # concatenation.
             both = pd.concat([self.X.iloc[:, j], self.donors.iloc[:, j]], ignore_index=True)
             place = np.where(donor[:, j] >= 0, len(self.X) + donor[:, j], own)
             columns[name] = both.iloc[place].reset_index(drop=True)
@@ -104,43 +105,43 @@ _CHANGES = {"noise": _Noise, "flip": _Flip, "swap": _Swap}
 
 @dataclass(frozen=True)
 class LabelRobustness(VictimSignal):
-    """Share of random changes of a record that leave the predicted label right.
+    """Share of random changes of a record under which the predicted label stays correct.
 
-    Models are often right in a wider neighborhood of the records that they were trained on. The
-    victim is asked for predicted labels alone: about the record itself and, where it is right,
-    about ``n_changes`` copies for each magnitude. The score is the share of right answers, the
-    record's own included, and 0 where the record itself is misclassified. The same changes are made
-    to every record, so that a score depends on the record alone.
+    Models are often correct in a wider neighborhood of their training records. The attack queries
+    only predicted labels: of the record itself and, if it is classified correctly, of ``n_changes``
+    copies per magnitude. The score is the share of correct predictions, including the record
+    itself, and 0 if the record itself is misclassified. The same changes are applied to every
+    record, so that a score depends only on the record.
 
     Parameters
     ----------
     change : {"noise", "flip", "swap"}, default="noise"
-        - ``"noise"``: Gaussian noise on all features, a magnitude is its standard deviation in
+        - ``"noise"``: Gaussian noise on all features; a magnitude is its standard deviation in
           units of ``scale``;
-        - ``"flip"``: features of 0 and 1 become the other one, a magnitude is a probability;
-        - ``"swap"``: each feature takes the value that a random record of the population has there,
-          a magnitude is a probability. For tables with categories.
+        - ``"flip"``: features of 0 and 1 are flipped; a magnitude is a probability;
+        - ``"swap"``: each feature is replaced by its value in a random record of the population; a
+          magnitude is a probability. Suitable for tables with categories.
     magnitudes : sequence of float, default=None
-        Strengths of the change. None takes (0.1, 0.2, 0.5, 1) for noise, (0.01, 0.02, 0.05, 0.1)
-        for flips and (0.05, 0.1, 0.2, 0.4) for swaps.
+        Strengths of the change. If None, (0.1, 0.2, 0.5, 1) for noise, (0.01, 0.02, 0.05, 0.1) for
+        flips and (0.05, 0.1, 0.2, 0.4) for swaps.
     n_changes : int, default=25
-        Number of changed copies of each record for each magnitude.
+        Number of changed copies per record and magnitude.
     scale : float or sequence of float, default=1.0
-        Unit of the noise, one for all features or one for each: 1 for standardized features.
+        Unit of the noise, one for all features or one per feature; 1 for standardized features.
     population : Records, default=None
         Records to take values from for ``change="swap"``, members or not.
     random_state : int, default=0
-        Determines the changes.
+        Controls the changes.
 
     See Also
     --------
-    BoundaryDistance : Looks for the nearest misclassified point.
-    Merlin : Looks at the loss instead.
+    BoundaryDistance : Distance to the nearest misclassified point.
+    Merlin : Share of random changes that raise the loss.
 
     Notes
     -----
-    Source: Choquette-Choo et al. (2021). They also count right answers to copies of a misclassified
-    record, which told no more in any trial of ours.
+    Source: Choquette-Choo et al. (2021). They also count correct predictions for copies of a
+    misclassified record, which did not improve the attack in our experiments.
 
     Examples
     --------
@@ -198,7 +199,7 @@ class LabelRobustness(VictimSignal):
         return share
 
     def _count(self, victim, records):
-        """Share of right answers to records and their copies."""
+        """Return the share of correct predictions for records and their copies."""
         change = _CHANGES[self.change](records.X, self)
         magnitudes = change.magnitudes if self.magnitudes is None else self.magnitudes
         rng, right = np.random.RandomState(self.random_state), np.ones(len(records))

@@ -1,4 +1,4 @@
-"""Signal of the victim's answers to records that were changed a little."""
+"""Signal of the victim's loss under small changes of a record."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from ._changes import as_numbers
 from ._confidence import Loss
 from .rounding import loss_rounding
 
-# Changed rows that the victim is asked about at once.
+# Number of changed rows per query of the victim.
 _ROWS = 50_000
 _MOST_CHANGES = 1_000_000  # queries of each record
 
@@ -22,9 +22,9 @@ _MOST_CHANGES = 1_000_000  # queries of each record
 class Merlin(VictimSignal):
     """Share of small random changes of a record that raise the victim's loss.
 
-    A trained model has its members near minima of the loss. Each change adds Gaussian noise to all
-    features; the same changes are made to every record, so that a score depends on the record
-    alone. A change counts if it raises the loss by more than rounding errors do. The share is a
+    Members of a trained model lie near minima of its loss. Each change adds Gaussian noise to all
+    features. The same changes are applied to every record, so that a score depends only on the
+    record. A change counts if it raises the loss by more than rounding errors. The share is a
     multiple of ``1 / n_changes``, with many ties. The victim is queried ``n_changes`` times per
     record. Source: Jayaraman et al. (2021), algorithm 3.
 
@@ -33,9 +33,9 @@ class Merlin(VictimSignal):
     n_changes : int, default=100
         Number of changed copies of each record.
     scale : float, default=0.01
-        Standard deviation of the noise, in units of the features, which should be of one scale.
+        Standard deviation of the noise, in units of the features, which should have the same scale.
     random_state : int, default=0
-        Determines the noise.
+        Controls the noise.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class Merlin(VictimSignal):
         noise = rng.normal(scale=self.scale, size=(self.n_changes, 1, *X.shape[1:])).astype(dtype)
         signal = Loss()
         answers = query_victim(victim, restore(X.astype(dtype)))
-        # A forest or a saturated net gives many changes the loss of the record, up to rounding.
+        # For a forest or a saturated net, many changes leave the loss unchanged, up to rounding.
         below = signal(answers, records.y) - loss_rounding(answers, records.y)
         raised = np.zeros(len(records))
         for some in gen_batches(self.n_changes, max(1, _ROWS // len(records))):

@@ -37,8 +37,8 @@ class SquaredError(AnswerSignal):
 class LogResidual(AnswerSignal):
     """Minus the logarithm of the absolute residual, with y in its own unit.
 
-    Residuals of exactly 0 count as 1e-12; those of shadow models, and of the victim beside them,
-    are smoothed by a tenth of what residuals on records outside the training set are.
+    Residuals of exactly 0 count as 1e-12. For shadow models, and a victim compared with them,
+    residuals are smoothed by a tenth of the typical residual on records outside the training set.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from .registry import get_signal
 
 
 def needs_of_signals(signals):
-    """What signals need that are read together.
+    """Return the common needs of several signals.
 
     Parameters
     ----------
@@ -34,16 +34,16 @@ def needs_of_signals(signals):
 class Signals(TransformerMixin, BaseEstimator):
     """Signals of membership as a matrix.
 
-    Turns records into one column per signal, so that any classifier on top of it is an
-    attack: ``make_pipeline(Signals(victim, ["loss", "entropy"]), LogisticRegression())``.
+    Transforms records into one column per signal. Followed by any classifier, it is an attack:
+    ``make_pipeline(Signals(victim, ["loss", "entropy"]), LogisticRegression())``.
 
     Parameters
     ----------
     victim : fitted estimator, default=None
-        Classifier or regressor under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. With
-        None the answers stored by :meth:`skmia.Records.with_outputs` are read.
+        Classifier or regressor under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If
+        None, the predictions stored by :meth:`skmia.Records.with_outputs` are used.
     signals : sequence of str or Signal, default=("loss",)
-        Names as listed by :func:`get_signal_names`, or signal objects with settings of their own.
+        Names as listed by :func:`get_signal_names`, or signal objects with their own settings.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Signals(TransformerMixin, BaseEstimator):
 
     See Also
     --------
-    skmia.attacks.ThresholdAttack : The attack that thresholds one signal.
+    skmia.attacks.ThresholdAttack : Attack that compares one signal with a threshold.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class Signals(TransformerMixin, BaseEstimator):
         self.signals = signals
 
     def needs(self):
-        """What the signals need together.
+        """Return the common needs of the signals.
 
         Returns
         -------
@@ -95,11 +95,13 @@ class Signals(TransformerMixin, BaseEstimator):
         ----------
         X : Records of n records
             Labeled records.
-        y : ignored
+        y : Ignored
+            Not used, present for API consistency by convention.
 
         Returns
         -------
-        self : Signals
+        self : object
+            Fitted estimator.
         """
         validate_params_of(self)
         check_records(X)
@@ -113,7 +115,7 @@ class Signals(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X):
-        """Signals of each record.
+        """Compute the signals of each record.
 
         Parameters
         ----------
@@ -130,7 +132,7 @@ class Signals(TransformerMixin, BaseEstimator):
         outputs, columns = None, []
         for signal in self.signals_:
             if isinstance(signal, AnswerSignal):
-                # The victim is asked once for all of them.
+                # The victim is queried once for all signals.
                 outputs = query(self.victim, records) if outputs is None else outputs
                 columns.append(signal(outputs, records.y))
             else:
@@ -138,7 +140,7 @@ class Signals(TransformerMixin, BaseEstimator):
         return check_finite(np.column_stack(columns))
 
     def get_feature_names_out(self, input_features=None):
-        """Names of the columns.
+        """Return the names of the columns.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The signal that suits a kind of answers, and what a pool of shadow models stores for another."""
+"""Default signals per kind of output, and what a pool must store for other signals."""
 
 from ._confidence import Hinge, ScaledLogit
 from ._residual import LogResidual
@@ -11,17 +11,17 @@ _OF_KIND = {
     "value": LogResidual(),
 }
 
-# Kinds of outputs that shadow models can be compared by.
+# Kinds of outputs on which shadow models can be compared.
 COMPARED = frozenset(_OF_KIND)
 
 
 def auto_of(kind):
-    """Signal that ``"auto"`` stands for where answers are of a kind.
+    """Return the signal that ``"auto"`` stands for, by the kind of outputs.
 
     Raises
     ------
     ValueError
-        If there is none: a predicted label is too little for the statistics of shadow models.
+        If there is none: predicted labels do not suffice for statistics of shadow models.
     """
     if kind not in _OF_KIND:
         raise ValueError(
@@ -32,17 +32,17 @@ def auto_of(kind):
 
 
 def kinds_of(name):
-    """Kinds of outputs for which ``"auto"`` stands for the signal of a name."""
+    """Return the kinds of outputs for which ``"auto"`` stands for the named signal."""
     return tuple(kind for kind, signal in _OF_KIND.items() if signal.name == name)
 
 
 def what_to_read(signal, temperature=1.0):
-    """What an attack with these parameters reads of a pool, in the words of ``Needs.keeps``.
+    """Return what an attack with these parameters reads from a pool, as in ``Needs.keeps``.
 
     Parameters
     ----------
     signal : "auto", str or Signal
-        As users give it.
+        Signal as passed by the user.
     temperature : float, default=1.0
         Temperature of ``"auto"``.
 
@@ -56,12 +56,12 @@ def what_to_read(signal, temperature=1.0):
 
 
 def what_to_keep(what):
-    """What a pool has to store so that something can be read of it.
+    """Return what a pool must store so that something can be read from it.
 
     Parameters
     ----------
     what : "auto", ("auto", temperature) or Signal
-        As :func:`what_to_read` gives it.
+        What is read, as returned by :func:`what_to_read`.
 
     Returns
     -------
@@ -71,6 +71,6 @@ def what_to_keep(what):
     if isinstance(what, ScaledLogit):
         return what_to_read("auto", what.temperature)
     of_kinds = [_OF_KIND[kind] for kind in COMPARED.intersection(getattr(what, "reads", ()))]
-    if of_kinds and all(what == one or what.derive_from(one) is not None for one in of_kinds):
+    if of_kinds and all(what == kind or what.derive_from(kind) is not None for kind in of_kinds):
         return "auto"
     return what

@@ -48,12 +48,12 @@ _SIGNALS = {
 
 
 def get_signal_names(*, answers_only=False):
-    """Names under which attacks and :class:`Signals` take a signal.
+    """List the names of signals that attacks and :class:`Signals` accept.
 
     Parameters
     ----------
     answers_only : bool, default=False
-        Whether to leave out the signals that need more than the victim's answers to the records.
+        Whether to list only signals that need no more than the victim's outputs for the records.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def get_signal_names(*, answers_only=False):
 
 
 def get_signal(signal):
-    """Signal of a name; a signal is returned as it is."""
+    """Return the signal of a name; a signal is returned unchanged."""
     if isinstance(signal, Signal):
         return signal
     if signal in ("auto", "logit"):
@@ -83,5 +83,5 @@ def get_signal(signal):
             "the margin or minus the log residual, by the kind of the model."
         )
     if signal not in _SIGNALS:
-        raise ValueError(f"There is no signal {signal!r}; the signals are {', '.join(_SIGNALS)}.")
+        raise ValueError(f"Unknown signal {signal!r}; the signals are {', '.join(_SIGNALS)}.")
     return _SIGNALS[signal]

@@ -1,15 +1,15 @@
-"""How exact a loss is."""
+"""Rounding errors of a loss."""
 
 import numpy as np
 
 from ._confidence import Loss
 
-# Roundings that an answer may have gone through, such as those of a sum in another order.
+# Number of roundings that an output may contain, for example from a sum in another order.
 _ROUNDINGS = 8
 
 
 def loss_rounding(outputs, y):
-    """Difference below which two losses of a record differ by rounding alone.
+    """Return the difference up to which two losses of a record may differ by rounding only.
 
     Parameters
     ----------
@@ -30,5 +30,5 @@ def loss_rounding(outputs, y):
     loss = -Loss()(outputs, y)
     if outputs.kind == "proba":
         return unit * (1 + loss)
-    # Near 0 the loss of logits is the exponential of a difference and as exact as that.
+    # Near 0, the loss of logits is the exponential of a difference, and as exact as the difference.
     return unit * np.abs(outputs.values).max(axis=1) * np.minimum(loss, 1)

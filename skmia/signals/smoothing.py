@@ -1,16 +1,16 @@
-"""How infinite values of a signal are made finite, by what the answers of models show."""
+"""Smoothing: infinite values of a signal are made finite by the resolution of the models."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
 
-# Share of the typical residual below which differences tell nothing more.
+# Share of the typical residual below which differences carry no information.
 _SHARE = 0.1
 SMALLEST_RESIDUAL = 1e-12
 
 
-# Whole pools are gone through row by row: what is as large as they are takes memory as they do.
+# Pools are processed row by row, because any array of their size takes as much memory as the pool.
 def _rows(raw):
     return raw.reshape(-1, raw.shape[-1])
 
@@ -21,22 +21,22 @@ def _largest_finite(raw):
 
 @dataclass(frozen=True)
 class Smoothing(ABC):
-    """What was learned from the values of some models, and is applied to those of any.
+    """Rule that is learned from the values of some models and applied to the values of any model.
 
     Parameters
     ----------
     resolution : float
-        Finest step of the models' answers, with which all values are smoothed; with 0 those that
-        are finite stay as they are.
+        Finest step of the models' outputs, with which all values are smoothed. If 0, finite values
+        are not changed.
     step : float
-        With which an infinite value is smoothed where the resolution is 0: a victim may give one
-        although none of the models did.
+        Step with which infinite values are smoothed if the resolution is 0: a victim may return an
+        infinite value although none of the models did.
     """
 
     resolution: float = 0.0
     step: float = 0.0
 
-    # Margins are in the unit of decision values, of which a user knows no finest step.
+    # Margins are in the unit of decision values, whose finest step a user cannot know.
     _takes_resolution = True
 
     @classmethod
@@ -50,9 +50,9 @@ class Smoothing(ABC):
         inside : ndarray of shape (n_models, n), dtype bool
             Which models were trained on which records.
         dtype : dtype
-            Of the models' answers.
+            Data type of the models' outputs.
         resolution : "auto" or float, default="auto"
-            A resolution that is known.
+            Resolution, if it is known.
 
         Returns
         -------
@@ -70,26 +70,26 @@ class Smoothing(ABC):
     @classmethod
     @abstractmethod
     def _compute_step(cls, raw, dtype):
-        """Step with which an infinite value is smoothed next to these."""
+        """Return the step with which an infinite value is smoothed next to these values."""
 
     @abstractmethod
     def _move(self, raw, step):
-        """Values moved by a positive step."""
+        """Move values by a positive step."""
 
     def __call__(self, raw):
-        """Finite values of any model; those that are finite stay where the resolution is 0."""
+        """Return finite values of any model; with resolution 0, finite values are not changed."""
         if self.resolution:
             return self._move(raw, self.resolution)
         infinite = np.isinf(raw)
         return np.where(infinite, self._move(raw, self.step), raw) if infinite.any() else raw
 
     def of_models(self, raw):
-        """Values of the models that it was learned from; infinite ones stay without resolution."""
+        """Smooth the models that it was learned from; with resolution 0, infinite values stay."""
         return self._move(raw, self.resolution) if self.resolution else raw
 
 
 class Unsmoothed(Smoothing):
-    """For signals whose values are always finite."""
+    """No smoothing, for signals whose values are always finite."""
 
     _takes_resolution = False
 
@@ -106,7 +106,7 @@ class Unsmoothed(Smoothing):
 
 
 class LogitSmoothing(Smoothing):
-    """Moves probabilities of exactly 0 or 1 inside by half of the step."""
+    """Smoothing of log odds: probabilities of exactly 0 or 1 move inside by half of the step."""
 
     @classmethod
     def _compute_step(cls, raw, dtype):
@@ -124,13 +124,14 @@ class LogitSmoothing(Smoothing):
 
 
 class Clipping(Smoothing):
-    """Cuts values at plus and minus the largest finite one."""
+    """Clipping of values at plus and minus the largest finite value."""
 
     _takes_resolution = False
 
     @classmethod
     def _compute_step(cls, raw, dtype):
-        # Only the missing classes of a half are infinite: such a model is as sure as any model is.
+        # Values are infinite only for classes without training records; such a model counts as
+        # being as confident as any other model.
         return _largest_finite(raw)
 
     def _move(self, raw, step):
@@ -138,7 +139,7 @@ class Clipping(Smoothing):
 
 
 class ResidualSmoothing(Smoothing):
-    """Adds the step to each residual, as the root of the sum of their squares."""
+    """Smoothing of residuals: the root of the sum of the squared residual and the squared step."""
 
     @classmethod
     def _compute_step(cls, raw, dtype):
@@ -146,14 +147,16 @@ class ResidualSmoothing(Smoothing):
 
     @classmethod
     def _compute_resolution(cls, raw, inside, step):
-        # Trees and interpolating models leave their training records no residual at all, which
-        # would rule every moment: the scale is that of records that a model has not seen.
+        # Trees and interpolating models have residuals of 0 on their training records, which would
+        # dominate every moment. The scale is therefore estimated on records that a model has not
+        # seen.
         outside = np.empty(inside.size - np.count_nonzero(inside), raw.dtype)
         stop = 0
         for row, members in zip(raw[0], inside, strict=True):
             start, stop = stop, stop + len(row) - np.count_nonzero(members)
             outside[start:stop] = row[~members]
-        # The middle of the residuals is that of their logarithms, both of them for an even number.
+        # The median of the residuals is the exponential of the median of their logarithms; for an
+        # even number, both middle values are used.
         middle = [(len(outside) - 1) // 2, len(outside) // 2]
         outside.partition(middle)
         typical = np.exp(-outside[middle].astype(np.float64)).mean()

@@ -1,4 +1,4 @@
-"""Whether synthetic rows lie nearer to each other than to real ones."""
+"""Nearest-neighbor adversarial accuracy of synthetic rows."""
 
 from dataclasses import dataclass
 from numbers import Integral
@@ -16,13 +16,13 @@ from ._terms import VERSIONS, Terms, count_farther, estimate_standard_error
 
 @dataclass(frozen=True)
 class AdversarialAccuracy:
-    """Accuracy of the attacker who looks at the nearest row.
+    """Adversarial accuracy of an attacker who uses the nearest row.
 
     Attributes
     ----------
     mean : float
-        Mean of the two sides: 0.5 = real and synthetic rows cannot be distinguished, 1 = they lie
-        apart, 0 = each synthetic row lies next to a real one.
+        Mean of the two sides: 0.5 means that real and synthetic rows cannot be distinguished, 1
+        that they lie apart, 0 that each synthetic row lies next to a real one.
     real : float
         Share of the real rows with a real row nearest.
     synthetic : float
@@ -30,9 +30,9 @@ class AdversarialAccuracy:
     standard_error : float
         Standard error of the mean; neighboring rows are not treated as independent.
     n_rows : int
-        Rows of either kind that were compared.
+        Number of rows of each kind that were compared.
     n_draws : int
-        Subsamples, over which the shares are means; 1 where the tables are of equal size.
+        Number of subsamples over which the shares are averaged; 1 if the tables have equal size.
     """
 
     mean: float
@@ -68,7 +68,7 @@ def summarize(terms):
 
 
 def check_sizes(tables, names):
-    """Number of rows of the smallest table, of which at least two are needed."""
+    """Return the number of rows of the smallest table, at least two."""
     sizes = [len(table) for table in tables]
     smallest = int(np.argmin(sizes))
     if sizes[smallest] < 2:
@@ -77,19 +77,19 @@ def check_sizes(tables, names):
 
 
 def draw_rows(table, n_rows, random_state):
-    """All rows in their order, or as many without replacement."""
+    """Return all rows in order, or a draw without replacement."""
     if len(table) == n_rows:
         return table
     return table[random_state.choice(len(table), n_rows, replace=False)]
 
 
 class NearestNeighborAdversarialAccuracy(BaseEstimator):
-    """Whether synthetic rows lie among the real ones, too close to them, or elsewhere.
+    """Test whether synthetic rows lie among the real rows, too close to them, or elsewhere.
 
     A real row is compared with the nearest real and the nearest synthetic row, a synthetic row
-    likewise. Where the two tables are drawn from one distribution, its own kind is nearest half of
-    the time. It is nearest more often where the generator misses the distribution, and less often
-    where it returns rows like its training rows.
+    likewise. If the two tables come from one distribution, the nearest row is of the same kind half
+    of the time. It is more often of the same kind if the generator misses the distribution, and
+    less often if the generator returns rows like its training rows.
 
     Parameters
     ----------
@@ -103,11 +103,11 @@ class NearestNeighborAdversarialAccuracy(BaseEstimator):
         Any metric of :class:`~sklearn.neighbors.NearestNeighbors`, or ``"gower"`` for tables with
         categories, see :class:`GowerEncoder`.
     n_draws : int, default=10
-        Subsamples of the larger table to take the mean over. Tables of equal size need none.
+        Number of subsamples of the larger table to average over. Tables of equal size need none.
     random_state : int, RandomState instance or None, default=None
-        Seed of the subsamples.
+        Controls the subsamples.
     n_jobs : int, default=None
-        Threads of the search for neighbors.
+        Number of threads of the search for neighbors.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class NearestNeighborAdversarialAccuracy(BaseEstimator):
 
     See Also
     --------
-    PrivacyLoss : Whether rows lie closer to those that the generator has seen than to others.
+    PrivacyLoss : Comparison of the accuracy on training rows and on other rows.
 
     Notes
     -----
@@ -180,11 +180,13 @@ class NearestNeighborAdversarialAccuracy(BaseEstimator):
         ----------
         X : DataFrame or array-like of shape (n_real, d)
             Real rows.
-        y : ignored
+        y : Ignored
+            Not used, present for API consistency by convention.
 
         Returns
         -------
-        self : NearestNeighborAdversarialAccuracy
+        self : object
+            Fitted estimator.
         """
         validate_params_of(self)
         self.X_ = self._check(X, reset=True)
@@ -221,13 +223,14 @@ class NearestNeighborAdversarialAccuracy(BaseEstimator):
         return AdversarialAccuracy(*means, n_rows, n_draws)
 
     def score(self, X, y=None):
-        """Adversarial accuracy of synthetic rows, the mean of both sides.
+        """Return the adversarial accuracy of synthetic rows, the mean of both sides.
 
         Parameters
         ----------
         X : DataFrame or array-like of shape (n_synthetic, d)
             Synthetic rows.
-        y : ignored
+        y : Ignored
+            Not used, present for API consistency by convention.
 
         Returns
         -------

@@ -15,14 +15,14 @@ _TINY = np.finfo(float).tiny
 
 
 class GeneratorAttack(BaseAttack):
-    """Guess "member" where a generator returns rows near to a record.
+    """Attack that flags records with generated rows nearby.
 
-    Nothing is asked of the generator but rows.
+    The attack only needs rows from the generator.
 
     Parameters
     ----------
     victim : fitted generator
-        Has a method ``sample(n_samples)`` that gives rows, or rows and labels; in a
+        Generator with a method ``sample(n_samples)`` that returns rows, or rows and labels, in a
         :class:`~sklearn.frozen.FrozenEstimator`.
     statistic : {"distance", "ratio", "density_ratio"}, default="density_ratio"
         ``"distance"``: minus the distance to the closest synthetic row. ``"ratio"``: minus that
@@ -31,14 +31,14 @@ class GeneratorAttack(BaseAttack):
         around the record than the records given to ``fit`` do, both by the distance of the
         ``n_neighbors``-th neighbor.
     n_samples : int, default=None
-        Synthetic rows to draw; None draws as many as there are records in ``fit``.
+        Number of synthetic rows to draw. If None, the number of records in ``fit``.
     n_neighbors : int, default=3
         Number of neighbors for ``"density_ratio"``.
     metric : str or callable, default="euclidean"
         Any metric of :class:`~sklearn.neighbors.NearestNeighbors`, or ``"gower"`` for tables with
         categories, see :class:`GowerEncoder`.
     random_state : int, RandomState instance or None, default=None
-        Seed of the rows that are drawn, where the generator's ``sample`` takes one.
+        Controls the draw of rows, if the generator's ``sample`` has such a parameter.
 
     Attributes
     ----------
@@ -52,14 +52,14 @@ class GeneratorAttack(BaseAttack):
 
     See Also
     --------
-    SyntheticDistance : The distance as a regressor, for shadow generators.
-    PrivacyLoss : Whether training rows as a whole are nearer than others.
+    SyntheticDistance : Regressor of the distance, for shadow generators.
+    PrivacyLoss : Test whether training rows as a whole are nearer than others.
 
     Notes
     -----
-    Task labels are not part of the rows; put them into X as a column where the generator gives them
-    out, too. Records of `fit` should be a sample of the population: where all of them are members,
-    their density says nothing.
+    Task labels are not part of the rows; put them into X as a column if the generator also returns
+    them. Records of `fit` should be a sample of the population: if all of them are members, their
+    density is not informative.
 
     References
     ----------

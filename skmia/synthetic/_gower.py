@@ -1,4 +1,4 @@
-"""Tables with numbers and categories, as points whose distances mean something."""
+"""Encoding of tables with numbers and categories for Gower's distance."""
 
 from numbers import Integral
 
@@ -16,7 +16,7 @@ from .._core.sklearn import StrOptions, validate_params_of
 
 
 class GowerEncoder(TransformerMixin, BaseEstimator):
-    """Columns whose Manhattan distance is Gower's distance of the rows.
+    """Transformer to columns whose Manhattan distance is Gower's distance of the rows.
 
     Two rows differ in a column of numbers by the share of its range that lies between them, in a
     column of categories by 0 or 1; Gower's distance is the mean over the columns, in [0, 1] for
@@ -42,7 +42,7 @@ class GowerEncoder(TransformerMixin, BaseEstimator):
     Raises
     ------
     ValueError
-        When a column of numbers lacks values. In a column of categories a missing value is a
+        If a column of numbers lacks values. In a column of categories a missing value is a
         category.
 
     Notes
@@ -79,11 +79,13 @@ class GowerEncoder(TransformerMixin, BaseEstimator):
         ----------
         X : DataFrame or array-like of shape (n_rows, n_columns)
             A table.
-        y : ignored
+        y : Ignored
+            Not used, present for API consistency by convention.
 
         Returns
         -------
-        self : GowerEncoder
+        self : object
+            Fitted estimator.
         """
         validate_params_of(self)
         table = self._check(X, reset=True)

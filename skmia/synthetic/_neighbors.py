@@ -30,7 +30,7 @@ def as_points(tables, metric, names):
         # Squares of large numbers would leave nothing of small differences. A value that occurs
         # is subtracted without rounding from others of its size.
         center = np.quantile(points[0], 0.5, axis=0, method="nearest")
-        points = [one - center for one in points]
+        points = [table - center for table in points]
         largest = max(float(abs(one).max()) for one in points)
         if not largest < _LARGEST:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Whether synthetic rows are nearer to those that the generator has seen than to others."""
+"""Test whether synthetic rows are nearer to training rows than to other rows."""
 
 from numbers import Integral, Real
 
@@ -12,13 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.pvalues import format_pvalue
 from .._core.sklearn import N_JOBS, Interval, StrOptions, validate_params_of
 from ._adversarial_accuracy import check_sizes, draw_rows, summarize
-from ._deal import Deal
+from ._halves import Halves
 from ._neighbors import as_points
 from ._terms import VERSIONS, estimate_standard_error
 
 
 class PrivacyLoss(BaseEstimator):
-    """What a generator reveals of its training rows, by their nearest neighbors.
+    """Leakage of a generator's training rows, measured by nearest neighbors.
 
     The adversarial accuracy of synthetic rows against other real rows, minus their accuracy
     against the training rows. A generator that has learned only the distribution is equally far
@@ -33,26 +33,26 @@ class PrivacyLoss(BaseEstimator):
         Any metric of :class:`~sklearn.neighbors.NearestNeighbors`, or ``"gower"`` for tables with
         categories, see :class:`GowerEncoder`.
     n_permutations : int, default=999
-        Times that real rows are split again into training and other rows, for the p-value; 0 for no
-        test.
+        Number of random splits of the real rows into training and other rows, for the p-value; 0
+        for no test.
     confidence_level : float, default=0.95
         Confidence level of each interval, in (0, 1).
     random_state : int, RandomState instance or None, default=None
-        Seed of subsamples and permutations.
+        Controls subsamples and permutations.
     n_jobs : int, default=None
         Threads of the search for neighbors.
 
     Attributes
     ----------
     statistic_ : float
-        The privacy loss, ``test_accuracy_.mean - train_accuracy_.mean``; 0 means no leakage,
-        0.5 = synthetic rows are copies of training rows.
+        The privacy loss, ``test_accuracy_.mean - train_accuracy_.mean``; 0 means no leakage, 0.5
+        means that synthetic rows are copies of training rows.
     interval_ : tuple (low, high)
         Its confidence limits.
     pvalue_ : float or None
-        Probability of a loss as large if training rows were to the generator like others.
+        Probability of a loss as large if training rows do not differ from other rows.
     train_accuracy_, test_accuracy_ : AdversarialAccuracy
-        Synthetic rows against training rows, and against others. Above 0.5 they miss the
+        Synthetic rows against training rows, and against other rows. Above 0.5, they miss the
         distribution; the excess is the resemblance loss.
     result_ : DataFrame
         A row for ``"privacy loss"``, ``"resemblance loss, train"`` and ``"resemblance loss,
@@ -63,11 +63,11 @@ class PrivacyLoss(BaseEstimator):
     Raises
     ------
     ValueError
-        When a table has fewer than two rows, values are missing, or columns differ.
+        If a table has fewer than two rows, values are missing, or columns differ.
 
     See Also
     --------
-    NearestNeighborAdversarialAccuracy : The accuracy itself.
+    NearestNeighborAdversarialAccuracy : Accuracy on one table.
 
     Notes
     -----
@@ -141,7 +141,8 @@ class PrivacyLoss(BaseEstimator):
 
         Returns
         -------
-        self : PrivacyLoss
+        self : object
+            Fitted estimator.
         """
         validate_params_of(self)
         names = "train", "test", "synthetic"
@@ -149,12 +150,12 @@ class PrivacyLoss(BaseEstimator):
         n = self.n_rows_ = check_sizes(tables, names)
         random_state = check_random_state(self.random_state)
         train, test, synthetic = (draw_rows(table, n, random_state) for table in tables)
-        deal = Deal(np.concatenate([train, test]), synthetic, metric, self.version, self.n_jobs)
+        halves = Halves(np.concatenate([train, test]), synthetic, metric, self.version, self.n_jobs)
         is_train = np.arange(2 * n) < n
-        self._estimate(deal.compare(is_train), deal.compare(~is_train))
+        self._estimate(halves.compare(is_train), halves.compare(~is_train))
         self.pvalue_ = None
         if self.n_permutations:
-            self.pvalue_ = self._permute(deal, is_train, random_state)
+            self.pvalue_ = self._permute(halves, is_train, random_state)
         return self
 
     def _estimate(self, train, test):
@@ -169,22 +170,26 @@ class PrivacyLoss(BaseEstimator):
         reach = norm.ppf((1 + self.confidence_level) / 2)
         self.result_ = pd.DataFrame(
             {
-                name: {"estimate": value, "low": value - reach * one, "high": value + reach * one}
-                for name, (value, one) in estimates.items()
+                name: {
+                    "estimate": value,
+                    "low": value - reach * spread,
+                    "high": value + reach * spread,
+                }
+                for name, (value, spread) in estimates.items()
             }
         ).T
         self.interval_ = tuple(self.result_.loc["privacy loss", ["low", "high"]].tolist())
 
-    def _permute(self, deal, is_train, random_state):
+    def _permute(self, halves, is_train, random_state):
         as_large = 0
         for _ in range(self.n_permutations):
-            dealt = random_state.permutation(is_train)
-            loss = deal.compare(~dealt).mean - deal.compare(dealt).mean
+            permuted = random_state.permutation(is_train)
+            loss = halves.compare(~permuted).mean - halves.compare(permuted).mean
             as_large += loss >= self.statistic_ - 1e-12  # equal ones may differ by rounding
         return float((1 + as_large) / (1 + self.n_permutations))
 
     def summary(self):
-        """The estimates, and what they say, as text.
+        """Summarize the estimates and their meaning as text.
 
         Returns
         -------

@@ -16,9 +16,9 @@ def check_generator(generator):
     Raises
     ------
     TypeError
-        When it has no ``sample``.
+        If it has no ``sample``.
     NotFittedError
-        When it is not fitted, which is what ``clone`` makes of one that is not frozen.
+        If it is not fitted, which is what ``clone`` makes of one that is not frozen.
     """
     inner = unwrap(generator)
     if not hasattr(inner, "sample"):

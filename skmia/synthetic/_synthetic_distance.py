@@ -1,4 +1,4 @@
-"""A generator as a regressor, so that it can have shadow models."""
+"""Generators as regressors, so that shadow models can be trained."""
 
 from numbers import Integral
 
@@ -14,22 +14,22 @@ from ._sampling import draw_samples
 
 
 class SyntheticDistance(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
-    """Distance from each row to the nearest one that a generator returns.
+    """Regressor of the distance from each row to the nearest row of a generator.
 
-    With it a generator is attacked like any regressor: the error of a record whose target is 0 is
-    its distance, which is small where the generator returns rows like it. So every attack on
-    regressors is one on generators, and a :class:`~skmia.ShadowPool` trains shadow generators.
+    It makes a generator accessible to attacks on regressors: the error of a record with target 0 is
+    its distance, which is small if the generator returns similar rows. Every attack on regressors
+    can therefore be used, and a :class:`~skmia.ShadowPool` trains shadow generators.
 
     Parameters
     ----------
     generator : estimator
-        Has ``fit(X)`` and ``sample(n_samples)``; is cloned and fitted.
+        Generator with ``fit(X)`` and ``sample(n_samples)``. It is cloned and fitted.
     n_samples : int, default=None
-        Rows to draw; None draws as many as there are training rows.
+        Number of rows to draw. If None, the number of training rows.
     metric : str or callable, default="euclidean"
         Any metric of :class:`~sklearn.neighbors.NearestNeighbors`.
     random_state : int, RandomState instance or None, default=None
-        Seed of the generator, where it takes one, and of the rows that are drawn.
+        Controls the generator, if it has such a parameter, and the draw of rows.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class SyntheticDistance(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
 
     See Also
     --------
-    GeneratorAttack : Attacks that need no shadow generators.
+    GeneratorAttack : Attack without shadow generators.
 
     Examples
     --------
@@ -83,11 +83,13 @@ class SyntheticDistance(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         ----------
         X : array-like of shape (n_rows, n_features)
             Training rows.
-        y : ignored
+        y : Ignored
+            Not used, present for API consistency by convention.
 
         Returns
         -------
-        self : SyntheticDistance
+        self : object
+            Fitted estimator.
         """
         validate_params_of(self)
         # y is checked as far as it is there, since nothing else would notice a mistake.

@@ -20,7 +20,7 @@ class Terms(NamedTuple):
     real, synthetic : ndarray of shape (n,)
         Of either side, whose means are the two sides of the accuracy.
     rows, made : ndarray of shape (n,)
-        Numbers of the real and of the synthetic rows, the last of which is the largest.
+        Numbers of the real and of the synthetic rows; the last one is the largest.
     edges : list of pairs of ndarray
         Numbers of rows, and of the neighbors on which what they add depends.
     """
@@ -58,7 +58,7 @@ def count_farther(own, cross, version):
     own : ndarray of shape (n,)
         Distance to the nearest other row of its kind.
     cross : ndarray of shape (n, 2)
-        Distances to the two nearest rows of the other kind, of which there are n.
+        Distances to the two nearest of the n rows of the other kind.
     version : {"tie_corrected", "unbiased", "original"}
         See :class:`NearestNeighborAdversarialAccuracy`.
 
@@ -69,8 +69,8 @@ def count_farther(own, cross, version):
     first = is_farther(cross[:, 0], own, _TIES[version])
     if version == "original":
         return first
-    # A row has n - 1 others of its kind and n of the other kind, of which one has to be left out.
-    # Only if it is the nearest is the second one the nearest.
+    # A row has n - 1 others of its kind and n of the other kind, so one of the latter has to be
+    # left out. Only if it is the nearest is the second one the nearest.
     n = len(own)
     return ((n - 1) * first + is_farther(cross[:, 1], own, _TIES[version])) / n
 
@@ -78,7 +78,7 @@ def count_farther(own, cross, version):
 def estimate_standard_error(shares, edges):
     """Standard error of a sum of shares that depend on each other where rows are neighbors.
 
-    The variance is the sum of the products of all shares with themselves, with those of their
+    The variance is the sum of the products of all shares with themselves, with the shares of their
     neighbors and of rows with a neighbor in common. Resampling goes wrong here: a bootstrap draws
     rows twice, which then are each other's nearest, and leaving rows out changes the neighbors of
     the rest.

@@ -1,4 +1,4 @@
-"""Checks that every attack passes, for those who write one."""
+"""Checks of attacks, for authors of new attacks."""
 
 from ._check_attack import (
     AttackProblem,

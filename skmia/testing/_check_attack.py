@@ -1,4 +1,4 @@
-"""Checks that every attack passes, for those who write one."""
+"""Checks of attacks, for authors of new attacks."""
 
 import inspect
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ class AttackProblem(NamedTuple):
     Attributes
     ----------
     victim : FrozenEstimator
-        Fitted on the members.
+        Model fitted on the members.
     shadows : FrozenEstimator
-        A pool fitted on all records.
+        Shadow pool fitted on all records.
     records : Records of n records
         Members and non-members mixed.
     membership : ndarray of shape (n,)
@@ -45,8 +45,8 @@ def make_attack_problem(
     Parameters
     ----------
     estimator : classifier or regressor, default=None
-        What the victim and the shadow models are; None is a small decision tree, whose
-        probabilities of exactly 0 and 1 are a part of the exercise.
+        Estimator of the victim and the shadow models. If None, a small decision tree, whose
+        probabilities are exactly 0 or 1.
     n_records : int, default=60
         Number of records, half of them members.
     n_estimators : int, default=8
@@ -54,7 +54,7 @@ def make_attack_problem(
     store : {"signals", "outputs", "models"}, default="models"
         What the pool keeps, see :class:`~skmia.ShadowPool`.
     random_state : int, RandomState instance or None, default=0
-        Determines records, members and shadow models.
+        Controls records, members and shadow models.
 
     Returns
     -------
@@ -117,27 +117,26 @@ def _bind_checks(records, membership, expected_failed_checks):
     known = [function.__name__ for function in ATTACK_CHECKS]
     for name in expected:
         if name not in known:
-            raise ValueError(f"There is no check {name!r}; the checks are {', '.join(known)}.")
+            raise ValueError(f"Unknown check {name!r}; the checks are {', '.join(known)}.")
     membership = np.asarray(membership).astype(int)
     return [_BoundCheck(function, records, membership) for function in ATTACK_CHECKS], expected
 
 
 def check_attack(attack, records, membership, *, expected_failed_checks=None):
-    """Check that an attack keeps the promises of all attacks.
+    """Check that an attack meets the contract of all attacks.
 
-    It asks what scikit-learn's ``check_estimator`` asks of estimators that take a matrix: whether
+    The checks correspond to scikit-learn's ``check_estimator`` for estimators of matrices: whether
     the constructor only assigns, clones and pickles work, fitting twice changes nothing, no input
-    is changed, scores do not depend on the batch and are finite, a higher score means more likely
-    a member, ``score`` is the advantage, bad input is refused with a sentence, and Pipeline,
+    is changed, scores do not depend on the batch and are finite, a higher score means more likely a
+    member, ``score`` is the advantage, bad input is refused with a sentence, and Pipeline,
     GridSearchCV, cross_val_predict, StackingClassifier and CalibratedClassifierCV can hold it. What
-    ``attack.needs()`` declares is withheld in turn and must be missed; what it does not declare is
-    withheld as well and must not be.
+    ``attack.needs()`` declares is withheld in turn, and the attack must then fail; what it does not
+    declare is also withheld, and the attack must then work.
 
     Parameters
     ----------
     attack : attack
-        Unfitted, with the victim and the pool that it needs as parameters. It is cloned, never
-        changed.
+        Unfitted attack, with the victim and the pool that it needs as parameters. It is cloned.
     records : Records of n records
         Records that suit the victim and belong to the pool.
     membership : array-like of shape (n,)
@@ -148,14 +147,14 @@ def check_attack(attack, records, membership, *, expected_failed_checks=None):
     Raises
     ------
     AssertionError
-        With a sentence that says which promise is broken, at the first one.
+        If a check fails, with a sentence that names the first failure.
     ValueError
-        When ``expected_failed_checks`` names no check.
+        If ``expected_failed_checks`` holds an unknown name.
 
     See Also
     --------
-    make_attack_problem : Makes a victim, a pool and records.
-    parametrize_with_attack_checks : The same checks as separate tests.
+    make_attack_problem : Function that makes a victim, a pool and records.
+    parametrize_with_attack_checks : Decorator that runs the checks as separate tests.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Models under attack: services, and what is inside of a model."""
+"""Models under attack: services, and white-box access."""
 
 from ._callable import CallableVictim
 from ._state import ModelState, StoredArray, read_state

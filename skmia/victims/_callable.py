@@ -1,4 +1,4 @@
-"""A model that can be asked but not held: a function or a web service."""
+"""Models that can only be queried: functions and web services."""
 
 from numbers import Integral
 
@@ -18,13 +18,13 @@ class CallableVictim(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     function : callable
-        Takes a batch of at most ``batch_size`` rows of X and returns their class probabilities,
-        an array of shape (n_rows, n_classes).
+        Function of a batch of at most ``batch_size`` rows of X that returns their class
+        probabilities, an array of shape (n_rows, n_classes).
     classes : array-like of shape (n_classes,)
         Label of each column, in order. When labeled records are queried, a warning is issued if
         their labels fit another order better.
     batch_size : int, default=1000
-        Most rows to send in one call.
+        Maximum number of rows per call.
 
     Attributes
     ----------
@@ -34,11 +34,11 @@ class CallableVictim(ClassifierMixin, BaseEstimator):
     Raises
     ------
     ValueError
-        When an answer has the wrong shape.
+        If an output has the wrong shape.
 
     See Also
     --------
-    skmia.Outputs : Answers that were collected elsewhere.
+    skmia.Outputs : Outputs that were collected elsewhere.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class CallableVictim(ClassifierMixin, BaseEstimator):
         return True
 
     def fit(self, X=None, y=None):
-        """Check the parameters; the model behind the function is fitted already.
+        """Check the parameters; the model behind the function is already fitted.
 
         Parameters
         ----------
@@ -85,13 +85,14 @@ class CallableVictim(ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        self : CallableVictim
+        self : object
+            Fitted estimator.
         """
         validate_params_of(self)
         return self
 
     def predict_proba(self, X):
-        """Ask the function in batches.
+        """Query the function in batches.
 
         Parameters
         ----------

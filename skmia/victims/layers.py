@@ -1,4 +1,4 @@
-"""Choices of layers."""
+"""Selection of layers."""
 
 from numbers import Integral
 
@@ -15,7 +15,7 @@ def check_layers(layers):
 
 
 def get_layers(layers, names):
-    """Names of layers that are given by their names or positions; all with None."""
+    """Return the names of layers given by names or positions; all layers if None."""
     if layers is None:
         return names
     if isinstance(layers, str) or not np.iterable(layers):
@@ -28,6 +28,6 @@ def get_layers(layers, names):
             chosen.append(layer)
         else:
             raise ValueError(
-                f"There is no layer {show(layer)}; there are {len(names)}: {', '.join(names)}."
+                f"Unknown layer {show(layer)}; the {len(names)} layers are {', '.join(names)}."
             )
     return chosen

@@ -1,4 +1,4 @@
-"""What a model gives to an attack, found without a query."""
+"""What a model offers to an attack, determined without a query."""
 
 from sklearn.base import is_regressor
 from sklearn.exceptions import NotFittedError
@@ -42,7 +42,7 @@ def get_kind(model):
 
 
 def get_access(model):
-    """What a model gives beyond outputs, in the words of :class:`skmia.base.Needs`.
+    """Return what a model offers beyond outputs, in the terms of :class:`skmia.base.Needs`.
 
     Parameters
     ----------

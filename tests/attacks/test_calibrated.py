@@ -206,7 +206,7 @@ def test_population_goes_with_its_reference(draw_world, settings):
     "settings, message",
     [
         ({"reference": "mean"}, "'reference' parameter of CalibratedAttack"),
-        ({"signal": "phi"}, "There is no signal 'phi'"),
+        ({"signal": "phi"}, "Unknown signal 'phi'"),
         ({"population": "all"}, "'population' parameter of CalibratedAttack"),
     ],
 )

@@ -76,7 +76,7 @@ def test_layers_are_read_by_position_and_by_name(victim):
     "layers, message",
     [
         ((), r"must name one or more layers; got \(\)"),
-        ([-7], "names no layer of the victim, which"),
+        ([-7], "must name at least one layer of the victim, which"),
     ],
 )
 def test_layers_that_are_not_there_are_refused(victim, layers, message):

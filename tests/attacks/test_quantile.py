@@ -197,12 +197,12 @@ def test_infinite_evidence_that_the_population_has_not():
 @pytest.mark.parametrize(
     "settings, message",
     [
-        ({"population": None}, "give them as population=Records"),
+        ({"population": None}, "pass them as population=Records"),
         ({"target_fpr": 0.01}, "needs 99 records of the population in each of cv=5 folds; the sma"),
         ({"cv": 101}, "cv=101 folds need as many different records in the population; got 100"),
         ({"cv": 2}, "'cv' parameter of QuantileAttack"),
         ({"target_fpr": 0}, "'target_fpr' parameter of QuantileAttack"),
-        ({"signal": "los"}, "There is no signal 'los'"),
+        ({"signal": "los"}, "Unknown signal 'los'"),
     ],
 )
 def test_wrong_parameters_are_named(settings, message):

@@ -313,7 +313,7 @@ def test_regressors_are_refused():
 def test_victim_of_another_kind_is_refused(audit):
     victim = FrozenEstimator(LinearSVC().fit(audit.records.X, audit.records.y))
     attack = ShadowAttack(victim, FrozenEstimator(audit.pool)).fit(audit.records)
-    with pytest.raises(ValueError, match="answers 'decision' and the shadow models 'proba'"):
+    with pytest.raises(ValueError, match="returns 'decision' but the shadow models return 'proba'"):
         attack.score_samples(audit.records)
 
 

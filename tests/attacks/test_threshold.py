@@ -200,7 +200,7 @@ def test_unusable_membership_is_refused(audit, membership, message):
     "settings, message",
     [
         ({"signal": 3}, "'signal' parameter of ThresholdAttack"),
-        ({"signal": "los"}, "There is no signal 'los'"),
+        ({"signal": "los"}, "Unknown signal 'los'"),
         ({"mean_train_loss": "low"}, "'mean_train_loss' parameter of ThresholdAttack"),
     ],
 )

@@ -349,7 +349,7 @@ def test_records_made_to_have_one_fingerprint_are_refused(monkeypatch):
 
     digest_records = _records.digest_records
     monkeypatch.setattr(_records, "digest_records", collide)
-    with pytest.raises(ValueError, match="Records 1 and 2 differ, yet they have the same"):
+    with pytest.raises(ValueError, match="Records 1 and 2 differ, yet have the same"):
         find(X)
     assert len(find(X[[0, 1, 1, 3]])) == 4  # equal records may have it
 

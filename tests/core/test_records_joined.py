@@ -72,7 +72,7 @@ def test_from_frame_forgets_the_index(frame):
 def test_from_frame_names_the_missing_column(frame, columns):
     with pytest.raises(ValueError) as caught:
         Records.from_frame(frame, **columns)
-    expected = "There is no column 'wage'; the columns are age, race, person, income."
+    expected = "Unknown column 'wage'; the columns are age, race, person, income."
     assert str(caught.value) == expected
 
 

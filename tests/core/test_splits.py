@@ -213,7 +213,7 @@ def test_halves_depend_on_random_state_alone():
 @pytest.mark.parametrize(
     "settings, message",
     [
-        ({"n_estimators": 7}, "n_estimators must be even, .* got 7"),
+        ({"n_estimators": 7}, "n_estimators must be even .* got 7"),
         ({"n_estimators": 0}, "'n_estimators' parameter of ShadowPool must be an int"),
         ({"max_samples": 0.6}, "'max_samples' parameter of ShadowPool"),
         ({"max_samples": 0.0}, "'max_samples' parameter of ShadowPool"),

@@ -150,7 +150,7 @@ def test_law_school_has_its_groups(tmp_path, cache):
 
 def test_another_law_school_is_refused(tmp_path, cache):
     (cache / "law_school_clean.csv").write_text("<html>\n")
-    with pytest.raises(OSError, match="There is no column 'pass_bar'"):
+    with pytest.raises(OSError, match="Unknown column 'pass_bar'"):
         datasets.fetch_law_school(data_home=tmp_path)
 
 

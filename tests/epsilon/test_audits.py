@@ -245,7 +245,7 @@ class Untrainable(ClassifierMixin, BaseEstimator):
         (OneRunAudit(n_canaries=100, delta=0.1), "delta must be at most"),
         (OneRunAudit("tree"), "The 'estimator' parameter"),
         (EpsilonAudit(canary=lambda X, y, n, random_state: (X[:2], y[:2], [])), "must be 1 rows"),
-        (EpsilonAudit(canary=lambda X, y, n, random_state: (X[:1], [9], [])), "among those of y"),
+        (EpsilonAudit(canary=lambda X, y, n, random_state: (X[:1], [9], [])), "must occur in y"),
     ],
 )
 def test_bad_settings_are_refused_before_anything_is_trained(audit, message):

@@ -156,7 +156,7 @@ def test_pairs_depend_on_random_state_alone():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"refit": True}, "n_rounds must be a number where refit=True"),
+        ({"refit": True}, "n_rounds must be a number if refit=True"),
         ({"membership": np.ones(6)}, "membership holds one class only"),
         ({"n_rounds": 0}, "'n_rounds' parameter of leave_two_unlabeled"),
         ({"attack": GaussianNB()}, "attack must be an attack on membership; got GaussianNB"),

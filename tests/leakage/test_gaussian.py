@@ -398,7 +398,7 @@ def test_a_classifier_is_refused():
     labels = (draw() > 0).astype(int)
     victim = FrozenEstimator(LogisticRegression().fit(design, labels))
     attack = GaussianRegressionAttacker(victim, coef=coef).fit(Records(design, labels))
-    with pytest.raises(ValueError, match="needs a regressor's predict"):
+    with pytest.raises(ValueError, match="needs the predictions of a regressor"):
         attack.score_samples(Records(design, labels))
 
 

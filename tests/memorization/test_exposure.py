@@ -230,7 +230,7 @@ def test_a_space_larger_than_any_integer_can_be_sampled():
     exposure = Exposure(RandomModel(10), secrets, method="skew_normal", n_samples=300).fit()
     assert exposure.max_exposure_ == pytest.approx(40 * math.log2(10))
     assert exposure.exposure([1] * 40) > 0
-    with pytest.raises(ValueError, match="too many to ask about each"):
+    with pytest.raises(ValueError, match="too many to query each"):
         Exposure(RandomModel(10), secrets).fit()
 
 

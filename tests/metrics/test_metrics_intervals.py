@@ -236,7 +236,7 @@ def test_threshold_realizes_the_rates_of_the_point():
         assert point.tpr == tpr_at_fpr_score(membership, scores, max_fpr=max_fpr)
 
 
-def test_point_that_accuses_nobody_has_an_infinite_threshold():
+def test_point_that_flags_no_record_has_an_infinite_threshold():
     membership = np.repeat([1, 0], [5, 2000])
     point = operating_point(membership, np.zeros(2005))
     assert (point.tpr, point.fpr, point.threshold, point.resolvable) == (0, 0, np.inf, True)

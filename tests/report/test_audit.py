@@ -372,7 +372,7 @@ def test_nothing_to_run_is_an_error(problem):
 # What there is to find
 
 
-def test_model_that_leaks_nothing_is_not_accused():
+def test_model_that_leaks_nothing_has_no_finding():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(400, 2))
     records = Records(X, (X[:, 0] > 0).astype(int))

@@ -611,7 +611,7 @@ def test_victim_is_asked_about_augmentations(records):
 
 
 def test_augmentation_keeps_the_number_of_records(records):
-    with pytest.raises(ValueError, match="keep the number of records; it made 59 of 60"):
+    with pytest.raises(ValueError, match="keep the number of records; it returned 59 of 60"):
         fit_pool(LogisticRegression(), records, augment=lambda some: [some[1:]])
 
 

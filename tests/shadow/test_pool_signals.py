@@ -118,9 +118,9 @@ def test_certain_models_give_margins_without_extremes():
         ),
         (
             LiRA(signal="log_residual"),
-            "reads 'value'; the models of .* answer 'proba'",
+            "reads 'value'; the models of .* return 'proba'",
         ),
-        (LiRA(signal="nothing"), "There is no signal 'nothing'"),
+        (LiRA(signal="nothing"), "Unknown signal 'nothing'"),
         (RMIA(signal="entropy"), "'entropy' says nothing of the probability of the label"),
         (RMIA(temperature=7.0), r"stores the temperatures \(1.0, 2.0\), not 7.0"),
         (CalibratedAttack(signal=ScaledLogit(3.0)), r"stores the temperatures \(1.0, 2.0\)"),
@@ -137,8 +137,8 @@ def test_what_cannot_be_read_is_refused_in_one_sentence(pool, victim, attack, me
     [
         (("entropy",), 'signals must hold "auto"'),
         ((), 'signals must hold "auto"'),
-        (("auto", "entropi"), "There is no signal 'entropi'"),
-        (("auto", 3), "There is no signal 3"),
+        (("auto", "entropi"), "Unknown signal 'entropi'"),
+        (("auto", 3), "Unknown signal 3"),
     ],
 )
 def test_pool_refuses_what_is_no_signal(signals, message):

@@ -212,7 +212,7 @@ def test_two_classes_and_three_with_an_impossible_one_agree():
 
 @pytest.mark.parametrize("name", ["nothing", "", 5, None])
 def test_unknown_signal_is_named_with_the_known_ones(name):
-    with pytest.raises(ValueError, match=f"There is no signal {name!r}; .* squared_error"):
+    with pytest.raises(ValueError, match=f"Unknown signal {name!r}; .* squared_error"):
         get_signal(name)
 
 

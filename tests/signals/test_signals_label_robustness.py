@@ -155,7 +155,7 @@ def test_labels_of_an_overfit_forest_tell_more_than_the_gap():
         (LabelRobustness(), np.full((80, 4), "text"), "X holds no numbers"),
         (LabelRobustness("flip"), X, "needs features of 0 and 1"),
         (LabelRobustness(scale=(1.0, 2.0)), X, "each of 4 features; got 2"),
-        (LabelRobustness("swap", population=Records(X, Y)), sparse.csr_matrix(X), "arrays and tab"),
+        (LabelRobustness("swap", population=Records(X, Y)), sparse.csr_matrix(X), "array or a tab"),
         (LabelRobustness("swap", population=Records(BITS, Y)), X, "must have the features of the"),
     ],
 )

@@ -77,7 +77,7 @@ def test_no_signal_is_refused(audit):
 
 
 def test_unknown_name_is_refused(audit):
-    with pytest.raises(ValueError, match="There is no signal 'los'"):
+    with pytest.raises(ValueError, match="Unknown signal 'los'"):
         Signals(audit[0], ["los"]).fit(audit[1])
 
 

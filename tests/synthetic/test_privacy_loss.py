@@ -31,7 +31,7 @@ def test_it_is_the_difference_of_two_accuracies(version, metric):
     assert loss.pvalue_ is None and "No test" in loss.summary()
 
 
-def test_permutations_are_accuracies_of_tables_dealt_anew():
+def test_permutations_are_accuracies_of_reshuffled_tables():
     rng = np.random.default_rng(1)
     train, test, synthetic = make_tables(12, 0.3, rng)
     loss = PrivacyLoss(n_permutations=50, random_state=3).fit(train, test, synthetic)

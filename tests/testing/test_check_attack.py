@@ -67,7 +67,7 @@ def test_checks_do_not_change_the_attack():
 
 
 def test_an_unknown_check_is_refused():
-    with pytest.raises(ValueError, match="There is no check 'check_nothing'; the checks are check"):
+    with pytest.raises(ValueError, match="Unknown check 'check_nothing'; the checks are check"):
         check_attack(
             ThresholdAttack(PROBLEM.victim),
             PROBLEM.records,

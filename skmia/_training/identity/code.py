@@ -36,7 +36,7 @@ def digest_code(code):
         constants[0] = None
     return digest_text(
         code.co_code.hex(),
-        *(_describe_constant(one) for one in constants),
+        *(_describe_constant(constant) for constant in constants),
         repr((code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)),
         repr((code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)),
         code.co_exceptiontable.hex(),
@@ -48,16 +48,19 @@ def _has_docstring(code):
     is_function = code.co_flags & CO_OPTIMIZED and code.co_flags & CO_NEWLOCALS
     if not is_function or not code.co_consts or not isinstance(code.co_consts[0], str):
         return False
-    return all(one.opcode not in dis.hasconst or one.arg != 0 for one in _instructions(code))
+    return all(
+        instruction.opcode not in dis.hasconst or instruction.arg != 0
+        for instruction in _instructions(code)
+    )
 
 
 def _describe_constant(value):
     if isinstance(value, CodeType):
         return f"code {digest_code(value)}"
     if isinstance(value, tuple):
-        return f"tuple {[_describe_constant(one) for one in value]}"
+        return f"tuple {[_describe_constant(item) for item in value]}"
     if isinstance(value, frozenset):
-        return f"set {sorted(_describe_constant(one) for one in value)}"
+        return f"set {sorted(_describe_constant(item) for item in value)}"
     if isinstance(value, int):
         return f"{type(value).__name__} {int(value):x}"
     return f"{type(value).__name__} {value!r}"
@@ -83,8 +86,8 @@ def find_reads(code):
     name, attributes : str, tuple of str
         ``("np", ("linalg", "norm"))`` for ``np.linalg.norm``.
     """
-    for one in nested_codes(code):
-        instructions = _instructions(one)
+    for inner in nested_codes(code):
+        instructions = _instructions(inner)
         for i, instruction in enumerate(instructions):
             if instruction.opname in _READS:
                 yield instruction.argval, tuple(_chain(instructions[i + 1 :]))
@@ -105,8 +108,8 @@ def find_imports(code):
     name, level, attributes : str, int, tuple of str
         As of ``from ..name import attributes``; without attributes for ``import name``.
     """
-    for one in nested_codes(code):
-        instructions = _instructions(one)
+    for inner in nested_codes(code):
+        instructions = _instructions(inner)
         for i, instruction in enumerate(instructions):
             if instruction.opname == "IMPORT_NAME":
                 level = instructions[i - 2].argval

@@ -32,7 +32,7 @@ _SLOTS = (
     types.MethodWrapperType,
     types.WrapperDescriptorType,
 )
-# Of type.__flags__: a class that was made by a class statement or the like, at run time.
+# Of type.__flags__: a class that was created at run time, for example by a class statement.
 _MADE_AT_RUN_TIME = 1 << 9
 # Values up to this length are shown to people as they are.
 _SHORT = 60
@@ -142,7 +142,7 @@ class Walker:
         return self._digest_reduced(value)
 
     def _many(self, kind, values):
-        return digest_text(kind, *(self.digest(one) for one in values))
+        return digest_text(kind, *(self.digest(item) for item in values))
 
     def _digest_sequence(self, value):
         if type(value) not in {list, tuple}:
@@ -152,12 +152,12 @@ class Walker:
     def _digest_set(self, value):
         if type(value) not in {set, frozenset}:
             return self._digest_reduced(value)
-        return digest_text("set", *sorted(self.digest(one) for one in value))
+        return digest_text("set", *sorted(self.digest(item) for item in value))
 
     def _digest_dict(self, value):
         if type(value) not in {dict, types.MappingProxyType}:
             return self._digest_reduced(value)
-        return self._many("dict", [one for item in value.items() for one in item])
+        return self._many("dict", [entry for item in value.items() for entry in item])
 
     def _digest_estimator(self, value):
         if not _is_cloned_by_parameters(value):
@@ -166,7 +166,7 @@ class Walker:
             self._fitted = False
             return found
         parameters = value.get_params(deep=False)
-        pairs = [one for name in sorted(parameters) for one in (name, parameters[name])]
+        pairs = [entry for name in sorted(parameters) for entry in (name, parameters[name])]
         return self._many("estimator", [type(value), *pairs])
 
     def _digest_enum(self, value):
@@ -217,7 +217,7 @@ class Walker:
             return self._search(value, f"{type(error).__name__}: {error}")
         if isinstance(state, str):
             return self._by_name(getattr(value, "__module__", None) or "", state)
-        parts = [type(value), *state[:3], *(list(one) for one in state[3:5] if one is not None)]
+        parts = [type(value), *state[:3], *(list(part) for part in state[3:5] if part is not None)]
         return self._many("object", parts)
 
     def _by_name(self, module, name):
@@ -239,7 +239,9 @@ class Walker:
         name = name.rpartition("<locals>.")[2]
         taken = set(self._names.values())
         free = (name if k == 1 else f"{name} ({k})" for k in range(1, len(taken) + 2))
-        self._names[id(value)] = name = next(one for one in free if one not in taken)
+        self._names[id(value)] = name = next(
+            candidate for candidate in free if candidate not in taken
+        )
         return name
 
     def _digest_function(self, value):
@@ -298,8 +300,8 @@ class Walker:
             return self._digest_compiled(value)
         name = self._name(value, value.__qualname__)
         self.add(f"the bases of {name}", (type(value), *value.__bases__))
-        members = {key: one for key, one in vars(value).items() if key not in _NO_CONTENT}
-        functions = {key for key, one in members.items() if _functions_of(one)}
+        members = {key: member for key, member in vars(value).items() if key not in _NO_CONTENT}
+        functions = {key for key, member in members.items() if _functions_of(member)}
         self.add(
             f"the methods of {name}",
             {key: _functions_of(members[key]) for key in sorted(functions)},

@@ -31,7 +31,7 @@ class DaskWorkers(Workers):
 
         backend = _active_backend()
         client = backend.client
-        effective_n_jobs()  # joblib says so where there are no workers, and how to wait for them
+        effective_n_jobs()  # if no workers are connected, joblib says how to wait for them
         _warn_of_threads(client)
         shared, take_rest = split_job(job)
         shared = _send(client, shared)

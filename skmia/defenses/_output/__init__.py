@@ -1,4 +1,4 @@
-"""Defenses that change what a classifier answers."""
+"""Defenses that change the outputs of a classifier."""
 
 from ._label_only import LabelOnlyDefense
 from ._rounding import RoundingDefense

@@ -1,4 +1,4 @@
-"""The interface of output defenses."""
+"""Base classes of output defenses."""
 
 from abc import abstractmethod
 
@@ -23,7 +23,7 @@ def _has_probabilities(defense):
 
 
 class OutputDefense(DefendedClassifier):
-    """Base of defenses that change what a classifier answers, and nothing in its training.
+    """Base class of defenses that change the outputs of a classifier, but not its training.
 
     Predicted labels come from the classifier. A fitted one is kept as it is in a
     :class:`~sklearn.frozen.FrozenEstimator`.
@@ -44,7 +44,7 @@ class OutputDefense(DefendedClassifier):
         Returns
         -------
         self : object
-            The fitted defense.
+            Fitted estimator.
         """
         validate_params_of(self)
         with with_advice(self.estimator, X):

@@ -1,18 +1,18 @@
-"""Answering with labels only."""
+"""Defense that returns labels only."""
 
 from ._base import OutputDefense
 
 
 class LabelOnlyDefense(OutputDefense):
-    """Answer with the predicted label and no probability.
+    """Classifier that returns the predicted label and no probability.
 
-    There is no ``predict_proba``: tools that need one refuse it. Labels alone still tell members
-    where the classifier is right more often on them.
+    There is no ``predict_proba``: tools that need one refuse it. Labels alone still leak membership
+    if the classifier is correct more often on members.
 
     Parameters
     ----------
     estimator : classifier
-        A fitted one in a :class:`~sklearn.frozen.FrozenEstimator`.
+        Unfitted classifier, or a fitted one in a :class:`~sklearn.frozen.FrozenEstimator`.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Answering with rounded probabilities."""
+"""Defense that returns rounded probabilities."""
 
 from numbers import Integral
 
@@ -9,17 +9,17 @@ from ._base import ProbabilityDefense, renormalized
 
 
 class RoundingDefense(ProbabilityDefense):
-    """Answer with probabilities of a few decimals.
+    """Classifier that returns rounded probabilities.
 
-    Halves are rounded to even digits. The predicted label stays, so an attack on labels alone sees
-    no defense: judge it with one.
+    Halves are rounded to even digits. The predicted label stays, so the defense has no effect on
+    label-only attacks: evaluate it with one of them.
 
     Parameters
     ----------
     estimator : classifier
         With ``predict_proba``; a fitted one in a :class:`~sklearn.frozen.FrozenEstimator`.
     decimals : int, default=3
-        Digits behind the point.
+        Number of decimals.
     renormalize : bool, default=True
         Whether to divide by the sum, so that rows sum to 1 as users of classifiers expect; an
         attacker can undo it. A row that was rounded to zeros becomes equal shares.

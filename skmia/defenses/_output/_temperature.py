@@ -1,4 +1,4 @@
-"""Answering with flatter probabilities."""
+"""Defense that returns flatter probabilities."""
 
 from numbers import Real
 
@@ -11,7 +11,7 @@ from ._base import ProbabilityDefense
 
 
 class TemperatureDefense(ProbabilityDefense):
-    """Answer with probabilities whose logarithms are divided by a temperature.
+    """Classifier whose log-probabilities are divided by a temperature.
 
     The order of the classes stays, and knowing the temperature suffices to undo it up to rounding:
     judge it with an attack that does.
@@ -21,7 +21,7 @@ class TemperatureDefense(ProbabilityDefense):
     estimator : classifier
         With ``predict_proba``; a fitted one in a :class:`~sklearn.frozen.FrozenEstimator`.
     temperature : float, default=5.0
-        Above 1 the probabilities become more equal.
+        Temperature; above 1, the probabilities become more equal.
 
     Attributes
     ----------

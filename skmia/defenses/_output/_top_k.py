@@ -1,4 +1,4 @@
-"""Answering with the largest probabilities only."""
+"""Defense that returns only the largest probabilities."""
 
 from numbers import Integral
 
@@ -9,9 +9,10 @@ from ._base import ProbabilityDefense, renormalized
 
 
 class TopKDefense(ProbabilityDefense):
-    """Answer with the k largest probabilities and zeros.
+    """Classifier that returns the k largest probabilities and zeros.
 
-    The predicted label stays, so an attack on labels alone sees no defense: judge it with one.
+    The predicted label stays, so the defense has no effect on label-only attacks: evaluate it with
+    one of them.
 
     Parameters
     ----------
@@ -20,8 +21,8 @@ class TopKDefense(ProbabilityDefense):
     k : int, default=3
         Number of probabilities kept; among equal ones the first classes.
     renormalize : bool, default=False
-        Whether to divide by the sum of what is kept. Without, the kept numbers are those of the
-        classifier, as in the paper, and rows need not sum to 1.
+        Whether to divide by the sum of the kept probabilities. If False, the kept probabilities are
+        not changed, as in the paper, and rows need not sum to 1.
 
     Attributes
     ----------
@@ -34,7 +35,7 @@ class TopKDefense(ProbabilityDefense):
 
     See Also
     --------
-    LabelOnlyDefense : Answers with no probability at all.
+    LabelOnlyDefense : Classifier that returns no probability at all.
 
     References
     ----------

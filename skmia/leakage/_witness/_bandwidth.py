@@ -39,7 +39,7 @@ def check_spread(X, members):
     Raises
     ------
     ValueError
-        Says which feature, on which side, and what to do.
+        If a feature has one value only on one side.
     """
     for side, name in ((members, "members"), (~members, "non-members")):
         constant = np.flatnonzero(spread(X[side]) == 0)

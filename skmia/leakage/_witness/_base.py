@@ -1,4 +1,4 @@
-"""What every estimate of a total variation can do."""
+"""Base class of estimates of a total variation."""
 
 from abc import ABC, abstractmethod
 
@@ -26,12 +26,12 @@ class Witness(ABC):
     """
 
     def check(self, X, members):  # noqa: B027 - most ways take any features
-        """Refuse features that this way cannot treat.
+        """Refuse features that this method does not support.
 
         Raises
         ------
         ValueError
-            Says which, and which way can.
+            If a feature is not supported; the message names a method that supports it.
         """
 
     @abstractmethod
@@ -40,12 +40,13 @@ class Witness(ABC):
 
         Returns
         -------
-        self : Witness
+        self : object
+            Fitted estimator.
         """
 
     @abstractmethod
     def posterior(self, X):
-        """Probability that each row is a member's, where half of all are; above 1/2 = region.
+        """Return the probability of membership given equal priors; above 1/2 in the region.
 
         Returns
         -------
@@ -68,5 +69,5 @@ class Witness(ABC):
         Returns
         -------
         estimates : ndarray of shape (n_labelings,)
-            In [-1, 1]; below 0 where an estimate by the guesses of a rule finds less than a coin.
+            Estimates in [-1, 1]; negative if the predictions of a rule are worse than random.
         """

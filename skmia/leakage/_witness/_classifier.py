@@ -18,7 +18,7 @@ from ._base import Witness, advantage, balanced_posterior
 def _fit(estimator, X, members, seed):
     model = HistGradientBoostingClassifier() if estimator is None else clone(estimator)
     seed_estimator(model, np.random.SeedSequence(seed))
-    # Where other processes hold the cores, the threads of small trees wait more than they work.
+    # If other processes use the cores, the threads of small trees wait more than they work.
     limit = nullcontext() if estimator is not None else threadpool_limits(1, user_api="openmp")
     with limit:
         return model.fit(X, members.astype(int))
@@ -36,7 +36,8 @@ def _cross_fit(estimator, splits, X, members, seed):
     for train, held_out in splits:
         if members[train].all() or not members[train].any():
             raise ValueError(
-                "A fold leaves members only, or non-members only, to train on; use a stratified cv."
+                "A fold leaves only members, or only non-members, for training; use a stratified "
+                "cv."
             )
         model = _fit(estimator, X[train], members[train], seed)
         posterior[held_out] = _predict(model, X[held_out], members[train].mean())
@@ -44,16 +45,16 @@ def _cross_fit(estimator, splits, X, members, seed):
 
 
 class ClassifierWitness(Witness):
-    """Advantage of a classifier's guesses, each by a model that was not trained on the row.
+    """Advantage of a classifier's cross-fitted predictions.
 
     Parameters
     ----------
     estimator : classifier or None
-        With ``predict_proba``; None takes boosted trees.
+        Unfitted classifier with ``predict_proba``. If None, boosted trees are used.
     cv : int or splitter
-        Folds.
+        Number of folds, or a splitter.
     n_jobs : int or None
-        Labelings treated at the same time.
+        Number of labelings processed in parallel.
     """
 
     def __init__(self, estimator, cv, n_jobs):

@@ -9,7 +9,7 @@ class GroupedWitness:
     Parameters
     ----------
     make : callable
-        Gives a new Witness.
+        Function that returns a new Witness.
     """
 
     def __init__(self, make):

@@ -1,4 +1,4 @@
-"""Which witness an estimator means by its parameters."""
+"""Choice of the witness from the parameters of an estimator."""
 
 import numpy as np
 
@@ -9,12 +9,12 @@ from ._kernel_sampled import SampledKernelWitness
 from ._neighbors import NeighborsWitness
 from ._plugin import PluginWitness, number_rows
 
-# The standard error of an integral over as many draws from each density is at most .011.
+# The standard error of an integral over so many draws from each density is at most 0.011.
 _N_DRAWS = 1000
 
 
 def choose_method(X, members, groups):
-    """Name of the way that suits the features."""
+    """Return the name of the method that suits the features."""
     if number_rows(X).max() + 1 <= max(2, np.sqrt(len(X))):
         return "plugin"
     if X.shape[1] > 1:
@@ -26,7 +26,7 @@ def choose_method(X, members, groups):
 
 
 def make_witness(method, n_features, *, estimator, n_neighbors, cv, n_jobs):
-    """A new witness."""
+    """Return a new witness."""
     if method == "plugin":
         return PluginWitness()
     if method == "kde":

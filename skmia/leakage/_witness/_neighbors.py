@@ -1,4 +1,4 @@
-"""Total variation by what the nearest neighbors say."""
+"""Total variation by the majority of the nearest neighbors."""
 
 import numpy as np
 from scipy import sparse
@@ -6,25 +6,25 @@ from sklearn.neighbors import NearestNeighbors
 
 from ._base import Witness, advantage, balanced_posterior
 
-# Neighbors looked up at once.
+# Number of neighbors that are searched at once.
 _CHUNK = 2**22
 # Trees are faster than comparing all pairs of rows up to here.
 _MOST_FEATURES_OF_A_TREE = 6
 
 
 class NeighborsWitness(Witness):
-    """Advantage of the rule that sides with the majority of the nearest neighbors.
+    """Advantage of the majority vote of the nearest neighbors.
 
-    Each row is judged by its neighbors without itself. The rule is not better than the best one,
-    so that its advantage errs downwards on average, and reaches the total variation as the rows
-    become many.
+    Each row is classified by its neighbors without itself. The rule cannot be better than the best
+    one, so its advantage errs downwards on average. It converges to the total variation as the
+    number of rows grows.
 
     Parameters
     ----------
     n_neighbors : int or None
-        None takes the odd number next to the square root of the number of rows.
+        If None, the odd number next to the square root of the number of rows.
     n_jobs : int or None
-        For the search.
+        Number of jobs of the search.
     """
 
     def __init__(self, n_neighbors, n_jobs):

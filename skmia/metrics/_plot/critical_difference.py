@@ -4,7 +4,7 @@ import numpy as np
 
 from ..._core.drawing import COLORS, GRAY, get_axes
 
-# In rows of text.
+# Sizes in rows of text.
 _FIRST_LABEL, _CLIQUE_STEP = 1.0, 0.35
 
 
@@ -29,7 +29,7 @@ class CriticalDifferenceDisplay:
 
     See Also
     --------
-    RankingTest : Finds ranks and groups.
+    RankingTest : Computes ranks and groups.
 
     References
     ----------
@@ -58,7 +58,7 @@ class CriticalDifferenceDisplay:
         test : RankingTest
             A fitted test.
         ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
+            Axes to draw on. If None, a new figure is created.
         **kwargs : dict
             Passed to :meth:`plot`.
 
@@ -70,7 +70,7 @@ class CriticalDifferenceDisplay:
         return display.plot(ax=ax, **kwargs)
 
     def frame(self):
-        """The data of the diagram.
+        """Return the data of the diagram.
 
         Returns
         -------
@@ -86,7 +86,7 @@ class CriticalDifferenceDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
+            Axes to draw on. If None, a new figure is created.
         color : color, default="#0072B2"
             Color of the bars.
 
@@ -109,7 +109,7 @@ class CriticalDifferenceDisplay:
 
     @staticmethod
     def _draw_labels(ax, names, ranks, depth):
-        """Names in two columns, each joined to its rank by an elbow."""
+        """Draw names in two columns, each connected to its rank by an elbow."""
         n_left = -(-len(names) // 2)
         left, right = 0.6, len(names) + 0.4
         for k, (name, rank) in enumerate(zip(names, ranks, strict=True)):
@@ -131,7 +131,7 @@ class CriticalDifferenceDisplay:
 
     @staticmethod
     def _draw_axis(ax, n_methods, depth):
-        """The ranks along the upper edge; the rest of the frame carries nothing."""
+        """Draw the axis of the ranks along the upper edge, without the rest of the frame."""
         ax.set_xlim(0.6, n_methods + 0.4)
         ax.set_ylim(depth, 0)
         ax.set_yticks([])

@@ -19,30 +19,28 @@ from ..mixture import count_points, tpr_limits
 from ..people import check_people, split_people, thinned_sizes
 from ..resolution import MIN_FALSE_POSITIVES, check_resolution
 
-# Rates at which limits are computed, at most.
+# Maximum number of rates at which limits are computed.
 _MOST_POINTS = 200
 
 
 def _by_name(value, name):
-    """One thing or a mapping of named things, as a dict."""
+    """Return a single value or a mapping of named values as a dict."""
     if not isinstance(value, Mapping):
         return {name: value}
     if not value:
         raise ValueError("a mapping of attacks must hold at least one; got an empty one.")
     if name is not None:
-        raise ValueError(
-            f"name must be None where the keys of a mapping are names; got {show(name)}."
-        )
+        raise ValueError(f"name must be None if the keys of a mapping are names; got {show(name)}.")
     return dict(value)
 
 
 class MembershipRocDisplay:
     """ROC curves of one or several membership attacks on logarithmic axes.
 
-    At the place x a curve shows the largest TPR that a threshold reaches with FPR at most x: a
-    staircase, as :func:`~skmia.metrics.tpr_at_fpr_score` without interpolation. The axes
-    begin at half of the smallest rate that is not zero; the tick "0" there stands for a rate of
-    zero. Rates that fewer than 10 false positives support are shaded.
+    At x, a curve shows the largest TPR that a threshold reaches with an FPR of at most x: a
+    staircase, like :func:`~skmia.metrics.tpr_at_fpr_score` without interpolation. The axes begin at
+    half of the smallest rate that is not zero; the tick "0" there stands for a rate of zero. Rates
+    with fewer than 10 false positives are shaded.
 
     The band is pointwise: at each FPR it is the interval of
     :func:`~skmia.metrics.operating_point` for the TPR at this one rate, which takes into account
@@ -57,16 +55,16 @@ class MembershipRocDisplay:
         :func:`~skmia.metrics.membership_roc_curve`.
 
     n_members, n_nonmembers : int
-        Records behind the rates.
+        Numbers of records behind the rates.
 
     sizes : dict, default=None
-        Name -> the numbers of independent records that members and non-members are worth at each
-        threshold, as :meth:`from_predictions` finds them where people have several records; None
-        where all records are independent.
+        Name -> effective numbers of independent members and non-members at each threshold, as
+        computed by :meth:`from_predictions` if people have several records. If None, all records
+        are independent.
 
     counts : dict, default=None
-        Name -> numbers of members and non-members behind a curve, where an attack cannot judge all
-        of them; None where all curves are of the same records.
+        Name -> numbers of members and non-members behind a curve, if an attack cannot judge all of
+        them. If None, all curves are computed on the same records.
 
     Attributes
     ----------
@@ -120,21 +118,21 @@ class MembershipRocDisplay:
         Parameters
         ----------
         attack : estimator or mapping of str to estimator
-            One fitted attack, or several with their names. They answer by `decision_function`,
-            or where there is none by `predict_proba`.
+            One fitted attack, or several with their names. Their `decision_function` is used, or
+            `predict_proba` if they have none.
 
         records : Records or array-like
-            What the attacks take. Their field ``group_by``, if they have one, says whose each
-            record is, see `groups` of :meth:`from_predictions`.
+            Input of the attacks. The field ``group_by``, if present, says to whom each record
+            belongs, see `groups` of :meth:`from_predictions`.
 
         membership : array-like of shape (n_records,)
             1 or True for members, 0 or False for non-members.
 
         name : str, default=None
-            Name of a single attack; None takes its class name.
+            Name of a single attack. If None, its class name is used.
 
         ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
+            Axes to draw on. If None, a new figure is created.
 
         **kwargs : dict
             Passed to :meth:`plot`.
@@ -167,21 +165,21 @@ class MembershipRocDisplay:
             Membership: 1 or True for members, 0 or False for non-members.
 
         y_score : array-like of shape (n_records,) or mapping of str to array-like
-            Finite scores, higher = more likely a member; a mapping holds the scores that several
-            attacks give to the same records.
+            Finite scores; higher means more likely a member. A mapping holds the scores of several
+            attacks for the same records.
 
         groups : array-like of shape (n_records,), default=None
-            The person of each record; None where all records are independent.
+            Person of each record. If None, all records are independent.
 
         judged : mapping of str to array-like of shape (n_records,), default=None
-            By name of the curve a boolean for each record that the attack can judge; the others are
-            left out of its curve. If None, all records are drawn.
+            For each curve, by name, which records the attack can judge; the others are left out of
+            its curve. If None, all records are drawn.
 
         name : str, default=None
             Name of a single curve.
 
         ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
+            Axes to draw on. If None, a new figure is created.
 
         **kwargs : dict
             Passed to :meth:`plot`.
@@ -193,8 +191,8 @@ class MembershipRocDisplay:
         Raises
         ------
         ValueError
-            If `y_true`, scores or `groups` are not what the metrics take, a mapping is empty, or
-            an attack can judge members or non-members alone.
+            If `y_true`, scores or `groups` are not what the metrics take, a mapping is empty, or an
+            attack can judge only members or only non-members.
         """
         curves, sizes, counts = {}, {}, {}
         named = _by_name(y_score, name)
@@ -231,9 +229,9 @@ class MembershipRocDisplay:
         Returns
         -------
         frame : DataFrame
-            One row for each curve and FPR: ``name``, ``fpr``, ``tpr`` (the largest at that FPR),
-            ``threshold``, ``tpr_low``, ``tpr_high``; rates are fractions. Limits at more than
-            some hundred rates are interpolated.
+            One row per curve and FPR: ``name``, ``fpr``, ``tpr`` (the largest at that FPR),
+            ``threshold``, ``tpr_low``, ``tpr_high``; rates are fractions. Limits are interpolated
+            if there are more than a few hundred rates.
         """
         parts = []
         for name in self.curves:
@@ -252,13 +250,13 @@ class MembershipRocDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
+            Axes to draw on. If None, a new figure is created.
 
         max_fpr : float, default=0.01
             False positive rate at which the legend reports the TPR; the realized point is marked.
 
         confidence_level : float or None, default=0.95
-            Confidence level of the pointwise band of the TPR; None draws no band.
+            Confidence level of the pointwise band of the TPR. If None, no band is drawn.
 
         chance : bool, default=True
             Whether to draw the line TPR = FPR.
@@ -314,7 +312,7 @@ class MembershipRocDisplay:
         return tpr_limits(counts, rates, tail, sizes=sizes)
 
     def _count(self, name):
-        """Members and non-members behind a curve."""
+        """Return the numbers of members and non-members behind a curve."""
         return (self.n_members, self.n_nonmembers) if self.counts is None else self.counts[name]
 
     def _floors(self):

@@ -1,4 +1,4 @@
-"""What privacy costs: the candidates of a search."""
+"""Privacy-utility trade-off of the candidates of a search."""
 
 import numpy as np
 import pandas as pd
@@ -7,7 +7,7 @@ from ..._core.drawing import COLORS, GRAY, get_axes, thin_spines
 
 
 def _is_efficient(utility, leakage):
-    """Whether no other candidate is at least as good in both and better in one."""
+    """Return whether no other candidate is at least as good in both and better in one."""
     at_least = (utility >= utility[:, None]) & (leakage <= leakage[:, None])
     better = (utility > utility[:, None]) | (leakage < leakage[:, None])
     return ~(at_least & better).any(axis=1)
@@ -16,7 +16,7 @@ def _is_efficient(utility, leakage):
 class PrivacyUtilityDisplay:
     """Utility and leakage of the candidates of a search, with the frontier of the best ones.
 
-    A candidate belongs to the frontier when no other one is as good in both and better in one.
+    A candidate is on the frontier if no other one is as good in both and better in one.
 
     It is recommended to use :meth:`from_search`.
 
@@ -29,7 +29,7 @@ class PrivacyUtilityDisplay:
     labels : list of str
         Name of each candidate.
     chosen : int, default=None
-        The candidate to mark.
+        Index of the candidate to mark.
     utility_name, leakage_name : str
         Labels of the axes.
 
@@ -42,7 +42,7 @@ class PrivacyUtilityDisplay:
 
     See Also
     --------
-    skmia.model_selection.make_leakage_scorer : Measures leakage in a search.
+    skmia.model_selection.make_leakage_scorer : Scorer that measures leakage in a search.
 
     Examples
     --------
@@ -89,11 +89,11 @@ class PrivacyUtilityDisplay:
         search : fitted GridSearchCV, RandomizedSearchCV or the like
             With `utility` and `leakage` in its ``scoring``.
         utility : str, default="accuracy"
-            Name of the score that is to be large.
+            Name of the score to maximize.
         leakage : str, default="leakage"
             Name of a score of :func:`skmia.model_selection.make_leakage_scorer`.
         ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
+            Axes to draw on. If None, a new figure is created.
         **kwargs : dict
             Passed to :meth:`plot`.
 
@@ -122,7 +122,7 @@ class PrivacyUtilityDisplay:
         return display.plot(ax=ax, **kwargs)
 
     def frame(self):
-        """The data of the figure.
+        """Return the data of the figure.
 
         Returns
         -------
@@ -146,7 +146,7 @@ class PrivacyUtilityDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
+            Axes to draw on. If None, a new figure is created.
         annotate : bool, default=True
             Whether to name the candidates of the frontier.
 

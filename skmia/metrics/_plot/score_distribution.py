@@ -10,9 +10,9 @@ from ..._core.drawing import COLORS, GRAY, attack_scores, get_axes, thin_spines
 class ScoreDistributionDisplay:
     """Histograms of member and non-member scores over shared bins.
 
-    Heights are fractions of each group, so groups of different size compare. The two are as
-    far apart as the attack is strong; with a threshold, the mass to its right is the TPR and
-    the FPR, which the legend reports.
+    Heights are fractions of each group, so groups of different size can be compared. The stronger
+    the attack, the less the histograms overlap. With a threshold, the mass to its right is the TPR
+    and the FPR, which the legend reports.
 
     It is recommended to use :meth:`from_estimator` or :meth:`from_predictions`.
 
@@ -28,7 +28,7 @@ class ScoreDistributionDisplay:
         Increasing edges of the bins of both histograms.
 
     threshold : float, default=None
-        The guess is "member" where the score is at least this; None draws no line.
+        Records with at least this score are predicted as members. If None, no line is drawn.
 
     name : str, default=None
         Name of the attack.
@@ -79,11 +79,10 @@ class ScoreDistributionDisplay:
         Parameters
         ----------
         attack : estimator
-            A fitted attack; it answers by `decision_function`, or where there is none by
-            `predict_proba`.
+            A fitted attack. Its `decision_function` is used, or `predict_proba` if it has none.
 
         records : Records or array-like
-            What the attack takes.
+            Input of the attack.
 
         membership : array-like of shape (n_records,)
             1 or True for members, 0 or False for non-members.
@@ -96,10 +95,10 @@ class ScoreDistributionDisplay:
             `decision_function` and 1/2 for `predict_proba`.
 
         name : str, default=None
-            Name of the attack; None takes its class name.
+            Name of the attack. If None, its class name is used.
 
         ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
+            Axes to draw on. If None, a new figure is created.
 
         **kwargs : dict
             Passed to :meth:`plot`.
@@ -142,13 +141,13 @@ class ScoreDistributionDisplay:
             As in :func:`numpy.histogram_bin_edges`, over the scores of both groups.
 
         threshold : float, default=None
-            Where to draw the threshold; None draws none.
+            Where to draw the threshold. If None, none is drawn.
 
         name : str, default=None
             Name of the attack.
 
         ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
+            Axes to draw on. If None, a new figure is created.
 
         **kwargs : dict
             Passed to :meth:`plot`.
@@ -180,7 +179,7 @@ class ScoreDistributionDisplay:
         Returns
         -------
         frame : DataFrame
-            One row for each group and bin: ``group`` ("member" or "non-member"), ``bin_left``,
+            One row per group and bin: ``group`` ("member" or "non-member"), ``bin_left``,
             ``bin_right``, ``count``, ``fraction`` (of the group).
         """
         parts = []
@@ -197,10 +196,10 @@ class ScoreDistributionDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
+            Axes to draw on. If None, a new figure is created.
 
         log : bool, default=False
-            Whether heights are logarithmic, which shows the few records of a tail.
+            Whether to use a logarithmic axis for heights, which shows the few records of a tail.
 
         **kwargs : dict
             Passed to the `stairs` function of matplotlib for both groups.

@@ -1,4 +1,4 @@
-"""Training data for shadow models where there are none."""
+"""Synthetic training records for shadow models."""
 
 from ._marginal import MarginalSynthesizer
 from ._model_based import ModelBasedSynthesizer

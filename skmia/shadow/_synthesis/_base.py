@@ -1,4 +1,4 @@
-"""What synthesizers of records share."""
+"""Base class of synthesizers of records."""
 
 from abc import ABC, abstractmethod
 
@@ -13,35 +13,35 @@ from ._codes import TableCodes
 
 
 class Synthesizer(BaseEstimator, ABC):
-    """Base of synthesizers: learn from records in ``fit``, make others in ``sample``."""
+    """Base class of synthesizers: learn from records in ``fit``, generate records in ``sample``."""
 
     def fit(self, X, y=None):
-        """Learn what the features can be.
+        """Learn the possible values of the features.
 
         Parameters
         ----------
         X : Records of n records
-            Features in the form in which the victim takes them.
+            Features in the form that the victim expects.
         y : Ignored
-            Not used.
+            Not used, present for API consistency by convention.
 
         Returns
         -------
         self : object
-            The fitted synthesizer.
+            Fitted estimator.
         """
         validate_params_of(self)
         records = check_records(X, labels=self._needs_labels())
         self._table = TableCodes(records.X)
         self.n_queries_ = 0
         self._fit(records)
-        # Drawn here, so that further calls of sample give further records.
+        # Drawn here, so that each call of sample returns new records.
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         self._rng = np.random.default_rng(seed)
         return self
 
     def _ask(self, codes):
-        """The victim's answers to rows of codes, which are counted."""
+        """Query the victim with rows of codes, and count the queries."""
         self.n_queries_ += len(codes)
         return query_victim(self.victim, self._table.decode(codes))
 

@@ -1,4 +1,4 @@
-"""Tables as matrices of numbers, in which features are redrawn, and back."""
+"""Tables encoded as matrices of numbers, in which features are redrawn."""
 
 import numpy as np
 import pandas as pd
@@ -7,10 +7,10 @@ from ..._core.containers import is_frame
 
 
 class TableCodes:
-    """The columns of a table as numbers, and the values that each can take.
+    """Columns of a table as numbers, and the values that each can take.
 
-    Columns of text, categories and truth values become the position of their value among those
-    seen; columns of numbers stay as they are.
+    Columns of text, categories and truth values are encoded as the position of the value among the
+    values seen; columns of numbers are unchanged.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ class TableCodes:
     Attributes
     ----------
     codes : ndarray of shape (n, n_features)
-        The table as numbers.
+        Encoded table.
     """
 
     def __init__(self, X):
@@ -41,7 +41,7 @@ class TableCodes:
         self._compute_domain()
 
     def _compute_domain(self):
-        """Range of each feature and the step between its values (0: any real number)."""
+        """Determine the range of each feature and the step between its values (0: real)."""
         ranges = [_compute_range(column) for column in self.codes.T]
         self._low, self._high, self._step = np.array(ranges).T
         step = np.where(self._step > 0, self._step, 1)
@@ -52,18 +52,18 @@ class TableCodes:
         return self.codes.shape[1]
 
     def draw(self, n_rows, rng):
-        """Rows with each feature uniform over its domain."""
+        """Draw rows with each feature uniform over its domain."""
         return self._from_uniform(rng.random((n_rows, self.n_features)))
 
     def redraw(self, codes, n_changes, rng):
-        """Rows in which some features, different ones, are uniform over their domain again.
+        """Redraw some different features of each row, uniformly over their domain.
 
         Parameters
         ----------
         codes : ndarray of shape (n, n_features)
-            The rows, which are left as they are.
+            Rows; they are not changed.
         n_changes : ndarray of shape (n,), dtype int
-            How many features of each.
+            Number of features to redraw in each row.
         rng : numpy Generator
             Source of the draws.
         """
@@ -79,7 +79,7 @@ class TableCodes:
         return np.where(step > 0, stepped, low + uniform * (high - low))
 
     def other_value(self, values, columns):
-        """The other of two values, NaN for features that have more or fewer.
+        """Return the other of two values, NaN for features that have more or fewer.
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class TableCodes:
         return np.where(self._n_values[columns] * (self._step[columns] > 0) == 2, flipped, np.nan)
 
     def decode(self, codes):
-        """The table that a matrix of numbers stands for, in the form of the one given."""
+        """Decode a matrix of numbers into a table of the form given."""
         if not self._is_frame:
             return codes.astype(self._dtypes[0]).reshape(len(codes), *self._shape)
         columns = {
@@ -116,7 +116,7 @@ def _decode(codes, values, dtype):
 def _compute_range(column):
     seen = np.unique(column[~np.isnan(column)])
     if len(seen) == 0:
-        raise ValueError("A feature has no value in any record, so that nothing can be drawn.")
+        raise ValueError("A feature has no value in any record, so it cannot be drawn.")
     low, high = seen[0], seen[-1]
     if len(seen) <= 2:
         return low, high, (high - low) or 1.0
@@ -129,7 +129,7 @@ def choose_features(n_chosen, n_features, rng):
     Parameters
     ----------
     n_chosen : ndarray of shape (n,), dtype int
-        How many in each row.
+        Number of features to choose in each row.
     n_features : int
         Number of features to choose from.
     rng : numpy Generator

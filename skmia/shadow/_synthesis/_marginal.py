@@ -1,4 +1,4 @@
-"""Records whose features are drawn one by one."""
+"""Synthetic records with independent features."""
 
 import numpy as np
 import pandas as pd
@@ -12,38 +12,38 @@ from ._model_based import check_size, warn_short
 
 
 class MarginalSynthesizer(Synthesizer):
-    """Records with each feature drawn independently from its marginal distribution.
+    """Synthesizer that draws each feature independently from its marginal distribution.
 
-    For an attacker who knows how frequent the values of each feature are, from statistics that were
-    published, but has no records.
+    Suitable for an attacker who knows the marginal distribution of each feature, for example from
+    published statistics, but has no records.
 
     Parameters
     ----------
     victim : fitted classifier or regressor, default=None
-        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`; what it predicts becomes
-        the task label, and the features are drawn from their distribution over all records. With
-        None the features are drawn from their distribution within a class, and the classes are as
+        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`; its predictions become
+        the task labels, and the features are drawn from their distribution over all records. If
+        None, the features are drawn from their distribution within a class, and classes are as
         frequent as among the records.
     random_state : int, RandomState instance or None, default=None
-        For all draws. Each call of ``sample`` gives further records.
+        Controls all draws. Each call of ``sample`` returns new records.
 
     Attributes
     ----------
     n_queries_ : int
-        Records that the victim was asked about since ``fit``; one for each record made.
+        Number of queries of the victim since ``fit``; one per synthetic record.
     report_ : DataFrame or None
-        After ``sample``, a row for each class: ``n_wanted`` (at least one of each), ``n_made`` and
+        One row per class, set by ``sample``: ``n_wanted`` (at least one per class), ``n_made`` and
         ``n_queries``; None for a regressor.
 
     Warns
     -----
     UserWarning
-        When a class has no record.
+        If a class has no record.
 
     See Also
     --------
-    ModelBasedSynthesizer : Needs no statistics, and many queries.
-    NoisyRecords : Real records with some features changed.
+    ModelBasedSynthesizer : Synthesizer that needs no statistics, but many queries.
+    NoisyRecords : Synthesizer that changes some features of real records.
 
     References
     ----------
@@ -80,7 +80,7 @@ class MarginalSynthesizer(Synthesizer):
             return
         if type_of_target(records.y).startswith("continuous"):
             raise ValueError(
-                "Without a victim records are drawn class by class, and y holds real values; give "
+                "Without a victim, records are drawn class by class, but y holds real values. Pass "
                 "the victim, whose predictions become the labels."
             )
         self._classes, self._labels = np.unique(records.y, return_inverse=True)
@@ -108,7 +108,7 @@ class MarginalSynthesizer(Synthesizer):
         return records
 
     def _draw(self, rows, n_samples):
-        """Every feature from a row of its own."""
+        """Draw every feature from a separate row."""
         codes = self._table.codes
         picked = rows[self._rng.integers(len(rows), size=(n_samples, codes.shape[1]))]
         return codes[picked, np.arange(codes.shape[1])]
@@ -138,4 +138,4 @@ class MarginalSynthesizer(Synthesizer):
         self.report_ = pd.DataFrame(columns, index=pd.Index(classes, name="class"))
         if self.victim is not None:
             self.report_["n_queries"] = n_made
-        warn_short(self.report_, "as none was drawn", stacklevel=4)
+        warn_short(self.report_, "because none was drawn", stacklevel=4)

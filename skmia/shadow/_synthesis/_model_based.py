@@ -1,4 +1,4 @@
-"""Records that the victim itself takes for typical."""
+"""Synthetic records found by querying the victim."""
 
 import warnings
 from numbers import Integral, Real
@@ -22,23 +22,24 @@ def check_size(n_samples):
 
 
 def warn_short(report, why, stacklevel=3):
-    """Name the classes with fewer records than asked for, to the caller of ``sample``."""
+    """Warn the caller of ``sample`` about classes with fewer records than requested."""
     short = report.index[report["n_made"] < report["n_wanted"]].tolist()
     if short:
         shown = ", ".join(map(repr, short[:10])) + (", ..." if len(short) > 10 else "")
         warnings.warn(
-            f"{len(short)} of {len(report)} classes have fewer records than were asked for, {why}: "
+            f"{len(short)} of {len(report)} classes have fewer records than requested, {why}: "
             f"{shown}; see report_.",
             stacklevel=stacklevel,
         )
 
 
 class ModelBasedSynthesizer(Synthesizer):
-    """Records found by asking the victim, with no real ones at hand.
+    """Synthesizer that searches for records by querying the victim, without real records.
 
     A search starts at a random record and changes a few features at a time. It keeps a change that
-    does not lower the victim's probability of the wanted class, and ends with a record of which the
-    victim is sure. Such records resemble the victim's training data enough to train shadow models.
+    does not lower the victim's probability of the wanted class, and ends with a record that the
+    victim classifies with confidence. Such records resemble the victim's training data enough to
+    train shadow models.
 
     Parameters
     ----------
@@ -46,50 +47,49 @@ class ModelBasedSynthesizer(Synthesizer):
         Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. It must give
         probabilities.
     min_confidence : float, default=0.2
-        A record is taken only where the victim gives its class a higher probability than this, and
-        a higher one than to any other class; and then with that probability.
+        A record is accepted only if the victim's probability of its class exceeds this value and
+        the probability of any other class, and then with that probability.
     max_changes : int, default=None
-        Features that are redrawn in a step at first. None is a quarter of them.
+        Number of features that are redrawn per step at first. If None, a quarter of them.
     min_changes : int, default=1
-        Fewest features that are redrawn in a step.
+        Minimum number of features that are redrawn per step.
     max_rejections : int, default=10
-        Steps in a row without success after which the number of changed features is halved.
+        Number of consecutive rejected steps after which the number of changed features is halved.
     max_iter : int, default=1000
-        Steps after which a search has failed.
+        Number of steps after which a search has failed.
     max_failures : int, default=10
-        A class is given up when so many searches for it have failed for each one that succeeded,
-        and one more.
+        Number of failed searches per successful one, plus one, after which a class is given up.
     class_prior : array-like of shape (n_classes,), default=None
-        Shares of the classes among the records. None makes them equal.
+        Shares of the classes among the records. If None, they are equal.
     batch_size : int, default=1000
-        Searches that run side by side, which are asked for in one query a step.
+        Number of parallel searches, which share one query of the victim per step.
     random_state : int, RandomState instance or None, default=None
-        For all draws. Each call of ``sample`` gives further records.
+        Controls all draws. Each call of ``sample`` returns new records.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         Classes of the victim.
     n_queries_ : int
-        Records that the victim was asked about since ``fit``.
+        Number of records with which the victim was queried since ``fit``.
     report_ : DataFrame
-        After ``sample``, one row per class: ``n_wanted``, ``n_made``, ``n_failed`` (searches) and
+        One row per class, set by ``sample``: ``n_wanted``, ``n_made``, ``n_failed`` (searches) and
         ``n_queries``.
 
     Raises
     ------
     ValueError
-        When the victim gives no probabilities, or no record was found for any class.
+        If the victim gives no probabilities, or no record was found for any class.
 
     Warns
     -----
     UserWarning
-        When there are fewer records of a class than were asked for.
+        If a class has fewer records than requested.
 
     See Also
     --------
-    MarginalSynthesizer : Needs the distribution of each feature, and one query a record.
-    NoisyRecords : Needs real records of another kind.
+    MarginalSynthesizer : Synthesizer that needs the distribution of each feature and fewer queries.
+    NoisyRecords : Synthesizer that changes some features of real records.
 
     Notes
     -----
@@ -189,7 +189,7 @@ class ModelBasedSynthesizer(Synthesizer):
         outputs = self._ask(self._table.codes[:1])
         if outputs.kind not in ("proba", "logits"):
             raise ValueError(
-                f"The search needs a victim with probabilities; this one answers {outputs.kind!r}."
+                f"The search needs a victim with probabilities; this one returns {outputs.kind!r}."
             )
         self.classes_ = outputs.classes
         self._shares = self._check_prior()
@@ -214,13 +214,13 @@ class ModelBasedSynthesizer(Synthesizer):
         Parameters
         ----------
         n_samples : int, default=1
-            How many, over all classes.
+            Number of records over all classes.
 
         Returns
         -------
         records : Records
             In the form of those given to ``fit``, with the wanted class as y, class by class; fewer
-            than ``n_samples`` where a class is out of reach.
+            than ``n_samples`` if the search for a class fails.
         """
         check_is_fitted(self)
         wanted = self._count_wanted(check_size(n_samples))
@@ -231,12 +231,12 @@ class ModelBasedSynthesizer(Synthesizer):
                 f"{int(self.report_['n_queries'].sum())} queries; allow a lower min_confidence or "
                 "a larger max_iter."
             )
-        warn_short(self.report_, "as the searches for more of them failed")
+        warn_short(self.report_, "because the searches for more of them failed")
         order = np.argsort(labels, kind="stable")
         return Records(self._table.decode(codes[order]), self.classes_[labels[order]])
 
     def _count_wanted(self, n_samples):
-        """Records of each class: the shares of all, rounded so that their sum is right."""
+        """Return the number of records per class, rounded so that their sum is correct."""
         ends = np.rint(np.cumsum(self._shares) * n_samples).astype(np.intp)
         return np.diff(ends, prepend=0)
 
@@ -263,16 +263,16 @@ class ModelBasedSynthesizer(Synthesizer):
         return outputs.values if outputs.kind == "proba" else np.exp(outputs.log_proba())
 
     def _choose_targets(self, running, wanted, made, failed):
-        """Classes of the searches to begin, as far as there is room for them."""
+        """Choose the classes of the next searches, up to the batch size."""
         running = np.bincount(running, minlength=len(wanted))
-        # No more at once than may fail: a class that is out of reach costs little, and one that
-        # was reached soon gets all the searches that it needs.
+        # At most as many searches run at once as may fail, so that an unreachable class costs
+        # little; a reachable class soon gets all the searches that it needs.
         allowed = self.max_failures * (made + 1) - failed - running
         missing = np.minimum(wanted - made - running, allowed)
         room = self.batch_size - running.sum()
         targets = np.repeat(np.arange(len(wanted)), np.maximum(missing, 0))
         if len(targets) > room:
-            # Turn by turn, so that no class waits for the end of another.
+            # Classes take turns, so that none waits for the end of another.
             turn = np.concatenate([np.arange(n) for n in np.maximum(missing, 0)])
             targets = targets[np.argsort(turn, kind="stable")[: max(room, 0)]]
         return targets

@@ -13,30 +13,30 @@ from ._model_based import check_size
 
 
 class NoisyRecords(Synthesizer):
-    """Real records in which a share of the features is changed.
+    """Synthesizer that changes a share of the features of real records.
 
-    For an attacker with records like the victim's, but of another source: how much of the attack is
-    left when they are not quite right?
+    Suitable to measure how much an attack loses if the attacker's records come from a source that
+    differs from the victim's.
 
     Parameters
     ----------
     noise : float, default=0.1
         Share of the features of each record that are changed, rounded to a whole number of them. A
-        feature with two values gets the other one; others are drawn from their marginal
-        distribution, which may give the old value again.
+        feature with two values is flipped; others are drawn from their marginal distribution, which
+        may return the old value.
     random_state : int, RandomState instance or None, default=None
-        For all draws. Each call of ``sample`` gives further records.
+        Controls all draws. Each call of ``sample`` returns new records.
 
     Attributes
     ----------
     n_changes_ : int
         Number of features that are changed in each record.
     n_queries_ : int
-        0; no victim is asked.
+        Always 0, because no victim is queried.
 
     See Also
     --------
-    MarginalSynthesizer : Changes all features.
+    MarginalSynthesizer : Synthesizer that draws all features.
 
     References
     ----------
@@ -77,13 +77,13 @@ class NoisyRecords(Synthesizer):
         Parameters
         ----------
         n_samples : int, default=None
-            How many; they are drawn without replacement as far as there are enough. None takes each
-            record once, in order.
+            Number of records, drawn without replacement as far as there are enough. If None, each
+            record is used once, in order.
 
         Returns
         -------
         records : Records of n_samples records
-            With the task labels that they had.
+            Changed records with their task labels.
         """
         check_is_fitted(self)
         codes = self._table.codes

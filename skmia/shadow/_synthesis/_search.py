@@ -1,4 +1,4 @@
-"""Many searches for records of which the victim is sure, side by side."""
+"""Parallel searches for records that the victim classifies with confidence."""
 
 from typing import NamedTuple
 
@@ -16,14 +16,14 @@ class SearchSettings(NamedTuple):
 
 
 class HillClimb:
-    """Searches that each look for one record of a class, all asked for in one query a step.
+    """Parallel searches, each for one record of a class, with one query of the victim per step.
 
     Parameters
     ----------
     table : TableCodes
         The domain of the features.
     ask : callable
-        Takes codes and returns the probabilities of the classes.
+        Function of codes that returns the probabilities of the classes.
     settings : SearchSettings
         Limits of each search.
     rng : numpy Generator
@@ -32,7 +32,7 @@ class HillClimb:
     Attributes
     ----------
     target : ndarray of shape (n_running,)
-        Column of the class that each search is for.
+        Column of the wanted class of each search.
     """
 
     def __init__(self, table, ask, settings, rng):
@@ -55,7 +55,7 @@ class HillClimb:
         self._n_iter = np.append(self._n_iter, np.zeros(n, dtype=np.intp))
 
     def step(self):
-        """Ask the victim about each search's proposal and make the next ones.
+        """Query the victim with each search's proposal and make the next proposals.
 
         Returns
         -------
@@ -64,11 +64,11 @@ class HillClimb:
         found : ndarray of shape (n_found,)
             Their targets.
         failed : ndarray of shape (n_failed,)
-            Targets of the searches that came to their end without one.
+            Targets of the searches that ended without a record.
         """
         proba = self._ask(self._proposal)
         own = proba[np.arange(len(proba)), self.target]
-        # A step to an equal probability is taken, so that plateaus are crossed.
+        # A step to an equal probability is accepted, so that plateaus are crossed.
         better = own >= self._best_proba
         sure = (own > self._settings.min_confidence) & (proba.argmax(axis=1) == self.target)
         found = better & sure & (self._rng.random(len(own)) < own)

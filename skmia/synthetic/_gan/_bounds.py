@@ -1,4 +1,4 @@
-"""Ends between which the gradient of a critic lies, whatever row of [0, 1]^d it sees."""
+"""Bounds of the gradient of a critic for all rows of [0, 1]^d."""
 
 import numpy as np
 
@@ -76,7 +76,7 @@ def _linear(weight, interval):
 
 def _multiply(first, second):
     """Interval of the product of numbers in two intervals."""
-    products = [one * other for one in first for other in second]
+    products = [factor * other for factor in first for other in second]
     return np.minimum.reduce(products), np.maximum.reduce(products)
 
 

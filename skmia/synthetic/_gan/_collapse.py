@@ -1,4 +1,4 @@
-"""Whether a generator has forgotten a rare class."""
+"""Test whether a generator has lost a rare class."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from ...metrics import clopper_pearson
 
 
 class RareClassRate(NamedTuple):
-    """How often a rare class is among real and among synthetic rows.
+    """Shares of a rare class among real and among synthetic rows.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class RareClassRate(NamedTuple):
 
 
 def rare_class_rate(y, y_synthetic, *, label=None, confidence_level=0.95):
-    """Share of a rare class among synthetic rows, beside that among real ones.
+    """Compare the share of a rare class among synthetic rows with its share among real rows.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def rare_class_rate(y, y_synthetic, *, label=None, confidence_level=0.95):
     y_synthetic : array-like of shape (n_synthetic,)
         Classes of synthetic rows.
     label : object, default=None
-        The class; None takes the rarest one of `y`, the first in order among equals.
+        Label of the class. If None, the rarest class of `y`, the first in order among equals.
     confidence_level : float, default=0.95
         Confidence level of the interval (Clopper-Pearson), in (0, 1).
 
@@ -59,7 +59,7 @@ def rare_class_rate(y, y_synthetic, *, label=None, confidence_level=0.95):
 
     See Also
     --------
-    DPWassersteinGAN : A generator.
+    DPWassersteinGAN : Generator with differential privacy.
 
     Examples
     --------
@@ -93,4 +93,4 @@ def _is_single(label):
 
 
 def _equals(values, label):
-    return np.array([bool(one == label) for one in values.tolist()])
+    return np.array([bool(value == label) for value in values.tolist()])

@@ -58,7 +58,9 @@ def clipped_gradient(critic, real, made, mixed, penalty, max_norm):
     torch = import_optional(*_torch)
     parameters = dict(critic.named_parameters())
     if len(real) == 0:
-        return torch.zeros(sum(one.numel() for one in parameters.values()), dtype=real.dtype)
+        return torch.zeros(
+            sum(parameter.numel() for parameter in parameters.values()), dtype=real.dtype
+        )
 
     def answer(weights, row):
         return torch.func.functional_call(critic, weights, (row[None],)).sum()
@@ -70,7 +72,7 @@ def clipped_gradient(critic, real, made, mixed, penalty, max_norm):
 
     alone = torch.func.vmap(torch.func.grad(loss), (None, 0, 0, 0))
     gradients = alone(parameters, real, made, mixed)
-    gradients = torch.cat([one.flatten(start_dim=1) for one in gradients.values()], dim=1)
+    gradients = torch.cat([gradient.flatten(start_dim=1) for gradient in gradients.values()], dim=1)
     # A row whose gradient is not finite contributes nothing: 0 times infinity would be NaN.
     gradients[~torch.isfinite(gradients).all(dim=1)] = 0
     norms = torch.linalg.vector_norm(gradients, dim=1, keepdim=True)

@@ -24,18 +24,18 @@ _COUNT = Interval(Integral, 1, None, closed="left")
 class DPWassersteinGAN(BaseEstimator):
     """A generator of rows, trained against a critic that sees real rows through noise only.
 
-    The critic is trained with a penalty on its slope (WGAN-GP). Its gradients are not clipped:
-    from its weights alone follows how far one row can move each component, and normal noise covers
-    that.
+    The critic is trained with a penalty on its slope (WGAN-GP). Its gradients need not be clipped:
+    its weights determine how far one row can move each component, and normal noise is scaled to
+    this bound.
 
     Parameters
     ----------
     lower, upper : float or array-like of shape (n_features,), default=0.0 and 1.0
-        Ends of the range of each column. They have to be public, not looked up in the data.
+        Ends of the range of each column. They must be public, not computed from the data.
     target_epsilon : float, default=None
-        The epsilon, in nats, that all steps together may cost. Give this or ``noise_multiplier``.
+        Total privacy budget epsilon of all steps, in nats. Set either this or ``noise_multiplier``.
     target_delta : float, default=None
-        The delta at which epsilon is stated; a tenth of one over the number of rows with None.
+        The delta at which epsilon is stated. If None, a tenth of one over the number of rows.
     noise_multiplier : float, default=None
         Noise of a step, as a multiple of what one row can change. 0 gives no privacy.
     privacy : {"bounds", "clipping"} or None, default="bounds"
@@ -48,7 +48,7 @@ class DPWassersteinGAN(BaseEstimator):
         With ``"bounds"``: the norm of the critic's weights in the bound on the gradient of the
         penalty. Both are valid, the spectral one is several times smaller.
     max_grad_norm : float, default=1.0
-        With ``"clipping"``.
+        Norm to which gradients are clipped, with ``privacy="clipping"``.
     max_weight : float, default=None
         Cut the critic's weights to this absolute value after each step. Bounds are products of
         weights, so this limits them and the noise, and what the critic can learn.
@@ -57,7 +57,7 @@ class DPWassersteinGAN(BaseEstimator):
     negative_slope : float, default=0.2
         Negative slope of the critic's leaky ReLU, in [0, 1]; 0 is a ReLU.
     n_latent : int, default=8
-        Normal random numbers that make a row.
+        Number of normal random numbers per generated row.
     penalty : float, default=1.0
         Weight of the penalty, and of its bound. Gulrajani et al. (2017) take 10, without noise.
     n_critic : int, default=5
@@ -84,7 +84,7 @@ class DPWassersteinGAN(BaseEstimator):
     generator_, critic_ : torch.nn.Sequential
         The trained nets, for rows scaled to [0, 1]; epsilon covers both.
     epsilon_ : float
-        What the steps cost at ``delta_``, in nats; infinite without noise.
+        Epsilon of all steps at ``delta_``, in nats; infinite without noise.
     delta_ : float
         The delta of ``epsilon_``.
     noise_multiplier_ : float
@@ -95,9 +95,9 @@ class DPWassersteinGAN(BaseEstimator):
         Steps that saw real rows.
     history_ : DataFrame
         A row for each of these steps: ``gradient_bound`` and ``penalty_bound``, norms of the most
-        that one row changes the two sums (that of the penalty with its weight), and ``noise``, the
-        root of the summed variances of the noise on the mean gradient. All follow from the
-        weights, none from rows. Without noise it is empty.
+        that one row changes the two sums (the penalty with its weight), and ``noise``, the root of
+        the summed variances of the noise on the mean gradient. All follow from the weights, none
+        from rows. Without noise it is empty.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -106,15 +106,14 @@ class DPWassersteinGAN(BaseEstimator):
     Raises
     ------
     ImportError
-        When torch is not installed, or opacus, which accounts for the noise.
+        If torch is not installed, or opacus, which accounts for the noise.
     ValueError
-        When a row lies outside the ranges, or settings contradict each other.
+        If a row lies outside the ranges, or settings contradict each other.
 
     See Also
     --------
-    skmia.defenses.DPSGDClassifier : A classifier with the same promise.
-    GeneratorAttack : What its synthetic rows reveal about the real ones.
-    rare_class_rate : Whether a rare class got lost.
+    skmia.defenses.DPSGDClassifier : Classifier with the same guarantee. GeneratorAttack :
+    Membership attack on generators. rare_class_rate : Share of a rare class among synthetic rows.
 
     Notes
     -----
@@ -138,12 +137,12 @@ class DPWassersteinGAN(BaseEstimator):
 
     Bounds of the answers' gradient come from intervals that are sent through the critic and back,
     for all of [0, 1]^d. With one hidden layer each is attained; with more they hold, but are not
-    tight, as intervals forget that units depend on each other. Pedersen (2022) calls them provably
-    tight and mixes the two sets that the sums run over: for the lower end of a sum, positive
-    weights take the lower ends of its terms and negative weights the upper ends. The gradient of a
-    weight matrix is the product of the layer's input and the gradient of its biases, where the
-    slides print the gradient of the input. The first matrix gets more than the slides have: that a
-    value and the slope behind it depend on each other.
+    tight, because intervals ignore that units depend on each other. Pedersen (2022) calls them
+    provably tight and mixes the two sets that the sums run over: for the lower end of a sum,
+    positive weights take the lower ends of its terms and negative weights the upper ends. The
+    gradient of a weight matrix is the product of the layer's input and the gradient of its biases,
+    where the slides print the gradient of the input. The first matrix gets more than the slides
+    have: that a value and the slope behind it depend on each other.
 
     The penalty's gradient is bounded by ``2 * max(top - 1, 1)`` times the norms of all other
     layers, where top is the product over all layers. The slides print Frobenius norms.
@@ -257,11 +256,13 @@ class DPWassersteinGAN(BaseEstimator):
         ----------
         X : array-like of shape (n_rows, n_features)
             Real rows within the ranges; a class is a column like others.
-        y : ignored
+        y : Ignored
+            Not used, present for API consistency by convention.
 
         Returns
         -------
-        self : DPWassersteinGAN
+        self : object
+            Fitted estimator.
         """
         validate_params_of(self)
         self._check_settings()
@@ -357,7 +358,7 @@ class DPWassersteinGAN(BaseEstimator):
         n_samples : int, default=1
             Number of rows to generate.
         random_state : int, RandomState instance or None, default=None
-            Seed of the rows; None takes new ones at every call.
+            Seed of the rows. If None, every call draws new rows.
 
         Returns
         -------

@@ -28,7 +28,7 @@ def penalty_bounds(weights, norm):
     """
     kind = 2 if norm == "spectral" else None
     norms = np.array([np.linalg.norm(weight, kind) for weight in weights])
-    slopes = 1.0 if norm == "spectral" else np.prod([len(one) ** 0.5 for one in weights[:-1]])
+    slopes = 1.0 if norm == "spectral" else np.prod([len(layer) ** 0.5 for layer in weights[:-1]])
     others = [np.prod(np.delete(norms, layer)) for layer in range(len(norms))]
     top = np.prod(norms) * slopes
     return 2 * max(top - 1, 1) * np.array(others) * slopes * (1 + SLACK)

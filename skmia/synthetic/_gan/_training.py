@@ -1,4 +1,4 @@
-"""Training a generator against a critic of which every step is covered by noise."""
+"""Training a generator against a critic; every step of the critic is covered by noise."""
 
 from contextlib import nullcontext
 from typing import NamedTuple
@@ -85,7 +85,7 @@ class Training:
         if self.plan.privacy != "clipping":  # where each real row brings a made-up one with it
             gradient += flat_gradient(self.critic(self._draw(lot)).sum(), self.critic)
         optimizer = self._optimizers[0]
-        parts = gradient.split([one.numel() for one in self.critic.parameters()])
+        parts = gradient.split([weights.numel() for weights in self.critic.parameters()])
         for parameter, part in zip(self.critic.parameters(), parts, strict=True):
             parameter.grad = part.view_as(parameter) / lot
         optimizer.step()
@@ -142,12 +142,12 @@ class Training:
         if plan.privacy is None:
             return None
         if plan.privacy == "clipping":
-            n = sum(one.numel() for one in self.critic.parameters())
+            n = sum(parameter.numel() for parameter in self.critic.parameters())
             bounds, scales = (plan.max_grad_norm, np.nan), np.full(n, float(plan.max_grad_norm))
             moves = np.ones(n, dtype=bool)
         else:
             answer, penalty = self._bound()
-            scales = share_noise(*(unit_scales(one, plan.noise) for one in (answer, penalty)))
+            scales = share_noise(*(unit_scales(part, plan.noise) for part in (answer, penalty)))
             n, moves = len(scales), answer + penalty > 0
             bounds = np.linalg.norm(answer), np.linalg.norm(penalty)
         with np.errstate(over="ignore"):
@@ -170,9 +170,9 @@ class Training:
         weights, biases = layers_of(self.critic)
         ends = gradient_bounds(weights, biases, self.plan.negative_slope)
         answer = [np.maximum(abs(low), abs(high)).ravel() for low, high in ends]
-        penalty = [np.zeros_like(one) for one in answer]
-        # A bound on the norm of a layer is that of a vector of equal components: what counts are
-        # sums of squares over the layer, which has the same noise throughout.
+        penalty = [np.zeros_like(part) for part in answer]
+        # A bound on the norm of a layer is the norm of a vector of equal components: what counts
+        # are sums of squares over the layer, which has the same noise throughout.
         for layer, bound in enumerate(penalty_bounds(weights, self.plan.penalty_bound)):
             penalty[2 * layer][:] = self.plan.penalty * bound / np.sqrt(weights[layer].size)
         return np.concatenate(answer), np.concatenate(penalty)

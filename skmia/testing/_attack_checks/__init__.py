@@ -1,4 +1,4 @@
-"""The questions that :func:`skmia.testing.check_attack` asks."""
+"""The single checks of :func:`skmia.testing.check_attack`."""
 
 from . import _contract, _declared, _input, _predictions, _tools
 

@@ -105,8 +105,8 @@ def check_attack_tags(attack, records, membership):
 def check_attack_fit_returns_self(attack, records, membership):
     """The method fit returns the attack, with and without membership."""
     for bits in ways_to_fit(attack, membership):
-        one = fresh(attack)
-        expect(one.fit(records, bits) is one, "fit must return the attack itself.")
+        own = fresh(attack)
+        expect(own.fit(records, bits) is own, "fit must return the attack itself.")
 
 
 def _hash_collaborators(params):
@@ -182,12 +182,12 @@ def check_attack_pickles(attack, records, membership):
     unfitted = pickle.loads(pickle.dumps(fresh(attack)))
     attack = fitted(attack, records, membership)
     scores = attack.score_samples(records)
-    for one, claim in (
+    for own, claim in (
         (pickle.loads(pickle.dumps(attack)), "A fitted attack must score the same once unpickled"),
         (unfitted.fit(records, membership), "An unpickled attack must fit to the same scores"),
     ):
-        expect_close(one.score_samples(records), scores, claim)
-        expect(one.offset_ == attack.offset_, f"{claim}; its offset_ is another.")
+        expect_close(own.score_samples(records), scores, claim)
+        expect(own.offset_ == attack.offset_, f"{claim}; its offset_ is another.")
 
 
 def _copy_records(records):
@@ -230,7 +230,7 @@ def check_attack_is_reproducible(attack, records, membership):
     """Equal random_state, equal scores; the global generators are not touched."""
     before = _global_states()
     first, second = (fitted(attack, records, membership) for _ in range(2))
-    scores = [one.score_samples(records) for one in (first, second)]
+    scores = [own.score_samples(records) for own in (first, second)]
     expect_close(scores[1], scores[0], "Two fits with one random_state must give the same scores")
     expect_close(second.offset_, first.offset_, "Two fits must give the same offset_")
     expect(_global_states() == before, "An attack must not touch the global random generators.")
@@ -240,12 +240,12 @@ def check_attack_n_jobs(attack, records, membership):
     """The number of jobs changes no number."""
     if "n_jobs" not in attack.get_params(deep=False):
         return
-    one, two = (
+    first, second = (
         fresh(attack).set_params(n_jobs=n_jobs).fit(records, membership) for n_jobs in (1, 2)
     )
     expect_close(
-        two.score_samples(records),
-        one.score_samples(records),
+        second.score_samples(records),
+        first.score_samples(records),
         "n_jobs=2 must give the same scores as n_jobs=1",
     )
 

@@ -101,27 +101,27 @@ def check_attack_reads(attack, records, membership):
         shown = _present(answers, kind)
         if shown is None or kind == answers.kind:
             continue
-        stored, one = _store(attack, records, kind)
+        stored, own = _store(attack, records, kind)
         if kind not in needs.reads:
             what = f"answers of the kinds {sorted(needs.reads)} and gets {kind!r}"
-            _expect_refused(one, stored, membership, what)
+            _expect_refused(own, stored, membership, what)
         elif not needs.keeps:  # which came from models of the victim's kind
-            _expect_works(one, stored, membership, None, f"more than answers of kind {kind!r}")
+            _expect_works(own, stored, membership, None, f"more than answers of kind {kind!r}")
 
 
 def _store(attack, records, kind=None):
     """Records with stored answers, and the attack without a victim of its own."""
     victim = get_collaborator(attack, "victim")
-    one = fresh(attack).set_params(victim=None)
+    own = fresh(attack).set_params(victim=None)
 
     def store(some):
         answers = query(victim, some)
         return some.with_fields(outputs=answers if kind is None else _present(answers, kind))
 
-    for name, value in one.get_params(deep=False).items():
+    for name, value in own.get_params(deep=False).items():
         if isinstance(value, Records):
-            one.set_params(**{name: store(value)})
-    return store(records), one
+            own.set_params(**{name: store(value)})
+    return store(records), own
 
 
 class _Answering(BaseEstimator):
@@ -172,17 +172,17 @@ def check_attack_access(attack, records, membership):
     if victim is None or not hasattr(victim, "predict"):
         return
     access, expected = attack.needs().access, _score(fresh(attack), records, membership)
-    stored, one = _store(attack, records)
+    stored, own = _store(attack, records)
     if "queries" in access:
-        _expect_refused(one, stored, membership, "queries")
+        _expect_refused(own, stored, membership, "queries")
     elif not access:
-        _expect_works(one, stored, membership, expected, "queries beyond stored answers")
+        _expect_works(own, stored, membership, expected, "queries beyond stored answers")
     kind = _AnsweringRegressor if is_regressor(unwrap(victim)) else _AnsweringClassifier
-    one = fresh(attack).set_params(victim=FrozenEstimator(kind(unwrap(victim))))
+    own = fresh(attack).set_params(victim=FrozenEstimator(kind(unwrap(victim))))
     if access & {"gradients", "layers", "file"}:
-        _expect_refused(one, records, membership, "the inside of the victim")
+        _expect_refused(own, records, membership, "the inside of the victim")
     elif query_victim(victim, records[:1].X).kind != "logits":  # which only their owner knows
-        _expect_works(one, records, membership, expected, "the inside of the victim")
+        _expect_works(own, records, membership, expected, "the inside of the victim")
 
 
 def check_attack_keeps(attack, records, membership):
@@ -193,15 +193,15 @@ def check_attack_keeps(attack, records, membership):
     if pool.n_records_ != len(records) or not (pool.locate(records) >= 0).all():
         return
     needs, expected = attack.needs(), _score(fresh(attack), records, membership)
-    for what in sorted({what_to_keep(one) for one in pool.keeps}, key=str):
+    for what in sorted({what_to_keep(signal) for signal in pool.keeps}, key=str):
         less = without(pool, what, records)
         if less is None:
             continue
-        one = fresh(attack).set_params(shadows=FrozenEstimator(less))
+        own = fresh(attack).set_params(shadows=FrozenEstimator(less))
         if what in needs.keeps:
-            _expect_refused(one, records, membership, f"{what!r} of the shadow models")
+            _expect_refused(own, records, membership, f"{what!r} of the shadow models")
         else:
-            _expect_works(one, records, membership, expected, f"{what!r} of the shadow models")
+            _expect_works(own, records, membership, expected, f"{what!r} of the shadow models")
 
 
 def check_attack_lacks(attack, records, membership):
@@ -209,12 +209,12 @@ def check_attack_lacks(attack, records, membership):
     for name, value in attack.get_params(deep=False).items():
         if not isinstance(value, Records):
             continue
-        one = fresh(attack).set_params(**{name: None})
-        if name in one.needs().lacks:
-            bits = _bits(one, membership)
+        own = fresh(attack).set_params(**{name: None})
+        if name in own.needs().lacks:
+            bits = _bits(own, membership)
             what = f"fit without {name}, which the attack declares that it lacks,"
             expect_refusal(
-                lambda one=one, bits=bits: one.fit(records, bits), ValueError, name, what
+                lambda own=own, bits=bits: own.fit(records, bits), ValueError, name, what
             )
         else:
-            _expect_works(one, records, membership, None, f"the parameter {name}")
+            _expect_works(own, records, membership, None, f"the parameter {name}")

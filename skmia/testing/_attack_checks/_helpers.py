@@ -70,7 +70,7 @@ def expect_refusal(call, error, word, what):
 
 def _name(error):
     errors = error if isinstance(error, tuple) else (error,)
-    return " or ".join(one.__name__ for one in errors)
+    return " or ".join(kind.__name__ for kind in errors)
 
 
 def fresh(attack):

@@ -100,10 +100,10 @@ def check_attack_membership_forms(attack, records, membership):
     forms = [members, members.astype(float), membership.astype(np.uint8), membership.tolist()]
     index = np.arange(len(members))[::-1]
     for bits in [*forms, members.tolist(), pd.Series(members, index=index)]:
-        one = fitted(attack, records, bits)
+        own = fitted(attack, records, bits)
         claim = f"Membership as {type(bits).__name__} must give the same {{}}"
-        expect_close(one.offset_, expected.offset_, claim.format("offset_"))
-        scores = one.score_samples(records), expected.score_samples(records)
+        expect_close(own.offset_, expected.offset_, claim.format("offset_"))
+        scores = own.score_samples(records), expected.score_samples(records)
         expect_close(*scores, claim.format("scores"))
-        score = one.score(records, bits), expected.score(records, membership)
+        score = own.score(records, bits), expected.score(records, membership)
         expect_close(*score, claim.format("advantage"))

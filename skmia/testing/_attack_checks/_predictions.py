@@ -185,12 +185,12 @@ def check_attack_one_record(attack, records, membership):
     scores, guesses = attack.score_samples(records), attack.predict(records)
     claim = "A record alone must have the {} that it has among others"
     for k in range(min(_N_SINGLE, len(records))):
-        one = records[k]
-        score = attack.score_samples(one)
+        single = records[k]
+        score = attack.score_samples(single)
         expect_close(score, scores[k : k + 1], claim.format("score"), relative=BATCH)
         is_clear = abs(score[0] - attack.offset_) > BATCH * abs(score[0])
         expect(
-            not is_clear or attack.predict(one)[0] == guesses[k],
+            not is_clear or attack.predict(single)[0] == guesses[k],
             f"{claim.format('guess')}; record {k} has another.",
         )
 

@@ -36,15 +36,15 @@ def check_attack_in_grid_search(attack, records, membership):
 
 
 def check_attack_in_cross_val_predict(attack, records, membership):
-    """Predictions over folds are those of attacks fitted on the other folds by hand."""
+    """Predictions over folds agree with attacks fitted on the other folds directly."""
     folds = StratifiedKFold(2)
     decision = cross_val_predict(
         fresh(attack), records, membership, cv=folds, method="decision_function"
     )
     expected = np.empty(len(records))
     for train, test in folds.split(np.zeros(len(records)), membership):
-        one = fitted(attack, records[train], membership[train])
-        expected[test] = one.decision_function(records[test])
+        own = fitted(attack, records[train], membership[train])
+        expected[test] = own.decision_function(records[test])
     expect_close(decision, expected, "cross_val_predict must agree with fits on the folds by hand")
 
 

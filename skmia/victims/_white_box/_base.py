@@ -1,4 +1,4 @@
-"""What can be read inside a fitted model: the interface, and all that families of models share."""
+"""Base class of white-box access to fitted models."""
 
 from abc import ABC, abstractmethod
 
@@ -13,11 +13,11 @@ from ._pass import join, parts_of, scaled, split, transform
 
 
 class WhiteBox(ABC):
-    """Gradients and layers of a fitted model, as :func:`open_white_box` gives them.
+    """Gradients and layers of a fitted model, as returned by :func:`open_white_box`.
 
     Arrays go in and come out as numpy arrays, wherever the model itself lives, and nothing of the
-    model is changed. The model is read as it answers: in evaluation mode, without dropout and with
-    the statistics of batch normalization as they were learnt.
+    model is changed. The model is in evaluation mode, without dropout and with the learned
+    statistics of batch normalization.
 
     *Inputs* are what the last step of the victim receives, an array of shape (n, ...) as
     :meth:`encode` makes it of the rows of records; gradients with respect to inputs are taken
@@ -37,25 +37,25 @@ class WhiteBox(ABC):
     transformers : list of fitted transformers
         The steps before it.
     head : object
-        Makes losses and logits of what the model gives.
+        Object that computes losses and logits from the outputs of the model.
     classes : ndarray of shape (n_classes,) or None
         Labels of the columns of the logits; None for a regressor.
     parameter_shapes : dict of str to tuple
         Shape of each parameter, in the order in which gradients are flattened. Weights have one
         row for each output unit, in a perceptron of scikit-learn too (which keeps columns).
     chunk_size : int or None
-        Rows that are computed at once.
+        Number of rows that are processed at once.
 
     Attributes
     ----------
     n_parameters : int
-        Number of numbers in all parameters.
+        Total number of trained values.
     statistics : tuple of str
         Names of the columns of :meth:`gradient_statistics`.
 
     See Also
     --------
-    open_white_box : Opens a victim.
+    open_white_box : Function that opens a victim.
 
     Examples
     --------
@@ -78,22 +78,22 @@ class WhiteBox(ABC):
         self._transformers, self._head, self._chunk_size = transformers, head, chunk_size
 
     def encode(self, X):
-        """Send rows through the fitted preprocessing.
+        """Apply the fitted preprocessing to rows.
 
         Parameters
         ----------
         X : ndarray, DataFrame, sparse matrix or torch tensor of n rows
-            In the form in which the victim takes them, as in :attr:`skmia.Records.X`.
+            Rows in the form that the victim expects, as in :attr:`skmia.Records.X`.
 
         Returns
         -------
         inputs : ndarray of shape (n, ...)
-            What the model receives; sparse rows are made dense.
+            Input of the model; sparse rows become dense.
         """
         return self._check_inputs(transform(self._transformers, X))
 
     def outputs(self, inputs):
-        """Answers of the model, in the form that signals read.
+        """Outputs of the model, in the form that signals read.
 
         Parameters
         ----------
@@ -165,8 +165,8 @@ class WhiteBox(ABC):
         checks.check_wrt(wrt, self)
         names = tuple(self.parameter_shapes)
 
-        def flatten(one, unit, scale):
-            parts = parts_of(one, unit, wrt, names)
+        def flatten(forward, unit, scale):
+            parts = parts_of(forward, unit, wrt, names)
             return np.concatenate([scaled(part, scale) for part in parts], axis=1)
 
         task = "whole" if wrt == "parameters" else wrt
@@ -175,7 +175,7 @@ class WhiteBox(ABC):
     def gradient_norms(self, inputs, y, wrt="parameters"):
         """Euclidean norm of the gradient of the loss of each record.
 
-        The gradients themselves are never held.
+        The gradients themselves are not stored.
 
         Parameters
         ----------
@@ -192,10 +192,10 @@ class WhiteBox(ABC):
         """
         checks.check_wrt(wrt, self)
 
-        def measure(one, unit, scale):
+        def measure(forward, unit, scale):
             if wrt == "parameters":
-                return scale * np.sqrt(one.squared_norms(unit))
-            (part,) = parts_of(one, unit, wrt)
+                return scale * np.sqrt(forward.squared_norms(unit))
+            (part,) = parts_of(forward, unit, wrt)
             return scale * np.linalg.norm(part.astype(np.float64), axis=1)
 
         task = "norms" if wrt == "parameters" else wrt
@@ -223,8 +223,8 @@ class WhiteBox(ABC):
         checks.check_wrt(wrt, self)
         names = tuple(self.parameter_shapes)
 
-        def measure(one, unit, scale):
-            return summarize(parts_of(one, unit, wrt, names), scale)
+        def measure(forward, unit, scale):
+            return summarize(parts_of(forward, unit, wrt, names), scale)
 
         task = "parts" if wrt == "parameters" else wrt
         return join(self._each(inputs, y, wrt, task, measure), len(inputs), len(STATISTICS))
@@ -295,23 +295,23 @@ class WhiteBox(ABC):
         return list(self._read_layers(self._check_inputs(inputs)[:1]))
 
     def layer_outputs(self, inputs, layers=None):
-        """What the layers give for each record.
+        """Outputs of the layers for each record.
 
         Parameters
         ----------
         inputs : ndarray of shape (n, ...)
             Encoded rows.
         layers : sequence of str or int, default=None
-            Names of layers, or their positions in :meth:`layer_names`; -1 is the last. All with
-            None.
+            Names of layers, or their positions in :meth:`layer_names`; -1 is the last. If None, all
+            layers.
 
         Returns
         -------
         outputs : list of ndarray of shape (n, n_units)
-            One array for each layer, in the order in which they were asked for, in the order of
-            the forward pass with None. Images and sequences are averaged over their positions:
-            the channels come second after convolutions, pooling and normalization over batches or
-            groups, last after other layers, and where they were after activations.
+            One array for each layer, in the given order, or in the order of the forward pass if
+            `layers` is None. Images and sequences are averaged over their positions: the channels
+            come second after convolutions, pooling and normalization over batches or groups, last
+            after other layers, and where they were after activations.
         """
         inputs = self._check_inputs(inputs)
         chosen = get_layers(layers, self.layer_names(inputs))
@@ -329,7 +329,7 @@ class WhiteBox(ABC):
         y : array-like of shape (n,)
             Task labels.
         parameters : sequence of str, default=None
-            Names among ``parameter_shapes``; the weights of the last layer with None.
+            Names among ``parameter_shapes``. If None, the weights of the last layer.
 
         Returns
         -------
@@ -339,8 +339,8 @@ class WhiteBox(ABC):
         checks.check_wrt("parameters", self)
         names = checks.check_parameters(parameters, self.parameter_shapes)
 
-        def collect(one, unit, scale):
-            parts = one.parameter_gradients(unit, names)
+        def collect(forward, unit, scale):
+            parts = forward.parameter_gradients(unit, names)
             return {name: scaled(part, scale) for name, part in zip(names, parts)}
 
         return self._each(inputs, y, "parameters", "whole", collect)
@@ -365,20 +365,20 @@ class WhiteBox(ABC):
         size = self._chunk_size or self._rows_at_once(inputs, task)
         for rows in gen_batches(len(inputs), size):
             # Nothing of the model is kept changed while the caller has the chunk.
-            with self._pass(inputs[rows], wrt) as one:
-                found = answer(checks.check_answers(one, rows.start), rows)
+            with self._pass(inputs[rows], wrt) as forward:
+                found = answer(checks.check_answers(forward, rows.start), rows)
             yield rows, found
 
     def _ask(self, inputs):
-        chunks = self._apply(inputs, "answers", None, lambda one, rows: one.raw)
+        chunks = self._apply(inputs, "answers", None, lambda forward, rows: forward.raw)
         return np.concatenate([raw for _, raw in chunks])
 
     def _pull(self, inputs, cotangent):
         """Gradients of inputs for ``cotangent(raw, rows)`` of each chunk."""
 
-        def answer(one, rows):
-            unit, scale = split(cotangent(one.raw, rows))
-            return scaled(one.input_gradients(unit), scale)
+        def answer(forward, rows):
+            unit, scale = split(cotangent(forward.raw, rows))
+            return scaled(forward.input_gradients(unit), scale)
 
         chunks = self._apply(inputs, "inputs", "inputs", answer)
         return np.concatenate([part for _, part in chunks])
@@ -387,8 +387,8 @@ class WhiteBox(ABC):
         """Chunks of ``measure(forward pass, cotangent, scale)`` for the gradients of the loss."""
         inputs, target = self._check(inputs, y)
 
-        def answer(one, rows):
-            return measure(one, *split(self._head.cotangent(one.raw, target[rows])))
+        def answer(forward, rows):
+            return measure(forward, *split(self._head.cotangent(forward.raw, target[rows])))
 
         return self._apply(inputs, task, wrt, answer)
 

@@ -1,4 +1,4 @@
-"""Checks of what is asked of a white box."""
+"""Checks of the arguments of a white box."""
 
 import numpy as np
 
@@ -17,14 +17,14 @@ def check_inputs(inputs):
     return inputs
 
 
-def check_answers(one, start):
+def check_answers(forward, start):
     """A forward pass whose first record is at a position, where no answer is NaN."""
-    bad = np.isnan(one.raw).any(axis=1)
+    bad = np.isnan(forward.raw).any(axis=1)
     if bad.any():
         raise ValueError(
-            f"The model answered NaN to the record at position {start + bad.argmax()}."
+            f"The model returned NaN for the record at position {start + bad.argmax()}."
         )
-    return one
+    return forward
 
 
 def check_classifier(classes):
@@ -39,16 +39,16 @@ def check_wrt(wrt, white_box):
         check_option(wrt, "wrt", ("parameters", "inputs")) == "parameters"
         and not white_box.n_parameters
     ):
-        raise ValueError("The model has no parameters that were trained.")
+        raise ValueError("The model has no trained parameters.")
 
 
 def check_parameters(names, shapes):
-    """Names of parameters as a list; with None that of the weights of the last layer."""
+    """Names of parameters as a list; if None, the weights of the last layer."""
     if names is None:
         return [name for name, shape in shapes.items() if len(shape) > 1][-1:]
     if isinstance(names, str) or not np.iterable(names):
         raise ValueError(f"parameters must be a sequence of names; got {show(names)}.")
     for name in names:
         if not isinstance(name, str) or name not in shapes:
-            raise ValueError(f"There is no parameter {name!r}; there are {', '.join(shapes)}.")
+            raise ValueError(f"Unknown parameter {name!r}; the parameters are {', '.join(shapes)}.")
     return list(names)

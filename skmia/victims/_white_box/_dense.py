@@ -73,9 +73,9 @@ class DenseBox(WhiteBox):
         yield DensePass(chunk, self._layers, self._activation)
 
     def _read_layers(self, chunk, names=None):
-        one = DensePass(chunk, self._layers, self._activation)
-        hidden = {f"hidden_{i + 1}": values for i, values in enumerate(one.values[1:])}
-        found = {**hidden, "output": one.raw}
+        forward = DensePass(chunk, self._layers, self._activation)
+        hidden = {f"hidden_{i + 1}": values for i, values in enumerate(forward.values[1:])}
+        found = {**hidden, "output": forward.raw}
         return found if names is None else {name: found[name] for name in names}
 
 

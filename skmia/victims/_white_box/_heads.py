@@ -61,7 +61,7 @@ class LogLossHead:
 
 
 class ProbabilityHead(LogLossHead):
-    """Log loss of a model that gives probabilities; one column is that of the second class.
+    """Log loss of a model that gives probabilities; a single column belongs to the second class.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ def _measure(block):
         size.amax(1) if is_tensor(size) else size.max(1),
         size.amin(1) if is_tensor(size) else size.min(1),
     )
-    return x.shape[1], *(to_numpy(one) if is_tensor(one) else one for one in found)
+    return x.shape[1], *(to_numpy(array) if is_tensor(array) else array for array in found)
 
 
 def _dot(a, b):

@@ -1,4 +1,4 @@
-"""Which family of white boxes a victim belongs to."""
+"""Opening a victim by the family of its model."""
 
 from sklearn.pipeline import Pipeline
 
@@ -20,7 +20,8 @@ def open_white_box(victim, *, chunk_size=None):
         :class:`~sklearn.frozen.FrozenEstimator`. Nets are trained with ``CrossEntropyLoss``,
         ``NLLLoss``, ``BCEWithLogitsLoss``, ``BCELoss`` or ``MSELoss``.
     chunk_size : int, default=None
-        Rows that are computed at once; with None as many as take about 100 MiB (1 GiB on a GPU).
+        Number of rows that are processed at once. If None, as many as take about 100 MiB (1 GiB on
+        a GPU).
 
     Returns
     -------
@@ -29,13 +30,13 @@ def open_white_box(victim, *, chunk_size=None):
     Raises
     ------
     TypeError
-        When the victim has no gradients that are known.
+        If the gradients of the victim are not available.
     ValueError
-        When it is trained with a loss that is not known.
+        If its loss is not supported.
 
     See Also
     --------
-    WhiteBox : What can be read.
+    WhiteBox : Gradients and layers of a victim.
 
     Examples
     --------

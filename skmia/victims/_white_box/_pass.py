@@ -56,12 +56,12 @@ def split(cotangent):
     return cotangent / np.where(scale > 0, scale, 1)[:, None], scale
 
 
-def parts_of(one, cotangent, wrt, names=()):
+def parts_of(forward, cotangent, wrt, names=()):
     """Gradients of a forward pass as matrices, in parts of their columns."""
     if wrt == "inputs":
-        yield one.input_gradients(cotangent).reshape(len(cotangent), -1)
+        yield forward.input_gradients(cotangent).reshape(len(cotangent), -1)
     else:
-        for part in one.parameter_gradients(cotangent, names):
+        for part in forward.parameter_gradients(cotangent, names):
             yield part.reshape(len(cotangent), -1)
 
 

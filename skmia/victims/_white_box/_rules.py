@@ -59,7 +59,7 @@ class _WeightRule(Rule):
 
 class _Linear(_WeightRule):
     def _factors(self, x, g):
-        return tuple(one.reshape(len(x), -1, one.shape[-1]) for one in (g, x))
+        return tuple(factor.reshape(len(x), -1, factor.shape[-1]) for factor in (g, x))
 
     def weights(self, layer, x, g):
         outer, inner = self._factors(x, g)
@@ -83,7 +83,7 @@ class _Conv(_WeightRule):
 
     def weights_squares(self, layer, x, g):
         factors = self._factors(layer, x, g)
-        found = _square_product(*(one.flatten(0, 1) for one in factors))
+        found = _square_product(*(factor.flatten(0, 1) for factor in factors))
         return found.reshape(len(x), -1).sum(1)
 
     def bias(self, g):
@@ -125,10 +125,10 @@ def _padding_of(layer):
         return []
     if layer.padding == "same":
         wider = [d * (k - 1) for d, k in zip(layer.dilation, layer.kernel_size)]
-        sides = [(one // 2, one - one // 2) for one in wider]
+        sides = [(width // 2, width - width // 2) for width in wider]
     else:
-        sides = [(one, one) for one in layer.padding]
-    return [one for pair in reversed(sides) for one in pair]
+        sides = [(width, width) for width in layer.padding]
+    return [width for pair in reversed(sides) for width in pair]
 
 
 class _Affine(Rule):
@@ -232,7 +232,7 @@ class RulePlan:
     Raises
     ------
     NotImplementedError
-        When a layer has no rule or a parameter belongs to several.
+        If a layer has no rule or a parameter belongs to several.
     """
 
     def __init__(self, module):
@@ -242,7 +242,7 @@ class RulePlan:
                 if not parameter.requires_grad:
                     continue
                 if type(layer) not in _RULES:
-                    raise NotImplementedError(f"There is no rule for {type(layer).__name__}.")
+                    raise NotImplementedError(f"{type(layer).__name__} has no rule.")
                 self.rules[layer] = _RULES[type(layer)]
                 self.places[f"{prefix}.{name}" if prefix else name] = layer, name
                 owners.append(id(parameter))

@@ -29,13 +29,13 @@ _LOSSES = {
 
 def open_net(net, transformers, chunk_size):
     """White box of a skorch net; None when it is of no family that is known."""
-    family = next((one for one in _NETS if isinstance(net, one)), None)
+    family = next((kind for kind in _NETS if isinstance(net, kind)), None)
     module = getattr(net, "module_", None)
     if family is None or module is None:
         return None
     criterion = type(uncompiled(net.criterion_))
     if criterion not in _LOSSES[family]:
-        known = " or ".join(one.__name__ for one in _LOSSES[family])
+        known = " or ".join(loss.__name__ for loss in _LOSSES[family])
         raise ValueError(
             f"White-box access of {family.__name__} needs the criterion {known}; "
             f"got {criterion.__name__}."
@@ -58,7 +58,7 @@ class TorchBox(WhiteBox):
     """
 
     def __init__(self, net, module, criterion, transformers, chunk_size):
-        shapes = {name: tuple(one.shape) for name, one in trained(module).items()}
+        shapes = {name: tuple(weight.shape) for name, weight in trained(module).items()}
         classes = None if criterion is nn.MSELoss else np.asarray(net.classes_)
         super().__init__(net, transformers, None, classes, shapes, chunk_size)
         self._module, self._criterion = module, criterion
@@ -73,8 +73,8 @@ class TorchBox(WhiteBox):
     def _learn(self, inputs):
         """Find out what the module gives, which only records can tell."""
         reader = LayerReader(self._module, 1, names=())
-        with reader.listening(), without_fused_attention(), self._pass(inputs[:1], None) as one:
-            n_columns = one.raw.shape[1]
+        with reader.listening(), without_fused_attention(), self._pass(inputs[:1], None) as forward:
+            n_columns = forward.raw.shape[1]
         self._check_alone(inputs)
         if self.classes is not None:
             self.classes = skorch_classes(self.model, max(2, n_columns))
@@ -99,8 +99,8 @@ class TorchBox(WhiteBox):
     def _ask_raw(self, batches):
         answers = []
         for batch in batches:
-            with self._pass(batch, None) as one:
-                answers.append(one.raw)
+            with self._pass(batch, None) as forward:
+                answers.append(forward.raw)
         return np.concatenate(answers)
 
     def _make_head(self):
@@ -118,7 +118,7 @@ class TorchBox(WhiteBox):
             held = 4 * self._n_values + self._n_rule
             if task == "whole" or way[0] is not RulePass:
                 held += 3 * self.n_parameters
-        on_gpu = any(one.is_cuda for one in self._module.parameters())
+        on_gpu = any(parameter.is_cuda for parameter in self._module.parameters())
         return max(1, (_BYTES_ON_GPU if on_gpu else _BYTES) // (4 * held))
 
     @contextmanager
@@ -150,16 +150,16 @@ class TorchBox(WhiteBox):
                 self._way = way, way.plan(self._module)
                 break
         if way is RulePass:
-            with self._pass(inputs[:1], "parameters") as one:
-                self._n_rule = one.count()
+            with self._pass(inputs[:1], "parameters") as forward:
+                self._n_rule = forward.count()
         return self._way
 
     def _try(self, way, inputs):
         """Gradients of a few records for a cotangent that has no symmetry."""
         with evaluating(self._module, True):
-            one = way(self._module, way.plan(self._module), to_device(inputs, self._module))
-            cotangent = np.cos(np.arange(1, one.raw.size + 1)).reshape(one.raw.shape)
-            parts = one.parameter_gradients(cotangent, tuple(self.parameter_shapes))
+            forward = way(self._module, way.plan(self._module), to_device(inputs, self._module))
+            cotangent = np.cos(np.arange(1, forward.raw.size + 1)).reshape(forward.raw.shape)
+            parts = forward.parameter_gradients(cotangent, tuple(self.parameter_shapes))
             return torch.cat([part.reshape(len(part), -1).cpu().double() for part in parts], 1)
 
     def _tolerance(self):

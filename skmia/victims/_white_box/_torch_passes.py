@@ -1,7 +1,7 @@
 """Three ways to the gradients of a torch module for each record of a batch.
 
-Each is a :class:`ForwardPass` made by ``way(module, plan, x)`` with ``plan = way.plan(module)``. A
-way refuses what it cannot read with an error, in the plan or in the pass.
+Each is a :class:`ForwardPass`, constructed as ``way(module, plan, x)`` with ``plan =
+way.plan(module)``. A way refuses what it cannot read with an error, in the plan or in the pass.
 """
 
 import warnings
@@ -28,7 +28,7 @@ def _as_double(values):
 
 def trained(module):
     """Parameters that are trained, by name."""
-    return {name: one for name, one in module.named_parameters() if one.requires_grad}
+    return {name: weight for name, weight in module.named_parameters() if weight.requires_grad}
 
 
 class TorchPass(ForwardPass):
@@ -157,13 +157,13 @@ class LoopPass(VmapPass):
     def parameter_gradients(self, cotangent, names):
         wanted = [self._plan[name] for name in names]
         weights = torch.as_tensor(cotangent).to(self._output)
-        parts = [self._output.new_empty(len(self._x), *one.shape) for one in wanted]
+        parts = [self._output.new_empty(len(self._x), *weight.shape) for weight in wanted]
         for i in range(len(self._x)):
             output = first_tensor(self._module(self._x[i : i + 1]))
             total = (output.reshape(-1) * weights[i]).sum()
             found = torch.autograd.grad(total, wanted, allow_unused=True)
-            for part, one in zip(parts, found):
-                part[i] = 0 if one is None else one.to_dense()
+            for part, gradient in zip(parts, found):
+                part[i] = 0 if gradient is None else gradient.to_dense()
         yield from parts
 
 

@@ -53,7 +53,7 @@ def without_fused_attention():
 
 def to_device(inputs, module):
     """Inputs as a tensor; floating-point numbers in the precision of the module."""
-    parameter = next((one for one in module.parameters() if one.is_floating_point()), None)
+    parameter = next((weight for weight in module.parameters() if weight.is_floating_point()), None)
     with accepting_read_only():
         x = torch.as_tensor(inputs)
     if parameter is None:

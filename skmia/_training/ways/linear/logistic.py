@@ -128,9 +128,10 @@ class LogisticSolver:
         """Start and curvature that suit all models of the pool.
 
         The start is the optimum on all records. Where few records pin a model down, its curvature
-        is another one than there: then that of the first models at their own optima is taken, with
-        a share of the former, since records that none of them was trained on would go missing.
-        Always to look at the first ones makes a result independent of who is solved with it.
+        is another one than there: then the curvature of the first models at their own optima is
+        used, with a share of the former, since records that none of them was trained on would go
+        missing. Always to look at the first ones makes a result independent of who is solved with
+        it.
         """
         pilots = np.arange(min(_N_PILOTS, len(self._plan.membership)))
         losses = self._losses(self._plan.membership[pilots], self._plan.spread(pilots))
@@ -146,7 +147,7 @@ class LogisticSolver:
             if found.done.all():
                 break
             own = losses.curvature(points, pilots)
-            mixed = [_SHARE * one + (1 - _SHARE) * all_ for one, all_ in zip(own, base)]
+            mixed = [_SHARE * own_row + (1 - _SHARE) * all_ for own_row, all_ in zip(own, base)]
             self._curve = Preconditioner(pool, mixed)
         # Without a penalty, records that can be separated have no optimum; and some optima are so
         # far that a model takes less time on its own. No use to look for them in every model.

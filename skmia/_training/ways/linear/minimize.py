@@ -45,7 +45,7 @@ class _History:
 
     def push(self, step, change, solved):
         slot = len(self._order) if len(self._order) < _MEMORY else self._order[0]
-        self._order = [one for one in self._order if one != slot] + [slot]
+        self._order = [other for other in self._order if other != slot] + [slot]
         # Rounding can leave no curvature on a step that moved next to nothing: it counts for none.
         usable = (dot(step, change) > 0)[:, None]
         self._steps[:, slot], self._solved[:, slot] = step * usable, solved * usable

@@ -55,8 +55,8 @@ class Workshop:
         if steps is not None:
             model.set_params(max_iter=steps)
         about_settings = (FutureWarning, DeprecationWarning)
-        kept = [one for one in got if issubclass(one.category, about_settings)]
-        return pattern, [(one.category, str(one.message)) for one in kept]
+        kept = [warning for warning in got if issubclass(warning.category, about_settings)]
+        return pattern, [(warning.category, str(warning.message)) for warning in kept]
 
     def finish(self, models, rows, solution, seconds):
         """What is kept of solved models.
@@ -86,7 +86,7 @@ class Workshop:
             values = [X @ coef.T + intercept for X in self._queries]
             for j, row in enumerate(part):
                 own = slice(j * n_vectors, (j + 1) * n_vectors)
-                answers = [self._answer(one[:, own], solution.present[row]) for one in values]
+                answers = [self._answer(matrix[:, own], solution.present[row]) for matrix in values]
                 k, make = int(models[row]), partial(self._make_model, models[row], row, solution)
                 said = self.warnings
                 trained = Trained(self._job, k, make, seconds, caught=said, answers=answers)

@@ -14,7 +14,7 @@ _SCALERS = (MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler)
 
 # Entries of X, which takes 1 GB in double precision.
 _LARGEST_X = 2**27
-# Share of the spread over all records below which that of a half needs a closer look.
+# Share of the spread over all records below which the spread of a half needs a closer look.
 _DOUBTFUL = 1e-3
 
 
@@ -73,7 +73,7 @@ def why_not_features(X):
     if X.ndim != 2:
         return f"X has {X.ndim} dimensions"
     if X.shape[0] * X.shape[1] > _LARGEST_X:
-        return f"X has more than {_LARGEST_X >> 20} million entries, of which copies are made"
+        return f"X has more than {_LARGEST_X >> 20} million entries, which have to be copied"
     kinds = [dtype.kind for dtype in X.dtypes] if is_frame(X) else [X.dtype.kind]
     if not set(kinds) <= set("biuf"):
         return "X holds other things than numbers"
@@ -148,7 +148,7 @@ class Plan:
         """The same, with a usual number for features that are constant in a half.
 
         Their coefficient is 0 under any penalty, but a scaler leaves them as they are, which may
-        mean a penalty that is thousands of times that of other models.
+        mean a penalty that is thousands of times the penalty of other models.
         """
         usual = np.median(spread, axis=0)
         for row, feature in zip(*np.nonzero(np.abs(np.log(spread / usual)) > 1), strict=True):

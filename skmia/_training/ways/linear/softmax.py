@@ -39,6 +39,9 @@ class CrossEntropies:
         self.columns, self.penalty = columns, penalty
         self.n_vectors = 1 if n_classes == 2 else n_classes
         self.weights = weights / weights.sum(axis=1, keepdims=True)
+        # The gradient is sum_i w_i (p_i - y_i) x_i. The part with the labels y_i does not depend on
+        # the coefficients, so it is summed once, as the target. With two classes, the only vector
+        # belongs to the second class.
         share = [self.weights[:, codes == c].sum(axis=1) for c in range(n_classes)]
         self.present = np.column_stack(share) > 0
         first = n_classes - self.n_vectors if n_classes == 2 else 0
@@ -106,6 +109,7 @@ class CrossEntropies:
         hessians = [np.zeros((len(group), d, len(group), d)) for group in groups]
         vectors = points.reshape(len(models) * self.n_vectors, -1)
         weights, width = self.weights[models], d * max(map(len, groups)) // 8
+        # Probabilities come weighted, w p; the Hessian also takes p alone. Where w is 0 both are 0.
         for rows, proba in self._blocks(vectors, models, self.columns, weights, width):
             mass = weights[:, rows]
             ratio = proba / np.where(mass > 0, mass, 1)[:, None]
@@ -121,6 +125,8 @@ class CrossEntropies:
 
     def bound(self, model):
         """Upper bound of the Hessian of one model wherever it is (Böhning, 1992)."""
+        # p (1 - p) is at most 1/4; diag(p) - p p' is at most (I - 1 1' / C) / 2, and so at most I /
+        # 2, which has no terms between classes: all classes share one block.
         factor = 0.25 if self.n_vectors == 1 else 0.5
         weighted = self.columns * self.weights[model][:, None]
         hessian = (factor * (weighted.T @ self.columns))[None, :, None]
@@ -129,6 +135,9 @@ class CrossEntropies:
 
     def project(self, vectors, models):
         """Sum to zero over the classes of a model, and zero for those that it does not have."""
+        # The same vector added to all classes changes no probability: of all equivalent
+        # coefficients those that sum to zero have the smallest penalty. Absent classes have logits
+        # of minus infinity, so that their coefficients have no effect but the penalty.
         if self.n_vectors == 1:
             return vectors
         present = self.present[models][:, :, None]
@@ -145,6 +154,7 @@ class CrossEntropies:
 
 
 def _weigh_sigmoid(logits, weights):
+    # w / (1 + exp(-z)). The cut keeps exp finite; there the quotient is 0 up to rounding.
     np.negative(logits, out=logits)
     np.minimum(logits, _SAFE[logits.dtype], out=logits)
     np.exp(logits, out=logits)
@@ -156,6 +166,8 @@ def _weigh_softmax(logits, weights, absent):
     if absent is not None:
         logits[absent] = -np.inf
     safe = _SAFE[logits.dtype]
+    # Subtracting the largest logit costs two passes. It is needed only if exp could overflow, or
+    # underflow for all classes of a record; minus infinity of absent classes leads here as well.
     if not (logits.max() < safe and logits.min() > -safe):
         logits -= logits.max(axis=1, keepdims=True)
     np.exp(logits, out=logits)
@@ -165,6 +177,8 @@ def _weigh_softmax(logits, weights, absent):
 
 def _add_curvature(hessian, columns, weighted, proba):
     """Add the curvature of a block of records between the classes of a group."""
+    # Between the classes a and b: sum_i w_i p_ia ([a = b] - p_ib) x_i x_i', here summed over
+    # models.
     between = -np.matmul(weighted.transpose(2, 1, 0), proba.transpose(2, 0, 1))
     own = np.arange(hessian.shape[0])
     between[:, own, own] += weighted.sum(axis=0).T
@@ -212,8 +226,10 @@ class Preconditioner:
 
 
 def _invert(hessian):
-    """Inverse of a block of which the lower half is filled."""
+    """Inverse of a symmetric block whose lower half is filled."""
     matrix = np.tril(hessian.reshape(hessian.shape[0] * hessian.shape[1], -1))
+    # Scaled to ones on the diagonal, one jitter suits columns of any unit. The inverse of S H S is
+    # S^-1 H^-1 S^-1, so the same scale is applied once more afterwards.
     scale = 1 / np.sqrt(np.maximum(np.diagonal(matrix), np.finfo(float).tiny))
     matrix *= scale * scale[:, None]
     for jitter in _JITTER:
@@ -226,6 +242,8 @@ def _invert(hessian):
 
 
 def _compute_reach(columns, blocks):
+    # A step v with v' H v = 1 changes the logit x' v_c by at most sqrt(x' (H^-1)_cc x), by Cauchy
+    # and Schwarz. Only the records of the largest norm are tried.
     norms = np.einsum("nd,nd->n", columns, columns)
     far = columns[np.argsort(norms)[-_FAR_RECORDS:]]
     d, largest = columns.shape[1], 0.0

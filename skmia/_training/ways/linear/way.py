@@ -17,8 +17,8 @@ _FAMILIES = (LeastSquaresFamily(), LogisticFamily(), RidgeFamily())
 _LARGEST_CHUNK = 64
 _BYTES_OF_CHUNK = 2**28
 _LEFT_OVER = (
-    "its optimum was not found together with that of the others, so that the estimator fitted it "
-    "on its own."
+    "its optimum was not found together with the other models, so the estimator fitted it on its "
+    "own."
 )
 
 
@@ -48,7 +48,7 @@ class LinearWay(Way):
     def why_not(self, job):
         family = _get_family(job.estimator)
         if family is None:
-            kinds = ", ".join(one.estimator.__name__ for one in _FAMILIES)
+            kinds = ", ".join(family.estimator.__name__ for family in _FAMILIES)
             name = type(split_estimator(job.estimator)[1]).__name__
             return f"{name} is none of {kinds}."
         for X in job.data.tables:

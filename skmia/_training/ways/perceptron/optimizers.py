@@ -60,7 +60,7 @@ class Adam:
     def _corrected_rate(self, rows, dtype):
         beta_1, beta_2 = self._betas
         self._steps[rows] += 1
-        # Python's power, model by model: that of numpy differs in the last bit.
+        # Python's power, model by model: numpy's power differs in the last bit.
         rates = [
             self._rate * np.sqrt(1 - beta_2 ** int(t)) / (1 - beta_1 ** int(t))
             for t in self._steps[rows]

@@ -53,7 +53,7 @@ class Network:
     def is_finite(self):
         """Whether training came to weights that scikit-learn would accept."""
         weights = (*self.model.coefs_, *self.model.intercepts_)
-        return all(np.isfinite(one).all() for one in weights)
+        return all(np.isfinite(weight).all() for weight in weights)
 
 
 def last_step(estimator):

@@ -85,7 +85,9 @@ class Stack:
         self._n_coef = sum(a * b for a, b in pairwise(self._widths))
         self.parameters = np.array(
             [
-                np.concatenate([one.ravel() for one in (*net.model.coefs_, *net.model.intercepts_)])
+                np.concatenate(
+                    [array.ravel() for array in (*net.model.coefs_, *net.model.intercepts_)]
+                )
                 for net in networks
             ]
         )
@@ -120,7 +122,9 @@ class Stack:
     def split_row(self, row):
         """Copies of the parts of one model's row: the layers' weights, then their intercepts."""
         coefs, intercepts = self._split(row[None].copy())
-        return [coef[0].copy() for coef in coefs] + [one[0, 0].copy() for one in intercepts]
+        return [coef[0].copy() for coef in coefs] + [
+            intercept[0, 0].copy() for intercept in intercepts
+        ]
 
     def penalty(self, rows):
         """What the loss has on top for the weights, times the number of records."""

@@ -88,25 +88,29 @@ class Training:
         rows = {id(network): row for row, network in enumerate(self._live)}
         live = [self._stack.parameters, *self._optimizer.arrays()]
         parts = [
-            network.ending or [one[rows[id(network)]] for one in live] for network in self._networks
+            network.ending or [part[rows[id(network)]] for part in live]
+            for network in self._networks
         ]
-        arrays = {f"array {i}": np.stack(one) for i, one in enumerate(zip(*parts, strict=True))}
-        orders = [one.order for one in self._networks if one.ending is None]
+        arrays = {
+            f"array {i}": np.stack(arrays_of_part)
+            for i, arrays_of_part in enumerate(zip(*parts, strict=True))
+        }
+        orders = [net.order for net in self._networks if net.ending is None]
         arrays["orders"] = np.concatenate([*orders, []]).astype(np.int64)
         arrays["facts"] = np.array(json.dumps([network.facts() for network in self._networks]))
         return arrays
 
     def import_state(self, arrays):
         """Go on from where a training of the same networks stood."""
-        for i, one in enumerate([self._stack.parameters, *self._optimizer.arrays()]):
-            one[...] = arrays[f"array {i}"]
+        for i, own in enumerate([self._stack.parameters, *self._optimizer.arrays()]):
+            own[...] = arrays[f"array {i}"]
         facts, start = json.loads(str(arrays["facts"])), 0
-        for network, one in zip(self._networks, facts, strict=True):
-            network.set_facts(one)
-            if not one["ended"]:
+        for network, own in zip(self._networks, facts, strict=True):
+            network.set_facts(own)
+            if not own["ended"]:
                 stop = start + len(network.order)
                 network.order, start = arrays["orders"][start:stop], stop
-        ended = np.array([one["ended"] for one in facts])
+        ended = np.array([fact["ended"] for fact in facts])
         if ended.any():
             self._take_out(ended)
 
@@ -154,13 +158,13 @@ class Training:
             network = self._live[row]
             model, split = network.model, self._stack.split_row
             parts = [self._stack.parameters, *self._optimizer.arrays()]
-            network.ending = [one[row].copy() for one in parts]
+            network.ending = [part[row].copy() for part in parts]
             weights = split(self._stack.parameters[row])
             model.coefs_ = weights[: model.n_layers_ - 1]
             model.intercepts_ = weights[model.n_layers_ - 1 :]
             give_optimizer(model, self._optimizer.export(row, split))
             network.X = network.y = network.order = None
-        self._live = [one for one, out in zip(self._live, ended, strict=True) if not out]
+        self._live = [net for net, out in zip(self._live, ended, strict=True) if not out]
         if self._live:
             self._stack.keep(~ended)
             self._optimizer.keep(~ended)

@@ -123,9 +123,9 @@ def _train_group(job):
 def _train(job):
     prepared = [_prepare(job, i) for i in range(job.n_models)]
     stacks = defaultdict(list)
-    for one in prepared:
-        if one.network is not None:
-            stacks[one.network.kind].append(one.network)
+    for net in prepared:
+        if net.network is not None:
+            stacks[net.network.kind].append(net.network)
     trainings = [Training(networks) for networks in stacks.values()]
     run_from_kept(trainings, StateKeeper(job.states, job.numbers))
     return prepared
@@ -141,5 +141,5 @@ def _finish(trained, job, i, seconds):
         if network is not None:
             with recorded_warnings() as of_end:
                 warn_of_end(network)
-            said = said + [one for one in of_end if one not in said]
+            said = said + [warning for warning in of_end if warning not in said]
         return keep(job, Trained(job, i, prepared.estimator, seconds, caught=said))

@@ -49,7 +49,7 @@ def _why_not_module(module, device):
             return f"torch does not vectorize {type(part).__name__}."
         if isinstance(part, layers_of("convolution")) and device.type == "cpu":
             return "Convolutions are not faster for many models at once on a CPU."
-    n_weights = sum(one.numel() for one in module.parameters())
+    n_weights = sum(parameter.numel() for parameter in module.parameters())
     if device.type == "cpu" and n_weights > _MOST_WEIGHTS:
         return f"Nets of {n_weights:,} weights are not faster for many models at once on a CPU."
     if device.type != "cpu" and any(type(p) is nn.Dropout and p.p for p in module.modules()):
@@ -57,12 +57,12 @@ def _why_not_module(module, device):
     return None
 
 
-def _why_not_asked(one, table):
+def _why_not_asked(ready, table):
     """Reason why a net cannot answer in the types in which its rows come."""
-    table = table or one.table
+    table = table or ready.table
     try:
         with preserved_randomness(), torch.no_grad():
-            one.net.module_.eval()(table.take_dense(one.rows[:2]))
+            ready.net.module_.eval()(table.take_dense(ready.rows[:2]))
     except Exception as error:
         return f"The net cannot be trained ({_first_line(error)})."
     return None
@@ -76,17 +76,17 @@ def _compare(job, prepared, table, generic):
             failure = f"The net cannot be trained ({_first_line(error)})."
             continue
         try:
-            for one in prepared if dtype is not None else ():
-                _convert(one.net, dtype)
+            for ready in prepared if dtype is not None else ():
+                _convert(ready.net, dtype)
             Training(prepared, table, generic, dtype).run(_N_EPOCHS, _N_BATCHES)
         except Exception as error:
             if "random operation" in str(error):
                 return "The module draws random numbers otherwise than through nn.Dropout."
             return f"torch cannot vectorize the module over models ({_first_line(error)})."
         tolerance = _ROUNDING if dtype is None else _PRECISE_ROUNDING
-        for one, module in zip(prepared, expected):
-            if not _agree(one.net.module_, module, tolerance):
-                return "The first steps differ from those of the net trained alone."
+        for ready, module in zip(prepared, expected):
+            if not _agree(ready.net.module_, module, tolerance):
+                return "The first steps differ from the steps of the net trained alone."
         return None
     return failure
 
@@ -128,8 +128,8 @@ def _train_ordinary(job, k, dtype):
 def _agree(module, expected, tolerance):
     ours = {**dict(module.named_parameters()), **dict(module.named_buffers())}
     theirs = {**dict(expected.named_parameters()), **dict(expected.named_buffers())}
-    for name, one in ours.items():
-        a, b = one.detach().double(), theirs[name].detach().double()
+    for name, value in ours.items():
+        a, b = value.detach().double(), theirs[name].detach().double()
         scale = max(1.0, float(b.abs().max())) if b.numel() else 1.0
         if not torch.allclose(a, b, rtol=0, atol=tolerance * scale, equal_nan=True):
             return False

@@ -1,4 +1,4 @@
-"""Dropout masks that are those of each model's own generator."""
+"""Dropout masks from each model's own generator."""
 
 import torch
 from torch import nn

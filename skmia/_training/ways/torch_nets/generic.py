@@ -26,8 +26,8 @@ class _StackedLinear(torch.autograd.Function):
     @staticmethod
     def vmap(info, in_dims, x, weight, bias):
         x, weight, bias = (
-            one if one is None else _with_models_first(one, dim, info.batch_size)
-            for one, dim in zip((x, weight, bias), in_dims)
+            part if part is None else _with_models_first(part, dim, info.batch_size)
+            for part, dim in zip((x, weight, bias), in_dims)
         )
         # Features first: the batch is the long side of the product where the layer is narrow.
         rows = x.reshape(len(x), -1, x.shape[-1]).transpose(1, 2)
@@ -92,7 +92,8 @@ class GenericEngine(Engine):
 
     def gradients(self, models, x, y, masks):
         leaves = {
-            name: one.detach().requires_grad_() for name, one in self.stack.part(models).items()
+            name: tensor.detach().requires_grad_()
+            for name, tensor in self.stack.part(models).items()
         }
         fixed = {name: stacked[models] for name, stacked in self.stack.fixed.items()}
         out = vmap(self._forward, randomness="error")(leaves, fixed, x, masks)

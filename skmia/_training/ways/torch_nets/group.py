@@ -58,9 +58,9 @@ def _train(job, generic):
     table = shared_table(job)
     trained = [_prepare_or_say(job, i, table) for i in range(job.n_models)]
     stacks = defaultdict(list)
-    for one in trained:
-        if not isinstance(one, str):
-            stacks[one.signature].append(one)
+    for model in trained:
+        if not isinstance(model, str):
+            stacks[model.signature].append(model)
     trainings = [Training(stack, table, generic) for stack in stacks.values()]
     run_from_kept(trainings, StateKeeper(job.states, job.numbers))
     return trained

@@ -38,9 +38,9 @@ def bytes_per_model(prepared, table):
     n_rows = len(prepared.rows)
     batch = n_rows if batch == -1 else min(batch, n_rows)
     weights = sum(p.numel() * p.element_size() for p in prepared.net.module_.parameters())
-    one = own.take_dense(prepared.rows[:2])
-    gathered = one[0].numel() * one.element_size() * batch
-    activations = _activation_bytes(prepared.net.module_, one) * batch
+    model = own.take_dense(prepared.rows[:2])
+    gathered = model[0].numel() * model.element_size() * batch
+    activations = _activation_bytes(prepared.net.module_, model) * batch
     rows = 16 * n_rows  # the order of the batches
     if table is None:
         rows += sum(2 * part.numel() * part.element_size() for part in own.tensors)

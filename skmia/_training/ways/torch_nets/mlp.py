@@ -29,13 +29,16 @@ _FORWARD = {
     "tanh": torch.tanh_,
     "sigmoid": torch.sigmoid_,
 }
-# In place: takes the gradient of an activation's output, and the output.
+# The slopes of these activations are functions of their outputs, h > 0, 1 - h^2 and h (1 - h), so
+# the output may take the place of the input, which is not needed again. In place: takes the
+# gradient of an activation's output, and the output.
 _BACKWARD = {
     "relu": lambda d, h: _aten.threshold_backward.grad_input(d, h, 0, grad_input=d),
     "tanh": lambda d, h: _aten.tanh_backward.grad_input(d, h, grad_input=d),
     "sigmoid": lambda d, h: _aten.sigmoid_backward.grad_input(d, h, grad_input=d),
 }
-# What has nothing to round.
+# What has nothing to round. The other activations may round the last numbers of an array, which do
+# not fill a register, differently; models side by side must round as each model alone does.
 _EXACT = {"relu"}
 _MODULES = {nn.ReLU: "relu", nn.Tanh: "tanh", nn.Sigmoid: "sigmoid"}
 _FUNCTIONS = {
@@ -121,7 +124,9 @@ def _linked_nodes(module):
             return None
         if node.op not in ("call_module", "call_function", "call_method", "output"):
             return None
-        if any(isinstance(one, fx.Node) for one in (*node.args[1:], *node.kwargs.values())):
+        if any(
+            isinstance(argument, fx.Node) for argument in (*node.args[1:], *node.kwargs.values())
+        ):
             return None
     return nodes[1:-1]
 
@@ -140,7 +145,7 @@ def as_chain(module):
         None where it is anything else, such as one with a parameter outside its Linears.
     """
     nodes, modules = _linked_nodes(module), dict(module.named_modules())
-    if nodes is None or any(has_hooks(one) for one in modules.values()):
+    if nodes is None or any(has_hooks(part) for part in modules.values()):
         return None
     nodes = [node for node in nodes if not _does_nothing(node, modules)]
     linear = [i for i, node in enumerate(nodes) if _is_linear(node, modules)]
@@ -200,7 +205,8 @@ def _does_nothing(node, modules):
 
 def _is_whole(chain, module):
     """Whether the chain's weights are all that the module has, each used once and trained."""
-    names = [name for one in chain.layers for name in (one.weight, one.bias) if name]
+    # A Linear that is used twice has its names twice here, so that the lists differ.
+    names = [name for layer in chain.layers for name in (layer.weight, layer.bias) if name]
     parameters = dict(module.named_parameters())
     trained = all(parameter.requires_grad for parameter in parameters.values())
     return trained and sorted(names) == sorted(parameters) and not list(module.buffers())
@@ -224,7 +230,7 @@ class MLPEngine(Engine):
     def __init__(self, nets, chain, labels, columns=None):
         super().__init__(nets, labels)
         self.chain = chain
-        self.widths = [len(self.stack.trained[one.weight][0]) for one in chain.layers]
+        self.widths = [len(self.stack.trained[layer.weight][0]) for layer in chain.layers]
         self.summed = None
         if columns is not None:
             weight, bias, _ = chain.layers[0]
@@ -264,6 +270,8 @@ class MLPEngine(Engine):
             if i == 0 and self.takes_sums:
                 gradients |= self.summed.gradients(d, trained, x)
                 break
+            # z = W h + b with records along the last axis: dW = d h', db = the sum of d over
+            # records.
             gradients[layer.weight] = torch.bmm(d, inputs[i].transpose(1, 2))
             if layer.bias:
                 gradients[layer.bias] = d.sum(2)
@@ -284,6 +292,8 @@ class MLPEngine(Engine):
 
     def _send_back(self, weight, d, i):
         """Gradient of the input of a layer, laid out as that input is."""
+        # W' d, computed as (d' W)' for the first layer on sums, whose output is a transposed view:
+        # what follows works in place on both and reads them in the same order.
         if i == 1 and self.takes_sums:
             return torch.bmm(d.transpose(1, 2), weight).transpose(1, 2)
         return torch.bmm(weight.transpose(1, 2), d)
@@ -325,6 +335,8 @@ def _apply_steps(steps, h, masks):
             h = h * mask
             tape.append(mask.mul)
         else:
+            # The backward of an activation reads its output. Only a second activation right behind
+            # it would overwrite that; a dropout makes a new tensor, and a Linear leaves it alone.
             h, backward = _activate(what, h.clone() if is_needed else h)
             tape.append(backward)
         is_needed = kind == "activation"
@@ -349,6 +361,7 @@ def _activate(name, z):
 
 def _softmax_head(z, y):
     """Gradient of the mean cross-entropy with respect to logits, features first."""
+    # (softmax - one-hot label) / number of records.
     d = torch.softmax(z, 1)
     label = y.unsqueeze(1)
     d.scatter_add_(1, label, d.new_full((), -1.0).expand(label.shape))

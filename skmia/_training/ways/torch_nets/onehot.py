@@ -1,4 +1,4 @@
-"""Tables with many columns of which few hold a one: stored, and multiplied, without the zeros."""
+"""Tables with many columns and few ones: stored, and multiplied, without the zeros."""
 
 from typing import NamedTuple
 
@@ -77,6 +77,8 @@ def without_zeros(X):
         return None
     ones = torch.full((len(X), most), len(binary), dtype=torch.int32)
     first = torch.repeat_interleave(counts.cumsum(0) - counts, counts)
+    # `row` ascends, so positions minus the position of the row's first entry count its ones from
+    # 0.
     ones[row, torch.arange(len(row)) - first] = column.int()
     others = torch.cat([X[:, rest], X.new_ones(len(X), 1)], dim=1)
     return OneHotRows(others, ones), Columns(tuple(binary.tolist()), tuple(rest.tolist()))
@@ -84,10 +86,12 @@ def without_zeros(X):
 
 def join_rows(tables, columns):
     """The rows of several tables under each other."""
-    most = max(one.ones.shape[1] for one in tables)
-    missing = [most - one.ones.shape[1] for one in tables]
-    ones = [F.pad(one.ones, (0, n), value=len(columns.binary)) for one, n in zip(tables, missing)]
-    return OneHotRows(torch.cat([one.rest for one in tables]), torch.cat(ones))
+    most = max(table.ones.shape[1] for table in tables)
+    missing = [most - table.ones.shape[1] for table in tables]
+    ones = [
+        F.pad(table.ones, (0, n), value=len(columns.binary)) for table, n in zip(tables, missing)
+    ]
+    return OneHotRows(torch.cat([table.rest for table in tables]), torch.cat(ones))
 
 
 class SummedLayer:
@@ -98,8 +102,7 @@ class SummedLayer:
     weight, bias : str
         Names of its parameters; bias may be None.
     stack : Stack
-        All models' parameters; those of the layer are replaced by ``names``, laid out as they are
-        read.
+        All models' parameters; the layer's are replaced by ``names``, laid out as they are read.
     columns : Columns
         Columns of the rows.
     """
@@ -118,7 +121,7 @@ class SummedLayer:
         stack.add("(rest)", torch.cat([W[:, list(columns.rest)], b.unsqueeze(1)], dim=1))
 
     def restore(self, trained):
-        """All parameters with those of the layer as the module has them."""
+        """All parameters, with the layer's parameters as the module has them."""
         table, rest = (trained[name] for name in self.names)
         W = table.new_empty(len(table), self.columns.width, table.shape[2])
         W[:, list(self.columns.binary)] = table[:, : len(self.columns.binary)]
@@ -126,12 +129,14 @@ class SummedLayer:
         own = {self.weight: W.transpose(1, 2)}
         if self.bias is not None:
             own[self.bias] = rest[:, -1]
-        return own | {name: one for name, one in trained.items() if name not in self.names}
+        return own | {name: tensor for name, tensor in trained.items() if name not in self.names}
 
     def forward(self, trained, rows):
         """Output of the layer, features first, but with the records of a unit apart in memory."""
         table, rest = (trained[name] for name in self.names)
         n_models, n_entries, n_units = table.shape
+        # A product of zeros and ones with the weights is a sum of rows of the weights. The tables
+        # of all models lie under each other, and each model's places are moved to its own table.
         first = torch.arange(n_models, dtype=torch.int32) * n_entries
         self._entries = (rows.ones + first.view(-1, 1, 1)).flatten(0, 1)
         sums = F.embedding_bag(self._entries, table.flatten(0, 1), mode="sum")
@@ -139,19 +144,24 @@ class SummedLayer:
         return z.transpose(1, 2)
 
     def gradients(self, d, trained, rows):
-        """Gradients by name, where ``d`` is that of the output of the last ``forward``."""
+        """Gradients by name, given the gradient ``d`` of the output of the last ``forward``."""
         d = d.transpose(1, 2).contiguous()
         shape = trained["(ones)"].shape
         rest = torch.bmm(rows.rest.transpose(1, 2), d)
         if self.bias is None:
-            rest[:, -1] = 0
+            rest[:, -1] = 0  # a bias that starts at 0 and never moves
         records, starts = self._where(shape[0] * shape[1])
         ones = F.embedding_bag(records, d.flatten(0, 1), starts, mode="sum").view(shape)
-        ones[:, len(self.columns.binary) :] = 0  # what fills up
+        # The rows that fill up must stay 0, or records with few ones would get something added.
+        ones[:, len(self.columns.binary) :] = 0
         return {"(ones)": ones, "(rest)": rest}
 
     def _where(self, n_entries):
         """For each entry of the table the records that hold it, in a row, and their starts."""
+        # The gradient of a row of the table is the sum of d over the records that hold it. From
+        # entries by record to records by entry is the transpose of a sparse matrix, rows to
+        # columns, which keeps records in order: sums have the same order each time. Its shape is
+        # kept; only the positions change from batch to batch.
         n_rows, width = self._entries.shape
         if (n_rows, n_entries) not in self._holders:
             starts = np.arange(0, n_rows * width + 1, width, dtype=np.int32)

@@ -36,7 +36,7 @@ class Rule(ABC):
             size = _BLOCK if self.device == "cpu" else max(1, len(p))
             for start in range(0, len(p), size):
                 part = slice(start, start + size)
-                self.update(p[part], g[part], [one[part] for one in state], t)
+                self.update(p[part], g[part], [tensor[part] for tensor in state], t)
 
     @abstractmethod
     def update(self, p, g, state, t):
@@ -76,9 +76,9 @@ def _has_fused_adam(device):
     import torch
     from torch.optim.adam import adam
 
-    one = torch.zeros(1, device=device)
+    probe = torch.zeros(1, device=device)
     try:
-        adam([one], [one], [one], [one], [], [one], fused=True, **_NO_DECAY, **_DEFAULTS)
+        adam([probe], [probe], [probe], [probe], [], [probe], fused=True, **_NO_DECAY, **_DEFAULTS)
     except Exception:  # whatever an older version, or a device without it, says
         return False
     return True
@@ -270,7 +270,7 @@ class StackedOptimizer:
         key = rows.start, rows.stop
         if key not in self._parts:
             parameters = [p[rows].view(-1) for p in self.parameters]
-            states = [[one[rows].view(-1) for one in state] for state in self.state]
+            states = [[tensor[rows].view(-1) for tensor in state] for state in self.state]
             self._parts[key] = parameters, states
         return self._parts[key]
 
@@ -288,7 +288,7 @@ class StackedOptimizer:
 
 
 def _runs(counts, models):
-    """Slices of the chosen models that have made as many steps as each other."""
+    """Slices of the chosen models with equal numbers of steps."""
     chosen = counts[models]
     stops = [i for i in range(1, len(chosen)) if chosen[i] != chosen[i - 1]] + [len(chosen)]
     return [slice(a, b) for a, b in zip([0, *stops], stops)] if chosen else []

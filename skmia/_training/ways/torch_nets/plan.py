@@ -78,7 +78,7 @@ def _ask_class(net):
             changed = [name for name in own if hasattr(base, name) and not _MADE.fullmatch(name)]
             return f"{type(net).__name__} overrides {changed[0]} of skorch." if changed else None
         own.extend(vars(base))
-    return f"{type(net).__name__} is none of {', '.join(one.__name__ for one in known)}."
+    return f"{type(net).__name__} is none of {', '.join(family.__name__ for family in known)}."
 
 
 def _ask_flow(net):

@@ -19,7 +19,7 @@ class CannotBatchError(Exception):
 
 
 def select(tensor, rows):
-    """Rows of a tensor, of which there may be an array."""
+    """Rows of a tensor, or of an array."""
     chosen = tensor.index_select(0, rows.reshape(-1).to(tensor.device))
     return chosen.view(*rows.shape, *tensor.shape[1:])
 
@@ -68,12 +68,14 @@ class Prepared(NamedTuple):
     def signature(self):
         """What two models must have in common to be trained in one program."""
         named = [*self.net.module_.named_parameters(), *self.net.module_.named_buffers()]
-        shapes = tuple((name, tuple(one.shape), one.dtype) for name, one in named)
+        shapes = tuple((name, tuple(tensor.shape), tensor.dtype) for name, tensor in named)
         if self.table is None:
             return shapes, None
         if self.table.columns is not None:
             return shapes, self.table.columns
-        return shapes, tuple((tuple(one.shape[1:]), one.dtype) for one in self.table.tensors)
+        return shapes, tuple(
+            (tuple(tensor.shape[1:]), tensor.dtype) for tensor in self.table.tensors
+        )
 
 
 def as_table_rows(rows, dtype, device):
@@ -90,7 +92,7 @@ def make_table(net, X, y):
     Raises
     ------
     CannotBatchError
-        When it does not make one tensor of X and one of y.
+        If it does not make one tensor of X and one of y.
     """
     reason = why_not_rows(X)
     if reason:
@@ -146,7 +148,7 @@ def prepare(job, k, shared):
     Raises
     ------
     CannotBatchError
-        When only the ordinary path can train it.
+        If only the ordinary path can train it.
     """
     model = clone(job.estimator)
     seed_estimator(model, job.seeds[k])
@@ -164,7 +166,7 @@ def prepare(job, k, shared):
     rows = positions if shared is None else torch.as_tensor(members)[positions]
     shuffle = bool(net.get_params_for("iterator_train").get("shuffle"))
     order = BatchOrder(generator, len(rows), shuffle, has_valid)
-    caught = [(one.category, str(one.message)) for one in caught]
+    caught = [(warning.category, str(warning.message)) for warning in caught]
     dtype = (shared or table).tensors[0].dtype
     return Prepared(model, net, table, rows, order, dtype, caught)
 

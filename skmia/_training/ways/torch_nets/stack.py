@@ -32,7 +32,7 @@ class Stack:
         named = [{**dict(m.named_parameters()), **dict(m.named_buffers())} for m in modules]
         self.trained, self.memory, self.fixed, self._parts = {}, {}, {}, {}
         for name, first in named[0].items():
-            stacked = torch.stack([one[name].detach() for one in named])
+            stacked = torch.stack([state[name].detach() for state in named])
             if first.requires_grad:
                 self.add(name, stacked)
             else:
@@ -51,7 +51,7 @@ class Stack:
         """The trained parameters of a slice of the models."""
         key = models.start, models.stop
         if key not in self._parts:
-            self._parts[key] = {name: one[models] for name, one in self.trained.items()}
+            self._parts[key] = {name: tensor[models] for name, tensor in self.trained.items()}
         return self._parts[key]
 
     @property
@@ -61,7 +61,7 @@ class Stack:
 
 
 def in_whole_registers(values):
-    """Values of several models in memory of which each model's part fills whole registers.
+    """Values of several models in memory, where each model's part fills whole registers.
 
     Parameters
     ----------
@@ -96,5 +96,5 @@ def load_into(modules, stacked):
     for k, module in enumerate(modules):
         named = {**dict(module.named_parameters()), **dict(module.named_buffers())}
         with torch.no_grad():
-            for name, one in stacked.items():
-                named[name].copy_(one[k])
+            for name, tensor in stacked.items():
+                named[name].copy_(tensor[k])

@@ -27,13 +27,13 @@ def make_engine(nets, table, generic=False):
 def join_tables(prepared, table):
     """One table of all models' rows, and the rows of each model in it."""
     if table is not None:
-        return table, [one.rows for one in prepared]
-    tables = [one.table for one in prepared]
-    offsets = torch.tensor([0] + [len(one.y) for one in tables]).cumsum(0)
-    columns, y = tables[0].columns, torch.cat([one.y for one in tables])
-    X = [one.X for one in tables]
+        return table, [ready.rows for ready in prepared]
+    tables = [ready.table for ready in prepared]
+    offsets = torch.tensor([0] + [len(own.y) for own in tables]).cumsum(0)
+    columns, y = tables[0].columns, torch.cat([own.y for own in tables])
+    X = [own.X for own in tables]
     X = torch.cat(X) if columns is None else join_rows(X, columns)
-    return Table(X, y, columns), [one.rows + offset for one, offset in zip(prepared, offsets)]
+    return Table(X, y, columns), [ready.rows + offset for ready, offset in zip(prepared, offsets)]
 
 
 def as_precise(batch, dtype):
@@ -63,9 +63,9 @@ class Training:
 
     def __init__(self, prepared, table, generic=False, dtype=None):
         self.dtype, self.epoch = dtype, 0
-        self.prepared = sorted(prepared, key=lambda one: len(one.rows))
+        self.prepared = sorted(prepared, key=lambda ready: len(ready.rows))
         self.table, self.rows = join_tables(self.prepared, table)
-        nets = [one.net for one in self.prepared]
+        nets = [ready.net for ready in self.prepared]
         self.net, self.nets = nets[0], nets
         self.engine = make_engine(nets, self.table, generic)
         stack = self.engine.stack
@@ -94,8 +94,8 @@ class Training:
             for groups in self.batches[:n_batches]:
                 for models, records in groups:
                     self._step(models, order[models, records])
-            for one in self.prepared:
-                one.order.end_epoch()
+            for ready in self.prepared:
+                ready.order.end_epoch()
             self.epoch += 1
             if after_epoch is not None:
                 after_epoch()
@@ -108,34 +108,34 @@ class Training:
 
     def _tensors(self):
         """All tensors that an epoch changes in place, by name, and the generators."""
-        stack, generators = self.engine.stack, [one.order.generator for one in self.prepared]
+        stack, generators = self.engine.stack, [ready.order.generator for ready in self.prepared]
         named = [*stack.memory.items(), *stack.fixed.items()]
         for name, state in zip(stack.memory, self.optimizer.state, strict=True):
-            named += [(f"{name}, {i}", one) for i, one in enumerate(state)]
-        return {f"tensor {name}": one for name, one in named}, generators
+            named += [(f"{name}, {i}", tensor) for i, tensor in enumerate(state)]
+        return {f"tensor {name}": tensor for name, tensor in named}, generators
 
     def export_state(self):
         """Where the training stands, as arrays by name."""
         tensors, generators = self._tensors()
-        arrays = {name: _as_bytes(one).cpu().numpy() for name, one in tensors.items()}
+        arrays = {name: _as_bytes(tensor).cpu().numpy() for name, tensor in tensors.items()}
         arrays["epoch"], arrays["n_steps"] = np.array(self.epoch), np.array(self.optimizer.n_steps)
-        arrays["generators"] = np.stack([one.get_state().numpy() for one in generators])
+        arrays["generators"] = np.stack([generator.get_state().numpy() for generator in generators])
         return arrays
 
     def import_state(self, arrays):
         """Go on from where a training of the same models stood."""
         tensors, generators = self._tensors()
-        for name, one in tensors.items():
-            _as_bytes(one).copy_(torch.from_numpy(arrays[name]))
+        for name, tensor in tensors.items():
+            _as_bytes(tensor).copy_(torch.from_numpy(arrays[name]))
         self.epoch, self.optimizer.n_steps = int(arrays["epoch"]), arrays["n_steps"].tolist()
-        for one, state in zip(generators, arrays["generators"], strict=True):
-            one.set_state(torch.from_numpy(state))
+        for generator, state in zip(generators, arrays["generators"], strict=True):
+            generator.set_state(torch.from_numpy(state))
 
     def _begin_epoch(self):
         """Rows of the table in the order of the epoch, shape (n_models, n_widest)."""
         order = torch.zeros(len(self.rows), max(map(len, self.rows)), dtype=torch.int64)
-        for k, (one, rows) in enumerate(zip(self.prepared, self.rows)):
-            positions = one.order.begin_epoch()
+        for k, (ready, rows) in enumerate(zip(self.prepared, self.rows)):
+            positions = ready.order.begin_epoch()
             order[k, : len(rows)] = rows if positions is None else rows[positions]
         return order.to(self.table.y.device)
 
@@ -145,7 +145,7 @@ class Training:
         sites = self.engine.sites(x.rest[0] if isinstance(x, OneHotRows) else x[0])
         masks = []
         if sites:
-            generators = [one.order.generator for one in self.prepared[models]]
+            generators = [ready.order.generator for ready in self.prepared[models]]
             masks = draw_masks(sites, generators, self.engine.stack.dtype)
         self.optimizer.step(models, self.engine.gradients(models, x, y, masks))
 

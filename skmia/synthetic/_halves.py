@@ -1,30 +1,31 @@
-"""Neighbors of rows, whichever of the real rows are training rows."""
+"""Adversarial accuracy for any choice of the training rows among the real rows."""
 
 import numpy as np
 
 from ._neighbors import find_nearest
 from ._terms import Terms, count_farther
 
-# Nearest real rows of each row that are kept. Half of the rows are of either kind, so that none of
-# so many is of one kind once in 2^40 looks; the first few are looked at first.
+# Number of nearest real rows that are kept for each row. Half of the real rows are chosen, so the
+# chance that none of 40 neighbors is chosen is 2^-40. The first few neighbors are enough for most
+# rows.
 _N_KEPT, _N_FIRST = 40, 6
 
 
-class Deal:
+class Halves:
     """Adversarial accuracy against any half of the real rows, from neighbors found once.
 
     Parameters
     ----------
     real : ndarray of shape (2 n, d)
-        Training rows and others.
+        Training rows and test rows.
     synthetic : ndarray of shape (n, d)
         Rows that the generator returned.
     metric : str or callable
-        Metric of scikit-learn, by name or as a function.
+        Name of a metric of scikit-learn, or a function of two rows.
     version : str
         Version of the adversarial accuracy.
     n_jobs : int or None
-        Threads.
+        Number of threads.
     """
 
     def __init__(self, real, synthetic, metric, version, n_jobs):
@@ -36,17 +37,17 @@ class Deal:
         self._cross = find_nearest(real, synthetic, 2, metric, n_jobs)
 
     def compare(self, chosen):
-        """Compare the synthetic with some of the real rows.
+        """Compare the synthetic rows with a choice of the real rows.
 
         Parameters
         ----------
         chosen : ndarray of shape (2 n,), dtype bool
-            n of the real rows.
+            Marks n of the real rows.
 
         Returns
         -------
         terms : Terms
-            Real rows have the first numbers, then come the synthetic ones.
+            Numbers of the real rows come first, then those of the synthetic rows.
         """
         rows, made = np.flatnonzero(chosen), np.arange(len(self._own[0]))
         own, own_place = _find_first(*self._of_real, chosen, 1, rows)
@@ -67,12 +68,12 @@ class Deal:
 
 
 def _find_first(distances, places, chosen, k, rows):
-    """Distances to the first k chosen neighbors, and their places, of shape (n, k)."""
+    """Distances to the first k chosen neighbors and their positions, each of shape (n, k)."""
     column = np.empty((len(rows), k), dtype=np.intp)
     left, n_kept = np.arange(len(rows)), distances.shape[1]
     for width in (min(_N_FIRST, n_kept), n_kept):
         rank = np.cumsum(chosen[places[rows[left], :width]], axis=1, dtype=np.int8)
-        # In the end the farthest one that is known stands for one farther off.
+        # With too few chosen neighbors, the farthest stored neighbor stands for one farther away.
         ready = (rank[:, -1] >= k) | (width == n_kept)
         for nearest in range(k):
             first = np.argmax(rank[ready] > nearest, axis=1)
