@@ -251,7 +251,7 @@ CALLS |= {
     ),
     "labels of canaries": (
         lambda: audit_canaries((X[:1], [pd.NA], [0])),
-        "Labels of canaries must be among",
+        "Labels of canaries must occur in",
     ),
     "rows of canaries": (
         lambda: audit_canaries((X[:1], [0], [24])),

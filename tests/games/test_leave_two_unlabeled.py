@@ -307,7 +307,9 @@ def test_too_few_models_are_refused(world):
 
 def test_probabilities_of_a_regressor_are_refused():
     problem = make_attack_problem(DecisionTreeRegressor(max_depth=3, random_state=0))
-    with pytest.raises(ValueError, match="'confidence' reads 'proba' or 'logits'; .*'auto' suits"):
+    with pytest.raises(
+        ValueError, match="'confidence' reads 'proba' or 'logits'; .*'auto' is suitable"
+    ):
         DensityAttack(problem.victim, problem.shadows).fit(problem.records)
     DensityAttack(problem.victim, problem.shadows, statistic="auto").fit(problem.records)
 

@@ -361,10 +361,16 @@ def test_other_models_under_the_name_of_logistic_regression_are_refused():
         (lambda box, y: box.loss(X, y[:-1]), "one label for each of 12"),
         (lambda box, y: box.loss(X, np.where(y == 5, 9, y)), "4 of 12 .* position 0: 9 is none"),
         (lambda box, y: box.logit_gradient(X, np.ones((N, 2))), r"the shape \(12, 3\); got"),
-        (lambda box, y: box.layer_outputs(X, ["relu"]), "no layer 'relu'; there are 3: hidden_1,"),
-        (lambda box, y: box.layer_outputs(X, [3]), "no layer 3; there are 3"),
+        (
+            lambda box, y: box.layer_outputs(X, ["relu"]),
+            "Unknown layer 'relu'; the 3 layers are hidden_1,",
+        ),
+        (lambda box, y: box.layer_outputs(X, [3]), "Unknown layer 3; the 3 layers"),
         (lambda box, y: box.layer_outputs(X, "output"), "sequence of names or positions"),
-        (lambda box, y: box.layer_gradients(X, y, ["W"]), "no parameter 'W'; there are coefs_"),
+        (
+            lambda box, y: box.layer_gradients(X, y, ["W"]),
+            "Unknown parameter 'W'; the parameters are coefs_",
+        ),
         (lambda box, y: box.layer_gradients(X, y, "coefs_[0]"), "sequence of names; got 'coefs_"),
         (
             lambda box, y: open_white_box(box.model, chunk_size=0),
