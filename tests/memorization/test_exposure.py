@@ -221,7 +221,7 @@ def test_candidates_may_be_listed():
     assert exposure.n_candidates_ == 3
     order = np.argsort(log_perplexity(model, listed[:3]))
     assert_array_equal(exposure.rank(listed[order]), [1, 2, 3])
-    with pytest.raises(ValueError, match=r"\[3, 3\] is none of the candidates"):
+    with pytest.raises(ValueError, match=r"\[3, 3\] is not among the candidates"):
         exposure.exposure([3, 3])
 
 

@@ -638,7 +638,7 @@ def test_nan_is_refused():
     X = make_inputs((5,), np.float32)
     X[5, 1] = np.nan
     for ask in (box.gradient_norms, box.input_gradient, box.loss):
-        with pytest.raises(ValueError, match="answered NaN to the record at position 5"):
+        with pytest.raises(ValueError, match="returned NaN for the record at position 5"):
             ask(X, Y)
     box.model.module_[2].weight.data[:] = float("nan")
     with pytest.raises(ValueError, match="answered NaN to the record at position 0"):
