@@ -1,5 +1,6 @@
 """Metrics of membership inference attacks, with confidence intervals."""
 
+from ._conformal import conformal_pvalues
 from ._membership import (
     best_advantage_score,
     fpr_at_tpr_score,
@@ -31,6 +32,7 @@ __all__ = [
     "auc_interval",
     "best_advantage_score",
     "clopper_pearson",
+    "conformal_pvalues",
     "difference_interval",
     "fpr_at_tpr_score",
     "membership_advantage_score",
