@@ -120,7 +120,10 @@ def _natural(array):
 def _cast(array, dtype):
     try:
         with np.errstate(all="ignore"):
-            return np.asarray(array).astype(dtype)
+            array = np.asarray(array)
+            # Of two casts in a row the first may have made complex numbers.
+            array = array.real if array.dtype.kind == "c" else array
+            return array.astype(dtype)
     except (TypeError, ValueError, OverflowError, RuntimeError):
         return array
 
