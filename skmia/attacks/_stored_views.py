@@ -88,11 +88,11 @@ def _follow(model, X, name, n_source):
                 yield View(f"columns of {label}", make_columns(some), some.shape[1])
                 yield from _follow(part, some, label, some.shape[1])
     else:
-        for part in _find_members(model):
+        for part in _list_members(model):
             yield from _follow(part, X, name, n_source)
 
 
-def _find_members(model):
+def _list_members(model):
     """Models that get the same X as the one that holds them."""
     members = [
         getattr(one, "estimator", one)
