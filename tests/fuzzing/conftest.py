@@ -15,6 +15,19 @@ def find_nothing():
         pytest.fail("\n\n".join(found.values()), pytrace=False)
 
 
+def pytest_sessionfinish(session):
+    """Hand the counts of a process of several to the one that prints them."""
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["fuzzed"] = [[*key, count] for key, count in COUNTS.items()]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    for door, end, count in getattr(node, "workeroutput", {}).get("fuzzed", ()):
+        COUNTS[door, end] += count
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter):
     if not COUNTS:
