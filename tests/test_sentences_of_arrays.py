@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from small_net import make_small_net
 
+import skmia
 from skmia import (
     Outputs,
     Records,
@@ -18,6 +19,7 @@ from skmia import (
     defenses,
     disparity,
     epsilon,
+    games,
     leakage,
     memorization,
     metrics,
@@ -110,6 +112,17 @@ def test_hidden_values_are_refused(door, plain):
 def test_tensors_of_which_gradients_are_taken_are_read(door, plain):
     torch = pytest.importorskip("torch")
     door(torch.tensor(plain, dtype=torch.float64, requires_grad=True))
+
+
+@pytest.mark.parametrize("name", ("group", "group_by", "record_id"))
+@pytest.mark.filterwarnings("ignore")
+def test_fields_that_are_tensors_of_a_graph_are_read(name):
+    torch = pytest.importorskip("torch")
+    values = torch.arange(24).to(torch.bfloat16).requires_grad_()
+    rows = Records(X, BITS, **{"group": BITS, name: values // 4 if name == "group" else values})
+    model_selection.leave_one_model_out(lira(), rows, group="group")
+    audit = {"attacks": {"loss": ThresholdAttack()}, "shadows": None, "random_state": 0}
+    skmia.audit(MODEL, rows, BITS, group="group", **audit)
 
 
 CALLS = {
@@ -284,6 +297,20 @@ CALLS |= {
     "tokens with a gradient": (
         lambda: memorization.NGramModel().fit(tensor_with_gradient()),
         "X must be a sequence of sequences of whole numbers",
+    ),
+    "groups of an audit": (
+        lambda: skmia.audit(MODEL, Records(X, BITS, group=HALVES), BITS, group="group"),
+        "field 'group' must hold one name for each record",
+    ),
+    "a game of no records": (
+        lambda: disparity.DisparityTest(MODEL, ThresholdAttack(), group="group").fit(
+            Records(X[:0], BITS[:0], group=BITS[:0])
+        ),
+        "Expected at least 1 record; got 0",
+    ),
+    "groups of a game": (
+        lambda: games.membership_game(MODEL, ThresholdAttack(), RECORDS, groups="a"),
+        "group must name a field of the records; got 'a', they have none",
     ),
     "a label that is a list": (
         lambda: synthetic.rare_class_rate(BITS, BITS, label=[[0], [1, 2]]),

@@ -1,5 +1,7 @@
 """Which group each record belongs to, by number."""
 
+from collections.abc import Hashable
+
 import numpy as np
 import pandas as pd
 
@@ -45,6 +47,26 @@ def number_groups(values, n_records, name="group_by"):
             "group is unknown, or leave these records out."
         )
     return sorted_values(values, name, return_inverse=True)
+
+
+def read_names(records, field):
+    """Values of a field that names the group of each record, NaN and None where it is unknown.
+
+    Raises
+    ------
+    ValueError
+        If the field does not exist, or holds something else than one name for each record.
+    """
+    if not isinstance(field, str) or field not in records.fields:
+        have = ", ".join(records.fields) or "none"
+        raise ValueError(
+            f"group must name a field of the records; got {show(field)}, they have {have}."
+        )
+    names = to_array(records[field], f"Field {field!r}")
+    one_each = names.ndim == 1 and all(np.ndim(name) == 0 for name in names.tolist())
+    if not one_each or not all(isinstance(name, Hashable) for name in names.tolist()):
+        raise ValueError(f"The field {field!r} must hold one name for each record; some are lists.")
+    return names
 
 
 def sorted_values(values, name, **kwargs):

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.numbers import to_array
 from .._core.records import Records
 from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, validate_params_of
+from .._core.validation import check_records
 from .._core.visible import visible
 from ._describe import CORRECTIONS, describe_test
 from ._means import describe_means, describe_pairs
@@ -273,7 +274,7 @@ class DisparityTest(BaseEstimator):
         validate_params_of(self)
         self.game_ = played = None
         if isinstance(X, Records):
-            self.game_, X = play(self, X, self._read_field(X))
+            self.game_, X = play(self, check_records(X, labels=False), self._read_field(X))
         if isinstance(X, GroupGuesses):
             played = read_guesses(X)
             X = tabulate(played)

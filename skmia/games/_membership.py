@@ -10,7 +10,7 @@ from sklearn.base import clone
 from tqdm import tqdm
 
 from .._core.asking import unwrap
-from .._core.groups import number_groups
+from .._core.groups import number_groups, read_names
 from .._core.randomness import check_random_state
 from .._core.records import Records
 from .._core.seeding import refuse_trained_module
@@ -228,7 +228,7 @@ def _read_groups(groups, records):
     """Names of the groups and the number of each record's."""
     if groups is None:
         return np.array([None]), np.zeros(len(records), dtype=np.intp)
-    values = records[groups] if isinstance(groups, str) else groups
+    values = read_names(records, groups) if isinstance(groups, str) else groups
     return number_groups(values, len(records), "groups")
 
 

@@ -1,13 +1,12 @@
 """Power of an attack, measured with shadow models treated as the victim."""
 
-from collections.abc import Hashable
-
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from .._core.checks import RATE_TOLERANCE, check_rate
+from .._core.groups import read_names
 from .._core.numbers import check_count, check_number, show, to_array
 from .._core.validation import check_records
 from ..base import get_pool, treats_models_as_victims
@@ -121,20 +120,10 @@ def _check_fprs(max_fprs):
     return [check_rate(max_fpr, "max_fprs") for max_fpr in given]
 
 
-def _refuse_lists(values, group):
-    one_each = values.ndim == 1 and all(np.ndim(value) == 0 for value in values.tolist())
-    if not one_each or not all(isinstance(value, Hashable) for value in values.tolist()):
-        raise ValueError(f"The field {group!r} must hold one name for each record; some are lists.")
-
-
 def _list_subsets(records, group):
     if group is None:
         return {None: slice(None)}
-    if not isinstance(group, str) or group not in records.fields:
-        have = ", ".join(records.fields) or "none"
-        raise ValueError(f"group={show(group)} is not a field of the records; they have {have}.")
-    values = np.asarray(records[group])
-    _refuse_lists(values, group)
+    values = read_names(records, group)
     missing = pd.isna(values)
     subsets = {value: values == value for value in pd.unique(values[~missing])}
     return {**subsets, MISSING: missing} if missing.any() else subsets

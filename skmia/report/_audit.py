@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._core.numbers import to_array
 from ._case import open_case
 from ._describe import Clock, describe
 from ._examine import examine
@@ -153,7 +154,7 @@ def audit(
         scores=run.scores,
         judged=run.judged,
         membership=case.membership,
-        record_ids=np.asarray(records.fields.get("record_id", np.arange(len(records)))),
+        record_ids=to_array(records.fields.get("record_id", np.arange(len(records))), "record_id"),
         people=case.people,
         **describe(case, run, clock),
     )

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from .._core.groups import read_names
 from .._core.numbers import show
 
 OVERALL = "overall"
@@ -61,12 +62,7 @@ def _split(scope, names):
 
 
 def _read_names(records, field):
-    if field not in records.fields:
-        have = ", ".join(records.fields) or "none"
-        raise ValueError(
-            f"group must name a field of the records; got {show(field)}, they have {have}."
-        )
-    values = pd.Series(np.asarray(records[field])).astype(object)
+    values = pd.Series(read_names(records, field)).astype(object)
     missing = values.isna().to_numpy()
     if missing.all():
         raise ValueError(f"The field {field!r} has no value for any record.")

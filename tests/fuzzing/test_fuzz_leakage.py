@@ -36,7 +36,9 @@ def fit_and_score(name, X, other, settings):
 def test_means(name, data):
     X, other = data.draw(tables()), data.draw(st.one_of(st.none(), st.none(), tables()))
     settings = data.draw(odd_settings(ESTIMATORS[name], most=1))
-    knock(name, fit_and_score, name, X, other, settings, check=lambda got: finite(got[0]))
+    # A row that gives itself away has an infinite score.
+    check = no_nan if name == "MahalanobisLeakage" else finite
+    knock(name, fit_and_score, name, X, other, settings, check=lambda got: check(got[0]))
 
 
 @calls(0.02)

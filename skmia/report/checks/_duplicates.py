@@ -7,7 +7,7 @@ import pandas as pd
 
 from ..._core.checks import check_confidence_level
 from ..._core.groups import number_groups
-from ..._core.numbers import SMALLEST, check_number
+from ..._core.numbers import SMALLEST, check_number, to_array
 from ..._core.randomness import check_random_state
 from ..._core.validation import check_membership, check_records
 from ...metrics import Interval
@@ -163,7 +163,7 @@ def find_duplicates(
     typical = float(np.median(distances)) if len(queried) else np.nan
     near = distances < tolerance * typical
     people = records.fields.get("group_by")
-    people = np.arange(len(records)) if people is None else np.asarray(people)
+    people = np.arange(len(records)) if people is None else to_array(people, "group_by")
     return Duplicates(
         n_exact=int(copied.sum()),
         n_queried=len(queried),

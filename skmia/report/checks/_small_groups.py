@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._core.numbers import to_array
 from ..._core.visible import visible
 from ..groups import OVERALL, get_people
 from ..text import join_names
@@ -67,7 +68,7 @@ def _judge(rounds, mask, people):
     everyone = np.ma.masked_less(rounds.membership, 0)
     sides = membership - everyone.mean(axis=1).filled(0)[:, None]
     signs = np.where(membership >= 0, 2.0 * guesses - 1, 0.0)
-    people = np.arange(len(mask)) if people is None else np.asarray(people)
+    people = np.arange(len(mask)) if people is None else to_array(people, "group_by")
     _, units = np.unique(people[mask], return_inverse=True)
     weights = np.stack([np.bincount(units, row) for row in signs])
     excess, square = (signs * sides).sum(), (weights**2).sum()
