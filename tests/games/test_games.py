@@ -460,7 +460,7 @@ class NoVictim(BaseEstimator):
         ({"test_size": 0.001}, ValueError, "test_size leaves no record on that side; there are"),
         ({"train_size": 0}, ValueError, "'train_size' parameter of membership_game"),
         ({"n_rounds": 0}, ValueError, "'n_rounds' parameter of membership_game"),
-        ({"groups": "race"}, KeyError, "no field 'race'; their fields: group"),
+        ({"groups": "race"}, ValueError, "field of the records; got 'race', they have group"),
         ({"groups": [1, 2]}, ValueError, r"one value for each of 300 records; got shape \(2,\)"),
         (
             {"groups": np.where(np.arange(300) == 4, np.nan, 1.0)},
