@@ -20,7 +20,9 @@ class ColumnStats:
     def __init__(self, values):
         self.n = len(values)
         self.is_text = values.dtype.kind != "f"
+        self.n_missing = 0
         if not self.is_text:
+            self.n_missing = int(np.isnan(values).sum())
             values = values[np.isfinite(values)]
         self.values, self.counts = np.unique(values, return_counts=True)
         self.decimals, self.n_points = None, np.inf
@@ -37,10 +39,13 @@ class ColumnStats:
 
     def count(self, values):
         """How many candidates have each of some values, 1 at least."""
-        if not len(self.values):
-            return np.ones(len(values), dtype=int)
-        place = np.minimum(np.searchsorted(self.values, values), len(self.values) - 1)
-        return np.where(self.values[place] == values, self.counts[place], 1)
+        counts = np.ones(len(values), dtype=int)
+        if len(self.values):
+            place = np.minimum(np.searchsorted(self.values, values), len(self.values) - 1)
+            counts = np.where(self.values[place] == values, self.counts[place], 1)
+        if self.n_missing:
+            counts = np.where(np.isnan(values), self.n_missing, counts)
+        return counts
 
     def share(self, stored, *, single=False):
         """Share of the numbers that a candidate could have had that are stored.

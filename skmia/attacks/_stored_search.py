@@ -21,7 +21,9 @@ _OTHERWISE = {
 }
 # Columns of so few possible values are no evidence.
 _BINARY = 2
-# A table of so few possible rows holds any of them by chance.
+# Rows of a table in which each column is sorted on its own.
+_FEWEST_SORTED = 4
+# A row of values so common is stored by chance.
 _COARSE = 0.5
 
 
@@ -33,6 +35,14 @@ class Place(NamedTuple):
     distinct: np.ndarray  # numbers, sorted
     text: np.ndarray  # sorted
     only_target: bool
+    position: tuple | None  # in a list of arrays, and the length of the list
+
+    def suits(self, k, n_columns):
+        """Whether a column can be among what is stored here, by its number."""
+        if self.only_target:
+            return k == n_columns
+        # One array for each column, as encoders have them.
+        return self.position is None or self.position[1] != n_columns or self.position[0] == k
 
     def numbers(self, k, n_columns):
         """Distinct stored numbers that a column can be compared with, sorted."""
@@ -46,8 +56,15 @@ def _sort(numbers):
 
 def make_places(state):
     """The arrays of a state that can hold rows or values of the training data."""
+    lists = Counter(one.path.rpartition("[")[0] for one in state.arrays)
+
+    def find_position(path):
+        name, _, number = path.rpartition("[")
+        is_number = number[:-1].isdigit() and path.endswith("]")
+        return (int(number[:-1]), lists[name]) if is_number else None
+
     return [
-        Place(one.path, *_split(one.array), one.kind == "leaf values")
+        Place(one.path, *_split(one.array), one.kind == "leaf values", find_position(one.path))
         for one in state.arrays
         if one.kind not in _OTHERWISE and one.array.dtype.kind in "iufOUT"
     ]
@@ -178,8 +195,7 @@ def search(place, view, columns, stats):
     evidence, n_values, expected = {}, 0, 0.0
     n_columns = len(view.columns)
     for k, column in enumerate(columns):
-        is_skipped = place.only_target and k < n_columns
-        if is_skipped or column.stats.n_points <= _BINARY:
+        if not place.suits(k, n_columns) or column.stats.n_points <= _BINARY:
             continue
         found, share = column.find(place, k, n_columns)
         chance = compute_chance(share, column.stats.count(column.values[found]), stats.n)
@@ -188,27 +204,35 @@ def search(place, view, columns, stats):
         expected += share * (len(column.inverse) - n_hits) + column.n_each[found] @ chance
         if len(found):
             evidence[k] = found, -np.log(chance)
-    rows, n_rows, expected_rows = _find_rows(place, view, stats)
+    rows, n_rows, expected_rows = _find_rows(place, view, columns, stats)
     return Hits(evidence, rows, int(n_values), float(expected), n_rows, float(expected_rows))
 
 
-def _find_rows(place, view, stats):
+def _find_rows(place, view, columns, stats):
     """Evidence of whole rows, their number, and how many there would be by chance."""
-    nothing = None, 0, 0.0
     has_rows = place.table.ndim == 2 and place.table.shape[1] == len(view.columns)
-    if stats.rows is None or not has_rows or place.only_target:
-        return nothing
+    if stats.rows is None or not has_rows or place.only_target or _are_quantiles(place.table):
+        return None, 0, 0.0
     single = stats.rows.transformed or are_single(place.distinct)
     keys = as_keys(view.matrix, single)
     stored = set(as_keys(place.table, single).tolist())
     hit = np.array([key in stored for key in keys.tolist()], dtype=bool)
-    # Possible rows, as products of possible values.
-    log_points = sum(np.log(one.n_points) for one in stats.columns[: len(view.columns)])
-    share = min(1.0, np.exp(np.log(len(stored)) - log_points))
-    expected = share * (~hit).sum()
+    share = np.minimum(1, len(stored) * _compute_frequencies(columns[: len(view.columns)], stats.n))
     if not hit.any():
-        return None, 0, expected
-    chance = compute_chance(share, stats.rows.count(keys[hit], single), stats.n)
+        return None, 0, share.sum()
+    chance = compute_chance(share[hit], stats.rows.count(keys[hit], single), stats.n)
     rows = np.full(len(hit), -1.0)
-    rows[hit] = -np.log(chance) if share < _COARSE else -1.0
-    return rows, int(hit.sum()), expected + chance.sum()
+    rows[hit] = np.where(share[hit] < _COARSE, -np.log(chance), -1)
+    return rows, int(hit.sum()), share[~hit].sum() + chance.sum()
+
+
+def _are_quantiles(table):
+    """Whether the columns are sorted each, as records are not that have several values."""
+    is_large = table.shape[0] >= _FEWEST_SORTED and table.shape[1] > 1
+    return is_large and bool((np.diff(table, axis=0) >= 0).all())
+
+
+def _compute_frequencies(columns, n):
+    """How often each row would come up if the columns were independent."""
+    logs = [np.log(one.stats.count(one.values) / n)[one.inverse] for one in columns]
+    return np.exp(np.sum(logs, axis=0))

@@ -71,8 +71,11 @@ class StoredValuesAttack(BaseAttack):
     candidates with it was used, each with probability 1/2. The score of a record is the sum over
     its columns, each at the place where it is most. A record whose whole row is stored has
     :math:`(p + 1) \log(n + 1)` for its p columns plus the evidence of the row, which is more than
-    any values give. Nothing stored is 0. The sum treats columns as independent, so the score ranks
-    records and is not a calibrated likelihood ratio.
+    any values give. For a row, c counts equal rows, and s is the number of distinct stored rows
+    times the product of the frequencies of its values among the candidates; where s is 1/2 or more
+    the row does not count, nor do rows of arrays whose columns are sorted each, such as quantiles.
+    Nothing stored is 0. The sum treats columns as independent, so the score ranks records and is
+    not a calibrated likelihood ratio.
 
     Numbers are compared in float64, and rounded to float32 where the stored ones are of that
     precision. Rows and values are looked for raw and after each step of a Pipeline, also one that a
@@ -147,14 +150,15 @@ def _read_victim(victim):
         raise TypeError(
             f"StoredValuesAttack reads the file of a model; got {name}, behind which there is none."
         )
-    if hasattr(victim, "fit"):
-        try:
-            check_is_fitted(victim)
-        except NotFittedError:
-            raise NotFittedError(
-                f"The victim {name} is not fitted: clone() reset the fitted victim, or it never "
-                "was; fit it and wrap it in sklearn.frozen.FrozenEstimator."
-            ) from None
+    if not hasattr(victim, "fit"):
+        raise TypeError(f"victim must be a fitted estimator with a method fit; got {name}.")
+    try:
+        check_is_fitted(victim)
+    except NotFittedError:
+        raise NotFittedError(
+            f"The victim {name} is not fitted: clone() reset the fitted victim, or it never was; "
+            "fit it and wrap it in sklearn.frozen.FrozenEstimator."
+        ) from None
     state = read_state(victim)
     if not state.arrays:
         raise ValueError(f"The victim {name} stores no array that can be read.")

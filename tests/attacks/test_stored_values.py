@@ -13,6 +13,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
+from sklearn.impute import KNNImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
@@ -233,6 +234,16 @@ def test_a_whole_row_counts_more_than_any_values():
     assert scores[membership == 1].min() > scores[membership == 0].max()
 
 
+def test_categories_are_compared_with_their_own_column():
+    rng = np.random.default_rng(0)
+    table = rng.integers(0, 10**6, size=(N, 2)) * 1.0
+    table[:, 1] = table[::-1, 0]  # each value of a non-member is one of a member's other column
+    records = Records(table, LABELS)
+    attack = attack_model(OneHotEncoder(), records)
+    assert attack.score(records, MEMBERSHIP) == 1
+    assert attack.score_samples(records)[MEMBERSHIP == 0].max() == 0
+
+
 def test_evidence_is_that_of_the_formula():
     column = np.array([0.1234567, 0.1234567, 0.7654321, 0.55555555, 0.9876543])[:, None]
     records = Records(column, np.zeros(5))
@@ -252,6 +263,22 @@ def test_columns_of_integers_are_weak_evidence():
     assert attack.predict(records).sum() == 0
 
 
+def test_rows_of_quantiles_are_not_taken_for_records():
+    """Common values of each column, side by side, are a record that somebody has."""
+    rng = np.random.default_rng(0)
+    records = Records(rng.poisson(0.5, size=(2000, 3)) * 1.0, np.zeros(2000))
+    attack = attack_model(QuantileTransformer(n_quantiles=20), records, np.arange(2000) % 2)
+    assert attack.places_["n_values"].sum() > 0
+    assert not attack.places_["n_rows"].any()
+
+
+def test_missing_values_are_part_of_a_row():
+    gaps = np.where(np.random.default_rng(0).random(X.shape) < 0.2, np.nan, X)
+    records = Records(gaps, np.zeros(N))
+    attack = attack_model(KNNImputer(), records)
+    assert attack.score(records, MEMBERSHIP) == 1
+
+
 def test_records_that_were_no_candidates_are_found():
     attack = attack_model(KNeighborsClassifier(), RECORDS)
     few = StoredValuesAttack(attack.victim).fit(RECORDS[:20])
@@ -266,6 +293,8 @@ def test_a_victim_without_a_file_is_refused():
         StoredValuesAttack().fit(RECORDS)
     with pytest.raises(NotFittedError, match="FrozenEstimator"):
         StoredValuesAttack(SVC()).fit(RECORDS)
+    with pytest.raises(TypeError, match="estimator with a method fit; got ndarray"):
+        StoredValuesAttack(X).fit(RECORDS)
     empty = FrozenEstimator(PolynomialFeatures().fit(X))
     with pytest.raises(ValueError, match="stores no array that can be read"):
         StoredValuesAttack(empty).fit(RECORDS)

@@ -84,6 +84,7 @@ def test_columns_carry_the_names_that_they_were_fitted_under():
     one = read(model.fit(table))["transformers_[0].categories_[0]"]
     assert one.array.tolist() == ["a", "b"]
     assert (one.kind, one.columns) == ("values", ("city",))
+    assert read(model)["_transformer_to_input_indices['text']"].kind == "structure"
 
 
 def test_categories_with_a_gap_are_read():

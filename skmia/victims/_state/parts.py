@@ -16,6 +16,7 @@ from scipy import sparse
 
 from ..._core.containers import is_tensor, to_numpy
 from ..._core.skorch_nets import is_skorch
+from .kinds import get_kind_of_array
 
 _PLAIN = (str, bytes, bytearray, bool, complex, type(None), type, np.dtype, np.ufunc)
 _CODE = (FunctionType, BuiltinFunctionType, MethodType, ModuleType)
@@ -39,8 +40,9 @@ class Part(NamedTuple):
         return Part(value, f"{self.path}.{name}" if self.path else str(name), name, self.columns)
 
     def item(self, key, value):
-        """The part under a key, or at a position, which is called as the whole is."""
-        name = key if isinstance(key, str) else self.name
+        """The part under a key, or at a position, called as the whole unless the key says more."""
+        is_known = isinstance(key, str) and get_kind_of_array(key) != "other"
+        name = key if is_known else self.name
         return Part(value, f"{self.path}[{key!r}]", name, self.columns)
 
 
