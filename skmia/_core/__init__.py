@@ -1,1 +1,1 @@
-"""The ground floor: records, answers, checks and arithmetic that every room may use."""
+"""Shared foundations: records, outputs, checks and arithmetic, used by all packages."""

@@ -1,8 +1,8 @@
-"""What noisy gradient steps on Poisson samples cost, as opacus accounts for it.
+"""Privacy accounting of noisy gradient steps on Poisson samples, by opacus.
 
-Neighbors differ by one row that is replaced with one that contributes nothing: with a row more or
-less, the rate, the number of steps and the noise would be others, too, and two mechanisms that
-differ in these are not the pair that is accounted for.
+Neighbors differ by one row that is replaced with one that contributes nothing: with one row more or
+less, the rate, the number of steps and the noise would also differ, and the accounting does not
+cover two mechanisms that differ in these.
 """
 
 import math
@@ -17,7 +17,7 @@ from .optional import import_optional
 _ORDERS = [1 + tenths / 10 for tenths in range(1, 100)] + [*range(12, 64)]
 _ORDERS += [64, 80, 96, 128, 160, 192, 256, 320, 384, 512, 640, 768, 1000]
 
-# Noise beyond this is not looked for, and the search ends after so many trials.
+# Largest noise of the search, and its maximum number of trials.
 _MOST_NOISE, _MOST_TRIALS = 1e6, 60
 
 # Squares of noise beyond this, and of one over it, come near the ends of double precision.
@@ -25,7 +25,7 @@ _MOST_COUNTED = 1e100
 
 
 def spent_epsilon(history, delta, name):
-    """Epsilon of a number of steps.
+    """Compute epsilon of a number of steps.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def _ask(name, steps, delta, **settings):
 
 
 def choose_noise_multiplier(epsilon, delta, sample_rate, n_steps, name):
-    """The smallest noise multiplier, to a hundredth of epsilon, that stays within a budget.
+    """Find the smallest noise multiplier, to a hundredth of epsilon, that stays within a budget.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What to do about errors that other libraries raise about records that a model cannot take."""
+"""Advice for errors of other libraries about records that a model does not accept."""
 
 import re
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from sklearn.pipeline import Pipeline
 
 from .containers import is_frame, is_tensor
 
-# How scikit-learn and numpy quote the text that they cannot read.
+# Pattern of the text that scikit-learn and numpy quote when they cannot read it.
 _TEXT = re.compile(
     r"could not convert string to float: (?:np\.str_\()?(?P<value>'[^']*'|\"[^\"]*\")"
 )
@@ -16,7 +16,7 @@ _TEXT = re.compile(
 # "Input type (double) and bias type (float) should be the same".
 _DTYPE = re.compile(r"same dtype|scalar type|type \(.*\) and .* type \(.*\) should be the same")
 _MOST_COLUMNS = 3
-# What Python and numpy raise where a model did not look at its input.
+# Errors of Python and numpy if a model does not validate its input.
 _LOW = (TypeError, OverflowError, IndexError, KeyError, ZeroDivisionError)
 # Packages that know arrays and no models of users.
 _BELOW = {"numpy", "scipy", "pandas", "torch", "skorch"}
@@ -27,7 +27,7 @@ _LOW_TEXT = re.compile(
 
 @contextmanager
 def with_advice(model, X):
-    """Raise what a model makes of unusable records as an error that says what to do.
+    """Turn a model's error about unusable records into an error that says what to do.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def with_advice(model, X):
 
 
 def _is_low(error):
-    """Whether an error speaks of what happened inside of a model, and not of its records."""
+    """Return whether an error is about the inside of a model, not about its records."""
     if isinstance(error, RuntimeError):  # of torch, such as shapes that cannot be multiplied
         return "out of memory" not in str(error)
     if type(error) is ValueError and _get_package(error) in _BELOW:

@@ -1,4 +1,4 @@
-"""Asking a fitted model for the most informative answers that it gives."""
+"""Queries of a fitted model for its most informative outputs."""
 
 import numpy as np
 from sklearn.base import is_regressor
@@ -14,12 +14,13 @@ from .outputs import Outputs
 from .randomness import preserved_randomness
 from .skorch_nets import gives_logits, is_skorch, query_logits, query_proba
 
-# Rows asked for at once: bounds the memory of wide answers without slowing vectorized models.
+# Number of rows per query, which bounds the memory of wide outputs without slowing vectorized
+# models.
 _CHUNK = 50_000
 
 
 def unwrap(estimator):
-    """The estimator inside any number of FrozenEstimator."""
+    """Return the estimator inside any number of FrozenEstimator."""
     while isinstance(estimator, FrozenEstimator):
         estimator = estimator.estimator
     return estimator
@@ -111,17 +112,17 @@ def _ask_writeable(ask, X):
 
 
 def query_victim(victim, X):
-    """Answers of a victim to the rows of X.
+    """Query a victim with the rows of X.
 
-    Logits are taken where the model has them (skorch nets), else probabilities, decision values
-    or predicted labels, whichever tells most.
+    Logits are used if the model has them (skorch nets), else probabilities, decision values or
+    predicted labels, whichever is most informative.
 
     Parameters
     ----------
     victim : fitted estimator
         Classifier or regressor.
     X : array-like of n rows
-        In the form in which the victim takes them.
+        Rows in the form that the victim expects.
 
     Returns
     -------
@@ -132,7 +133,7 @@ def query_victim(victim, X):
     X = X if hasattr(X, "shape") else np.asarray(X)
     transform, model = _split_pipeline(victim)
     parts = []
-    # Even asking can draw: a data loader of torch takes a seed for each pass.
+    # Even a query can draw random numbers: a data loader of torch draws a seed for each pass.
     with preserved_randomness(), accepting_read_only():
         n_rows = X.shape[0]
         for rows in gen_batches(n_rows, _CHUNK) if n_rows > _CHUNK else [slice(None)]:
@@ -141,12 +142,12 @@ def query_victim(victim, X):
                 parts.append(_ask_writeable(_through(transform, model), part))
     outputs = parts[0] if len(parts) == 1 else Outputs.concat(parts)
     if len(outputs) != n_rows:
-        raise ValueError(f"The victim answered {len(outputs)} times to {n_rows} records.")
+        raise ValueError(f"The victim returned {len(outputs)} outputs for {n_rows} records.")
     return outputs
 
 
 def query_aligned(model, X, y):
-    """Answers of a model, with a column for every class that it knows or that occurs in ``y``."""
+    """Query a model; add a column for every class that occurs only in ``y``."""
     outputs = query_victim(model, X)
     if outputs.kind == "value":
         return outputs

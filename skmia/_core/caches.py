@@ -19,7 +19,7 @@ def clone_to_train(estimator):
     Parameters
     ----------
     estimator : estimator
-        Of any kind; it is not changed.
+        Any estimator; it is not changed.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def caches_removed(estimator):
 
 
 def walk(root):
-    """Every estimator and dictionary within an estimator, each once."""
+    """Yield every estimator and dictionary within an estimator, each once."""
     seen, waiting = set(), [root]
     while waiting:
         part = waiting.pop()

@@ -13,7 +13,7 @@ _LARGEST_CACHE = 1 << 17
 
 
 def number_bytes(values):
-    """Bytes of numbers of shape (n, d), as they are but for two exceptions.
+    """Return the bytes of numbers of shape (n, d), unchanged with two exceptions.
 
     -0.0 equals 0.0, and all NaN are one.
 

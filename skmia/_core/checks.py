@@ -1,4 +1,4 @@
-"""What every membership metric asks of its input."""
+"""Checks of the input of membership metrics."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""The few questions that the kinds of X answer differently."""
+"""Operations that differ between the kinds of X."""
 
 import sys
 import warnings
@@ -29,7 +29,7 @@ def accepting_read_only():
 
 
 def to_numpy(tensor):
-    """The values of a tensor; numpy has no bfloat16, so that they become float32."""
+    """Return the values of a tensor; bfloat16, which numpy lacks, becomes float32."""
     tensor = tensor.detach().cpu()
     return (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).numpy()
 
@@ -114,7 +114,7 @@ def as_rows(X):
             rows = read_only(np.asarray(X))
         except ValueError:  # lists of different lengths; text beside bytes
             raise ValueError(
-                "X must hold rows of one length, with one value, text or a number, in each cell."
+                "X must hold rows of equal length, with one value, text or a number, in each cell."
             ) from None
     else:
         rows = None
@@ -153,7 +153,9 @@ def concat_rows(parts):
         raise ValueError(f"Containers of different kinds cannot be joined: {kinds}.")
     if is_frame(first):
         if not all(part.columns.equals(first.columns) for part in parts):
-            raise ValueError("Tables can be joined when they have the same columns in one order.")
+            raise ValueError(
+                "Tables can be joined only if they have the same columns in the same order."
+            )
         return pd.concat(parts, ignore_index=True)
     if len({tuple(part.shape[1:]) for part in parts}) > 1 and not hasattr(first, "concat"):
         shapes = ", ".join(f"{tuple(part.shape[1:])}" for part in parts)

@@ -1,4 +1,4 @@
-"""What the displays share: colors, axes, the scores of an attack."""
+"""Helpers of the displays: colors, axes, and the scores of an attack."""
 
 from .optional import import_optional
 

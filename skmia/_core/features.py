@@ -1,4 +1,4 @@
-"""Records as a matrix of numbers, for models that learn from what the records hold."""
+"""Encoding of records as a matrix of numbers."""
 
 import numpy as np
 import pandas as pd

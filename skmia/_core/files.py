@@ -1,4 +1,4 @@
-"""Files that are there as a whole or not at all, and that no other user can read."""
+"""Files that are written atomically and that no other user can read."""
 
 import hashlib
 import os
@@ -12,7 +12,7 @@ _SUFFIX = ".tmp"
 
 
 def make_private_folder(folder):
-    """Make a folder that only the user can look into; one that is there stays as it is."""
+    """Make a folder that only the user can read; an existing folder is not changed."""
     Path(folder).mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
 
 
@@ -87,8 +87,8 @@ def _host():
 def remove_leftovers(folder, all_done=False):
     """Remove half-written files of processes that have ended.
 
-    Times of files do not count, as the clocks of machines differ. A file that is there under its
-    final name shows that a half-written one is not needed. A process that is taken for dead by
+    Times of files are not used, because the clocks of machines differ. A file that is there under
+    its final name shows that a half-written one is not needed. A process that is taken for dead by
     mistake writes its file again.
 
     Parameters

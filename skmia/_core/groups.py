@@ -1,4 +1,4 @@
-"""Which group each record belongs to, by number."""
+"""Numbering of the groups of records."""
 
 from collections.abc import Hashable
 

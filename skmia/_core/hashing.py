@@ -1,4 +1,4 @@
-"""Content hashes of records: equal records get equal numbers, whatever holds them."""
+"""Content hashes of records: equal records get equal hashes, whatever container holds them."""
 
 import math
 from hashlib import blake2b

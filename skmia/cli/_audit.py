@@ -34,7 +34,7 @@ from ._table import as_features, check_column, infer_task, read_members, read_ta
 
 _TABLE_DEFAULTS = {"shadows": 64, "fpr": [0.01, 0.001]}
 
-# Of 900 non-members a rate of 0.001 says nothing.
+# With 900 non-members, a rate of 0.001 cannot be resolved.
 _DIGITS_DEFAULTS = {"shadows": 32, "fpr": [0.1, 0.02]}
 
 
@@ -45,7 +45,7 @@ _RESERVED_FIELDS = frozenset({"overall", "X", "y", "fields", "group_by", "output
 
 
 class Problem(NamedTuple):
-    """A fitted victim and the records to find its members among."""
+    """A fitted victim and the records to attack."""
 
     victim: object
     records: Records
@@ -56,23 +56,23 @@ class Problem(NamedTuple):
 
 
 def run_audit(arguments, show):
-    """Audit what the command line names and write what it asks for.
+    """Run the audit of the command line and write its files.
 
     Parameters
     ----------
     arguments : argparse.Namespace
     show : callable
-        Prints the result, before any file is written.
+        Function that prints the result, before any file is written.
 
     Returns
     -------
     text : str
-        What to print after it.
+        Text to print afterwards.
 
     Raises
     ------
     CommandError
-        If the input cannot be worked with.
+        If the input is invalid.
     GateClosed
         If a limit of ``--fail-above`` is exceeded, nothing can be said, or the page or the picture
         could not be made.
@@ -136,7 +136,7 @@ def _save(result, directory, values):
 
 
 def _check_combination(arguments):
-    """Refuse options that would otherwise be ignored, or lack another one."""
+    """Refuse options that would be ignored, or that require another one."""
     if arguments.data is None:
         names = ("target", "task", "drop", "group", "group_by", "members", "estimator", "model")
         names += ("show_values",)
@@ -227,7 +227,7 @@ def _as_setting(value):
 
 
 def _without_folder(members):
-    """The name of a column, or of a file without its folder."""
+    """Return the name of a column, or of a file without its folder."""
     return Path(members).name if members is not None and Path(members).is_file() else members
 
 

@@ -1,4 +1,4 @@
-"""``skmia report`` and ``skmia compare``: what is done with the results of audits."""
+"""``skmia report`` and ``skmia compare``, which read the results of audits."""
 
 import json
 import reprlib
@@ -27,12 +27,12 @@ _READ_SO = (
 
 
 def read_document(path):
-    """The JSON document of an audit.
+    """Read the JSON document of an audit.
 
     Raises
     ------
     CommandError
-        If the file is not there, or holds something else.
+        If the file does not exist or is not such a document.
     """
     document = _read_json(path)
     schema = document.get("schema") if isinstance(document, dict) else None
@@ -107,7 +107,7 @@ def _is_same(first, other):
 
 
 def run_compare(arguments):
-    """Two audits side by side.
+    """Compare two audits.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def run_compare(arguments):
     Returns
     -------
     text : str
-        A line for each number that both have.
+        One line per number that both audits have.
     """
     paths = arguments.first, arguments.second
     documents = [read_document(path) for path in paths]

@@ -7,7 +7,7 @@ def tell(error):
 
 
 class CommandError(Exception):
-    """Input that the command cannot work with; the message says what was got and what is needed."""
+    """Invalid input; the message says what was got and what is needed."""
 
 
 class GateClosed(Exception):
@@ -18,9 +18,9 @@ class GateClosed(Exception):
     message : str
         Why.
     text : str
-        The audit, which is printed all the same.
+        Text of the audit, which is printed nevertheless.
     code : int
-        What the command ends with.
+        Exit code of the command.
     """
 
     def __init__(self, message, text, code):

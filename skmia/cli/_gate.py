@@ -1,4 +1,4 @@
-"""The gate: which limits hold, and whether anything can be said at all."""
+"""The gate: limits that hold, and whether the audit is conclusive."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ EXCEEDED, BROKEN, INCONCLUSIVE = 1, 3, 4
 
 
 def judge(report, limits):
-    """The exit code of an audit, and the reasons for it.
+    """Return the exit code of an audit and the reasons for it.
 
     A limit without a scope holds for all records, and for each group in which leakage was found:
     a leak that the numbers over all records hide does not pass.
@@ -26,10 +26,10 @@ def judge(report, limits):
     Returns
     -------
     code : {0, 1, 4}
-        0 where every limit holds and the audit says something, 1 where a limit is exceeded, 4 where
-        nothing can be said, in general or on a number with a limit.
+        0 if every limit holds and the audit is conclusive, 1 if a limit is exceeded, 4 if the audit
+        is inconclusive, in general or for a number with a limit.
     reasons : list of str
-        Sentences; none for code 0.
+        Reasons as sentences; empty for code 0.
     """
     exceeded, unmeasured = [], []
     for limit in limits:

@@ -1,4 +1,4 @@
-"""The limits of a gate as the command line names them."""
+"""Limits of a gate, as named on the command line."""
 
 import math
 from typing import NamedTuple
@@ -10,19 +10,19 @@ FORM = "must be NAME=LIMIT, with a NAME such as auc, advantage.high, tpr@0.01 or
 
 
 class Limit(NamedTuple):
-    """What must not be exceeded, as the command line names it.
+    """Limit that must not be exceeded, as named on the command line.
 
     Attributes
     ----------
     text : str
-        As it was given.
+        Limit as given by the user.
     scope, group : str or None
-        A field and its value; None for all records.
+        A field and its value. If None, all records.
     metric : {"auc", "advantage", "tpr"}
     max_fpr : float or None
         Rate of a TPR.
     column : {"estimate", "low", "high"}
-        What is compared.
+        Estimate or end of its interval that is compared.
     value : float
     """
 
@@ -41,7 +41,7 @@ def parse_limit(text):
     Raises
     ------
     ValueError
-        If it is something else.
+        If the text does not have this form.
     """
     name, _, value = text.rpartition("=")
     scope = group = None

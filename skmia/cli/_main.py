@@ -20,7 +20,7 @@ def main(argv=None):
     Parameters
     ----------
     argv : sequence of str, default=None
-        Arguments without the name of the program; None takes the process's arguments.
+        Arguments without the name of the program. If None, the arguments of the process.
 
     Returns
     -------

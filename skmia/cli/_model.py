@@ -76,7 +76,7 @@ _SAFE_TYPES = frozenset(
 
 
 def make_estimator(name, X, task, seed, n_classes=2):
-    """An unfitted pipeline: text one-hot encoded, numbers imputed and scaled, then the model.
+    """Make an unfitted pipeline: text one-hot encoded, numbers imputed and scaled, then the model.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def make_estimator(name, X, task, seed, n_classes=2):
     Raises
     ------
     CommandError
-        If the model is none for the task.
+        If the model does not fit the task.
     ImportError
         If the model needs a package that is not installed.
     """
@@ -149,12 +149,12 @@ def _as_codes(frame):
 
 
 def load_model(path, *, trust_pickle):
-    """A fitted model from a file.
+    """Load a fitted model from a file.
 
     Raises
     ------
     CommandError
-        If the file is not there, cannot be read, or may hold code.
+        If the file does not exist, cannot be read, or may hold code.
     ImportError
         If skops is needed and not installed.
     """
@@ -216,7 +216,7 @@ def _load_skops(path):
 
 
 def as_model_input(model, frame, features):
-    """The columns that a loaded model was trained on, in its order.
+    """Return the columns that a loaded model was trained on, in its order.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def as_model_input(model, frame, features):
     Raises
     ------
     CommandError
-        If a column is not there, or the number of columns is another.
+        If a column is missing, or the number of columns differs.
     """
     names = getattr(model, "feature_names_in_", None)
     if names is not None:

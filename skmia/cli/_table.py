@@ -16,12 +16,12 @@ _BITS = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
 
 
 def read_table(path):
-    """A table from a file, with the names of its columns as text.
+    """Read a table from a file, with the names of its columns as text.
 
     Raises
     ------
     CommandError
-        If the file is not there, is not a table or has no rows.
+        If the file does not exist, is not a table or has no rows.
     """
     if not path.is_file():
         raise CommandError(f"--data: file not found: {path}")
@@ -93,14 +93,16 @@ def read_target(frame, name, task):
         )
     if task == "regression":
         if _is_text(column):
-            raise CommandError(f"--target: column {name!r} holds text, no numbers for a regression")
+            raise CommandError(
+                f"--target: column {name!r} holds text, but a regression needs numbers"
+            )
         return column.to_numpy(dtype=float)
     return _as_classes(name, column)
 
 
 def _as_classes(name, column):
     if pd.api.types.is_float_dtype(column.dtype) and (column != column.round()).any():
-        raise CommandError(f"--target: column {name!r} holds fractions, no classes")
+        raise CommandError(f"--target: column {name!r} holds fractions, which are not classes")
     counts = column.value_counts()
     if counts.min() == 1:
         only = visible(counts.idxmin())
@@ -157,13 +159,13 @@ def _read_bits_file(path):
 
 
 def read_members(frame, source):
-    """Membership from a column, or from a file with one value per row.
+    """Read membership from a column, or from a file with one value per row.
 
     Parameters
     ----------
     frame : DataFrame of n rows
     source : str
-        Name of a column, else of a file.
+        Name of a column, or else of a file.
 
     Returns
     -------

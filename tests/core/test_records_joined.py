@@ -139,7 +139,7 @@ def with_answers(classes, kind="proba"):
         (
             Records(pd.DataFrame(X, columns=["p", "q", "r"])),
             Records(pd.DataFrame(X, columns=["p", "r", "q"])),
-            "same columns in one order",
+            "same columns in the same order",
         ),
         (Records(X), Records(X[:, :2]), "one shape"),
         (with_answers(["no", "yes"]), with_answers(["yes", "no"]), "columns are the same classes"),

@@ -335,7 +335,7 @@ def test_answer_of_the_wrong_length_is_refused(problem):
             return self.model_.predict(X)[:-1]
 
     X, y = problem
-    with pytest.raises(ValueError, match="answered 89 times to 90 records"):
+    with pytest.raises(ValueError, match="returned 89 outputs for 90 records"):
         query_victim(Short().fit(X, y), X)
 
 
