@@ -37,7 +37,7 @@ QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
         (["--seed", "-1"], "--seed: must lie between 0"),
         (["--fpr", "5"], "--fpr: must be a fraction"),
         (["--estimator", "svm"], "--estimator: invalid choice: 'svm'"),
-        (["--task", "regression"], "'income' holds text, no numbers"),
+        (["--task", "regression"], "'income' holds text, but"),
         (["--target", "noise", "--task", "classification"], "'noise' holds fractions"),
         (["--target", "noise"], "logistic is a classifier"),
         (["--model", "m.skops"], "--estimator goes with a model that is trained here"),

@@ -201,5 +201,5 @@ def test_what_a_pool_keeps_for_a_signal(signal, kept):
 
 def test_a_signal_without_a_likelihood_says_so():
     assert not Entropy().has_likelihood
-    with pytest.raises(ValueError, match="'entropy' says nothing of the probability"):
+    with pytest.raises(ValueError, match="'entropy' does not determine the probability"):
         Entropy().log_likelihood(np.zeros(2))
