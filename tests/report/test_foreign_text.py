@@ -127,7 +127,7 @@ def test_other_summaries(problem):
 
 def test_messages():
     frame = pd.DataFrame({TITLE: [1, 2], "y": [0, 1]})
-    with pytest.raises(ValueError, match="no column") as caught:
+    with pytest.raises(ValueError, match="Unknown column") as caught:
         Records.from_frame(frame, target="z")
     assert_visible(str(caught.value))
     table = pd.DataFrame(np.random.default_rng(0).random((12, 2)), columns=[FORGED, TITLE])

@@ -143,7 +143,7 @@ def test_pool_too_small_to_repeat_says_so(problem):
     attacks = {"c": CalibratedAttack()}
     report = audit(victim, records, membership, attacks=attacks, shadows=pool, random_state=0)
     assert report.power is None and report.disparity is None
-    assert "pool of at least 4; it has 2" in report.checks["shadow models"].text
+    assert "pool of at least 4 models; this pool has 2" in report.checks["shadow models"].text
 
 
 def test_group_too_small_takes_no_part_and_is_named(problem):

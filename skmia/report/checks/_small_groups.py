@@ -60,9 +60,9 @@ def list_small_groups(case, results, null, rounds):
 def _judge(rounds, mask, people):
     """Advantage over all rounds, and a bound of its p-value.
 
-    Without a leak the guess about a record says nothing of the side on which it was dealt, with its
-    person, in that round. Hoeffding's inequality bounds the chance of so many right guesses; it
-    holds for draws without replacement as well.
+    Without a leak, the prediction for a record is independent of the side to which it was assigned,
+    with its person, in that round. Hoeffding's inequality bounds the chance of so many right
+    guesses; it holds for draws without replacement as well.
     """
     guesses, membership = np.asarray(rounds.guesses)[:, mask], rounds.membership[:, mask]
     everyone = np.ma.masked_less(rounds.membership, 0)
