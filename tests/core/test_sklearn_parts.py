@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from moved import moved
 from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -23,6 +28,8 @@ from skmia._core.sklearn import (
     make_adam,
     make_sgd,
     note_loss,
+    read_baseline,
+    read_initial_margins,
     read_support_vectors,
     read_trees_of_boosting,
     validate_params_of,
@@ -142,6 +149,31 @@ def test_trees_of_boosting(kind):
     with moved("scikit-learn's histogram boosting no longer keeps its trees in _predictors."):
         n_trees = 4 * (3 if kind is HistGradientBoostingClassifier else 1)
         assert len(read_trees_of_boosting(model)) == n_trees
+
+
+@pytest.mark.parametrize("kind", [HistGradientBoostingClassifier, HistGradientBoostingRegressor])
+def test_baseline_of_boosting(kind):
+    y = Y % 2 if kind is HistGradientBoostingClassifier else Y
+    model = kind(max_iter=1, min_samples_leaf=5).fit(X, y)
+    with moved(
+        "scikit-learn's histogram boosting no longer keeps its start in _baseline_prediction."
+    ):
+        raw = model.decision_function(X) if hasattr(model, "classes_") else model.predict(X)
+        (tree,) = read_trees_of_boosting(model)
+        values = tree.nodes["value"][tree.nodes["is_leaf"] == 1]
+        leaves = raw - read_baseline(model)[0, 0]
+        assert np.isclose(leaves[:, None], values, atol=1e-12).any(axis=1).all()
+
+
+@pytest.mark.parametrize("kind", [GradientBoostingClassifier, GradientBoostingRegressor])
+def test_start_of_gradient_boosting(kind):
+    y = Y % 2 if kind is GradientBoostingClassifier else Y
+    model = kind(n_estimators=1, max_depth=1, learning_rate=1.0).fit(X, y)
+    with moved("scikit-learn's gradient boosting no longer makes its start in _raw_predict_init."):
+        raw = model.decision_function(X) if hasattr(model, "classes_") else model.predict(X)
+        tree = model.estimators_[0, 0].tree_
+        start = raw - tree.value[tree.apply(X.astype(np.float32)), 0, 0]
+        np.testing.assert_allclose(read_initial_margins(model, X)[:, 0], start)
 
 
 @pytest.mark.parametrize("kind", [SVC, NuSVC, SVR, NuSVR, OneClassSVM])
