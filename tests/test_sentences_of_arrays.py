@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -311,6 +312,20 @@ CALLS |= {
     "groups of a game": (
         lambda: games.membership_game(MODEL, ThresholdAttack(), RECORDS, groups="a"),
         "group must name a field of the records; got 'a', they have none",
+    ),
+    "vulnerabilities beyond a float": (
+        lambda: disparity.DisparityTest().fit(pd.DataFrame([[10**400, 1], [1, 1]])),
+        "The table must hold numbers",
+    ),
+    "a sparse table of Gower": (
+        lambda: synthetic.PrivacyLoss(metric="gower", n_permutations=9).fit(
+            sparse.csr_array(X), X, X
+        ),
+        "must be a DataFrame or a dense matrix",
+    ),
+    "candidates of an attribute": (
+        lambda: AttributeInferenceAttack(MODEL, sensitive=0, values=(10**400, 1)).fit(SIGNS),
+        "must hold values of one type",
     ),
     "a label that is a list": (
         lambda: synthetic.rare_class_rate(BITS, BITS, label=[[0], [1, 2]]),

@@ -31,7 +31,12 @@ class _Column:
 
 
 def _sort(values):
-    distinct = list(pd.unique(values.astype(object)))
+    try:
+        distinct = list(pd.unique(values.astype(object)))
+    except TypeError:  # lists, which have no hash
+        raise ValueError(
+            "Cells must hold one value each, such as text or a number; some hold lists."
+        ) from None
     try:
         return sorted(distinct)
     except TypeError:  # of several kinds

@@ -38,6 +38,7 @@ def number_groups(values, n_records, name="group_by"):
         raise ValueError(
             f"{name} needs one value for each of {n_records} records; got shape {values.shape}."
         )
+    values = _as_names(values)
     missing = pd.isna(values)
     if missing.any():
         # Taken for one group, records of unknown persons would be kept together as one person's.
@@ -66,7 +67,18 @@ def read_names(records, field):
     one_each = names.ndim == 1 and all(np.ndim(name) == 0 for name in names.tolist())
     if not one_each or not all(isinstance(name, Hashable) for name in names.tolist()):
         raise ValueError(f"The field {field!r} must hold one name for each record; some are lists.")
-    return names
+    return _as_names(names)
+
+
+def _as_names(values):
+    """Numbers in the types that pandas has an index of."""
+    if values.dtype == object:
+        odd = np.array([isinstance(one, np.float16 | np.longdouble) for one in values], dtype=bool)
+        values = values.copy()
+        values[odd] = values[odd].astype(np.float64)
+        return values
+    is_odd = values.dtype.kind == "f" and values.dtype.itemsize not in (4, 8)
+    return values.astype(np.float64) if is_odd else values
 
 
 def sorted_values(values, name, **kwargs):

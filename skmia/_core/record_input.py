@@ -23,14 +23,13 @@ def as_array(values, name):
 
 
 def check_one_type(y):
-    """Refuse labels that are partly text."""
-    kinds = {type(label).__name__ for label in y.tolist()} if y.dtype == object else ()
-    if len(kinds) < 2:
+    """Refuse labels that are partly text, or have no order."""
+    if y.dtype != object:
         return
     try:
         np.unique(y)
-    except TypeError:
-        kinds = ", ".join(sorted(kinds))
+    except (TypeError, ValueError):  # of two types, or of one whose values have no order
+        kinds = ", ".join(sorted({type(label).__name__ for label in y.tolist()}))
         raise ValueError(
             f"y must hold labels of one type, such as all text or all numbers; got {kinds}. "
             "Convert them, for example with astype(str)."

@@ -12,6 +12,7 @@ from sklearn.preprocessing import OrdinalEncoder
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.advice import with_advice
 from .._core.asking import check_victim, query_victim
 from .._core.checks import check_finite_vector
 from .._core.containers import is_frame, is_tensor, to_numpy
@@ -157,7 +158,8 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         seed_estimator(self.baseline_, np.random.SeedSequence(seed))
         # Positions of the values, because scikit-learn treats 0.5 as a measurement, not as a class.
         codes, self.baseline_values_ = pd.factorize(self._attribute.read(records.X), sort=True)
-        self.baseline_.fit(self._known_columns(records), codes)
+        with with_advice(self.baseline_, records.X):
+            self.baseline_.fit(self._known_columns(records), codes)
         return self
 
     def _known_columns(self, records):

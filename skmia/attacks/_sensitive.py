@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from .._core.containers import is_frame, is_tensor
+from .._core.containers import is_frame, is_tensor, to_numpy
+from .._core.numbers import show, to_array
 
 # A column with more distinct values is treated as a measurement, whose candidates must be given.
 _MOST_VALUES = 100
@@ -74,10 +75,19 @@ class SensitiveAttribute:
 
     @staticmethod
     def _read_values(column, name, values):
-        if values is not None:
-            values = pd.unique(np.asarray(values).ravel())
-        else:
-            values = np.sort(pd.unique(np.asarray(column)))
+        try:
+            if values is None:
+                values = np.sort(pd.unique(np.asarray(column)))
+                is_given = False
+            else:
+                values, is_given = pd.unique(to_array(values, "values").ravel()), True
+                pd.Series(values.tolist(), dtype=column.dtype)
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(
+                f"Column {name!r} and values must hold values of one type, such as all text or all "
+                f"numbers; got a column of {column.dtype} and values={show(values)}."
+            ) from None
+        if not is_given:
             if len(values) > _MOST_VALUES:
                 raise ValueError(
                     f"The column {name!r} has {len(values)} values; pass candidates as values=."
@@ -90,11 +100,11 @@ class SensitiveAttribute:
         if is_frame(X):
             return X.iloc[:, self.columns[0]]
         column = X[:, self.columns[0]]
-        return column.cpu().numpy() if is_tensor(column) else column
+        return to_numpy(column) if is_tensor(column) else column
 
     def _block(self, X):
         block = X.iloc[:, self.columns] if is_frame(X) else X[:, self.columns]
-        return block.cpu().numpy() if is_tensor(block) else np.asarray(block)
+        return to_numpy(block) if is_tensor(block) else np.asarray(block)
 
     def read(self, X):
         """Return the values of the records.

@@ -40,7 +40,7 @@ def check_table(table):
         raise ValueError(f"Each group has one column; {twice!r} has several.")
     try:
         table = table.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"The table must hold numbers: {error}.") from None
     if np.isinf(table.to_numpy()).any():
         raise ValueError("The table must hold finite numbers, or NaN for missing ones; got inf.")

@@ -125,7 +125,11 @@ def _list_subsets(records, group):
         return {None: slice(None)}
     values = read_names(records, group)
     missing = pd.isna(values)
-    subsets = {value: values == value for value in pd.unique(values[~missing])}
+    known = pd.Series(values[~missing]).astype(object)
+    subsets = {}
+    for value in pd.unique(values[~missing]):
+        subsets[value] = np.zeros(len(values), dtype=bool)
+        subsets[value][~missing] = (known == value).to_numpy(dtype=bool)
     return {**subsets, MISSING: missing} if missing.any() else subsets
 
 

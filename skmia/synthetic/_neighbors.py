@@ -2,10 +2,11 @@
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
-from .._core.matrix import check_matrix
-from .._core.numbers import check_number
+from .._core.matrix import check_container, check_matrix
+from .._core.numbers import check_number, show, to_array
 from ._gower import GowerEncoder
 
 # Distances that differ by a smaller share than this are the same: sums in another order.
@@ -20,11 +21,13 @@ def as_points(tables, metric, names):
     With ``metric="gower"`` ranges and categories come from all tables together.
     """
     if metric == "gower":
-        frames = [pd.DataFrame(table) for table in tables]
+        frames = [_as_frame(table, name) for table, name in zip(tables, names)]
         _check_columns(frames, names)
         encoder = GowerEncoder().fit(pd.concat(frames, ignore_index=True))
         return [encoder.transform(frame) for frame in frames], "manhattan"
-    points = [check_matrix(table, input_name=name) for table, name in zip(tables, names)]
+    points = [
+        _as_floats(check_matrix(table, input_name=name)) for table, name in zip(tables, names)
+    ]
     _check_columns(points, names)
     if metric == "euclidean":
         # Squares of large numbers would leave nothing of small differences. A value that occurs
@@ -38,6 +41,22 @@ def as_points(tables, metric, names):
                 "the columns."
             )
     return points, metric
+
+
+def _as_frame(table, name):
+    check_container(table, name)
+    if isinstance(table, pd.DataFrame):
+        return table
+    cells = None if sparse.issparse(table) else to_array(table, name, "be a table")
+    if cells is None or cells.ndim != 2:
+        raise ValueError(f"{name} must be a DataFrame or a dense matrix; got {show(table)}.")
+    return pd.DataFrame(cells)
+
+
+def _as_floats(points):
+    """Numbers whose differences neither wrap nor overflow; long integers stay exact."""
+    is_short = points.dtype.kind in "bu" or points.dtype.itemsize < 8
+    return points.astype(np.float64) if is_short else points
 
 
 def _check_columns(tables, names):

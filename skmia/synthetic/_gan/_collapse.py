@@ -93,4 +93,7 @@ def _is_single(label):
 
 
 def _equals(values, label):
-    return np.array([bool(value == label) for value in values.tolist()])
+    # A tuple beside a number of numpy would be compared part by part.
+    is_tuple = isinstance(label, tuple)
+    values = values.tolist()
+    return np.array([isinstance(one, tuple) == is_tuple and bool(one == label) for one in values])

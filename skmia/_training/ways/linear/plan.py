@@ -74,6 +74,8 @@ def why_not_features(X):
         return f"X has {X.ndim} dimensions"
     if X.shape[0] * X.shape[1] > _LARGEST_X:
         return f"X has more than {_LARGEST_X >> 20} million entries, which have to be copied"
+    if is_frame(X) and not X.columns.is_unique:
+        return "X has several columns of one name"
     kinds = [dtype.kind for dtype in X.dtypes] if is_frame(X) else [X.dtype.kind]
     if not set(kinds) <= set("biuf"):
         return "X holds other things than numbers"
