@@ -95,9 +95,9 @@ def make_canaries(
 
     See Also
     --------
-    EpsilonAudit, OneRunAudit : Audits that train with and without canaries. make_gradient_canaries
-    : Gradients, for auditors who see each step of a training. skmia.defenses.mislabel : Wrong
-    labels for Records.
+    EpsilonAudit, OneRunAudit : Audits that train with and without canaries.
+    make_gradient_canaries : Gradients, for auditors who see each step of a training.
+    skmia.defenses.mislabel : Wrong labels for Records.
 
     Notes
     -----

@@ -94,8 +94,9 @@ def make_gradient_canaries(
 
     See Also
     --------
-    trace_scores : Scores of canaries in the noisy gradients. make_canaries : Canaries that are
-    records. skmia.leakage.MahalanobisLeakage : Leakage score behind ``"selected"``.
+    trace_scores : Scores of canaries in the noisy gradients.
+    make_canaries : Canaries that are records.
+    skmia.leakage.MahalanobisLeakage : Leakage score behind ``"selected"``.
 
     Notes
     -----

@@ -70,8 +70,8 @@ class DensityAttack(PoolAttack):
 
     See Also
     --------
-    leave_two_unlabeled : Game for which the attack was designed. skmia.attacks.LiRA : Attack on the
-    log odds, with variances that need fewer models.
+    leave_two_unlabeled : Game for which the attack was designed.
+    skmia.attacks.LiRA : Attack on the log odds, with variances that need fewer models.
 
     Notes
     -----

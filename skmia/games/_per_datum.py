@@ -173,8 +173,8 @@ def per_datum_game(
 
     See Also
     --------
-    membership_game : Game about records on average. skmia.leakage.MahalanobisLeakage : Leakage of a
-    mean in closed form.
+    membership_game : Game about records on average.
+    skmia.leakage.MahalanobisLeakage : Leakage of a mean in closed form.
 
     Notes
     -----

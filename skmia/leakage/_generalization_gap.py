@@ -115,8 +115,8 @@ class GeneralizationGapBound(BaseEstimator):
 
     See Also
     --------
-    bounded_loss_success_bound : The bound for a gap that is known. skmia.metrics.advantage_interval
-    : Advantage of a given attack, which is also a lower bound.
+    bounded_loss_success_bound : The bound for a gap that is known.
+    skmia.metrics.advantage_interval : Advantage of a given attack, which is also a lower bound.
 
     Notes
     -----

@@ -104,12 +104,12 @@ class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
     The paper states that sub-sampling multiplies the score by the sampling ratio :math:`\rho`. This
     is correct if each coordinate draws its own rows. If rows are drawn, one event decides for all
     columns whether the target takes part. Then the mean of a member is distributed like the mean of
-    a non-member with probability :math:`1 - \rho`, and no attacker has more than :math:`(1
-    - \rho) \alpha + \rho \Phi(\Phi^{-1}(\alpha) + \sqrt{m / \rho})` power at the false positive
-      rate :math:`\alpha`, nor an advantage above :math:`\rho`. For large m the printed curve
-      exceeds both, and at low false positive rates it shows too little leakage. With
-      ``subsampling="exact"``, :meth:`score_samples` describes the mean of all rows, because no
-      single score describes a mixture.
+    a non-member with probability :math:`1 - \rho`, and no attacker has more power than
+    :math:`(1 - \rho) \alpha + \rho \Phi(\Phi^{-1}(\alpha) + \sqrt{m / \rho})` at the false positive
+    rate :math:`\alpha`, nor an advantage above :math:`\rho`. For large m the printed curve exceeds
+    both, and at low false positive rates it shows too little leakage. With
+    ``subsampling="exact"``, :meth:`score_samples` describes the mean of all rows, because no single
+    score describes a mixture.
 
     Columns without spread are ignored. A row that differs from the mean in such a column is
     exposed: its score is infinite.

@@ -151,8 +151,8 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
 
     See Also
     --------
-    skmia.attacks.LiRA : Likelihood-ratio attack on a pool. skmia.attacks.RMIA : Relative attack,
-    suited to few models.
+    skmia.attacks.LiRA : Likelihood-ratio attack on a pool.
+    skmia.attacks.RMIA : Relative attack, suited to few models.
 
     Examples
     --------

@@ -112,8 +112,9 @@ class DPWassersteinGAN(BaseEstimator):
 
     See Also
     --------
-    skmia.defenses.DPSGDClassifier : Classifier with the same guarantee. GeneratorAttack :
-    Membership attack on generators. rare_class_rate : Share of a rare class among synthetic rows.
+    skmia.defenses.DPSGDClassifier : Classifier with the same guarantee.
+    GeneratorAttack : Membership attack on generators.
+    rare_class_rate : Share of a rare class among synthetic rows.
 
     Notes
     -----
