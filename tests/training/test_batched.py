@@ -427,6 +427,7 @@ REFUSED = {
     "compile": {"compile": True},
     "use_caching": {"use_caching": False},
     "device": {"device": None},
+    "max_epochs": {"max_epochs": float("inf")},
     "EarlyStopping": {"callbacks": [EarlyStopping()]},
     "GradientNormClipping": {"callbacks": [("clip", GradientNormClipping(1.0))]},
     "LRScheduler": {"callbacks": [LRScheduler]},

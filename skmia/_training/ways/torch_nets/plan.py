@@ -6,6 +6,7 @@ from numbers import Integral
 from sklearn.pipeline import Pipeline
 
 from ...._core.containers import is_tensor
+from ...._core.numbers import show
 
 # Callbacks that neither change a weight nor draw a random number.
 _HARMLESS_CALLBACKS = {"EpochTimer", "PassthroughScoring", "PrintLog", "ProgressBar"}
@@ -90,6 +91,8 @@ def _ask_flow(net):
         return "use_caching=False makes the scoring callbacks draw random numbers."
     if net.device is None:
         return "device=None leaves open where the net is trained."
+    if not isinstance(net.max_epochs, Integral):
+        return f"max_epochs is {show(net.max_epochs)}, not an integer."
     return None
 
 
