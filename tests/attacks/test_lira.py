@@ -339,7 +339,7 @@ def test_thresholds_of_tied_scores_flag_no_more_than_was_asked_for(make_world):
 
 def test_pool_of_two_models_has_no_pseudo_victims(draw_world):
     world = draw_world(n_models=2)
-    with pytest.raises(ValueError, match="at least 4; it has 2"):
+    with pytest.raises(ValueError, match="at least 4 models; this pool has 2"):
         attack_on(world, target_fpr=0.1)
 
 

@@ -93,12 +93,12 @@ def test_equal_records_share_a_fold():
 
 
 def test_too_few_records_for_the_folds():
-    with pytest.raises(ValueError, match="cv=5 folds needs as many members; got 3"):
+    with pytest.raises(ValueError, match="cv=5 folds needs at least as many members; got 3"):
         fit(NOISE[:40], (np.arange(40) < 3).astype(int))
 
 
 def test_no_memory_is_asked_for_more_folds_than_records():
-    with pytest.raises(ValueError, match="cv=1000000000000 folds needs as many members; got"):
+    with pytest.raises(ValueError, match="cv=1000000000000 folds needs at least as many members; got"):
         TreeAttack(PROBLEM.victim, cv=10**12).fit(PROBLEM.records, PROBLEM.membership)
     attack = TreeAttack(PROBLEM.victim, cv=10**12, cross_fit=False)
     attack.fit(PROBLEM.records, PROBLEM.membership)  # which needs no folds

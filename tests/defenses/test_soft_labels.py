@@ -283,7 +283,7 @@ def test_settings_are_checked(settings, message):
 
 
 def test_rows_that_are_all_equal_cannot_be_left_out():
-    with pytest.raises(ValueError, match="needs 2 or more different ones; got n_samples = 9, all"):
+    with pytest.raises(ValueError, match="needs at least 2 different ones; got n_samples = 9, all"):
         SoftLabelDefense(LogisticRegression()).fit(np.ones((9, 2)), np.ones(9))
 
 

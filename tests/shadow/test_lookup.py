@@ -120,7 +120,7 @@ def test_records_of_another_type_are_other_records(known):
     for X in (records.X.astype(np.int32), records.X.astype(float)):
         other = Records(X, records.y)
         np.testing.assert_array_equal(pool.locate(other), -1)
-        types = rf"they hold {X.dtype} x 1, labels int64, those of the pool int64 x 1, labels"
+        types = rf"they hold {X.dtype} x 1, labels int64, but the pool holds int64 x 1, labels"
         with pytest.raises(ValueError, match=types):
             pool.transform(other)
 

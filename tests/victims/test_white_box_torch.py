@@ -641,7 +641,7 @@ def test_nan_is_refused():
         with pytest.raises(ValueError, match="returned NaN for the record at position 5"):
             ask(X, Y)
     box.model.module_[2].weight.data[:] = float("nan")
-    with pytest.raises(ValueError, match="answered NaN to the record at position 0"):
+    with pytest.raises(ValueError, match="returned NaN for the record at position 0"):
         open_white_box(box.model).gradient_norms(X, Y)
 
 
