@@ -58,7 +58,7 @@ class NodeEquationsAttack(BaseAttack):
     Attributes
     ----------
     n_rows_ : float
-        Number of training rows, as the file has it.
+        Number of training rows, as the file has it; without those that early stopping set apart.
     n_equations_ : int
         Number of equations.
     known_ : float
@@ -67,7 +67,8 @@ class NodeEquationsAttack(BaseAttack):
     misfit_ : float
         Root mean square of what the first solution leaves of the equations, in units of their
         noise. Above 3 they contradict each other: training rows are missing among the candidates,
-        or were weighted.
+        or were weighted. A small one does not show that none is missing: the noisy equations of
+        forests, and few equations, contradict nothing.
     expected_auc_ : float
         AUC to be expected of ridge regression with equations of this rank, known before any member
         is: :math:`\Phi(\sqrt{2 \rho / (1 - \rho)})` for a share :math:`\rho`. Propagation does
@@ -103,6 +104,9 @@ class NodeEquationsAttack(BaseAttack):
     The score is the log likelihood ratio of membership, without the prior. It ranks records, and is
     not a calibrated probability: with candidates that are not complete, probabilities of 0.99 held
     in 0.4 to 0.9 of cases. Equal records share their score.
+
+    Rows that a boosting model set apart for early stopping came to no node, so they look like
+    non-members. By default histogram boosting sets apart a tenth of more than 10,000 rows.
 
     Counts, class fractions and leaf values without resampling are exact. Trees of a random forest
     were grown on bootstrap samples, so their counts are equations with noise. The strength follows

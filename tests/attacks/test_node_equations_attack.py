@@ -76,7 +76,8 @@ def test_above_one_half_binary_bits_are_found_where_numbers_are_not():
     [
         (HistGradientBoostingClassifier(random_state=0), 0.99),
         (ExtraTreesClassifier(min_samples_leaf=5, random_state=0), 0.99),
-        (RandomForestClassifier(random_state=0), 0.75),  # counts of bootstrap samples are noisy
+        # Counts of bootstrap samples are noisy: how much they say is measured in the benchmarks.
+        (RandomForestClassifier(random_state=0), 0.5 + 4 * ERROR),
     ],
     ids=["histogram boosting", "extra trees", "random forest"],
 )

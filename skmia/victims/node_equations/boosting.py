@@ -5,7 +5,7 @@ from scipy.special import expit, softmax
 from sklearn.base import is_classifier
 
 from ..._core.sklearn import read_baseline, read_initial_margins, read_trees_of_boosting
-from .equations import SINGLE
+from .equations import DOUBLE, SINGLE
 
 
 class Gradients:
@@ -40,6 +40,13 @@ def make_gradients(model, y):
     return Gradients(y, len(model.classes_))
 
 
+def add_sum(collector, leaves, parts, targets, precision):
+    """Add equations whose coefficients are sums of two parts that may cancel."""
+    first, second = parts
+    terms = np.abs(first) + np.abs(second)
+    collector.add(leaves, first + second, targets, terms=terms, precision=precision)
+
+
 def route(nodes, X):
     """Leaf of each row in a tree of HistGradientBoosting, by its stored splits."""
     place, rows = np.zeros(len(X), dtype=np.intp), np.arange(len(X))
@@ -57,24 +64,7 @@ def route(nodes, X):
 
 
 def read_histogram_boosting(model, X, y, collector):
-    """Equations of a HistGradientBoostingClassifier or HistGradientBoostingRegressor.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted.
-    X : ndarray of shape (n, n_features)
-        Features as they reach the trees.
-    y : ndarray of shape (n,)
-        Numbers of the classes, or targets.
-    collector : Collector or Further
-        Takes the equations.
-
-    Returns
-    -------
-    n_rows : float
-        Number of training rows.
-    """
+    """Equations of a HistGradientBoostingClassifier or HistGradientBoostingRegressor."""
     gradients = make_gradients(model, y)
     trees = read_trees_of_boosting(model)
     n_outputs = model.n_trees_per_iteration_
@@ -86,32 +76,14 @@ def read_histogram_boosting(model, X, y, collector):
             leaves = route(nodes, X)
             collector.add(leaves, np.ones(len(X)), nodes["count"])
             step = nodes["value"] / model.learning_rate
-            first, second = slope[:, k].astype(float), step[leaves] * curvature[:, k]
-            terms, targets = np.abs(first) + np.abs(second), -model.l2_regularization * step
-            collector.add(leaves, first + second, targets, terms=terms, precision=SINGLE)
+            newton = slope[:, k].astype(float), step[leaves] * curvature[:, k]
+            add_sum(collector, leaves, newton, -model.l2_regularization * step, SINGLE)
             margins[:, k] += nodes["value"][leaves]
     return trees[0].nodes["count"][0]
 
 
 def read_gradient_boosting(model, X, y, collector):
-    """Equations of a GradientBoostingClassifier or GradientBoostingRegressor.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted.
-    X : ndarray of shape (n, n_features)
-        Features as they reach the trees.
-    y : ndarray of shape (n,)
-        Numbers of the classes, or targets.
-    collector : Collector or Further
-        Takes the equations.
-
-    Returns
-    -------
-    n_rows : float
-        Number of training rows.
-    """
+    """Equations of a GradientBoostingClassifier or GradientBoostingRegressor."""
     gradients, X = make_gradients(model, y), X.astype(np.float32)
     n_outputs = model.estimators_.shape[1]
     factor = (n_outputs - 1) / n_outputs if n_outputs > 1 else 1.0
@@ -122,9 +94,8 @@ def read_gradient_boosting(model, X, y, collector):
             tree, residual = estimator.tree_, -slope[:, k]
             leaves, value = tree.apply(X), tree.value[:, 0, 0]
             collector.add(leaves, np.ones(len(X)), tree.n_node_samples)
-            first, second = residual * factor, value[leaves] * curvature[:, k]
-            terms = np.abs(first) + np.abs(second)
-            collector.add(leaves, first - second, np.zeros(tree.node_count), terms=terms)
+            newton = residual * factor, -value[leaves] * curvature[:, k]
+            add_sum(collector, leaves, newton, np.zeros(tree.node_count), DOUBLE)
             _add_inner_nodes(collector, tree, X, residual)
             margins[:, k] += model.learning_rate * value[leaves]
     return model.estimators_[0, 0].tree_.n_node_samples[0]

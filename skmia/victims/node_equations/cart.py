@@ -87,24 +87,7 @@ def _add_targets(collector, tree, leaves, y, sample, most):
 
 
 def read_tree(model, X, y, collector):
-    """Equations of a DecisionTree or ExtraTree.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted.
-    X : ndarray of shape (n, n_features)
-        Features as they reach the trees.
-    y : ndarray of shape (n,)
-        Numbers of the classes, or targets.
-    collector : Collector or Further
-        Takes the equations.
-
-    Returns
-    -------
-    n_rows : float
-        Number of training rows.
-    """
+    """Equations of a DecisionTree or ExtraTree."""
     tree, X = model.tree_, X.astype(np.float32)
     n_rows = tree.n_node_samples[0]
     add_tree(collector, tree, tree.apply(X), y, Sample(0, n_rows))
@@ -112,24 +95,7 @@ def read_tree(model, X, y, collector):
 
 
 def read_forest(model, X, y, collector):
-    """Equations of a RandomForest or of ExtraTrees.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted.
-    X : ndarray of shape (n, n_features)
-        Features as they reach the trees.
-    y : ndarray of shape (n,)
-        Numbers of the classes, or targets.
-    collector : Collector or Further
-        Takes the equations.
-
-    Returns
-    -------
-    n_rows : float
-        Number of training rows.
-    """
+    """Equations of a RandomForest or of ExtraTrees."""
     trees, X = [one.tree_ for one in model.estimators_], X.astype(np.float32)
     n_drawn = n_rows = round(trees[0].weighted_n_node_samples[0])
     if model.bootstrap and isinstance(model.max_samples, float):

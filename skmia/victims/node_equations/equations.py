@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-_DOUBLE, SINGLE = np.finfo(np.float64).eps, np.finfo(np.float32).eps
+DOUBLE, SINGLE = np.finfo(np.float64).eps, np.finfo(np.float32).eps
 
 # How many times its rounding error the norm of an equation has to be.
 _LEAST = 1000
@@ -48,7 +48,7 @@ class Collector:
         self.n_candidates, self._n_equations = n_candidates, 0
         self._rows, self._targets, self._variances, self._places = [], [], [], []
 
-    def add(self, nodes, coefficients, targets, variances=0.0, *, terms=None, precision=_DOUBLE):
+    def add(self, nodes, coefficients, targets, variances=0.0, *, terms=None, precision=DOUBLE):
         """Add an equation for each node that some candidates come to.
 
         Parameters
@@ -106,7 +106,7 @@ class Further:
         self._shape = len(equations.targets), n_records
         self._places, self._rows = iter(equations.places), []
 
-    def add(self, nodes, coefficients, targets, variances=0.0, *, terms=None, precision=_DOUBLE):
+    def add(self, nodes, coefficients, targets, variances=0.0, *, terms=None, precision=DOUBLE):
         """Put the coefficients of the records into the equations of their nodes."""
         self._rows.append(_entries(next(self._places), nodes, coefficients))
 

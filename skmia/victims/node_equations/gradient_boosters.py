@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import logit
 from sklearn.base import is_classifier
 
-from .boosting import make_gradients
+from .boosting import add_sum, make_gradients
 from .equations import SINGLE
 from .refusals import WEIGHTED
 
@@ -74,24 +74,7 @@ def why_not_xgboost(model):
 
 
 def read_xgboost(model, X, y, collector):
-    """Equations of an XGBClassifier or XGBRegressor.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted.
-    X : ndarray of shape (n, n_features)
-        Features as they reach the trees.
-    y : ndarray of shape (n,)
-        Numbers of the classes, or targets.
-    collector : Collector or Further
-        Takes the equations.
-
-    Returns
-    -------
-    n_rows : float
-        Number of training rows.
-    """
+    """Equations of an XGBClassifier or XGBRegressor."""
     learner, settings = _load(model)
     stored = learner["gradient_booster"]["model"]
     trees, outputs = [Tree(one) for one in stored["trees"]], stored["tree_info"]
@@ -111,9 +94,8 @@ def read_xgboost(model, X, y, collector):
             if n_rows is None:
                 n_rows = tree.covers[0] / curvature[0, k]  # all records begin with one margin
             collector.add(leaves, curvature[:, k], tree.covers, precision=SINGLE)
-            first, second = slope[:, k], step[leaves] * curvature[:, k]
-            terms = np.abs(first) + np.abs(second)
-            collector.add(leaves, first + second, -penalty * step, terms=terms, precision=SINGLE)
+            newton = slope[:, k], step[leaves] * curvature[:, k]
+            add_sum(collector, leaves, newton, -penalty * step, SINGLE)
             margins[:, k] += tree.conditions[leaves]
     return n_rows
 

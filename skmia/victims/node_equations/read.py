@@ -37,10 +37,20 @@ _BOOSTED = (GradientBoostingClassifier, GradientBoostingRegressor)
 
 
 class _Reader(NamedTuple):
-    """How the equations of a kind of models are read, and why not those of one of them."""
+    """How the equations of a kind of models are read, and why not those of one of them.
 
-    read: object  # of the model, the features as they reach it, and the labels
-    why_not: object  # a sentence for a fitted model, or None
+    Attributes
+    ----------
+    read : callable
+        ``read(model, X, y, collector)`` with the fitted model, the features as they reach its trees
+        and numbers of the classes, or targets, gives all equations to a :class:`Collector` or
+        :class:`Further` and returns the number of training rows.
+    why_not : callable
+        Takes a fitted model and returns a reason, part of a sentence, or None.
+    """
+
+    read: object
+    why_not: object
 
 
 def _choose_reader(model):

@@ -1,5 +1,7 @@
 """Settings of models by which the equations of their nodes are not known."""
 
+from numbers import Integral
+
 import numpy as np
 
 _SQUARED = {"squared_error", "friedman_mse"}
@@ -17,6 +19,8 @@ def why_not_grown(model):
     if getattr(model, "monotonic_cst", None) is not None:
         return _MONOTONIC
     bootstrap = getattr(model, "bootstrap", False)
+    if bootstrap and isinstance(model.max_samples, Integral):
+        return f"max_samples={model.max_samples} leaves open of how many rows its samples are"
     weights = [tree.tree_.weighted_n_node_samples for tree in trees]
     counts = [tree.tree_.n_node_samples for tree in trees]
     if not bootstrap and any(
