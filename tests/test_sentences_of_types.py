@@ -1,12 +1,26 @@
 """Odd types of arrays and tables give the numbers of ordinary ones, or one sentence."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 
-from skmia import Records, ShadowPool, disparity, model_selection, report, synthetic
+from skmia import (
+    Records,
+    ShadowPool,
+    defenses,
+    disparity,
+    epsilon,
+    memorization,
+    metrics,
+    model_selection,
+    report,
+    synthetic,
+)
 from skmia.attacks import LiRA
 
 X = np.random.default_rng(0).normal(size=(24, 3))
@@ -57,3 +71,46 @@ def test_cells_that_are_lists_are_refused():
 def test_labels_without_an_order_are_refused():
     with pytest.raises(ValueError, match="y must hold labels of one type, .*; got dict"):
         Records(X, [{}] * 24)
+
+
+def test_tables_with_columns_of_bytes_are_refused():
+    table = pd.DataFrame(np.array([[b"a", b"b"]] * 24))
+    with pytest.raises(ValueError, match=r"Column 0 of X holds bytes of type \|S1"):
+        Records(table, BITS)
+
+
+def test_decimals_are_compared_with_integers():
+    rate = synthetic.rare_class_rate([1, 2, 1, 2], [Decimal(1), 2, 2, 2])
+    assert (rate.label, rate.synthetic) == (1, 0.25)
+
+
+@pytest.mark.filterwarnings("ignore:.*encountered:RuntimeWarning")  # of the model
+def test_defenses_refuse_a_model_that_answers_nan():
+    model = GaussianNB().fit(X, BITS)
+    defense = defenses.TemperatureDefense(FrozenEstimator(model)).fit(X, BITS)
+    with pytest.raises(ValueError, match="answered NaN for 1 of 2 records, first at position 1"):
+        defense.predict_proba([[0.0, 0.0, 0.0], [1e300, 1e300, 1e300]])
+
+
+def test_canaries_that_cannot_be_called_like_a_function_of_canaries_are_refused():
+    audit = epsilon.OneRunAudit(LogisticRegression(), canaries=int, n_canaries=4)
+    with pytest.raises(TypeError, match="canaries must be one of the kinds, or a function .* int"):
+        audit.fit(X, BITS)
+
+
+def test_a_text_without_tokens_cannot_fill_holes():
+    with pytest.raises(ValueError, match="Tokens are whole numbers of 0 and above; got ''"):
+        memorization.CanaryFormat("a ##", "", alphabet="a 01")
+
+
+def test_a_model_that_cannot_take_the_rows_it_is_asked_about_is_named():
+    days = pd.DataFrame(np.arange(48).reshape(24, 2).astype("datetime64[D]"))
+    defense = defenses.RoundingDefense(LogisticRegression()).fit(days, BITS)
+    for ask in (defense.predict, defense.predict_proba):
+        with pytest.raises(TypeError, match="LogisticRegression cannot take these records"):
+            ask(days)
+
+
+def test_equal_scores_of_a_huge_size_cannot_be_drawn():
+    with pytest.raises(ValueError, match="cannot be divided into bins=50: Too many bins"):
+        metrics.ScoreDistributionDisplay.from_predictions(BITS, np.full(24, 6e154))

@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from .visible import visible
+
 
 def is_frame(X):
     return isinstance(X, pd.DataFrame)
@@ -92,6 +94,16 @@ def refuse_masked(values, name):
         )
 
 
+def _refuse_bytes(frame):
+    """Refuse columns of numpy's bytes, which pandas keeps but can neither count nor compare."""
+    for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
+        if dtype.kind == "S":
+            raise ValueError(
+                f"Column {visible(name)} of X holds bytes of type {dtype}, with which pandas "
+                "cannot work; turn them into text, for example with astype(str)."
+            )
+
+
 def as_rows(X):
     """Turn X into one of the supported containers of rows without copying it.
 
@@ -100,12 +112,13 @@ def as_rows(X):
     TypeError
         If X is not a container of rows.
     ValueError
-        If X is a masked array that hides values.
+        If X is a masked array that hides values, or a table with columns of numpy's bytes.
     """
     refuse_masked(X, "X")
     if is_tensor(X):
         rows = X.detach() if X.requires_grad else X  # records are not part of a graph
     elif is_frame(X):
+        _refuse_bytes(X)
         rows = X
     elif sparse.issparse(X):
         rows = X.tocsr()

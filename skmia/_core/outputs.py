@@ -6,7 +6,7 @@ from .containers import read_only
 from .groups import check_columns
 from .keys import as_key
 from .numbers import SMALLEST, check_number, show, to_array
-from .probabilities import PROBABILITY_FLOOR, log_sum_exp, round_into_bounds
+from .probabilities import PROBABILITY_FLOOR, check_answered, log_sum_exp, round_into_bounds
 
 KINDS = ("proba", "logits", "decision", "label", "value")
 
@@ -69,17 +69,8 @@ class Outputs:
             )
         if kind == "value":
             values = to_array(values, "Answers of kind 'value'", "hold numbers", np.float64)
-            Outputs._check_nan(values[:, None])
+            check_answered(values[:, None])
         return values
-
-    @staticmethod
-    def _check_nan(values):
-        bad = np.isnan(values).any(axis=1)
-        if bad.any():
-            raise ValueError(
-                f"The model answered NaN for {bad.sum()} of {len(values)} records, "
-                f"first at position {bad.argmax()}."
-            )
 
     @staticmethod
     def _check_columns(values, classes, kind):
@@ -90,7 +81,7 @@ class Outputs:
                 f"The model must answer one number for each of its {len(classes)} classes; "
                 f"got an array of shape {values.shape}."
             )
-        Outputs._check_nan(values)
+        check_answered(values)
         return round_into_bounds(values) if kind == "proba" and values.size else values
 
     @classmethod

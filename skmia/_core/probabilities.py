@@ -9,6 +9,16 @@ PROBABILITY_FLOOR = 1e-12
 _ROUNDINGS = 10
 
 
+def check_answered(values):
+    """Refuse a model's answers of shape (n, k) if one of them is NaN."""
+    bad = np.isnan(values).any(axis=1)
+    if bad.any():
+        raise ValueError(
+            f"The model answered NaN for {bad.sum()} of {len(values)} records, "
+            f"first at position {bad.argmax()}."
+        )
+
+
 def log_sum_exp(z):
     """Logarithm of the sum of exponentials over the last axis; -inf for an empty sum."""
     top = z.max(axis=-1, keepdims=True)

@@ -1,9 +1,12 @@
 """Base class of defenses that wrap a classifier."""
 
+from contextlib import contextmanager
+
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.advice import with_advice
 from .._core.randomness import preserved_randomness
 from .._core.sklearn import HasMethods
 
@@ -45,8 +48,14 @@ class DefendedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         y : ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        with preserved_randomness():  # asking a net draws
+        with self._asking(X):
             return self.estimator_.predict(X)
+
+    @contextmanager
+    def _asking(self, X):
+        """Ask the classifier without a trace in global generators; its errors name it."""
+        with preserved_randomness(), with_advice(self.estimator_, X):  # asking a net draws
+            yield
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -13,7 +13,6 @@ from .._core.advice import with_advice
 from .._core.containers import as_rows, take_rows
 from .._core.matrix import check_classes
 from .._core.numbers import to_array
-from .._core.randomness import preserved_randomness
 from .._core.sklearn import validate_params_of
 from ._meta import DefendedClassifier
 from ._soft_targets import check_takes_targets, fit_on_targets
@@ -127,7 +126,7 @@ class SoftTargetDefense(DefendedClassifier):
             Class probabilities; 0 for a class without any target probability.
         """
         check_is_fitted(self)
-        with preserved_randomness():  # asking a net draws
+        with self._asking(X):
             proba = self.estimator_.predict_proba(X)
         if proba.shape[1] == len(self.classes_):
             return proba

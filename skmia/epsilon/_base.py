@@ -143,7 +143,13 @@ class EpsilonAuditBase(BaseEstimator, ABC):
         make, settings = (make_canaries, {"kind": kind}) if isinstance(kind, str) else (kind, {})
         if kind == "exposed" and hasattr(self.estimator, "predict_proba"):
             settings["estimator"] = self.estimator
-        made = make(X, y, n_canaries, random_state=random_state, **settings)
+        try:
+            made = make(X, y, n_canaries, random_state=random_state, **settings)
+        except TypeError as error:
+            raise TypeError(
+                "canaries must be one of the kinds, or a function that is called as "
+                f"f(X, y, n_canaries, random_state=...); got {show(kind)}: {error}"
+            ) from error
         return _check_canaries(made, n_canaries, X, self.classes_)
 
 

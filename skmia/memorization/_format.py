@@ -97,7 +97,9 @@ class CanaryFormat:
             if unknown:
                 raise ValueError(f"The alphabet has no {unknown[0]!r}, which is in {sequence!r}.")
             return np.array([self.alphabet.index(token) for token in sequence])
-        if not all(isinstance(token, Integral) and 0 <= token <= _LARGEST for token in sequence):
+        if isinstance(sequence, str) or not all(
+            isinstance(token, Integral) and 0 <= token <= _LARGEST for token in sequence
+        ):
             raise ValueError(f"Tokens are whole numbers of 0 and above; got {show(sequence)}.")
         return np.asarray(sequence, dtype=np.intp)
 

@@ -9,6 +9,8 @@ from .._core.checks import check_confidence_level, check_membership_predictions
 from .._core.numbers import as_numbers, check_broadcast, check_number, show
 from .people import check_people, effective_sizes, shared_correlation, split_people
 
+_MOST_TRIALS = 2**53  # larger floats are not counts: not every whole number is one
+
 
 class Interval(NamedTuple):
     """An estimate with a two-sided confidence interval: ``(estimate, low, high)``.
@@ -50,7 +52,7 @@ def clopper_pearson(successes, trials, *, confidence_level=0.95):
     Raises
     ------
     ValueError
-        If a count is not whole, is negative, or exceeds its number of trials.
+        If a count is not whole, is negative, exceeds its number of trials, or is above 2**53.
 
     References
     ----------
@@ -70,10 +72,10 @@ def clopper_pearson(successes, trials, *, confidence_level=0.95):
         for counts, name in ((successes, "successes"), (trials, "trials"))
     )
     k, n = check_broadcast(successes=k, trials=n)
-    bad = ~((k >= 0) & (k <= n) & (k == np.floor(k)) & (n == np.floor(n)))
+    bad = ~((k >= 0) & (k <= n) & (n <= _MOST_TRIALS) & (k == np.floor(k)) & (n == np.floor(n)))
     if bad.any():
         raise ValueError(
-            "successes and trials must be whole numbers with 0 <= successes <= trials; "
+            "successes and trials must be whole numbers with 0 <= successes <= trials <= 2**53; "
             f"got {k[bad][0]:g} of {n[bad][0]:g}."
         )
     low, high = beta_limits(k, n, tail)

@@ -61,9 +61,12 @@ def test_published_interval_of_one_false_positive_in_a_thousand():
     assert (round(low, 6), round(high, 4)) == (0.000025, 0.0056)
 
 
-@pytest.mark.parametrize("successes, trials", [(-1, 5), (6, 5), (1.5, 5), (np.nan, 5), (1, np.nan)])
+@pytest.mark.parametrize(
+    "successes, trials",
+    [(-1, 5), (6, 5), (1.5, 5), (np.nan, 5), (1, np.nan), (np.inf, np.inf), (1, 1e300)],
+)
 def test_counts_are_whole_and_bounded(successes, trials):
-    with pytest.raises(ValueError, match="whole numbers with 0 <= successes <= trials; got"):
+    with pytest.raises(ValueError, match="whole numbers with 0 <= successes <= trials <= "):
         clopper_pearson([1, successes], [2, trials])
 
 

@@ -8,7 +8,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..._core.advice import with_advice
-from ..._core.randomness import preserved_randomness
+from ..._core.probabilities import check_answered
 from ..._core.sklearn import validate_params_of
 from .._meta import DefendedClassifier
 
@@ -68,11 +68,17 @@ class ProbabilityDefense(OutputDefense):
         Returns
         -------
         proba : ndarray of shape (n_samples, n_classes)
+
+        Raises
+        ------
+        ValueError
+            If the model answers NaN.
         """
         check_is_fitted(self)
-        with preserved_randomness():  # asking a net draws
-            proba = self.estimator_.predict_proba(X)
-        return self._change(np.asarray(proba, dtype=np.float64))
+        with self._asking(X):
+            proba = np.asarray(self.estimator_.predict_proba(X), dtype=np.float64)
+        check_answered(proba)
+        return self._change(proba)
 
     @abstractmethod
     def _change(self, proba):

@@ -5,6 +5,7 @@ import pandas as pd
 
 from ..._core.checks import check_finite_vector, check_membership_scores
 from ..._core.drawing import COLORS, GRAY, attack_scores, get_axes, thin_spines
+from ..._core.numbers import show
 
 
 class ScoreDistributionDisplay:
@@ -159,7 +160,8 @@ class ScoreDistributionDisplay:
         Raises
         ------
         ValueError
-            If `y_true`, `y_score` or `threshold` are not what the metrics take.
+            If `y_true`, `y_score` or `threshold` are not what the metrics take, or if the scores
+            cannot be divided into the bins.
         """
         membership, scores = check_membership_scores(y_true, y_score)
         if threshold is not None:
@@ -167,7 +169,7 @@ class ScoreDistributionDisplay:
         display = cls(
             member_scores=scores[membership],
             nonmember_scores=scores[~membership],
-            bin_edges=np.histogram_bin_edges(scores, bins),
+            bin_edges=_divide(scores, bins),
             threshold=threshold,
             name=name,
         )
@@ -264,3 +266,14 @@ class ScoreDistributionDisplay:
         self.ax_.margins(y=0.2)
         self.ax_.legend(fontsize="small", framealpha=0.9)
         thin_spines(self.ax_)
+
+
+def _divide(scores, bins):
+    """Edges of the bins; numbers that are huge and nearly equal leave no room for them."""
+    try:
+        return np.histogram_bin_edges(scores, bins)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"Scores from {scores.min():g} to {scores.max():g} cannot be divided into "
+            f"bins={show(bins)}: {error}"
+        ) from error
