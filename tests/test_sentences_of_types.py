@@ -1,6 +1,7 @@
 """Odd types of arrays and tables give the numbers of ordinary ones, or one sentence."""
 
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from skmia import (
     defenses,
     disparity,
     epsilon,
+    games,
     memorization,
     metrics,
     model_selection,
@@ -114,3 +116,8 @@ def test_a_model_that_cannot_take_the_rows_it_is_asked_about_is_named():
 def test_equal_scores_of_a_huge_size_cannot_be_drawn():
     with pytest.raises(ValueError, match="cannot be divided into bins=50: Too many bins"):
         metrics.ScoreDistributionDisplay.from_predictions(BITS, np.full(24, 6e154))
+
+
+def test_a_bound_may_be_a_fraction():
+    with pytest.raises(ValueError, match="losses must lie between 0 and the bound 0.5; got 0 to 1"):
+        games.bounded_loss_accuracy([0, 1], [0.0, 1.0], bound=Fraction(1, 2))

@@ -282,7 +282,7 @@ def bounded_loss_accuracy(membership, losses, *, bound=None):
     membership = check_membership(membership, len(losses))
     largest = float(losses.max())
     bound = largest if bound is None else bound
-    check_number(bound, "bound", "a positive number", SMALLEST)
+    bound = float(check_number(bound, "bound", "a positive number", SMALLEST))
     if losses.min() < 0 or largest > bound:
         raise ValueError(
             f"losses must lie between 0 and the bound {bound:g}; "

@@ -75,7 +75,8 @@ def white_box():
 def as_singles(rows):
     """Records as nets take them, where they are an array."""
     if isinstance(rows.X, np.ndarray) and rows.X.dtype.kind == "f":
-        return Records(rows.X.astype(np.float32), rows.y, **rows.fields)
+        with np.errstate(over="ignore"):
+            return Records(rows.X.astype(np.float32), rows.y, **rows.fields)
     return rows
 
 
