@@ -6,6 +6,7 @@ import inspect
 import pickle
 import pkgutil
 from importlib.util import find_spec
+from numbers import Integral
 
 import numpy as np
 import pandas as pd
@@ -404,6 +405,19 @@ def test_public_estimators_are_found():
     found = find_public_estimators()
     assert {"LiRA", "ShadowPool", "Signals", "CallableVictim"} <= set(found)
     assert set(EXCLUDED) <= set(found)
+
+
+@pytest.mark.parametrize("name", sorted(find_public_estimators()))
+def test_counts_that_numpy_cannot_hold_are_out_of_range(name):
+    constraints = getattr(find_public_estimators()[name], "_parameter_constraints", {})
+    unbounded = [
+        parameter
+        for parameter, allowed in constraints.items()
+        if parameter != "noise_seed" and not isinstance(allowed, str)
+        for one in allowed
+        if getattr(one, "type", None) is Integral and one.is_satisfied_by(10**40)
+    ]
+    assert not unbounded
 
 
 # Their fit takes other things than samples and targets.

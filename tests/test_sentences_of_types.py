@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -121,3 +122,9 @@ def test_equal_scores_of_a_huge_size_cannot_be_drawn():
 def test_a_bound_may_be_a_fraction():
     with pytest.raises(ValueError, match="losses must lie between 0 and the bound 0.5; got 0 to 1"):
         games.bounded_loss_accuracy([0, 1], [0.0, 1.0], bound=Fraction(1, 2))
+
+
+def test_canaries_with_gradients_among_rows_of_tokens_are_refused():
+    rows = torch.ones((2, 4), requires_grad=True)
+    with pytest.raises(ValueError, match="canaries must be rows of tokens, as sequences are"):
+        memorization.insert_canaries(np.zeros((5, 4), dtype=int), rows)

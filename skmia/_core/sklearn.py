@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import (
     StrOptions,
 )
 
-from .numbers import show
+from .numbers import MOST, show
 
 __all__ = [
     "N_JOBS",
@@ -27,6 +27,7 @@ __all__ = [
     "Options",
     "StrOptions",
     "SupportVectors",
+    "at_least",
     "continue_shuffles",
     "export_training",
     "fit_to_first_epoch",
@@ -46,12 +47,16 @@ __all__ = [
 ]
 
 # What joblib takes: 0 has no meaning there, and larger numbers have no place.
-_MOST_JOBS = 2**31 - 1
 N_JOBS = [
-    Interval(Integral, 1, _MOST_JOBS, closed="both"),
-    Interval(Integral, -_MOST_JOBS, -1, closed="both"),
+    Interval(Integral, 1, MOST, closed="both"),
+    Interval(Integral, -MOST, -1, closed="both"),
     None,
 ]
+
+
+def at_least(low):
+    """The constraint of a count, a size or a number of rounds, which numpy can hold."""
+    return Interval(Integral, low, MOST, closed="both")
 
 
 def _is_numeric(constraint):

@@ -1,13 +1,13 @@
 """Attack on a quadratic form of the predicted probabilities."""
 
 import warnings
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._core.needs import BOTH, Needs
-from .._core.sklearn import Interval, StrOptions
+from .._core.sklearn import Interval, StrOptions, at_least
 from .._core.validation import query
 from ..base import SupervisedAttack
 
@@ -153,8 +153,8 @@ class DiversityAttack(SupervisedAttack):
         **SupervisedAttack._parameter_constraints,
         "method": [StrOptions({"closed_form", "learned"})],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "batch_size": [at_least(1)],
+        "max_iter": [at_least(1), None],
     }
 
     def __init__(

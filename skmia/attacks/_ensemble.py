@@ -1,12 +1,11 @@
 """Attack with a perceptron on several signals."""
 
 from dataclasses import replace
-from numbers import Integral
 
 from sklearn.neural_network import MLPClassifier
 
 from .._core.needs import BOTH
-from .._core.sklearn import Interval
+from .._core.sklearn import at_least
 from ..base import LearnedAttack
 from ..signals import Signals
 
@@ -85,7 +84,7 @@ class EnsembleAttack(LearnedAttack):
     _parameter_constraints = {
         **LearnedAttack._parameter_constraints,
         "signals": [list, tuple],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [at_least(1)],
     }
 
     def __init__(

@@ -1,11 +1,11 @@
 """Attack with the Fisher-Rao score of out-of-distribution detection."""
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from scipy.special import softmax
 
-from .._core.sklearn import Interval
+from .._core.sklearn import Interval, at_least
 from ._layer_distance import LayerDistanceAttack
 
 _RATE = 0.01
@@ -132,7 +132,7 @@ class FisherRaoAttack(LayerDistanceAttack):
         **LayerDistanceAttack._parameter_constraints,
         "layers": [list, tuple, None],
         "temperature": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [at_least(1)],
     }
 
     def __init__(

@@ -1,7 +1,7 @@
 """Attack by quantile regression, without shadow models."""
 
 from itertools import combinations
-from numbers import Integral, Real
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from .._core.features import FeatureEncoder
 from .._core.needs import NOBODY, NON_MEMBERS, Needs
 from .._core.records import Records
 from .._core.seeding import seed_estimator
-from .._core.sklearn import HasMethods, Interval
+from .._core.sklearn import HasMethods, Interval, at_least
 from .._core.validation import check_finite, check_outputs_source, check_records, query
 from ..base import BaseAttack
 from ..signals import Signal
@@ -157,7 +157,7 @@ class QuantileAttack(BaseAttack):
         "signal": [str, Signal],
         "estimator": [HasMethods(["fit", "predict"]), None],
         "target_fpr": [Interval(Real, 0, 1, closed="neither")],
-        "cv": [Interval(Integral, 3, None, closed="left")],
+        "cv": [at_least(3)],
         "random_state": ["random_state"],
     }
 

@@ -1,7 +1,5 @@
 """Attack that trains attack models on the predictions of shadow models."""
 
-from numbers import Integral
-
 import numpy as np
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -12,7 +10,7 @@ from threadpoolctl import threadpool_limits
 from .._core.needs import Needs
 from .._core.outputs import Outputs
 from .._core.seeding import seed_estimator
-from .._core.sklearn import HasMethods, Interval
+from .._core.sklearn import HasMethods, at_least
 from .._core.validation import check_outputs_source, query
 from ..base import BaseAttack, get_pool
 from ..signals import AnswerSignal, Signal, get_signal_names
@@ -125,7 +123,7 @@ class ShadowAttack(BaseAttack):
         "attack_estimator": [HasMethods(["fit", "predict_proba"]), None],
         "features": [list, tuple],
         "per_class": ["boolean"],
-        "max_rows": [Interval(Integral, 10, None, closed="left")],
+        "max_rows": [at_least(10)],
         "random_state": ["random_state"],
     }
 

@@ -2,12 +2,12 @@
 
 import warnings
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from sklearn.utils import check_random_state, gen_batches
 
-from .._core.sklearn import Interval, StrOptions
+from .._core.sklearn import Interval, StrOptions, at_least
 from ..base import PoolAttack
 from ..exceptions import ResolutionWarning
 from ._smooth_rank import estimate_pooled_variance, smooth_pvalues
@@ -124,8 +124,8 @@ class VulnerableRecordsAttack(PoolAttack):
         **PoolAttack._parameter_constraints,
         "radius": [Interval(Real, 0, 2, closed="both"), StrOptions({"auto"})],
         "share": [Interval(Real, 0, 1, closed="right")],
-        "max_neighbors": [Interval(Integral, 0, None, closed="left")],
-        "n_references": [Interval(Integral, 1, None, closed="left")],
+        "max_neighbors": [at_least(0)],
+        "n_references": [at_least(1)],
         "level": [Interval(Real, 0, 1, closed="neither")],
         "random_state": ["random_state"],
     }

@@ -1,6 +1,6 @@
 """Attack with a neural network on layers, label, loss and gradient."""
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from scipy.special import expit
@@ -8,7 +8,7 @@ from scipy.special import expit
 from .._core.needs import BOTH, Needs
 from .._core.optional import import_optional
 from .._core.seeding import isolated_randomness
-from .._core.sklearn import Interval
+from .._core.sklearn import Interval, at_least
 from ..base import SupervisedAttack
 from ..victims import open_white_box
 
@@ -84,8 +84,8 @@ class WhiteBoxAttack(SupervisedAttack):
         **SupervisedAttack._parameter_constraints,
         "layers": [list, tuple, None],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [at_least(1)],
+        "max_iter": [at_least(1)],
         "device": [str],
     }
 

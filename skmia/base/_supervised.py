@@ -1,12 +1,11 @@
 """Base class of attacks that learn from known members and non-members."""
 
 from abc import abstractmethod
-from numbers import Integral
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._core.sklearn import Interval
+from .._core.sklearn import at_least
 from .._core.validation import check_outputs_source
 from ._attack import BaseAttack, best_threshold
 
@@ -30,7 +29,7 @@ class SupervisedAttack(BaseAttack):
     _parameter_constraints = {
         **BaseAttack._parameter_constraints,
         "cross_fit": ["boolean"],
-        "cv": [Interval(Integral, 2, None, closed="left")],
+        "cv": [at_least(2)],
         "random_state": ["random_state"],
     }
 

@@ -1,13 +1,13 @@
 """Synthetic membership problems with a chosen amount of memorization."""
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
 from .._core.records import Records
-from .._core.sklearn import Interval, StrOptions, validate_parameter_constraints
+from .._core.sklearn import Interval, StrOptions, at_least, validate_parameter_constraints
 
 _CLUSTERS_PER_CLASS = 2
 _BASKETS_PER_CLASS = 4
@@ -51,9 +51,9 @@ def _make_linear(n_samples, n_features, n_classes, memorization, rng):
 
 _KINDS = {"baskets": _make_baskets, "mixture": _make_mixture, "regression": _make_linear}
 _CONSTRAINTS = {
-    "n_samples": [Interval(Integral, 2, None, closed="left")],
-    "n_features": [Interval(Integral, 1, None, closed="left")],
-    "n_classes": [Interval(Integral, 2, None, closed="left")],
+    "n_samples": [at_least(2)],
+    "n_features": [at_least(1)],
+    "n_classes": [at_least(2)],
     "kind": [StrOptions(set(_KINDS))],
     "memorization": [Interval(Real, 0, 1, closed="both")],
     "member_fraction": [Interval(Real, 0, 1, closed="neither")],

@@ -16,7 +16,7 @@ from .._core.asking import query_victim
 from .._core.containers import take_rows
 from .._core.hashing import hash_records
 from .._core.seeding import isolated_randomness, refuse_trained_module, seed_estimator
-from .._core.sklearn import N_JOBS, HasMethods, Interval, InvalidParameterError
+from .._core.sklearn import N_JOBS, HasMethods, Interval, InvalidParameterError, at_least
 from .._core.splits import MOST_MODELS, compute_strata, number_units
 from .._training.job import Data, Job, Kept
 from .._training.notes import warn_once
@@ -154,7 +154,7 @@ class CrossFitDefense(SoftTargetDefense):
     _parameter_constraints = {
         **SoftTargetDefense._parameter_constraints,
         "n_estimators": [Interval(Integral, 2, MOST_MODELS, closed="both")],
-        "n_left_out": [Interval(Integral, 1, None, closed="left")],
+        "n_left_out": [at_least(1)],
         "store_targets": ["boolean"],
         "memory": [str, HasMethods(["cache"]), None],
         "n_jobs": N_JOBS,

@@ -1,11 +1,11 @@
 """Training on soft labels from models that were not trained on the record."""
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 
 from .._core.numbers import to_array
-from .._core.sklearn import Interval, StrOptions
+from .._core.sklearn import Interval, StrOptions, at_least
 from ._cross_fit import CrossFitDefense
 
 
@@ -175,9 +175,9 @@ class SoftLabelDefense(CrossFitDefense):
     _parameter_constraints = {
         **CrossFitDefense._parameter_constraints,
         "alpha": [Interval(Real, 0, np.inf, closed="both"), callable],
-        "n_left_out": [Interval(Integral, 2, None, closed="left")],
+        "n_left_out": [at_least(2)],
         "spread": [StrOptions(set(_SPREADS))],
-        "n_iterations": [Interval(Integral, 1, None, closed="left")],
+        "n_iterations": [at_least(1)],
     }
 
     def __init__(

@@ -1,7 +1,7 @@
 """Test whether groups of records are exposed unequally."""
 
 import warnings
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.numbers import to_array
 from .._core.records import Records
-from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, validate_params_of
+from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, validate_params_of
 from .._core.validation import check_records
 from .._core.visible import visible
 from ._describe import CORRECTIONS, describe_test
@@ -21,7 +21,7 @@ from ._table import check_table, drop_incomplete
 from .game import play
 from .guesses import GroupGuesses, read_exposures, read_guesses, tabulate
 
-_SIZE = [Interval(Real, 0, 1, closed="neither"), Interval(Integral, 1, None, closed="left")]
+_SIZE = [Interval(Real, 0, 1, closed="neither"), at_least(1)]
 
 
 class DisparityTest(BaseEstimator):
@@ -210,11 +210,11 @@ class DisparityTest(BaseEstimator):
         "estimator": [HasMethods(["fit", "predict"]), None],
         "attack": [HasMethods(["fit", "get_params", "set_params"]), None],
         "group": [str],
-        "n_rounds": [Interval(Integral, 2, None, closed="left")],
+        "n_rounds": [at_least(2)],
         "train_size": _SIZE,
         "test_size": _SIZE,
         "reference_size": _SIZE,
-        "n_permutations": [Interval(Integral, 1, None, closed="left")],
+        "n_permutations": [at_least(1)],
         "correction": [StrOptions(set(CORRECTIONS))],
         "confidence_level": [Interval(Real, 0, 1, closed="neither")],
         "n_jobs": N_JOBS,

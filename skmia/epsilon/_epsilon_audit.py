@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from tqdm import tqdm
 
 from .._core.records import Records
-from .._core.sklearn import N_JOBS, Interval, StrOptions, validate_params_of
+from .._core.sklearn import N_JOBS, StrOptions, at_least, validate_params_of
 from .._training.job import Data, Job, Kept
 from .._training.notes import warn_once
 from .._training.plan import plan_training
@@ -127,9 +127,9 @@ class EpsilonAudit(EpsilonAuditBase):
 
     _parameter_constraints: dict = {
         **EpsilonAuditBase._parameter_constraints,
-        "canary": [*CANARY_CONSTRAINT, Interval(Integral, 0, None, closed="left")],
-        "n_trials": [Interval(Integral, 4, None, closed="left")],
-        "n_copies": [Interval(Integral, 1, None, closed="left")],
+        "canary": [*CANARY_CONSTRAINT, at_least(0)],
+        "n_trials": [at_least(4)],
+        "n_copies": [at_least(1)],
         "neighbors": [StrOptions({"add", "replace"})],
         "method": [StrOptions(set(_METHODS))],
         "threshold": [

@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 from .._core.containers import take_rows
 from .._core.records import Records
 from .._core.seeding import isolated_randomness, seed_estimator
-from .._core.sklearn import Interval, StrOptions, validate_params_of
+from .._core.sklearn import Interval, StrOptions, at_least, validate_params_of
 from ._base import CANARY_CONSTRAINT, EpsilonAuditBase, as_number, join, read_claim, score_canaries
 from ._one_run import one_run_epsilon_lower_bound
 
@@ -112,7 +112,7 @@ default="random_label"
         **EpsilonAuditBase._parameter_constraints,
         "canaries": CANARY_CONSTRAINT,
         "n_canaries": [
-            Interval(Integral, 1, None, closed="left"),
+            at_least(1),
             Interval(Real, 0, 1, closed="neither"),
         ],
         "method": [StrOptions({"binomial", "gaussian"})],

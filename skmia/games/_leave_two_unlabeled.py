@@ -1,6 +1,5 @@
 """Game against the strongest attacker, who knows all members except in one pair of records."""
 
-from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ from .._core.needs import BOTH
 from .._core.numbers import SMALLEST, check_number
 from .._core.randomness import check_random_state
 from .._core.seeding import isolated_randomness, seed_estimator
-from .._core.sklearn import N_JOBS, HasMethods, Interval, validate_parameter_constraints
+from .._core.sklearn import N_JOBS, HasMethods, at_least, validate_parameter_constraints
 from .._core.tasks import delayed
 from .._core.validation import check_membership, check_records
 from .._training.where.joblib import use_one_job
@@ -24,7 +23,7 @@ from ..metrics.auc import mean_variance, placements
 
 _CONSTRAINTS = {
     "attack": [HasMethods(["fit"])],
-    "n_rounds": [Interval(Integral, 1, None, closed="left"), None],
+    "n_rounds": [at_least(1), None],
     "refit": ["boolean"],
     "n_jobs": N_JOBS,
     "verbose": ["verbose"],

@@ -14,7 +14,7 @@ from .._core.groups import number_groups, read_names
 from .._core.randomness import check_random_state
 from .._core.records import Records
 from .._core.seeding import refuse_trained_module
-from .._core.sklearn import N_JOBS, HasMethods, Interval, validate_parameter_constraints
+from .._core.sklearn import N_JOBS, HasMethods, Interval, at_least, validate_parameter_constraints
 from .._core.splits import number_units
 from .._core.validation import check_records
 from .._training.frozen import name_shared_parts
@@ -25,12 +25,12 @@ from .._training.where.joblib import use_one_job
 from ..base.parts import offer_of, set_victim, takes_victim, why_not
 from ._rounds import Game, Player, draw_rounds
 
-_SIZE = [Interval(Real, 0, 1, closed="neither"), Interval(Integral, 1, None, closed="left")]
+_SIZE = [Interval(Real, 0, 1, closed="neither"), at_least(1)]
 _CONSTRAINTS = {
     "estimator": [HasMethods(["fit", "predict"])],
     # A stack has no predict before it is fitted.
     "attack": [HasMethods(["fit", "get_params", "set_params"])],
-    "n_rounds": [Interval(Integral, 1, None, closed="left")],
+    "n_rounds": [at_least(1)],
     "train_size": _SIZE,
     "test_size": _SIZE,
     "reference_size": _SIZE,

@@ -16,17 +16,17 @@ from .._core.matrix import check_matrix
 from .._core.numbers import to_array
 from .._core.randomness import check_random_state
 from .._core.seeding import isolated_randomness, seed_estimator
-from .._core.sklearn import N_JOBS, HasMethods, Interval, validate_parameter_constraints
+from .._core.sklearn import N_JOBS, HasMethods, at_least, validate_parameter_constraints
 from .._core.tasks import delayed
 from ..metrics import advantage_interval, auc_interval, clopper_pearson, membership_roc_curve
 
 _CONSTRAINTS = {
     "mechanism": [HasMethods(["fit", "sample"])],
     "attack": [HasMethods(["fit", "score_samples", "predict"])],
-    "n_samples": [Interval(Integral, 1, None, closed="left")],
-    "reference_size": [Interval(Integral, 0, None, closed="left")],
+    "n_samples": [at_least(1)],
+    "reference_size": [at_least(0)],
     "refit": ["boolean"],
-    "n_rounds": [Interval(Integral, 1, None, closed="left")],
+    "n_rounds": [at_least(1)],
     "n_jobs": N_JOBS,
     "verbose": ["verbose"],
     "random_state": ["random_state"],

@@ -2,7 +2,6 @@
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from numbers import Integral
 
 import joblib
 import numpy as np
@@ -12,7 +11,7 @@ from tqdm import tqdm
 from .._core.asking import check_victim, unwrap
 from .._core.caches import caches_removed, walk
 from .._core.randomness import check_random_state
-from .._core.sklearn import N_JOBS, HasMethods, Interval, validate_parameter_constraints
+from .._core.sklearn import N_JOBS, HasMethods, at_least, validate_parameter_constraints
 from .._core.validation import check_membership, check_records
 from .._training.job import Data, Job, Kept
 from .._training.plan import plan_training
@@ -21,7 +20,7 @@ from ._leave_two_unlabeled import compute_pair_privacy, draw_pairs
 _CONSTRAINTS = {
     "estimator": [HasMethods(["fit"]), None],
     "parameters": [callable, None],
-    "n_rounds": [Interval(Integral, 1, None, closed="left")],
+    "n_rounds": [at_least(1)],
     "n_jobs": N_JOBS,
     "verbose": ["verbose"],
     "random_state": ["random_state"],

@@ -1,6 +1,6 @@
 """Bayes-optimal attack on Gaussian linear regression, with its exact success."""
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from scipy import special
@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state, gen_batches
 from .._core.matrix import check_matrix
 from .._core.needs import Needs
 from .._core.numbers import check_numbers
-from .._core.sklearn import Interval, StrOptions
+from .._core.sklearn import Interval, StrOptions, at_least
 from .._core.validation import check_outputs_source, query
 from ..base import BaseAttack
 from ._bounds import SMALLEST, subexponential_loss_success_bound
@@ -197,7 +197,7 @@ class GaussianRegressionAttacker(BaseAttack):
         "noise_std": [Interval(Real, 0, None, closed="neither")],
         "knows_index": ["boolean"],
         "proxy": [StrOptions({"valid", "thesis"})],
-        "n_simulations": [Interval(Integral, 2, None, closed="left")],
+        "n_simulations": [at_least(2)],
         "random_state": ["random_state"],
     }
 

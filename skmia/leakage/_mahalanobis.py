@@ -1,6 +1,6 @@
 """Leakage of a released mean."""
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from scipy.special import ndtri
@@ -20,7 +20,7 @@ from .._core.gaussians import (
 from .._core.matrix import validate_matrix
 from .._core.numbers import check_count
 from .._core.shrinkage import CovarianceMixin
-from .._core.sklearn import Interval, StrOptions, validate_params_of
+from .._core.sklearn import Interval, StrOptions, at_least, validate_params_of
 from .._core.tradeoff import (
     advantage,
     beside,
@@ -142,7 +142,7 @@ class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
 
     _parameter_constraints: dict = {
         "covariance": COVARIANCE_CONSTRAINT,
-        "n_samples": [Interval(Integral, 1, None, closed="left"), None],
+        "n_samples": [at_least(1), None],
         "noise_scale": [Interval(Real, 0, None, closed="left"), "array-like"],
         "sampling_ratio": [Interval(Real, 0, 1, closed="right")],
         "subsampling": [StrOptions({"exact", "published"})],

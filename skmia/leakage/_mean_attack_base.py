@@ -1,7 +1,7 @@
 """Base class of attacks on a released mean."""
 
 from abc import ABC, abstractmethod
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -20,7 +20,7 @@ from .._core.gaussians import (
 )
 from .._core.matrix import check_classes, check_matrix, validate_matrix
 from .._core.shrinkage import CovarianceMixin
-from .._core.sklearn import Interval, validate_params_of
+from .._core.sklearn import Interval, at_least, validate_params_of
 from .._core.tradeoff import check_rates, power
 from ..metrics import membership_advantage_score
 from ._mean_law import ProjectionLaw, estimate_law, hold_out
@@ -39,7 +39,7 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
 
     _parameter_constraints: dict = {
         "target": ["array-like", None],
-        "n_samples": [Interval(Integral, 1, None, closed="left"), None],
+        "n_samples": [at_least(1), None],
         "noise_scale": [Interval(Real, 0, None, closed="left"), "array-like"],
         "sampling_ratio": [Interval(Real, 0, 1, closed="right")],
         "covariance": COVARIANCE_CONSTRAINT,

@@ -1,12 +1,10 @@
 """Attack on a released mean by its distance from the target."""
 
-from numbers import Integral
-
 import numpy as np
 from scipy.stats import ncx2
 from sklearn.utils import gen_batches
 
-from .._core.sklearn import Interval, StrOptions
+from .._core.sklearn import StrOptions, at_least
 from ._mean_attack_base import BaseMeanAttack
 from ._mean_law import DistanceLaw, estimate_distances
 from ._noncentral import ncx2_logcdf
@@ -94,7 +92,7 @@ class MeanGLiRAttack(BaseMeanAttack):
     _parameter_constraints = {
         **BaseMeanAttack._parameter_constraints,
         "factor": [StrOptions({"n", "n-1"})],
-        "n_samples": [Interval(Integral, 2, None, closed="left"), None],
+        "n_samples": [at_least(2), None],
     }
 
     def __init__(

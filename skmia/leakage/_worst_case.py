@@ -15,7 +15,7 @@ from .._core.containers import is_frame, refuse_masked
 from .._core.groups import sorted_values
 from .._core.matrix import check_classes, check_matrix, validate_matrix
 from .._core.numbers import to_array
-from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, validate_params_of
+from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, validate_params_of
 from .._core.splits import draw_halves
 from ..metrics import membership_advantage_score
 from ._columns import take_column
@@ -155,11 +155,11 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
     _parameter_constraints: dict = {
         "method": [StrOptions({"auto", "plugin", "kde", "neighbors", "classifier"})],
         "estimator": [HasMethods(["fit", "predict_proba"]), None],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
-        "cv": [Interval(Integral, 2, None, closed="left"), HasMethods(["split"])],
+        "n_neighbors": [at_least(1), None],
+        "cv": [at_least(2), HasMethods(["split"])],
         "group_column": [Integral, str, None],
         "confidence_level": [Interval(Real, 0, 1, closed="neither")],
-        "n_permutations": [Interval(Integral, 0, None, closed="left")],
+        "n_permutations": [at_least(0)],
         "n_jobs": N_JOBS,
         "random_state": ["random_state"],
     }

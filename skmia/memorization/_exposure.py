@@ -1,7 +1,6 @@
 """Exposure of canaries among all candidates."""
 
 import math
-from numbers import Integral
 
 import numpy as np
 from scipy import stats
@@ -10,7 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.numbers import show
-from .._core.sklearn import HasMethods, Interval, StrOptions, validate_params_of
+from .._core.sklearn import HasMethods, StrOptions, at_least, validate_params_of
 from ..metrics import Interval as Estimate
 from ..metrics import clopper_pearson
 from ._candidates import as_candidates, measure, measure_all
@@ -110,7 +109,7 @@ class Exposure(BaseEstimator):
         "candidates": [CanaryFormat, "array-like"],
         "method": [StrOptions({"exact", "sampling", "skew_normal"})],
         "ties": [StrOptions({"first", "last"})],
-        "n_samples": [Interval(Integral, 2, None, closed="left")],
+        "n_samples": [at_least(2)],
         "random_state": ["random_state"],
     }
 

@@ -3,20 +3,18 @@
 import heapq
 from dataclasses import dataclass
 from itertools import count
-from numbers import Integral
 
 import numpy as np
 
-from .._core.sklearn import Interval, validate_parameter_constraints
+from .._core.sklearn import at_least, validate_parameter_constraints
 from ._format import CanaryFormat
 from ._model import check_model, log_perplexity, next_bits
 
-_AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 _CONSTRAINTS = {
     "secrets": [CanaryFormat],
-    "n_sequences": [_AT_LEAST_ONE],
-    "max_nodes": [_AT_LEAST_ONE],
-    "batch_size": [_AT_LEAST_ONE],
+    "n_sequences": [at_least(1)],
+    "max_nodes": [at_least(1)],
+    "batch_size": [at_least(1)],
 }
 
 

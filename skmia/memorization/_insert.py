@@ -73,7 +73,7 @@ def insert_canaries(sequences, canaries, n_insertions=1, *, random_state=None):
     ):
         try:
             return np.stack(training).astype(sequences.dtype, copy=False)
-        except (TypeError, ValueError, OverflowError):
+        except (TypeError, ValueError, OverflowError, RuntimeError):  # the last by tensors
             raise ValueError(
                 f"canaries must be rows of tokens, as sequences are; got {show(canaries)}."
             ) from None

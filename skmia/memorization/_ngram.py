@@ -1,13 +1,13 @@
 """N-gram model, a sequence model that counts."""
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.numbers import show, to_array
-from .._core.sklearn import Interval, validate_params_of
+from .._core.sklearn import Interval, at_least, validate_params_of
 from ._model import check_sequences
 
 
@@ -79,8 +79,8 @@ class NGramModel(BaseEstimator):
     """
 
     _parameter_constraints = {
-        "order": [Interval(Integral, 1, None, closed="left")],
-        "n_tokens": [Interval(Integral, 1, None, closed="left"), None],
+        "order": [at_least(1)],
+        "n_tokens": [at_least(1), None],
         "smoothing": [Interval(Real, 0, None, closed="left")],
     }
 

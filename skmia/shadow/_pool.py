@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import unwrap
 from .._core.seeding import refuse_trained_module
-from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, validate_params_of
+from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, validate_params_of
 from .._core.splits import MOST_MODELS, check_room, compute_strata, draw_pairs, join_copies
 from .._core.validation import check_records
 from .._training.checkpoint import FolderCheckpoint, MemoryCheckpoint, saying_what_is_kept
@@ -172,7 +172,7 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         "n_estimators": [Interval(Integral, 2, MOST_MODELS, closed="both")],
         "max_samples": [
             Interval(Real, 0, 0.5, closed="right"),
-            Interval(Integral, 1, None, closed="left"),
+            at_least(1),
         ],
         "paired": ["boolean"],
         "augment": [callable, None],

@@ -1,7 +1,6 @@
 """Nearest-neighbor adversarial accuracy of synthetic rows."""
 
 from dataclasses import dataclass
-from numbers import Integral
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -9,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.matrix import validate_matrix
 from .._core.randomness import check_random_state
-from .._core.sklearn import N_JOBS, Interval, StrOptions, validate_params_of
+from .._core.sklearn import N_JOBS, StrOptions, at_least, validate_params_of
 from ._neighbors import as_points, find_nearest
 from ._terms import VERSIONS, Terms, count_farther, estimate_standard_error
 
@@ -153,7 +152,7 @@ class NearestNeighborAdversarialAccuracy(BaseEstimator):
     _parameter_constraints = {
         "version": [StrOptions(set(VERSIONS))],
         "metric": [str, callable],
-        "n_draws": [Interval(Integral, 1, None, closed="left")],
+        "n_draws": [at_least(1)],
         "random_state": ["random_state"],
         "n_jobs": N_JOBS,
     }

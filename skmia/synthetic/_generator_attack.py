@@ -1,12 +1,10 @@
 """Membership attacks on a model that generates rows."""
 
-from numbers import Integral
-
 import numpy as np
 from sklearn.utils import check_random_state
 
 from .._core.needs import ANY, Needs
-from .._core.sklearn import Interval, StrOptions
+from .._core.sklearn import StrOptions, at_least
 from ..base import BaseAttack
 from ._neighbors import as_points, find_nearest
 from ._sampling import check_generator, draw_samples
@@ -87,8 +85,8 @@ class GeneratorAttack(BaseAttack):
     _parameter_constraints = {
         **BaseAttack._parameter_constraints,
         "statistic": [StrOptions({"distance", "ratio", "density_ratio"})],
-        "n_samples": [Interval(Integral, 2, None, closed="left"), None],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "n_samples": [at_least(2), None],
+        "n_neighbors": [at_least(1)],
         "metric": [str, callable],
         "random_state": ["random_state"],
     }

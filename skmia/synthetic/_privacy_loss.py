@@ -1,6 +1,6 @@
 """Test whether synthetic rows are nearer to training rows than to other rows."""
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.pvalues import format_pvalue
-from .._core.sklearn import N_JOBS, Interval, StrOptions, validate_params_of
+from .._core.sklearn import N_JOBS, Interval, StrOptions, at_least, validate_params_of
 from ._adversarial_accuracy import check_sizes, draw_rows, summarize
 from ._halves import Halves
 from ._neighbors import as_points
@@ -104,7 +104,7 @@ class PrivacyLoss(BaseEstimator):
     _parameter_constraints = {
         "version": [StrOptions(set(VERSIONS))],
         "metric": [str, callable],
-        "n_permutations": [Interval(Integral, 0, None, closed="left")],
+        "n_permutations": [at_least(0)],
         "confidence_level": [Interval(Real, 0, 1, closed="neither")],
         "random_state": ["random_state"],
         "n_jobs": N_JOBS,

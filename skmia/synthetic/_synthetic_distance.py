@@ -1,14 +1,12 @@
 """Generators as regressors, so that shadow models can be trained."""
 
-from numbers import Integral
-
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.matrix import validate_matrix
-from .._core.sklearn import HasMethods, Interval, validate_params_of
+from .._core.sklearn import HasMethods, at_least, validate_params_of
 from ._neighbors import find_nearest
 from ._sampling import draw_samples
 
@@ -65,7 +63,7 @@ class SyntheticDistance(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
 
     _parameter_constraints = {
         "generator": [HasMethods(["fit", "sample"])],
-        "n_samples": [Interval(Integral, 1, None, closed="left"), None],
+        "n_samples": [at_least(1), None],
         "metric": [str, callable],
         "random_state": ["random_state"],
     }

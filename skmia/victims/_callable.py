@@ -1,7 +1,5 @@
 """Models that can only be queried: functions and web services."""
 
-from numbers import Integral
-
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import gen_batches
@@ -9,7 +7,7 @@ from sklearn.utils import gen_batches
 from .._core.containers import as_rows
 from .._core.groups import check_columns
 from .._core.numbers import to_array
-from .._core.sklearn import Interval, validate_params_of
+from .._core.sklearn import at_least, validate_params_of
 
 
 class CallableVictim(ClassifierMixin, BaseEstimator):
@@ -58,7 +56,7 @@ class CallableVictim(ClassifierMixin, BaseEstimator):
     _parameter_constraints = {
         "function": [callable],
         "classes": ["array-like"],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [at_least(1)],
     }
 
     # By the user, who can be wrong about the order of the function's columns.

@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia._core.sklearn import (
     InvalidParameterError,
+    at_least,
     continue_shuffles,
     export_training,
     fit_to_first_epoch,
@@ -52,6 +53,13 @@ PERCEPTRONS = pytest.mark.parametrize(
     ],
     ids=["adam", "sgd"],
 )
+
+
+def test_at_least_takes_the_integers_that_numpy_holds():
+    count = at_least(1)
+    assert count.is_satisfied_by(1) and count.is_satisfied_by(2**31 - 1)
+    for value in (0, 2**31, 1.0, "1"):
+        assert not count.is_satisfied_by(value)
 
 
 def start(model):

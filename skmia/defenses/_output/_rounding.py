@@ -1,10 +1,8 @@
 """Defense that returns rounded probabilities."""
 
-from numbers import Integral
-
 import numpy as np
 
-from ..._core.sklearn import Interval
+from ..._core.sklearn import at_least
 from ._base import ProbabilityDefense, renormalized
 
 
@@ -50,7 +48,7 @@ class RoundingDefense(ProbabilityDefense):
 
     _parameter_constraints = {
         **ProbabilityDefense._parameter_constraints,
-        "decimals": [Interval(Integral, 0, None, closed="left")],
+        "decimals": [at_least(0)],
         "renormalize": ["boolean"],
     }
 

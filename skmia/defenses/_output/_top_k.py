@@ -1,10 +1,8 @@
 """Defense that returns only the largest probabilities."""
 
-from numbers import Integral
-
 import numpy as np
 
-from ..._core.sklearn import Interval
+from ..._core.sklearn import at_least
 from ._base import ProbabilityDefense, renormalized
 
 
@@ -55,7 +53,7 @@ class TopKDefense(ProbabilityDefense):
 
     _parameter_constraints = {
         **ProbabilityDefense._parameter_constraints,
-        "k": [Interval(Integral, 1, None, closed="left")],
+        "k": [at_least(1)],
         "renormalize": ["boolean"],
     }
 

@@ -1,7 +1,7 @@
 """Synthetic records found by querying the victim."""
 
 import warnings
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 import pandas as pd
@@ -10,11 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 from ..._core.asking import check_victim
 from ..._core.numbers import check_count, show, to_array
 from ..._core.records import Records
-from ..._core.sklearn import Interval
+from ..._core.sklearn import Interval, at_least
 from ._base import Synthesizer
 from ._search import HillClimb, SearchSettings
-
-_AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 
 
 def check_size(n_samples):
@@ -132,13 +130,13 @@ class ModelBasedSynthesizer(Synthesizer):
     _parameter_constraints = {
         "victim": "no_validation",
         "min_confidence": [Interval(Real, 0, 1, closed="left")],
-        "max_changes": [_AT_LEAST_ONE, None],
-        "min_changes": [_AT_LEAST_ONE],
-        "max_rejections": [Interval(Integral, 0, None, closed="left")],
-        "max_iter": [_AT_LEAST_ONE],
-        "max_failures": [_AT_LEAST_ONE],
+        "max_changes": [at_least(1), None],
+        "min_changes": [at_least(1)],
+        "max_rejections": [at_least(0)],
+        "max_iter": [at_least(1)],
+        "max_failures": [at_least(1)],
         "class_prior": ["array-like", None],
-        "batch_size": [_AT_LEAST_ONE],
+        "batch_size": [at_least(1)],
         "random_state": ["random_state"],
     }
 

@@ -13,12 +13,10 @@ from ..._core.numbers import check_count, show
 from ..._core.optional import import_optional
 from ..._core.randomness import check_random_state
 from ..._core.seeding import isolated_randomness
-from ..._core.sklearn import Interval, StrOptions, validate_params_of
+from ..._core.sklearn import Interval, StrOptions, at_least, validate_params_of
 from ...defenses.private_input import DELTA, FINITE_POSITIVE, column_values, validate_rows
 from ...defenses.private_randomness import PrivateRandomness
 from ._training import Plan, Training
-
-_COUNT = Interval(Integral, 1, None, closed="left")
 
 
 class DPWassersteinGAN(BaseEstimator):
@@ -190,11 +188,11 @@ class DPWassersteinGAN(BaseEstimator):
         "critic_layers": [Iterable],
         "generator_layers": [Iterable],
         "negative_slope": [Interval(Real, 0, 1, closed="both")],
-        "n_latent": [_COUNT],
+        "n_latent": [at_least(1)],
         "penalty": [Interval(Real, 0, np.inf, closed="left")],
-        "n_critic": [_COUNT],
-        "max_iter": [_COUNT],
-        "batch_size": [_COUNT],
+        "n_critic": [at_least(1)],
+        "max_iter": [at_least(1)],
+        "batch_size": [at_least(1)],
         "learning_rate": [FINITE_POSITIVE],
         "accountant": [StrOptions({"rdp", "prv"})],
         "noise_seed": [Interval(Integral, 0, None, closed="left"), None],
