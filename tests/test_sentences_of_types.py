@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from scipy import sparse
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -24,7 +25,7 @@ from skmia import (
     report,
     synthetic,
 )
-from skmia.attacks import LiRA
+from skmia.attacks import AttributeInferenceAttack, LiRA
 
 X = np.random.default_rng(0).normal(size=(24, 3))
 BITS = np.arange(24) % 2
@@ -128,3 +129,27 @@ def test_canaries_with_gradients_among_rows_of_tokens_are_refused():
     rows = torch.ones((2, 4), requires_grad=True)
     with pytest.raises(ValueError, match="canaries must be rows of tokens, as sequences are"):
         memorization.insert_canaries(np.zeros((5, 4), dtype=int), rows)
+
+
+def test_labels_that_no_float_can_hold_are_refused():
+    with pytest.raises(ValueError, match="y must hold numbers that a float can hold, or text"):
+        Records(X, np.array([10**400, *BITS[1:]], dtype=object))
+
+
+def test_attributes_are_guessed_in_the_columns_of_fit():
+    columns = np.column_stack([BITS, X])
+    table = pd.DataFrame(columns)
+    model = LogisticRegression().fit(columns, BITS)
+    arrays = AttributeInferenceAttack(FrozenEstimator(model), sensitive=0)
+    tables = AttributeInferenceAttack(
+        FrozenEstimator(LogisticRegression().fit(table, BITS)), sensitive=0
+    ).fit(Records(table, BITS))
+    arrays.fit(Records(columns, BITS))
+    with pytest.raises(ValueError, match="needs X with rows and columns.*csr_array"):
+        arrays.predict(Records(sparse.csr_array(columns), BITS))
+    with pytest.raises(ValueError, match="fitted on 4 columns of an array; got DataFrame with 4"):
+        arrays.predict(Records(table, BITS))
+    with pytest.raises(ValueError, match="fitted on 4 columns of a DataFrame; got ndarray with 3"):
+        tables.predict(Records(X, BITS))
+    with pytest.raises(ValueError, match="The columns have other names, or another order"):
+        tables.predict(Records(table[[3, 1, 2, 0]], BITS))

@@ -1,10 +1,12 @@
 """What is given to records: fields, labels, and the keys by which they are selected."""
 
+from numbers import Real
+
 import numpy as np
 import pandas as pd
 
 from .containers import is_tensor, read_only
-from .numbers import show, to_array
+from .numbers import LARGEST, show, to_array
 from .outputs import Outputs
 from .visible import visible
 
@@ -34,6 +36,8 @@ def check_one_type(y):
             f"y must hold labels of one type, such as all text or all numbers; got {kinds}. "
             "Convert them, for example with astype(str)."
         ) from None
+    if any(isinstance(label, Real) and abs(label) > float(LARGEST) for label in y.tolist()):
+        raise ValueError("y must hold numbers that a float can hold, or text; convert larger ones.")
 
 
 def as_labels(y, n_records):

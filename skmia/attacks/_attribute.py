@@ -165,7 +165,7 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
     def _known_columns(self, records):
         rest = self._attribute.drop(records.X)
         if is_frame(rest):
-            return rest.assign(**{"task label": records.y})
+            return rest.rename(columns=str).assign(**{"task label": records.y})
         rest = to_numpy(rest) if is_tensor(rest) else np.asarray(rest)
         label = pd.factorize(records.y, sort=True)[0] if records.y.dtype.kind in "OU" else records.y
         return pd.DataFrame(np.column_stack([rest, label])).rename(columns=str)
@@ -182,9 +182,15 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         -------
         scores : ndarray of shape (n, n_values)
             Higher means a better candidate: a probability, or minus a loss or a squared norm.
+
+        Raises
+        ------
+        ValueError
+            If the records have other columns than in `fit`.
         """
         check_is_fitted(self)
         records = check_records(X)
+        self._attribute.check(records.X)
         completed = [self._attribute.complete(records.X, value) for value in self.classes_]
         if self.criterion == "gradient":
             white_box = open_white_box(self.victim)

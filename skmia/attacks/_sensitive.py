@@ -11,6 +11,14 @@ from .._core.numbers import show, to_array
 _MOST_VALUES = 100
 
 
+def _check_table(X):
+    if sparse.issparse(X) or X.ndim != 2:
+        raise ValueError(
+            "Attribute inference needs X with rows and columns, a DataFrame, an array or a "
+            f"tensor; got {type(X).__name__} with {X.ndim} axes."
+        )
+
+
 class SensitiveAttribute:
     """One column with several values, or a block of one-hot columns.
 
@@ -30,11 +38,8 @@ class SensitiveAttribute:
     """
 
     def __init__(self, X, sensitive, values):
-        if sparse.issparse(X) or X.ndim != 2:
-            raise ValueError(
-                "Attribute inference needs X with rows and columns, a DataFrame, an array or a "
-                f"tensor; got {type(X).__name__} with {X.ndim} axes."
-            )
+        _check_table(X)
+        self._n_columns, self._names = X.shape[1], list(X.columns) if is_frame(X) else None
         self.columns = self._read_columns(X, sensitive)
         self.is_block = len(self.columns) > 1
         names = X.columns if is_frame(X) else pd.RangeIndex(X.shape[1])
@@ -95,6 +100,18 @@ class SensitiveAttribute:
         if len(values) < 2:
             raise ValueError(f"Column {name!r} needs at least two candidates; got {len(values)}.")
         return values
+
+    def check(self, X):
+        """Refuse records that have other columns than those that were fitted."""
+        _check_table(X)
+        if X.shape[1] != self._n_columns or is_frame(X) != (self._names is not None):
+            raise ValueError(
+                f"The attack was fitted on {self._n_columns} columns of "
+                f"{'an array' if self._names is None else 'a DataFrame'}; got "
+                f"{type(X).__name__} with {X.shape[1]}."
+            )
+        if self._names is not None and list(X.columns) != self._names:
+            raise ValueError("The columns have other names, or another order, than in fit.")
 
     def _column(self, X):
         if is_frame(X):
