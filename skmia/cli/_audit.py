@@ -24,6 +24,7 @@ from .._training.job import Data, Job, keep_model
 from .._training.plan import plan_training
 from ..datasets import load_digits
 from ..report.groups import list_subsets
+from ..report.save import save_report
 from ..report.text import join_names
 from ..report.victim import draw_members
 from ._errors import CommandError, GateClosed
@@ -119,20 +120,18 @@ def run_audit(arguments, show):
 def _save(result, directory, values):
     """A line for each file that was written or not, and sentences on those that are a fault.
 
-    Without a package a file is not made either, which is not an error and brings no warning.
+    A file that is missing because its package is not installed is not a fault.
     """
-    n_notes = len(result.notes)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         with _named("out", directory):
-            paths = result.save(directory, values=values)
-    missing = result.notes[n_notes:]
-    told = {str(warning.message) for warning in caught}
-    lines = [f"written: {visible(path)}" for path in paths]
+            saved = save_report(result, directory, values)
+    lines = [f"written: {visible(path)}" for path in saved.paths]
     lines += [
-        fill(note, _WIDTH, subsequent_indent="  ", break_long_words=False) for note in missing
+        fill(note, _WIDTH, subsequent_indent="  ", break_long_words=False) for note in saved.notes
     ]
-    return lines, [note.rstrip(".") for note in missing if note in told]
+    errors = zip(saved.notes, saved.failures.values())
+    return lines, [note.rstrip(".") for note, error in errors if not isinstance(error, ImportError)]
 
 
 def _check_combination(arguments):

@@ -48,7 +48,7 @@ def _list_parts(report, limit):
     """The parts of the records to which a limit applies; whether it must be measured there."""
     if limit.scope is not None:
         return [(limit.scope, limit.group, True)]
-    leaks = list_leaks(report.grounds) if report.evidence == LEAK else report.permutation.frame[:0]
+    leaks = list_leaks(report.grounds) if report.evidence == LEAK else report.grounds.null[:0]
     hidden = not (leaks["scope"] == OVERALL).any()
     leaks = leaks[leaks["scope"] != OVERALL]
     found = dict.fromkeys(zip(leaks["scope"], leaks["group"]))

@@ -1,4 +1,4 @@
-"""From a run to findings: the numbers, repetitions on shadow models, and the checks."""
+"""From a run to its findings: the numbers, repetitions on shadow models, and the checks."""
 
 from dataclasses import replace
 
@@ -7,17 +7,19 @@ import pandas as pd
 from . import checks
 from ._disparity import compare_groups
 from ._findings import Findings
+from .checks.base import ERROR
 from .measure import COLUMNS, measure, widen
+from .text import describe_error
 
 
 def examine(case, run, clock):
-    """Measure what the attacks said, and whether the numbers can be trusted.
+    """Measure how well the attacks did, and check whether the numbers can be trusted.
 
     Parameters
     ----------
     case : Case
     run : Run
-        With its repetitions.
+        The run with its repetitions.
     clock : Clock
 
     Returns
@@ -27,7 +29,7 @@ def examine(case, run, clock):
     findings = Findings(_measure_all(case, run), *_measure_repetitions(case, run, clock))
     for check in sort_by_reads(checks.CHECKS):
         with clock(check.part):
-            answer = check.ask(case, run, findings)
+            answer = _ask(check, case, run, findings)
         if answer is not None:
             findings = replace(findings, checks={**findings.checks, check.name: answer})
     names = [check.name for check in checks.CHECKS if check.name in findings.checks]
@@ -35,22 +37,38 @@ def examine(case, run, clock):
 
 
 def sort_by_reads(listed):
-    """Checks after those that they read, and otherwise in their order.
+    """Put each check after those that it reads; keep the order otherwise.
 
     Raises
     ------
     ValueError
-        If a check reads one that there is not, or that reads it in turn.
+        If a check reads one that does not exist or that reads it in turn.
     """
     waiting, done = list(listed), []
     while waiting:
-        ready = [one for one in waiting if set(one.reads) <= {other.name for other in done}]
+        known = {check.name for check in done}
+        ready = [check for check in waiting if set(check.reads) <= known]
         if not ready:
-            names = ", ".join(one.name for one in waiting)
+            names = ", ".join(check.name for check in waiting)
             raise ValueError(f"checks read others that are missing or read them in turn: {names}.")
         done.append(ready[0])
         waiting.remove(ready[0])
     return done
+
+
+def _ask(check, case, run, findings):
+    """The outcome of a check, which is an error if the check raises.
+
+    The numbers are measured by then, so they are reported; a verdict that needs the check stays
+    open (:func:`choose_evidence`).
+    """
+    for name in check.reads:
+        if name in findings.checks and findings.checks[name].is_error:
+            return check.answer(ERROR, f"The check failed because it needs {name}, which failed.")
+    try:
+        return check.ask(case, run, findings)
+    except Exception as error:  # whatever it is, the other checks can still answer
+        return check.answer(ERROR, f"The check failed: {describe_error(error)}")
 
 
 def _measure_all(case, run):
@@ -63,7 +81,7 @@ def _measure_all(case, run):
 
 
 def _measure_repetitions(case, run, clock):
-    """Power and disparity, or None and None."""
+    """Power and disparity; None and None if no attack could be repeated."""
     attack, rounds, numbers, obstacle = run.repetitions
     if obstacle is not None:
         return None, None

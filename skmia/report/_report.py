@@ -12,12 +12,12 @@ from .._core.visible import visible
 from ..metrics import MembershipRocDisplay
 from ._curves import list_judged
 from ._findings import Findings
-from ._save import describe_failure, save_report
 from .document import as_document
-from .evidence import Grounds, choose_evidence
+from .evidence import choose_evidence, make_grounds
 from .groups import OVERALL
 from .measure import OK
 from .page import render
+from .save import describe_failure, save_report
 from .text import format_summary
 from .verdict import write_verdict
 
@@ -52,11 +52,11 @@ class AuditReport:
     difficulty : Interval or None
         AUC of how well shadow models do on records that they were not trained on, which is not to
         separate members from others; at 99%.
-    permutation : PermutationResult
-        The numbers over all records, and of groups and classes, against those of a permuted
-        membership.
-    duplicates : Duplicates
-        Records that are, exactly or nearly, on both sides of the split.
+    permutation : PermutationResult or None
+        The numbers over all records, and of groups and classes, compared with their values under
+        permuted membership. None if the test failed.
+    duplicates : Duplicates or None
+        Records that are, exactly or nearly, on both sides of the split. None if the search failed.
     controls : dict of str to ControlResult
         ``positive`` and ``negative``, where they were asked for and possible.
     power : dict or None
@@ -73,7 +73,7 @@ class AuditReport:
         :class:`~skmia.disparity.DisparityTest`.
     checks : dict of str to Check
         Whether the numbers can be trusted, by name; each has a ``status`` ("passed", "warning",
-        "stated" or "not run") and a ``text``.
+        "stated", "not run", or "error" if the check itself failed) and a ``text``.
     settings : dict
         What the audit was asked to do.
     seeds : dict
@@ -164,10 +164,9 @@ class AuditReport:
 
     @property
     def grounds(self):
-        return Grounds(
+        return make_grounds(
             self.results,
-            self.permutation.frame,
-            self.permutation.n_permutations,
+            self.permutation,
             self.checks,
             self.settings["confidence_level"],
             list(self.settings["attacks"]),
@@ -314,13 +313,14 @@ class AuditReport:
         """Write ``audit.json``, ``roc.png`` and ``report.html``, each of them atomically.
 
         The numbers are written first. If the figure or the page cannot be made, for example
-        without matplotlib or jinja2, a note in ``audit.json`` says why. Only the user can read the
-        files (mode 600), because they name the most exposed records; ``chmod`` shares them.
+        without matplotlib or jinja2, a note in ``audit.json`` says why; the report itself does not
+        change. Only the user can read the files (mode 600), because they name the most exposed
+        records; ``chmod`` shares them.
 
         Parameters
         ----------
         directory : str or path
-            Folder, made where it does not exist.
+            Folder, which is created if it does not exist.
         values : DataFrame of n rows, default=None
             As for :meth:`to_html`.
 

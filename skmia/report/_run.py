@@ -11,6 +11,7 @@ from ..base.own_pools import fit_own_pools
 from ..base.parts import connect, needs_of
 from ._plan import make_plan, make_pool
 from ._rounds import Repetitions
+from .text import describe_error
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +97,7 @@ def _run_all(plan, case, clock):
             with clock(name):
                 found[name] = _judge(case, _prepare(plan.attacks[name], case.request, pool))
         except Exception as error:  # of whatever kind: the other attacks go on
-            failures.append(f"{name} was left out: {_describe(error)}")
+            failures.append(f"{name} was left out: {describe_error(error)}")
     return pool, found, failures
 
 
@@ -137,12 +138,6 @@ def _choose_tested(case, fitted, judged):
         return judged.judged
     folds = assign_folds(case.queried, case.membership, case.request.attack_seed)
     return judged.judged & (folds == 0)
-
-
-def _describe(error):
-    """What happened, as one sentence."""
-    text = " ".join(str(error).split()).rstrip(".")
-    return f"{text}." if isinstance(error, ValueError) else f"{type(error).__name__}: {text}."
 
 
 def _count_unjudged(name, judged):

@@ -30,7 +30,6 @@ def as_document(report):
     rest = ("settings", "seeds", "seconds", "notes", "evidence", "verdict", "power", "disparity")
     ranked = rank_attacks(report.scores, report.membership, report.judged)
     level = report.settings["confidence_level"]
-    null = report.permutation
     return _as_json(
         {
             "schema": SCHEMA,
@@ -38,12 +37,7 @@ def as_document(report):
             **{name: getattr(report, name) for name in names},
             "baseline": _as_limits(report.baseline),
             "difficulty": _as_limits(report.difficulty),
-            "permutation": {
-                "n_permutations": null.n_permutations,
-                "n_units": null.n_units,
-                "n_mixed": null.n_mixed,
-                "numbers": null.frame[PERMUTATION_COLUMNS].to_dict("records"),
-            },
+            "permutation": _describe_permutation(report.permutation),
             "checks": [_describe_check(check) for check in report.checks.values()],
             **{name: getattr(report, name) for name in rest},
             "results": [
@@ -57,8 +51,16 @@ def as_document(report):
     )
 
 
+def _describe_permutation(result):
+    """The test of permuted membership, or None if it failed."""
+    if result is None:
+        return None
+    counts = {name: getattr(result, name) for name in ("n_permutations", "n_units", "n_mixed")}
+    return counts | {"numbers": result.frame[PERMUTATION_COLUMNS].to_dict("records")}
+
+
 def _describe_check(check):
-    """Of findings the words alone; others have a place of their own."""
+    """A check, with its finding only if that is a string; others have their own field."""
     finding = check.finding if isinstance(check.finding, str) else None
     return {"name": check.name, "status": check.status, "text": check.text, "finding": finding}
 

@@ -10,11 +10,19 @@ from .measure import OK
 
 LEAK, NONE, SHIFT, REVERSED, UNKNOWN = "leak", "none", "shift", "reversed", "unknown"
 
-# Checks of whether members and non-members are alike but for the training.
+# Checks of whether members and non-members differ in nothing but the training.
 _ALIKE = ("blind baseline", "difficulty", "negative control")
 
-# Checks of whether something could have been found.
+# Checks of whether a leak could have been found.
 _SIGHTED = ("duplicates", "positive control")
+
+# Without an answer to one of these, no finding can be relied on.
+_GUARDS = ("permuted membership", *_ALIKE)
+
+# Without an answer to one of these, the absence of a finding cannot be relied on.
+_GUARDS_OF_NOTHING = (*_SIGHTED, "shadow models", "small groups")
+
+_NULL_COLUMNS = ["attack", "scope", "group", "metric", "max_fpr", "pvalue_adjusted", "pvalue_below"]
 
 # Permutations take time, and a level that needs more of them than this is refused.
 _MOST_PERMUTATIONS = 100_000
@@ -29,16 +37,16 @@ class Grounds(NamedTuple):
     results : DataFrame
         The numbers of the audit.
     null : DataFrame
-        Of the permuted membership: ``attack``, ``scope``, ``group``, ``metric``, ``max_fpr``,
+        Results of the permutation test: ``attack``, ``scope``, ``group``, ``metric``, ``max_fpr``,
         ``pvalue_adjusted``, ``pvalue_below``.
     n_permutations : int
-        Permutations behind it.
+        Number of permutations in the test.
     checks : dict of str to Check
-        By name.
+        The checks by name.
     level : float
-        One minus the chance of a finding where there is nothing.
+        Confidence level: one minus the chance of a finding if there is no leak.
     asked : list of str
-        Names of the attacks that were asked for.
+        Names of the requested attacks.
     """
 
     results: pd.DataFrame
@@ -47,6 +55,27 @@ class Grounds(NamedTuple):
     checks: dict
     level: float
     asked: list
+
+
+def make_grounds(results, permutation, checks, level, asked):
+    """Collect what a verdict rests on; the null is empty if the permutation test failed.
+
+    Parameters
+    ----------
+    results : DataFrame
+    permutation : PermutationResult or None
+    checks : dict of str to Check
+    level : float
+    asked : list of str
+
+    Returns
+    -------
+    grounds : Grounds
+    """
+    null, n_permutations = pd.DataFrame(columns=_NULL_COLUMNS), 0
+    if permutation is not None:
+        null, n_permutations = permutation.frame, permutation.n_permutations
+    return Grounds(results, null, n_permutations, checks, level, asked)
 
 
 def count_permutations(confidence_level):
@@ -91,7 +120,7 @@ def choose_evidence(grounds):
     evidence : {"leak", "none", "shift", "reversed", "unknown"}
         Attacks separate members from non-members, over all records or in a group; do not; would, or
         would not, for another reason than the training; rank members below non-members; or nothing
-        could have been found.
+        could have been found, or a check failed without which none of these can be said.
     """
     frame, checks = grounds.results, grounds.checks
     aucs = frame[(frame["metric"] == "auc") & (frame["scope"] == OVERALL)]
@@ -99,6 +128,8 @@ def choose_evidence(grounds):
         return UNKNOWN
     if any(checks[name].is_warning for name in _ALIKE):
         return SHIFT
+    if _get_error(checks, _GUARDS) is not None:
+        return UNKNOWN
     if len(list_leaks(grounds)):
         return LEAK
     if len(list_reversals(grounds)):
@@ -106,13 +137,22 @@ def choose_evidence(grounds):
     return NONE if get_blindness(checks) is None else UNKNOWN
 
 
-def get_blindness(checks):
-    """The check for which nothing could have been found in this model, or None.
+def _get_error(checks, names):
+    """The first of the named checks that failed, or None."""
+    return next((name for name in names if name in checks and checks[name].is_error), None)
 
-    Where attacks succeed on shadow models and not on the victim, they look for other records than
-    it was trained on, or it was trained in another way. Where they do so in a group that is too
-    small to be judged on one model, nothing can be said of that group.
+
+def get_blindness(checks):
+    """The check because of which no conclusion about this model is possible, or None.
+
+    If attacks succeed on shadow models and not on the victim, then the victim was trained on other
+    records than membership says, or in another way. If they succeed on shadow models in a group
+    that is too small to be judged on one model, nothing can be said about that group. A check that
+    failed could have been any of these.
     """
+    failed = _get_error(checks, (*_GUARDS, *_GUARDS_OF_NOTHING))
+    if failed is not None:
+        return failed
     for name in _SIGHTED:
         if checks[name].is_warning:
             return name

@@ -17,7 +17,7 @@ from ._kinds import (
     text,
     word,
 )
-from .checks.base import NOT_RUN, PASSED, STATED, WARNING, Check
+from .checks.base import ERROR, NOT_RUN, PASSED, STATED, WARNING, Check
 from .document import PERMUTATION_COLUMNS
 from .evidence import LEAK, NONE, REVERSED, SHIFT, UNKNOWN, Grounds, choose_evidence
 from .groups import OVERALL
@@ -77,7 +77,7 @@ _NULL = fields(
 
 _CHECK = fields(
     name=text,
-    status=word(PASSED, WARNING, STATED, NOT_RUN),
+    status=word(PASSED, WARNING, STATED, NOT_RUN, ERROR),
     text=text,
     finding=maybe(text),
 )
@@ -155,8 +155,10 @@ _DOCUMENT = fields(
     notes=many(text),
     evidence=word(LEAK, NONE, SHIFT, REVERSED, UNKNOWN),
     verdict=text,
-    permutation=fields(
-        n_permutations=count(1), n_units=count(1), n_mixed=count(), numbers=many(_NULL, low=1)
+    permutation=maybe(
+        fields(
+            n_permutations=count(1), n_units=count(1), n_mixed=count(), numbers=many(_NULL, low=1)
+        )
     ),
     checks=many(_CHECK, 0, _MOST_NAMED),
     power=maybe(_POWER),
@@ -189,8 +191,8 @@ def check_document(document):
     _DOCUMENT(document, "")
     grounds = _read_grounds(document)
     _check_results(document, grounds.results)
-    _check_null(grounds)
     _check_names(document, grounds)
+    _check_null(grounds)
     _check_curves(document)
     evidence = choose_evidence(grounds)
     if evidence != document["evidence"]:
@@ -201,12 +203,13 @@ def check_document(document):
 
 
 def _read_grounds(document):
+    permutation = document["permutation"] or {"numbers": [], "n_permutations": 0}
     frames = [
         pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(numbers, float))
         for rows, columns, numbers in (
             (document["results"], list(COLUMNS), list(COLUMNS[4:11])),
             (
-                document["permutation"]["numbers"],
+                permutation["numbers"],
                 list(PERMUTATION_COLUMNS),
                 list(PERMUTATION_COLUMNS[4:]),
             ),
@@ -216,7 +219,7 @@ def _read_grounds(document):
     checks = [Check(*(check[name] for name in names)) for check in document["checks"]]
     return Grounds(
         *frames,
-        document["permutation"]["n_permutations"],
+        permutation["n_permutations"],
         {check.name: check for check in checks},
         document["settings"]["confidence_level"],
         list(document["settings"]["attacks"]),
@@ -263,6 +266,8 @@ def _check_null(grounds):
     if wrong.any():
         place = int(wrong.to_numpy().argmax())
         raise ValueError(f"permutation.numbers[{place}] must have pvalue_below only for an AUC")
+    if grounds.checks["permuted membership"].is_error and null.empty:
+        return
     frame = grounds.results
     aucs = frame[(frame["metric"] == "auc") & (frame["scope"] == OVERALL)]
     aucs = aucs[aucs["status"] == OK]

@@ -40,6 +40,12 @@ def join_names(names, most=None):
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
+def describe_error(error):
+    """An error as one sentence; only the messages of a ValueError are clear without its kind."""
+    text = " ".join(str(error).split()).rstrip(".")
+    return f"{text}." if isinstance(error, ValueError) else f"{type(error).__name__}: {text}."
+
+
 def describe_performance(performance):
     """One line on how well the victim fits members and non-members."""
     members, others, gap = (
@@ -202,8 +208,9 @@ def format_summary(result):
         f"{result.data['n_records']:,} records: {result.data['n_members']:,} members, "
         f"{result.data['n_nonmembers']:,} non-members; {pool}.",
         describe_performance(result.performance),
-        result.checks["blind baseline"].text,
     ]
+    baseline = result.checks["blind baseline"]
+    head += [] if baseline.is_error else [baseline.text]
     level = f"{100 * result.settings['confidence_level']:g}%"
     foot = [f"Brackets: pointwise {level} confidence intervals."]
     if (frame["status"] == NOT_RESOLVABLE).any():
@@ -212,9 +219,9 @@ def format_summary(result):
             "cannot be measured."
         )
     foot += [
-        f"Warning ({name}): {check.text}"
+        f"{'Error' if check.is_error else 'Warning'} ({name}): {check.text}"
         for name, check in result.checks.items()
-        if check.is_warning and name != "blind baseline"
+        if check.is_error or (check.is_warning and name != "blind baseline")
     ]
     foot += [f"Note: {note}" for note in result.notes]
     shown = list(dict.fromkeys(frame["scope"]))

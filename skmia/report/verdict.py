@@ -22,7 +22,7 @@ HEADLINES = {
     NONE: "No leakage detected",
     SHIFT: "Inconclusive: members and non-members differ",
     REVERSED: "Inconclusive: the scores are the wrong way round",
-    UNKNOWN: "Inconclusive: leakage could not have been detected",
+    UNKNOWN: "Inconclusive: leakage can be neither shown nor ruled out",
 }
 
 _INTERVAL = ["estimate", "low", "high"]
@@ -238,4 +238,7 @@ def _describe_blindness(grounds):
     if _get_aucs(grounds).empty:
         return "There are too few members or non-members to measure anything."
     name = get_blindness(grounds.checks)
-    return _BLINDNESS.get(name) or grounds.checks[name].text
+    check = grounds.checks[name]
+    if check.is_error:
+        return f'The verdict depends on the check "{name}". {check.text}'
+    return _BLINDNESS.get(name) or check.text

@@ -100,3 +100,49 @@ def test_what_was_measured_is_the_finding_of_its_check():
     assert checked["duplicates"].finding is report.duplicates
     assert checked["positive control"].status == NOT_RUN and report.controls == {}
     assert report.results is report.findings.numbers
+
+
+class Broken(BaseCheck):
+    """In place of another check, and fails with an error."""
+
+    def __init__(self, check):
+        self.name, self.reads = check.name, check.reads
+
+    def ask(self, case, run, findings):
+        raise KeyError("no\nnumbers")
+
+
+# Whether the verdict stays open, and the checks that fail for lack of the broken one.
+BROKEN = {
+    "people": ("leak", ["people"]),
+    "blind baseline": ("unknown", ["blind baseline"]),
+    "permuted membership": (
+        "unknown",
+        ["permuted membership", "score sign", "positive control", "small groups"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_check_that_raises_is_a_line_and_the_audit_goes_on(name, monkeypatch):
+    pytest.importorskip("jinja2")
+    listed = [Broken(check) if check.name == name else check for check in checks.CHECKS]
+    monkeypatch.setattr(checks, "CHECKS", tuple(listed))
+    report = run_audit()
+    evidence, failed = BROKEN[name]
+    assert report.evidence == evidence
+    assert [check.name for check in report.checks.values() if check.is_error] == failed
+    text = "The check failed: KeyError: 'no\\nnumbers'."
+    assert report.checks[name].text == text
+    assert f"Error ({name}): {text}" in report.summary()
+    document = json.loads(report.to_json())
+    assert (document["permutation"] is None) == (name == "permuted membership")
+    page = render(check_document(document))
+    assert page == report.to_html()
+    assert ("Remove the cause and audit again" in page) == (evidence == "unknown")
+
+
+def test_a_permutation_test_that_did_not_fail_has_numbers():
+    document = json.loads(run_audit().to_json())
+    with pytest.raises(ValueError, match="must have each AUC over all records once"):
+        check_document(document | {"permutation": None})

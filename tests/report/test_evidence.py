@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skmia.report.checks.base import NOT_RUN, PASSED, WARNING, Check
+from skmia.report.checks.base import ERROR, NOT_RUN, PASSED, WARNING, Check
 from skmia.report.evidence import Grounds, choose_evidence, count_permutations
 from skmia.report.verdict import HEADLINES, write_verdict
 
@@ -15,6 +15,9 @@ NAMES = (
     "positive control",
     "duplicates",
     "shadow models",
+    "permuted membership",
+    "small groups",
+    "people",
 )
 
 
@@ -176,3 +179,29 @@ def test_as_many_permutations_as_a_level_needs():
     assert count_permutations(0.9999) == 99_999
     with pytest.raises(ValueError, match="at most 0.9999 in an audit; .* 1,000,000 permutations"):
         count_permutations(0.99999)
+
+
+# What is found where a check failed: a leak rests on some checks, its absence on more of them.
+WITHOUT = {
+    "blind_baseline": ("unknown", "unknown"),
+    "difficulty": ("unknown", "unknown"),
+    "negative_control": ("unknown", "unknown"),
+    "permuted_membership": ("unknown", "unknown"),
+    "positive_control": ("leak", "unknown"),
+    "duplicates": ("leak", "unknown"),
+    "shadow_models": ("leak", "unknown"),
+    "small_groups": ("leak", "unknown"),
+    "people": ("leak", "none"),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT)
+def test_a_check_that_failed_never_makes_the_verdict_milder(name):
+    found, nothing = (judge(*case, **{name: ERROR}) for case in ((MUCH, FOUND), (NOTHING, NULL)))
+    assert (found[0], nothing[0]) == WITHOUT[name]
+    if nothing[0] == "unknown":
+        assert f'depends on the check "{name.replace("_", " ")}". text' in nothing[1]
+
+
+def test_a_shift_is_named_though_another_check_failed():
+    assert judge(MUCH, FOUND, difficulty=WARNING, blind_baseline=ERROR)[0] == "shift"

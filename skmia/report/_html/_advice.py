@@ -1,6 +1,6 @@
 """What can be done about what an audit found."""
 
-from ..checks.base import WARNING
+from ..checks.base import ERROR, WARNING
 from ..evidence import LEAK, NONE, REVERSED, SHIFT
 
 _REPEAT = (
@@ -43,6 +43,11 @@ _ADVICE = {
     ],
 }
 
+_FAILED_CHECK = (
+    "The message of the failed check says what went wrong. Remove the cause and audit again: the "
+    "verdict depends on this check."
+)
+
 # By what kept the attacks from finding anything.
 _BLINDNESS = {
     "duplicates": "Remove duplicates across members and non-members, or give them a common "
@@ -68,6 +73,8 @@ def advise(document):
     """
     warned = [check["name"] for check in document["checks"] if check["status"] == WARNING]
     causes = [text for name, text in _BLINDNESS.items() if name in warned]
+    if any(check["status"] == ERROR for check in document["checks"]):
+        causes.insert(0, _FAILED_CHECK)
     advice = list(_ADVICE.get(document["evidence"], causes or [_BLINDNESS["positive control"]]))
     performance = document["performance"]
     gap = performance["gap"]

@@ -4,28 +4,28 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any
 
-# What is stated is a fact for the reader, and cannot fail.
-PASSED, WARNING, STATED, NOT_RUN = "passed", "warning", "stated", "not run"
+# A stated fact informs the reader and cannot end in a warning. An error is a check that raised.
+PASSED, WARNING, STATED, NOT_RUN, ERROR = "passed", "warning", "stated", "not run", "error"
 
-# Of persons, groups or attacks that a check names.
+# The largest number of persons, groups or attacks that a check lists by name.
 MOST_NAMES = 5
 
 
 @dataclass(frozen=True)
 class Check:
-    """What came out of one check of an audit.
+    """Outcome of one check of an audit.
 
     Attributes
     ----------
     name : str
         Name of the check.
-    status : {"passed", "warning", "stated", "not run"}
-        What came out.
+    status : {"passed", "warning", "stated", "not run", "error"}
+        Status of the check; "error" if the check itself failed.
     text : str
-        The same in a sentence or two.
+        The outcome in a sentence or two.
     finding : object
-        What the check found, for the report and for checks that read it. A document has it if it is
-        a word: "below" or "above" of shadow models.
+        What the check found, for the report and for checks that read it. The JSON document holds
+        it only if it is a string, such as "below" or "above" for the check of shadow models.
     """
 
     name: str
@@ -38,6 +38,11 @@ class Check:
         """Whether a reader is warned."""
         return self.status == WARNING
 
+    @property
+    def is_error(self):
+        """Whether the check itself failed, so that its question is open."""
+        return self.status == ERROR
+
 
 class BaseCheck(ABC):
     """A check of whether the numbers of an audit can be trusted.
@@ -47,9 +52,10 @@ class BaseCheck(ABC):
     name : str
         Name of the check in the report.
     reads : tuple of str
-        Names of the checks whose findings this one reads, which are asked before it.
+        Names of the checks whose findings this one reads; they run before it.
     part : str or None
-        Name under which the seconds that it takes are counted; None counts them in the total only.
+        Name under which the run time of the check is reported; if None, its time is only part of
+        the total.
     """
 
     name: str
@@ -58,23 +64,23 @@ class BaseCheck(ABC):
 
     @abstractmethod
     def ask(self, case, run, findings):
-        """Check one thing.
+        """Run the check.
 
         Parameters
         ----------
         case : Case
             What was attacked, and how it is measured.
         run : Run
-            What the attacks said.
+            Scores and guesses of the attacks.
         findings : Findings
-            The numbers, and the checks that were asked before.
+            The numbers, and the checks that ran before.
 
         Returns
         -------
         check : Check or None
-            As :meth:`answer` makes it; None where there is nothing to check.
+            The outcome, as returned by :meth:`answer`; None if there is nothing to check.
         """
 
     def answer(self, status, text, finding=None):
-        """The outcome under the name of this check."""
+        """Return the outcome under the name of this check."""
         return Check(self.name, status, text, finding)

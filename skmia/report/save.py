@@ -1,7 +1,8 @@
-"""The files of an audit: numbers first, then what is made of them."""
+"""The files of an audit: first the numbers, then the figure and the page."""
 
 import io
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -12,21 +13,35 @@ from .._core.visible import visible
 
 
 class Saved(NamedTuple):
-    """What became of the files of an audit."""
+    """The files of an audit that were written, and those that could not be made.
 
-    paths: list  # of those that were written
-    failures: dict  # of str to Exception, by the name of a file that was not
+    Attributes
+    ----------
+    paths : list of Path
+        The files that were written.
+    failures : dict of str to Exception
+        The error that prevented a file, by the name of the file.
+    """
+
+    paths: list
+    failures: dict
+
+    @property
+    def notes(self):
+        """A sentence for each file that could not be made."""
+        return [describe_failure(name, error) for name, error in self.failures.items()]
 
 
 def save_report(report, directory, values=None):
     """Write ``audit.json``, ``roc.png`` and ``report.html``, each of them atomically.
 
+    The notes in ``audit.json`` say which file could not be made. The report is not changed.
+
     Parameters
     ----------
     report : AuditReport
-        Its ``notes`` get a sentence on each file that could not be made.
     directory : str or path
-        Folder, made where it does not exist.
+        Folder, which is created if it does not exist.
     values : DataFrame of n rows, default=None
         As for :meth:`AuditReport.to_html`.
 
@@ -43,22 +58,22 @@ def save_report(report, directory, values=None):
     directory.mkdir(parents=True, exist_ok=True)
     saved = Saved([directory / "audit.json"], {})
     report.to_json(saved.paths[0])
-    page = partial(report.to_html, values=values)
-    for name, write in (("roc.png", partial(_draw, report)), ("report.html", page)):
+    noted = report  # a copy of the report with a note on each failure so far
+    for name, write in (("roc.png", _draw), ("report.html", partial(_render, values=values))):
         try:
-            write(directory / name)
+            write(noted, directory / name)
             saved.paths.append(directory / name)
         except Exception as error:  # whatever fails, the numbers stay and say so
             saved.failures[name] = error
-            report.notes.append(describe_failure(name, error))
+            noted = replace(report, notes=[*report.notes, *saved.notes])
     if saved.failures:
-        with suppress(OSError):  # the numbers are there, without the note
-            report.to_json(saved.paths[0])
+        with suppress(OSError):  # the numbers are there already, without the notes
+            noted.to_json(saved.paths[0])
     return saved
 
 
 def describe_failure(name, error):
-    """A sentence on a file that could not be made, without the folder that it was to be in."""
+    """A sentence on a file that could not be made, without the folder it was meant for."""
     if isinstance(error, OSError) and error.strerror:
         why = error.strerror
     else:
@@ -67,8 +82,12 @@ def describe_failure(name, error):
     return f"The file {name} could not be made: {why}."
 
 
+def _render(report, path, values):
+    report.to_html(path, values=values)
+
+
 def _draw(report, path):
-    # A figure of its own, without pyplot: no window, no backend and no state of the caller.
+    # A figure made without pyplot opens no window and leaves the caller's backend and state alone.
     module = import_optional("matplotlib.figure", extra="plot")
     figure = module.Figure(figsize=(7.5, 5.5), layout="constrained")
     report.plot(figure.subplots())
