@@ -78,7 +78,7 @@ class Needs:
     known: str = NOBODY
     lacks: tuple = ()
 
-    def why_not(self, offer):
+    def why_not(self, offer: "Offer") -> str | None:
         """Why something with these needs cannot run on what is offered.
 
         Parameters

@@ -1,6 +1,10 @@
 """What a victim answers to records, in the one form that signals read."""
 
+from collections.abc import Sequence
+from typing import Any, Literal, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .containers import read_only
 from .groups import check_columns
@@ -41,7 +45,16 @@ class Outputs:
     array([ 2.197, -1.386])
     """
 
-    def __init__(self, values, classes=None, kind="proba"):
+    values: np.ndarray
+    classes: np.ndarray | Any  # None of a regressor
+    kind: str
+
+    def __init__(
+        self,
+        values: ArrayLike,
+        classes: ArrayLike | None = None,
+        kind: Literal["proba", "logits", "decision", "label", "value"] = "proba",
+    ) -> None:
         if not isinstance(kind, str) or kind not in KINDS:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}; got {show(kind)}.")
         values = to_array(values, "Answers", "hold one row or value for each record")
@@ -85,7 +98,7 @@ class Outputs:
         return round_into_bounds(values) if kind == "proba" and values.size else values
 
     @classmethod
-    def concat(cls, parts):
+    def concat(cls, parts: "Sequence[Outputs]") -> Self:
         """Put the answers to several sets of records one after the other.
 
         Parameters
@@ -118,7 +131,7 @@ class Outputs:
             classes = np.unique(np.concatenate([part.classes for part in parts]))
         return cls(np.concatenate([part.values for part in parts]), classes, first.kind)
 
-    def label_index(self, y):
+    def label_index(self, y: ArrayLike) -> np.ndarray:
         """Column of the label of each record.
 
         Parameters
@@ -157,7 +170,7 @@ class Outputs:
             )
         return index
 
-    def aligned_to(self, classes):
+    def aligned_to(self, classes: np.ndarray) -> "Outputs":
         """The same answers with one column for each of ``classes``.
 
         A class that the model never saw gets probability 0.
@@ -192,7 +205,7 @@ class Outputs:
         values[:, np.searchsorted(classes, self.classes)] = self.values
         return Outputs(values, classes, self.kind)
 
-    def log_proba(self, temperature=1.0):
+    def log_proba(self, temperature: float = 1.0) -> np.ndarray:
         """Logarithms of the class probabilities, in nats.
 
         Parameters
@@ -219,7 +232,7 @@ class Outputs:
                 return z  # rounded or truncated answers are read as they were given
         return z - log_sum_exp(z)[:, None]
 
-    def compute_resolution(self):
+    def compute_resolution(self) -> float:
         """Smallest positive p or 1 - p among the probabilities; 0 where none is 0 or 1.
 
         It is at least the spacing of floats next to 1: below it, 1 - p is rounded to 0.
@@ -237,7 +250,7 @@ class Outputs:
         dtype = self.values.dtype if self.values.dtype.kind == "f" else np.dtype(float)
         return float(max(step, np.finfo(dtype).eps))
 
-    def smoothed(self, y, resolution):
+    def smoothed(self, y: ArrayLike, resolution: float) -> "Outputs":
         """The same answers with probabilities of exactly 0 or 1 moved inside.
 
         Parameters
@@ -259,7 +272,9 @@ class Outputs:
         values[rows, label] = self.values[rows, label] + resolution / 2
         return Outputs(values / (1 + resolution), self.classes, "proba")
 
-    def scaled_logit(self, y, temperature=1.0, resolution=0.0):
+    def scaled_logit(
+        self, y: ArrayLike, temperature: float = 1.0, resolution: float = 0.0
+    ) -> np.ndarray:
         """Log odds of the label against all other classes, log p_y - log(1 - p_y), in nats.
 
         The other classes are summed, so that nothing is lost where p_y rounds to 1. Without a
@@ -300,7 +315,7 @@ class Outputs:
         values[rows, label] = -np.inf
         return own - log_sum_exp(values)
 
-    def margin(self, y):
+    def margin(self, y: ArrayLike) -> np.ndarray:
         """Value of the label minus the largest value of another class.
 
         Parameters
@@ -327,7 +342,7 @@ class Outputs:
         values[rows, label] = -np.inf
         return own - values.max(axis=1)
 
-    def is_correct(self, y):
+    def is_correct(self, y: ArrayLike) -> np.ndarray:
         """Whether the predicted class is the label; the first class wins a tie.
 
         Parameters
@@ -354,16 +369,16 @@ class Outputs:
         return f"[{', '.join(shown)}{', ...' if len(classes) > 10 else ''}]"
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, ...]:
         return self.values.shape
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.values)
 
     def __array__(self, *args, **kwargs):
         raise TypeError("Outputs are not an array; use outputs.values.")
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: Any) -> "Outputs":
         outputs, key = object.__new__(Outputs), as_key(key, len(self))
         outputs.values, outputs.classes, outputs.kind = self.values[key], self.classes, self.kind
         return outputs

@@ -1,9 +1,13 @@
 """The container of labeled records that every attack takes as its X."""
 
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Any, Self, overload
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from .containers import (
     as_rows,
@@ -17,6 +21,7 @@ from .containers import (
 from .hashing import check_fingerprints, digest_records
 from .keys import as_key
 from .record_input import as_field, as_labels, check_column, check_order
+from .types import Rows
 
 
 def _no_matrix():
@@ -97,11 +102,13 @@ class Records:
     # _rows holds a container and which of its rows are meant (None: all).
     __slots__ = ("_digests", "_fields", "_rows", "y")
 
+    y: np.ndarray | Any  # None of records without labels
+
     # Without it Python would iterate through __getitem__, and numpy would build an array of
     # records.
     __iter__ = None
 
-    def __init__(self, X, y=None, **fields):
+    def __init__(self, X: Rows, y: ArrayLike | None = None, **fields: ArrayLike) -> None:
         X = as_rows(X)
         n_records = X.shape[0]
         checked = {name: as_field(name, values, n_records) for name, values in fields.items()}
@@ -122,7 +129,14 @@ class Records:
         return records
 
     @classmethod
-    def from_frame(cls, frame, target=None, *, drop=(), **fields):
+    def from_frame(
+        cls,
+        frame: pd.DataFrame,
+        target: str | None = None,
+        *,
+        drop: str | Sequence[str] = (),
+        **fields: str,
+    ) -> Self:
         """Make records from the columns of a table.
 
         Parameters
@@ -167,7 +181,7 @@ class Records:
         return cls(frame.drop(columns=leaving), labels, **columns)
 
     @classmethod
-    def concat(cls, parts):
+    def concat(cls, parts: "Sequence[Records]") -> Self:
         """Put several sets of records one after the other.
 
         Parameters
@@ -208,11 +222,11 @@ class Records:
         )
 
     @property
-    def fields(self):
+    def fields(self) -> Mapping[str, Any]:
         return MappingProxyType(self._fields)
 
     @property
-    def X(self):
+    def X(self) -> Any:
         container, key = self._rows
         if key is not None:
             # Computed on request: a search over attack settings slices records a thousand
@@ -222,7 +236,7 @@ class Records:
         return container
 
     @property
-    def digests(self):
+    def digests(self) -> np.ndarray:
         if self._digests is None:
             digests = digest_records(self.X, self.y)
             check_fingerprints(digests)
@@ -230,14 +244,14 @@ class Records:
         return self._digests
 
     @property
-    def fingerprint(self):
+    def fingerprint(self) -> np.ndarray:
         return self.digests[0]
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, ...]:
         return _Shape((len(self),))
 
-    def with_fields(self, **fields):
+    def with_fields(self, **fields: ArrayLike) -> Self:
         """Return the same records with fields added or replaced.
 
         Parameters
@@ -256,7 +270,7 @@ class Records:
     def _with_checked(self, fields):
         return self._from_checked(self._rows, self.y, {**self._fields, **fields}, self._digests)
 
-    def with_outputs(self, victim):
+    def with_outputs(self, victim: BaseEstimator) -> Self:
         """Ask the victim once and keep its answers as the field ``outputs``.
 
         An attack with ``victim=None`` reads this field, so that a grid search over attack settings
@@ -289,11 +303,17 @@ class Records:
         check_order(victim, outputs, self.y)
         return self._with_checked({"outputs": outputs})
 
-    def __len__(self):
+    def __len__(self) -> int:
         container, key = self._rows
         return container.shape[0] if key is None else len(key)
 
-    def __getitem__(self, key):
+    @overload
+    def __getitem__(self, key: str) -> Any: ...
+
+    @overload
+    def __getitem__(self, key: Any) -> Self: ...
+
+    def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):
             if key not in self._fields:
                 have = ", ".join(self._fields) or "none"

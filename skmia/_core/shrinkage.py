@@ -40,7 +40,7 @@ class CovarianceMixin:
     """Shows ``_covariance``; a large matrix is made on access only."""
 
     @property
-    def covariance_(self):
+    def covariance_(self) -> np.ndarray:
         """Variances, or covariance matrix, of the rows, without noise."""
         hidden = self._covariance
         return hidden.to_matrix() if isinstance(hidden, ShrunkCovariance) else hidden

@@ -1,7 +1,11 @@
 """Attribute inference from the victim's predictions."""
 
+from collections.abc import Sequence
+from typing import Any, Literal, Self
+
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.special import softmax
 from scipy.stats import norm
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -17,8 +21,10 @@ from .._core.asking import check_victim, query_victim
 from .._core.checks import check_finite_vector
 from .._core.containers import is_frame, is_tensor, to_numpy
 from .._core.numbers import to_array
+from .._core.records import Records
 from .._core.seeding import seed_estimator
 from .._core.sklearn import HasMethods, StrOptions, validate_params_of
+from .._core.types import Seed
 from .._core.validation import check_finite, check_records
 from ..metrics import clopper_pearson
 from ..victims import open_white_box
@@ -114,14 +120,14 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        victim=None,
-        sensitive=None,
+        victim: BaseEstimator | None = None,
+        sensitive: str | int | slice | Sequence[str | int | slice] | None = None,
         *,
-        values=None,
-        criterion="loss",
-        baseline=None,
-        random_state=None,
-    ):
+        values: ArrayLike | None = None,
+        criterion: Literal["loss", "softmax", "accuracy", "gradient"] = "loss",
+        baseline: BaseEstimator | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.victim = victim
         self.sensitive = sensitive
         self.values = values
@@ -129,7 +135,7 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         self.baseline = baseline
         self.random_state = random_state
 
-    def fit(self, X, y=None):
+    def fit(self, X: Records, y: Any = None) -> Self:
         """Determine the candidates and fit the baseline.
 
         Parameters
@@ -170,7 +176,7 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         label = pd.factorize(records.y, sort=True)[0] if records.y.dtype.kind in "OU" else records.y
         return pd.DataFrame(np.column_stack([rest, label])).rename(columns=str)
 
-    def score_samples(self, X):
+    def score_samples(self, X: Records) -> np.ndarray:
         """Score how well each candidate suits the victim.
 
         Parameters
@@ -226,7 +232,7 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
             return largest
         return np.column_stack([largest, np.exp(of_label), outputs.is_correct(y)])
 
-    def predict(self, X):
+    def predict(self, X: Records) -> np.ndarray:
         """Predict the attribute of each record.
 
         Parameters
@@ -242,7 +248,7 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
         best = self.score_samples(X).argmax(axis=1)
         return self.classes_[best]
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Records) -> np.ndarray:
         """Return the normalized scores of the candidates; they are not calibrated probabilities.
 
         Parameters
@@ -261,7 +267,9 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
             return softmax(scores, axis=1)
         return scores / scores.sum(axis=1, keepdims=True)
 
-    def score(self, X, y=None, sample_weight=None):
+    def score(
+        self, X: Records, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Return the accuracy of the predictions.
 
         Parameters
@@ -296,7 +304,7 @@ class AttributeInferenceAttack(ClassifierMixin, BaseEstimator):
             )
         return float(np.average(right, weights=weights))
 
-    def compare(self, records, *, confidence_level=0.95):
+    def compare(self, records: Records, *, confidence_level: float = 0.95) -> pd.DataFrame:
         """Compare the accuracy of the attack with the baseline.
 
         Parameters

@@ -1,8 +1,11 @@
 """Difficulty calibration: attacks with one reference value per record."""
 
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.frozen import FrozenEstimator
 
 from .._core.left_out import compare_left_out
 from .._core.moments import compute_both_moments, compute_moments
@@ -11,6 +14,7 @@ from .._core.records import Records
 from .._core.sklearn import StrOptions
 from .._core.validation import check_records
 from ..base import PoolAttack
+from ..shadow import ShadowPool
 from ..signals import Loss, ScaledLogit, Signal
 
 
@@ -116,14 +120,14 @@ class CalibratedAttack(PoolAttack):
 
     def __init__(
         self,
-        victim=None,
-        shadows=None,
+        victim: BaseEstimator | None = None,
+        shadows: ShadowPool | FrozenEstimator | None = None,
         *,
-        reference="out",
-        signal="auto",
-        population=None,
-        target_fpr=None,
-    ):
+        reference: Literal["out", "midpoint", "rank", "population"] = "out",
+        signal: str | Signal = "auto",
+        population: Records | None = None,
+        target_fpr: float | None = None,
+    ) -> None:
         self.victim = victim
         self.shadows = shadows
         self.reference = reference

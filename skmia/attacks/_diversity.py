@@ -2,12 +2,15 @@
 
 import warnings
 from numbers import Real
+from typing import Literal
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from .._core.needs import BOTH, Needs
 from .._core.sklearn import Interval, StrOptions, at_least
+from .._core.types import Seed
 from .._core.validation import query
 from ..base import SupervisedAttack
 
@@ -159,16 +162,16 @@ class DiversityAttack(SupervisedAttack):
 
     def __init__(
         self,
-        victim=None,
+        victim: BaseEstimator | None = None,
         *,
-        method="closed_form",
-        learning_rate=0.01,
-        batch_size=128,
-        max_iter=None,
-        cross_fit=True,
-        cv=5,
-        random_state=None,
-    ):
+        method: Literal["closed_form", "learned"] = "closed_form",
+        learning_rate: float = 0.01,
+        batch_size: int = 128,
+        max_iter: int | None = None,
+        cross_fit: bool = True,
+        cv: int = 5,
+        random_state: Seed = None,
+    ) -> None:
         self.victim = victim
         self.method = method
         self.learning_rate = learning_rate

@@ -1,13 +1,16 @@
 """Attack with a perceptron on several signals."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+from sklearn.base import BaseEstimator
 from sklearn.neural_network import MLPClassifier
 
 from .._core.needs import BOTH
 from .._core.sklearn import at_least
+from .._core.types import Seed
 from ..base import LearnedAttack
-from ..signals import Signals
+from ..signals import Signal, Signals
 
 SIX_SIGNALS = (
     "max_softmax",
@@ -89,15 +92,15 @@ class EnsembleAttack(LearnedAttack):
 
     def __init__(
         self,
-        victim=None,
+        victim: BaseEstimator | None = None,
         *,
-        signals=SIX_SIGNALS,
-        attack_estimator=None,
-        max_iter=300,
-        cross_fit=True,
-        cv=5,
-        random_state=None,
-    ):
+        signals: Sequence[str | Signal] = SIX_SIGNALS,
+        attack_estimator: BaseEstimator | None = None,
+        max_iter: int = 300,
+        cross_fit: bool = True,
+        cv: int = 5,
+        random_state: Seed = None,
+    ) -> None:
         self.victim = victim
         self.signals = signals
         self.attack_estimator = attack_estimator

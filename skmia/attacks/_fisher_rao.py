@@ -1,11 +1,14 @@
 """Attack with the Fisher-Rao score of out-of-distribution detection."""
 
+from collections.abc import Sequence
 from numbers import Real
 
 import numpy as np
 from scipy.special import softmax
+from sklearn.base import BaseEstimator
 
 from .._core.sklearn import Interval, at_least
+from .._core.types import Seed
 from ._layer_distance import LayerDistanceAttack
 
 _RATE = 0.01
@@ -137,15 +140,15 @@ class FisherRaoAttack(LayerDistanceAttack):
 
     def __init__(
         self,
-        victim=None,
+        victim: BaseEstimator | None = None,
         *,
-        layers=None,
-        temperature=1.0,
-        max_iter=1000,
-        cross_fit=True,
-        cv=5,
-        random_state=None,
-    ):
+        layers: Sequence[str | int] | None = None,
+        temperature: float = 1.0,
+        max_iter: int = 1000,
+        cross_fit: bool = True,
+        cv: int = 5,
+        random_state: Seed = None,
+    ) -> None:
         self.victim = victim
         self.layers = layers
         self.temperature = temperature

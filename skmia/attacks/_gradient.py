@@ -1,11 +1,14 @@
 """Attack with a classifier on statistics of the gradient of the loss."""
 
 from dataclasses import replace
+from typing import Literal
 
+from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 
 from .._core.needs import BOTH
 from .._core.sklearn import StrOptions
+from .._core.types import Seed
 from ..base import LearnedAttack
 from ..signals import GradientStatistics
 
@@ -73,14 +76,14 @@ class GradientAttack(LearnedAttack):
 
     def __init__(
         self,
-        victim=None,
+        victim: BaseEstimator | None = None,
         *,
-        wrt="parameters",
-        attack_estimator=None,
-        cross_fit=True,
-        cv=5,
-        random_state=None,
-    ):
+        wrt: Literal["parameters", "inputs"] = "parameters",
+        attack_estimator: BaseEstimator | None = None,
+        cross_fit: bool = True,
+        cv: int = 5,
+        random_state: Seed = None,
+    ) -> None:
         self.victim = victim
         self.wrt = wrt
         self.attack_estimator = attack_estimator

@@ -1,9 +1,13 @@
 """Attack with a classifier on the outputs of the victim's layers."""
 
+from collections.abc import Sequence
+
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.neural_network import MLPClassifier
 
 from .._core.needs import BOTH, Needs
+from .._core.types import Seed
 from ..base import LearnedAttack
 from ..victims import open_white_box
 from ..victims.layers import check_layers
@@ -71,14 +75,14 @@ class LayerOutputsAttack(LearnedAttack):
 
     def __init__(
         self,
-        victim=None,
+        victim: BaseEstimator | None = None,
         *,
-        layers=(-2, -1),
-        attack_estimator=None,
-        cross_fit=True,
-        cv=5,
-        random_state=None,
-    ):
+        layers: Sequence[str | int] = (-2, -1),
+        attack_estimator: BaseEstimator | None = None,
+        cross_fit: bool = True,
+        cv: int = 5,
+        random_state: Seed = None,
+    ) -> None:
         self.victim = victim
         self.layers = layers
         self.attack_estimator = attack_estimator

@@ -1,15 +1,20 @@
 """The likelihood-ratio attack."""
 
 from numbers import Real
+from typing import Literal
 
 import numpy as np
 from scipy.special import expit, gammaln, logit
+from sklearn.base import BaseEstimator
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metaestimators import available_if
 
 from .._core.left_out import compare_left_out, part_of
 from .._core.moments import SMALLEST_SPREAD, compute_both_moments, compute_moments
+from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
 from ..base import PoolAttack
+from ..shadow import ShadowPool
 from ..signals import Signal
 
 _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
@@ -192,18 +197,18 @@ class LiRA(PoolAttack):
 
     def __init__(
         self,
-        victim=None,
-        shadows=None,
+        victim: BaseEstimator | None = None,
+        shadows: ShadowPool | FrozenEstimator | None = None,
         *,
-        signal="auto",
-        online=True,
-        variance="shrunk",
-        prior_strength=4.0,
-        covariance="diagonal",
-        ridge=1e-3,
-        prior=0.5,
-        target_fpr=None,
-    ):
+        signal: str | Signal = "auto",
+        online: bool = True,
+        variance: Literal["shrunk", "example", "pooled"] = "shrunk",
+        prior_strength: float = 4.0,
+        covariance: Literal["diagonal", "full"] = "diagonal",
+        ridge: float = 1e-3,
+        prior: float = 0.5,
+        target_fpr: float | None = None,
+    ) -> None:
         self.victim = victim
         self.shadows = shadows
         self.signal = signal
@@ -296,7 +301,7 @@ class LiRA(PoolAttack):
         return logit(1 - self.prior) if self.online else None
 
     @available_if(_is_posterior)
-    def predict_proba(self, X):
+    def predict_proba(self, X: Records) -> np.ndarray:
         """Posterior probability of membership under the fitted distributions.
 
         Parameters

@@ -1,7 +1,11 @@
 """Attack with the Mahalanobis score of out-of-distribution detection."""
 
-import numpy as np
+from collections.abc import Sequence
 
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from .._core.types import Seed
 from ..victims.layers import check_layers
 from ._layer_distance import LayerDistanceAttack
 
@@ -97,7 +101,15 @@ class MahalanobisAttack(LayerDistanceAttack):
         "layers": [list, tuple, None],
     }
 
-    def __init__(self, victim=None, *, layers=None, cross_fit=True, cv=5, random_state=None):
+    def __init__(
+        self,
+        victim: BaseEstimator | None = None,
+        *,
+        layers: Sequence[str | int] | None = None,
+        cross_fit: bool = True,
+        cv: int = 5,
+        random_state: Seed = None,
+    ) -> None:
         self.victim = victim
         self.layers = layers
         self.cross_fit = cross_fit

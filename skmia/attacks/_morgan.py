@@ -3,9 +3,11 @@
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from .._core.needs import BOTH, Needs
 from .._core.sklearn import Interval
+from .._core.types import Seed
 from .._core.validation import query
 from ..base import SupervisedAttack
 from ..signals import Loss, Merlin
@@ -119,15 +121,15 @@ class MorganAttack(SupervisedAttack):
 
     def __init__(
         self,
-        victim=None,
+        victim: BaseEstimator | None = None,
         *,
-        n_changes=100,
-        scale=0.01,
-        target_fpr=None,
-        cross_fit=True,
-        cv=5,
-        random_state=None,
-    ):
+        n_changes: int = 100,
+        scale: float = 0.01,
+        target_fpr: float | None = None,
+        cross_fit: bool = True,
+        cv: int = 5,
+        random_state: Seed = None,
+    ) -> None:
         self.victim = victim
         self.n_changes = n_changes
         self.scale = scale

@@ -2,14 +2,17 @@
 
 import warnings
 from numbers import Real
+from typing import Literal
 
 import numpy as np
 from scipy.special import ndtr
+from sklearn.base import BaseEstimator
 
 from .._core.asking import unwrap
 from .._core.needs import ANY, Needs
 from .._core.randomness import check_random_state
 from .._core.sklearn import Interval, StrOptions
+from .._core.types import Seed
 from ..base import BaseAttack
 from ..victims.node_equations import read_further_columns, read_node_equations
 from ._solve_bits import multiply_rows, propagate, regress, scale
@@ -145,7 +148,15 @@ class NodeEquationsAttack(BaseAttack):
         "random_state": ["random_state"],
     }
 
-    def __init__(self, victim=None, *, outsiders=0.0, prior=0.5, solver="auto", random_state=None):
+    def __init__(
+        self,
+        victim: BaseEstimator | None = None,
+        *,
+        outsiders: float = 0.0,
+        prior: float = 0.5,
+        solver: Literal["auto", "propagation", "ridge"] = "auto",
+        random_state: Seed = None,
+    ) -> None:
         self.victim = victim
         self.outsiders = outsiders
         self.prior = prior

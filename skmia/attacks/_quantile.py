@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor
 from sklearn.utils import check_random_state
 
@@ -15,6 +15,7 @@ from .._core.needs import NOBODY, NON_MEMBERS, Needs
 from .._core.records import Records
 from .._core.seeding import seed_estimator
 from .._core.sklearn import HasMethods, Interval, at_least
+from .._core.types import Seed
 from .._core.validation import check_finite, check_outputs_source, check_records, query
 from ..base import BaseAttack
 from ..signals import Signal
@@ -163,15 +164,15 @@ class QuantileAttack(BaseAttack):
 
     def __init__(
         self,
-        victim=None,
+        victim: BaseEstimator | None = None,
         *,
-        population=None,
-        signal="auto",
-        estimator=None,
-        target_fpr=0.05,
-        cv=5,
-        random_state=None,
-    ):
+        population: Records | None = None,
+        signal: str | Signal = "auto",
+        estimator: BaseEstimator | None = None,
+        target_fpr: float = 0.05,
+        cv: int = 5,
+        random_state: Seed = None,
+    ) -> None:
         self.victim = victim
         self.population = population
         self.signal = signal

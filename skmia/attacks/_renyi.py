@@ -3,11 +3,13 @@
 from numbers import Real
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 
 from .._core.needs import BOTH, Needs
 from .._core.probabilities import PROBABILITY_FLOOR
 from .._core.sklearn import Interval
+from .._core.types import Seed
 from .._core.validation import query
 from ..base import SupervisedAttack
 
@@ -87,7 +89,15 @@ class RenyiAttack(SupervisedAttack):
         "alpha": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(self, victim=None, *, alpha=5e-4, cross_fit=True, cv=5, random_state=None):
+    def __init__(
+        self,
+        victim: BaseEstimator | None = None,
+        *,
+        alpha: float = 5e-4,
+        cross_fit: bool = True,
+        cv: int = 5,
+        random_state: Seed = None,
+    ) -> None:
         self.victim = victim
         self.alpha = alpha
         self.cross_fit = cross_fit

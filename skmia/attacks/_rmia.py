@@ -3,6 +3,8 @@
 from numbers import Real
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils import gen_batches
 
 from .._core.left_out import part_of, values_of
@@ -11,6 +13,7 @@ from .._core.records import Records
 from .._core.sklearn import Interval
 from .._core.validation import check_records
 from ..base import PoolAttack
+from ..shadow import ShadowPool
 from ..signals import Signal
 
 # Difference of log ratios, in nats, up to which two records of the population tie.
@@ -162,17 +165,17 @@ class RMIA(PoolAttack):
 
     def __init__(
         self,
-        victim=None,
-        shadows=None,
+        victim: BaseEstimator | None = None,
+        shadows: ShadowPool | FrozenEstimator | None = None,
         *,
-        online=True,
-        signal="auto",
-        temperature=2.0,
-        a=0.3,
-        population=None,
-        gamma=1.0,
-        target_fpr=None,
-    ):
+        online: bool = True,
+        signal: str | Signal = "auto",
+        temperature: float = 2.0,
+        a: float = 0.3,
+        population: Records | None = None,
+        gamma: float = 1.0,
+        target_fpr: float | None = None,
+    ) -> None:
         self.victim = victim
         self.shadows = shadows
         self.online = online

@@ -1,18 +1,24 @@
 """Attack that trains attack models on the predictions of shadow models."""
 
+from collections.abc import Sequence
+
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from .._core.needs import Needs
 from .._core.outputs import Outputs
+from .._core.records import Records
 from .._core.seeding import seed_estimator
 from .._core.sklearn import HasMethods, at_least
+from .._core.types import Seed
 from .._core.validation import check_outputs_source, query
 from ..base import BaseAttack, get_pool
+from ..shadow import ShadowPool
 from ..signals import AnswerSignal, Signal, get_signal_names
 from ..signals.registry import get_signal
 
@@ -129,15 +135,15 @@ class ShadowAttack(BaseAttack):
 
     def __init__(
         self,
-        victim=None,
-        shadows=None,
+        victim: BaseEstimator | None = None,
+        shadows: ShadowPool | FrozenEstimator | None = None,
         *,
-        attack_estimator=None,
-        features=("probabilities",),
-        per_class=True,
-        max_rows=100_000,
-        random_state=None,
-    ):
+        attack_estimator: BaseEstimator | None = None,
+        features: Sequence[str | Signal] = ("probabilities",),
+        per_class: bool = True,
+        max_rows: int = 100_000,
+        random_state: Seed = None,
+    ) -> None:
         self.victim = victim
         self.shadows = shadows
         self.attack_estimator = attack_estimator
@@ -254,7 +260,7 @@ class ShadowAttack(BaseAttack):
             scores[rows] = self.pooled_estimator_.predict_proba(X)[:, 1]
         return scores
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Records) -> np.ndarray:
         """Return the probability of membership according to the attack models.
 
         Parameters

@@ -1,6 +1,7 @@
 """The attack that looks for records in the file of a model."""
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -100,7 +101,7 @@ class StoredValuesAttack(BaseAttack):
 
     _parameter_constraints = {**BaseAttack._parameter_constraints}
 
-    def __init__(self, victim=None):
+    def __init__(self, victim: BaseEstimator | None = None) -> None:
         self.victim = victim
 
     def _needs(self):

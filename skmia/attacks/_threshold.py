@@ -2,6 +2,8 @@
 
 from numbers import Real
 
+from sklearn.base import BaseEstimator
+
 from .._core.needs import Needs
 from .._core.sklearn import Interval
 from .._core.validation import check_outputs_source
@@ -65,7 +67,13 @@ class ThresholdAttack(BaseAttack):
         "mean_train_loss": [Interval(Real, 0, None, closed="left"), None],
     }
 
-    def __init__(self, victim=None, *, signal="loss", mean_train_loss=None):
+    def __init__(
+        self,
+        victim: BaseEstimator | None = None,
+        *,
+        signal: str | Signal = "loss",
+        mean_train_loss: float | None = None,
+    ) -> None:
         self.victim = victim
         self.signal = signal
         self.mean_train_loss = mean_train_loss

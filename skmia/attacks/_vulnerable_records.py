@@ -1,15 +1,23 @@
 """Attack on records that few other records resemble."""
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 from numbers import Real
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state, gen_batches
 
+from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions, at_least
+from .._core.types import Seed
 from ..base import PoolAttack
 from ..exceptions import ResolutionWarning
+from ..shadow import ShadowPool
 from ._smooth_rank import estimate_pooled_variance, smooth_pvalues
 
 # Number of similarities held at once.
@@ -132,17 +140,17 @@ class VulnerableRecordsAttack(PoolAttack):
 
     def __init__(
         self,
-        victim=None,
-        shadows=None,
+        victim: BaseEstimator | None = None,
+        shadows: ShadowPool | FrozenEstimator | None = None,
         *,
-        radius="auto",
-        share=0.1,
-        max_neighbors=0,
-        n_references=5000,
-        level=0.05,
-        target_fpr=None,
-        random_state=None,
-    ):
+        radius: Literal["auto"] | float = "auto",
+        share: float = 0.1,
+        max_neighbors: int = 0,
+        n_references: int = 5000,
+        level: float = 0.05,
+        target_fpr: float | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.victim = victim
         self.shadows = shadows
         self.radius = radius
@@ -184,7 +192,7 @@ class VulnerableRecordsAttack(PoolAttack):
         radius = distances[-n_tested - 1 : len(distances) - n_tested + 1].mean()
         return float(np.clip(radius, 0, 2))
 
-    def is_vulnerable(self, records):
+    def is_vulnerable(self, records: Records) -> np.ndarray:
         """Return which records have so few neighbors that they are tested.
 
         Parameters
@@ -210,7 +218,9 @@ class VulnerableRecordsAttack(PoolAttack):
     def _score_samples(self, records):
         return super()._score_samples(records) * self.is_vulnerable(records)
 
-    def score_left_out(self, X, models):
+    def score_left_out(
+        self, X: Records, models: ArrayLike
+    ) -> Iterator[tuple[slice | np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
         vulnerable = self.is_vulnerable(X)
         for rows, scores, *rest in super().score_left_out(X, models):
             yield rows, scores * vulnerable[rows], *rest

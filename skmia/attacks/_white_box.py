@@ -1,14 +1,18 @@
 """Attack with a neural network on layers, label, loss and gradient."""
 
+from collections.abc import Sequence
 from numbers import Real
 
 import numpy as np
 from scipy.special import expit
+from sklearn.base import BaseEstimator
 
 from .._core.needs import BOTH, Needs
 from .._core.optional import import_optional
+from .._core.records import Records
 from .._core.seeding import isolated_randomness
 from .._core.sklearn import Interval, at_least
+from .._core.types import Seed
 from ..base import SupervisedAttack
 from ..victims import open_white_box
 
@@ -91,17 +95,17 @@ class WhiteBoxAttack(SupervisedAttack):
 
     def __init__(
         self,
-        victim=None,
+        victim: BaseEstimator | None = None,
         *,
-        layers=None,
-        learning_rate=0.001,
-        batch_size=64,
-        max_iter=50,
-        device="cpu",
-        cross_fit=True,
-        cv=5,
-        random_state=None,
-    ):
+        layers: Sequence[str | int] | None = None,
+        learning_rate: float = 0.001,
+        batch_size: int = 64,
+        max_iter: int = 50,
+        device: str = "cpu",
+        cross_fit: bool = True,
+        cv: int = 5,
+        random_state: Seed = None,
+    ) -> None:
         self.victim = victim
         self.layers = layers
         self.learning_rate = learning_rate
@@ -143,7 +147,7 @@ class WhiteBoxAttack(SupervisedAttack):
     def _judge(self, model, collected):
         return model.log_odds(collected)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Records) -> np.ndarray:
         """Return the probability of membership according to the net.
 
         Parameters

@@ -1,12 +1,15 @@
 """Base class of all attacks."""
 
 from abc import ABC, abstractmethod
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.needs import ANY, BOTH, NOBODY, Needs
+from .._core.records import Records
 from .._core.sklearn import validate_params_of
 from .._core.validation import check_finite, check_membership, check_records
 from ..metrics import membership_advantage_score, membership_roc_curve
@@ -53,7 +56,7 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
 
     _parameter_constraints: dict = {"victim": "no_validation"}
 
-    def needs(self):
+    def needs(self) -> Needs:
         """Return what the attack needs with its current parameters; it need not be fitted.
 
         Returns
@@ -64,7 +67,7 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
         """
         return self._needs()
 
-    def fit(self, X, y=None):
+    def fit(self, X: Records, y: ArrayLike | None = None) -> Self:
         """Fit the attack.
 
         Parameters
@@ -99,7 +102,7 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
             self.offset_ = float(self._learned_offset(records, membership))
         return self
 
-    def score_samples(self, X):
+    def score_samples(self, X: Records) -> np.ndarray:
         """Compute a membership score of each record.
 
         Parameters
@@ -116,7 +119,7 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
         records = check_records(X)
         return check_finite(np.asarray(self._score_samples(records), dtype=np.float64))
 
-    def decision_function(self, X):
+    def decision_function(self, X: Records) -> np.ndarray:
         """Compute the distance to the threshold, ``score_samples(records) - offset_``.
 
         Parameters
@@ -131,7 +134,7 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
         """
         return self.score_samples(X) - self.offset_
 
-    def predict(self, X):
+    def predict(self, X: Records) -> np.ndarray:
         """Predict the membership of each record.
 
         Parameters
@@ -147,7 +150,7 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
         is_member = self.score_samples(X) >= self.offset_
         return self.classes_[is_member.astype(int)]
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: Records, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the membership advantage of the predictions, TPR - FPR.
 
         Parameters
@@ -167,7 +170,7 @@ class BaseAttack(ClassifierMixin, BaseEstimator, ABC):
         guesses = self.predict(X)
         return membership_advantage_score(y, guesses, sample_weight=sample_weight)
 
-    def can_judge(self, X):
+    def can_judge(self, X: Records) -> np.ndarray:
         """Return which records the attack can judge.
 
         A record that it cannot judge has a neutral score and should be left out of results.

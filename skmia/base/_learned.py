@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
+from .._core.records import Records
 from .._core.seeding import seed_estimator
 from .._core.sklearn import HasMethods
 from ._supervised import SupervisedAttack
@@ -45,7 +46,7 @@ class LearnedAttack(SupervisedAttack):
     def _make_classifier(self):
         """Return the classifier of the published attack."""
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Records) -> np.ndarray:
         """Return the probability of membership according to the classifier.
 
         Parameters

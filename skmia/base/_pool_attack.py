@@ -1,9 +1,11 @@
 """Base class of attacks that use a pool of shadow models."""
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from numbers import Real
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
@@ -11,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.asking import unwrap
 from .._core.left_out import choose_others, part_of, values_of
 from .._core.needs import Needs
+from .._core.records import Records
 from .._core.sklearn import Interval
 from .._core.validation import check_outputs_source, check_records
 from ..shadow import ShadowPool
@@ -220,7 +223,9 @@ class PoolAttack(BaseAttack):
         ]
         return [np.concatenate(part) for part in zip(*rounds, strict=True)]
 
-    def score_left_out(self, X, models):
+    def score_left_out(
+        self, X: Records, models: ArrayLike
+    ) -> Iterator[tuple[slice | np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
         """Score records with shadow models treated as the victim, block by block.
 
         Each chosen model is attacked with the remaining models of the pool: the model itself and

@@ -130,7 +130,8 @@ def cross_fit(attack, records, membership, seed):
         If there are fewer than two members or non-members.
     """
     folds = assign_folds(records, membership, seed)
-    scores, guesses, judged = np.empty(len(records)), *np.empty((2, len(records)), dtype=bool)
+    scores = np.empty(len(records))
+    guesses, judged = np.empty((2, len(records)), dtype=bool)
     for fold in range(folds.max() + 1):
         held = folds == fold
         fold_attack = fit_known(clone(attack), records[~held], membership[~held])

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from functools import reduce
 
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils import get_tags
@@ -11,6 +11,7 @@ from sklearn.utils import get_tags
 from .._core.asking import unwrap
 from .._core.needs import BOTH, NOBODY, Needs, Offer
 from .._core.records import Records
+from ..shadow import ShadowPool
 from ..signals import Signal
 from ..victims.offers import get_access, get_kind
 
@@ -55,7 +56,7 @@ def parts_of(estimator):
     return [part for child in _children_of(estimator) for part in parts_of(child)]
 
 
-def needs_of(estimator):
+def needs_of(estimator: BaseEstimator) -> Needs | None:
     """Return the needs of an attack, or of an estimator that combines attacks and signals.
 
     The parts of a Pipeline, a union, a stack or a search run together: a kind of output must suit
@@ -179,7 +180,13 @@ def _freeze(model):
     return model if isinstance(model, FrozenEstimator) else FrozenEstimator(model)
 
 
-def connect(estimator, victim, pool=None, *, stored=False):
+def connect(
+    estimator: BaseEstimator,
+    victim: BaseEstimator,
+    pool: ShadowPool | FrozenEstimator | None = None,
+    *,
+    stored: bool = False,
+) -> BaseEstimator:
     """Set every open parameter ``victim`` and ``shadows`` of an attack, at any depth.
 
     A parameter is open if it is None. Victims and pools that are already set stay.

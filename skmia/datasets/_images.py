@@ -3,6 +3,7 @@
 import numpy as np
 
 from .._core.records import Records
+from .._core.types import PathLike
 from ._fetch import RemoteFile, read_remote
 
 _IDX_NAMES = (
@@ -93,7 +94,7 @@ def _fetch_cifar(remote, members, n_labels, **cache):
     return rows[:, :n_labels].astype(np.intp), images, _split_field(len(rows) - n_test, n_test)
 
 
-def fetch_mnist(*, data_home=None, download_if_missing=True):
+def fetch_mnist(*, data_home: PathLike | None = None, download_if_missing: bool = True) -> Records:
     """Fetch MNIST: 70,000 handwritten digits.
 
     The four published files [1]_, from the copy that torchvision uses; the sha256 of their content
@@ -132,7 +133,9 @@ def fetch_mnist(*, data_home=None, download_if_missing=True):
     return _fetch_idx(_MNIST, data_home=data_home, download_if_missing=download_if_missing)
 
 
-def fetch_fashion_mnist(*, data_home=None, download_if_missing=True):
+def fetch_fashion_mnist(
+    *, data_home: PathLike | None = None, download_if_missing: bool = True
+) -> Records:
     """Fetch Fashion-MNIST: 70,000 photographs of clothes in 10 classes.
 
     The four published files [1]_; the sha256 of their content is known and verified at every use.
@@ -172,7 +175,9 @@ def fetch_fashion_mnist(*, data_home=None, download_if_missing=True):
     return _fetch_idx(_FASHION_MNIST, data_home=data_home, download_if_missing=download_if_missing)
 
 
-def fetch_cifar10(*, data_home=None, download_if_missing=True):
+def fetch_cifar10(
+    *, data_home: PathLike | None = None, download_if_missing: bool = True
+) -> Records:
     """Fetch CIFAR-10: 60,000 small color photographs in 10 classes.
 
     The binary version of the publisher [1]_, because the Python version is a pickle, which can run
@@ -216,7 +221,9 @@ def fetch_cifar10(*, data_home=None, download_if_missing=True):
     return Records(images, labels[:, 0], split=split)
 
 
-def fetch_cifar100(*, data_home=None, download_if_missing=True):
+def fetch_cifar100(
+    *, data_home: PathLike | None = None, download_if_missing: bool = True
+) -> Records:
     """Fetch CIFAR-100: 60,000 small color photographs in 100 classes.
 
     The binary version of the publisher [1]_, because the Python version is a pickle, which can run

@@ -1,6 +1,7 @@
 """Synthetic membership problems with a chosen amount of memorization."""
 
 from numbers import Real
+from typing import Literal
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -8,6 +9,7 @@ from sklearn.utils import check_random_state
 
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions, at_least, validate_parameter_constraints
+from .._core.types import Seed
 
 _CLUSTERS_PER_CLASS = 2
 _BASKETS_PER_CLASS = 4
@@ -75,15 +77,15 @@ def _draw_membership(strata, fraction, rng):
 
 
 def make_membership_problem(
-    n_samples=1000,
+    n_samples: int = 1000,
     *,
-    n_features=20,
-    n_classes=2,
-    kind="mixture",
-    memorization=0.6,
-    member_fraction=0.5,
-    random_state=None,
-):
+    n_features: int = 20,
+    n_classes: int = 2,
+    kind: Literal["mixture", "baskets", "regression"] = "mixture",
+    memorization: float = 0.6,
+    member_fraction: float = 0.5,
+    random_state: Seed = None,
+) -> tuple[Records, np.ndarray]:
     """Generate labeled records and their membership.
 
     A model that is trained on the members until it fits them has to memorize what cannot be

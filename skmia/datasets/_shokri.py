@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from .._core.records import Records
+from .._core.types import PathLike
 from ._fetch import RemoteFile, read_remote
 
 _BASE = "https://raw.githubusercontent.com/privacytrustlab/datasets/master/"
@@ -44,7 +45,9 @@ def _fetch_labeled_bits(remote, member, n_classes, **cache):
     return read_remote(remote, {member: parse}, **cache)[member]
 
 
-def fetch_purchase100(*, data_home=None, download_if_missing=True):
+def fetch_purchase100(
+    *, data_home: PathLike | None = None, download_if_missing: bool = True
+) -> Records:
     """Fetch Purchase100: which items customers bought, in 100 classes of customers.
 
     The records of 197,324 customers of the "acquire valued shoppers" challenge (Kaggle, 2014), each
@@ -95,7 +98,9 @@ def fetch_purchase100(*, data_home=None, download_if_missing=True):
     )
 
 
-def fetch_texas100(*, data_home=None, download_if_missing=True):
+def fetch_texas100(
+    *, data_home: PathLike | None = None, download_if_missing: bool = True
+) -> Records:
     """Fetch Texas100: hospital stays, in the classes of their 100 most frequent procedures.
 
     67,330 stays of the Texas hospital discharge data, each with 6,169 bits for causes of injury,
@@ -143,7 +148,9 @@ def fetch_texas100(*, data_home=None, download_if_missing=True):
     return Records(parsed["100/feats"], parsed["100/labels"])
 
 
-def fetch_location30(*, data_home=None, download_if_missing=True):
+def fetch_location30(
+    *, data_home: PathLike | None = None, download_if_missing: bool = True
+) -> Records:
     """Fetch Location30: places that people visited, in 30 classes of people.
 
     Foursquare check-ins of 5,010 people in Bangkok, each with 446 bits for regions and kinds of

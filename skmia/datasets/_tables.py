@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from .._core.records import Records
+from .._core.types import PathLike
 from ._fetch import RemoteFile, read_remote
 
 _UCI = "https://archive.ics.uci.edu/static/public/"
@@ -84,7 +85,7 @@ def _read_law_school(stream):
     )
 
 
-def fetch_adult(*, data_home=None, download_if_missing=True):
+def fetch_adult(*, data_home: PathLike | None = None, download_if_missing: bool = True) -> Records:
     """Fetch Adult: who of the US census of 1994 earns more than 50,000 dollars a year.
 
     Both files of the UCI Machine Learning Repository [1]_; the sha256 of their content is known and
@@ -138,7 +139,9 @@ def fetch_adult(*, data_home=None, download_if_missing=True):
     return Records(X, _as_text(frame["income"]), **fields)
 
 
-def fetch_diabetes130(*, data_home=None, download_if_missing=True):
+def fetch_diabetes130(
+    *, data_home: PathLike | None = None, download_if_missing: bool = True
+) -> Records:
     """Fetch Diabetes 130: which diabetic patients are back in hospital, and how soon.
 
     101,766 stays of 71,518 patients in 130 US hospitals, 1999 to 2008 [1]_, [2]_. 16,773 patients
@@ -196,7 +199,9 @@ def fetch_diabetes130(*, data_home=None, download_if_missing=True):
     )
 
 
-def fetch_law_school(*, data_home=None, download_if_missing=True):
+def fetch_law_school(
+    *, data_home: PathLike | None = None, download_if_missing: bool = True
+) -> Records:
     """Fetch Law School: which students of law pass the bar exam.
 
     The longitudinal study of the Law School Admission Council, 1991 to 1997 [1]_, as cleaned for

@@ -5,7 +5,7 @@ from sklearn import datasets
 from .._core.records import Records
 
 
-def load_breast_cancer(*, as_frame=False):
+def load_breast_cancer(*, as_frame: bool = False) -> Records:
     """Load 569 tumours, malignant (0) or benign (1).
 
     Parameters
@@ -31,7 +31,7 @@ def load_breast_cancer(*, as_frame=False):
     return Records(*datasets.load_breast_cancer(return_X_y=True, as_frame=as_frame))
 
 
-def load_diabetes(*, as_frame=False):
+def load_diabetes(*, as_frame: bool = False) -> Records:
     """Load 442 diabetic patients and how far their disease went on in a year (regression).
 
     Parameters
@@ -57,7 +57,7 @@ def load_diabetes(*, as_frame=False):
     return Records(*datasets.load_diabetes(return_X_y=True, as_frame=as_frame))
 
 
-def load_digits(*, images=False, as_frame=False):
+def load_digits(*, images: bool = False, as_frame: bool = False) -> Records:
     """Load 1,797 handwritten digits of 8 x 8 pixels.
 
     Parameters
@@ -95,7 +95,7 @@ def load_digits(*, images=False, as_frame=False):
     return Records(X.reshape(-1, 8, 8) if images else X, y)
 
 
-def load_iris(*, as_frame=False):
+def load_iris(*, as_frame: bool = False) -> Records:
     """Load 150 irises of three species.
 
     Parameters
@@ -121,7 +121,7 @@ def load_iris(*, as_frame=False):
     return Records(*datasets.load_iris(return_X_y=True, as_frame=as_frame))
 
 
-def load_wine(*, as_frame=False):
+def load_wine(*, as_frame: bool = False) -> Records:
     """Load 178 wines of three growers.
 
     Parameters

@@ -1,9 +1,12 @@
 """Neural networks trained with differential privacy."""
 
 import warnings
+from collections.abc import Callable
 from numbers import Integral, Real
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
@@ -16,6 +19,7 @@ from .._core.optional import import_optional
 from .._core.randomness import preserved_randomness
 from .._core.seeding import isolated_randomness
 from .._core.sklearn import HasMethods, Interval, StrOptions, validate_params_of
+from .._core.types import Rows, Seed
 from ..exceptions import PrivacyWarning
 from ._private_training import PrivateParts, check_trainable, make_net, plan, train_privately
 from ._probe import check_rows_apart
@@ -180,21 +184,21 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        net,
+        net: BaseEstimator | Callable[..., Any],
         *,
-        target_epsilon=None,
-        target_delta=None,
-        noise_multiplier=None,
-        max_grad_norm=1.0,
-        poisson_sampling=True,
-        accountant="rdp",
-        classes=None,
-        grad_sample_mode="hooks",
-        keep_history=False,
-        on_step=None,
-        noise_seed=None,
-        random_state=None,
-    ):
+        target_epsilon: float | None = None,
+        target_delta: float | None = None,
+        noise_multiplier: float | None = None,
+        max_grad_norm: float = 1.0,
+        poisson_sampling: bool = True,
+        accountant: Literal["rdp", "prv"] = "rdp",
+        classes: ArrayLike | None = None,
+        grad_sample_mode: Literal["hooks", "rows"] = "hooks",
+        keep_history: bool = False,
+        on_step: Callable[..., Any] | None = None,
+        noise_seed: int | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.net = net
         self.target_epsilon = target_epsilon
         self.target_delta = target_delta
@@ -209,7 +213,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         self.noise_seed = noise_seed
         self.random_state = random_state
 
-    def fit(self, X, y):
+    def fit(self, X: Rows, y: ArrayLike) -> Self:
         """Train the net.
 
         Parameters
@@ -346,7 +350,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
             spent_epsilon([planned], self.delta_, self.accountant) if is_covered else np.inf
         )
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Rows) -> np.ndarray:
         """Probabilities of the classes.
 
         Parameters
@@ -364,7 +368,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         with preserved_randomness(), with_advice(self.estimator_, X):
             return self.estimator_.predict_proba(X.astype(self._dtype(), copy=False))
 
-    def predict(self, X):
+    def predict(self, X: Rows) -> np.ndarray:
         """Labels with the largest probability.
 
         Parameters

@@ -1,12 +1,14 @@
 """Evaluation of defenses by adaptive attacks."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from joblib import Parallel
+from numpy.typing import ArrayLike
 from scipy.special import ndtr
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
@@ -18,9 +20,10 @@ from .._core.randomness import check_random_state
 from .._core.records import Records
 from .._core.seeding import isolated_randomness, seed_estimator
 from .._core.tasks import delayed
+from .._core.types import Seed
 from .._core.validation import check_records
 from ..attacks import LiRA
-from ..base import treats_models_as_victims
+from ..base import PoolAttack, treats_models_as_victims
 from ..base.parts import offer_of, settings_of_pool
 from ..metrics import best_advantage_score, tpr_at_fpr_score
 from ..shadow import ShadowPool
@@ -49,7 +52,7 @@ class DefenseEvaluation:
     targets: pd.DataFrame
     exposure: pd.DataFrame
 
-    def to_frame(self):
+    def to_frame(self) -> pd.DataFrame:
         """Means over the attacked models with their standard errors.
 
         Returns
@@ -67,7 +70,7 @@ class DefenseEvaluation:
             frame[name] = self.exposure.quantile(share).reindex(frame.index)
         return frame
 
-    def match(self, undefended):
+    def match(self, undefended: Sequence[str]) -> pd.DataFrame:
         """Each defense beside the undefended classifier of the nearest test accuracy.
 
         A defense that costs accuracy competes with a weaker model, which leaks less as well.
@@ -110,17 +113,17 @@ class DefenseEvaluation:
 
 
 def evaluate_defense(
-    candidates,
-    records,
+    candidates: dict[str, BaseEstimator],
+    records: Records,
     *,
-    attack=None,
-    n_estimators=16,
-    n_targets=8,
-    max_fpr=0.01,
-    canaries=None,
-    n_jobs=None,
-    random_state=None,
-):
+    attack: PoolAttack | None = None,
+    n_estimators: int = 16,
+    n_targets: int = 8,
+    max_fpr: float = 0.01,
+    canaries: ArrayLike | None = None,
+    n_jobs: int | None = None,
+    random_state: Seed = None,
+) -> DefenseEvaluation:
     """Evaluate classifiers with and without a defense by adaptive attacks.
 
     Shadow models are trained like the candidate, including its defense, and several of them are
@@ -205,7 +208,9 @@ def evaluate_defense(
     return DefenseEvaluation(targets, pd.DataFrame(exposure)[measured])
 
 
-def mislabel(records, n_canaries, *, random_state=None):
+def mislabel(
+    records: Records, n_canaries: int, *, random_state: Seed = None
+) -> tuple[Records, np.ndarray]:
     """Give some records another label, as canaries that a classifier can only memorize.
 
     Parameters

@@ -1,11 +1,14 @@
 """Gaussian noise with the same standard deviation in all columns."""
 
+from typing import Literal
+
 import numpy as np
 
 from .._core.checks import check_option
 from .._core.numbers import check_number
 from .._core.sklearn import StrOptions
 from .._core.tradeoff import privacy_profile
+from .._core.types import Seed
 from ._exact_noise import LARGEST_SCALE, discrete_normal
 from ._grid import GRID_BITS, choose_exponents
 from ._mechanisms import NoiseMechanism
@@ -52,7 +55,12 @@ def _largest_shift(epsilon, delta):
     return low * (1 - _CANCELLED * (1 + 1 / epsilon))
 
 
-def gaussian_sigma(epsilon, delta, sensitivity=1.0, method="exact"):
+def gaussian_sigma(
+    epsilon: float,
+    delta: float,
+    sensitivity: float = 1.0,
+    method: Literal["exact", "classic"] = "exact",
+) -> float:
     """Standard deviation of normal noise that makes a release (epsilon, delta)-private.
 
     Parameters
@@ -217,8 +225,14 @@ class GaussianMechanism(NoiseMechanism):
     }
 
     def __init__(
-        self, epsilon=1.0, delta=1e-5, sensitivity=1.0, *, calibration="exact", random_state=None
-    ):
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        sensitivity: float = 1.0,
+        *,
+        calibration: Literal["exact", "classic"] = "exact",
+        random_state: Seed = None,
+    ) -> None:
         self.epsilon = epsilon
         self.delta = delta
         self.sensitivity = sensitivity

@@ -3,7 +3,7 @@
 from numbers import Real
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from .._core.sklearn import Interval
 from ._soft_meta import SoftTargetDefense, one_hot
@@ -70,7 +70,7 @@ class LabelSmoothingDefense(SoftTargetDefense):
         "smoothing": [Interval(Real, 0, 1, closed="both")],
     }
 
-    def __init__(self, estimator, *, smoothing=0.1):
+    def __init__(self, estimator: BaseEstimator, *, smoothing: float = 0.1) -> None:
         self.estimator = estimator
         self.smoothing = smoothing
 

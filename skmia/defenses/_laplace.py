@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from .._core.types import Seed
 from ._exact_noise import LARGEST_SCALE, discrete_laplace
 from ._grid import choose_exponents, count_steps
 from ._mechanisms import NoiseMechanism
@@ -89,7 +90,9 @@ class LaplaceMechanism(NoiseMechanism):
         "sensitivity": [FINITE_POSITIVE],
     }
 
-    def __init__(self, epsilon=1.0, sensitivity=1.0, *, random_state=None):
+    def __init__(
+        self, epsilon: float = 1.0, sensitivity: float = 1.0, *, random_state: Seed = None
+    ) -> None:
         self.epsilon = epsilon
         self.sensitivity = sensitivity
         self.random_state = random_state

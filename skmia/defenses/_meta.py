@@ -2,6 +2,8 @@
 
 from contextlib import contextmanager
 
+import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
@@ -20,12 +22,12 @@ class DefendedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     _parameter_constraints: dict = {"estimator": [HasMethods(["fit", "predict"])]}
 
     @property
-    def n_features_in_(self):
+    def n_features_in_(self) -> int:
         """Number of features seen in ``fit``."""
         return self._of_estimator("n_features_in_")
 
     @property
-    def feature_names_in_(self):
+    def feature_names_in_(self) -> np.ndarray:
         """Names of the features seen in ``fit``, where there were any."""
         return self._of_estimator("feature_names_in_")
 
@@ -35,7 +37,7 @@ class DefendedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r} before fit.")
         return getattr(self.estimator_, name)
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Labels predicted by the classifier.
 
         Parameters

@@ -1,10 +1,13 @@
 """Gaussian noise with a separate standard deviation in each column."""
 
 from numbers import Real
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._core.sklearn import Interval, StrOptions
+from .._core.types import Seed
 from ._exact_noise import discrete_normal
 from ._gaussian import CALIBRATION, count_scale, discrete_multiplier
 from ._grid import choose_exponents, count_steps
@@ -101,16 +104,16 @@ class NonSphericalGaussianMechanism(NoiseMechanism):
 
     def __init__(
         self,
-        epsilon=1.0,
-        delta=1e-5,
-        lower=None,
-        upper=None,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        lower: float | ArrayLike | None = None,
+        upper: float | ArrayLike | None = None,
         *,
-        widths=None,
-        allocation="proportional",
-        calibration="exact",
-        random_state=None,
-    ):
+        widths: float | ArrayLike | None = None,
+        allocation: Literal["proportional", "minimum_trace"] = "proportional",
+        calibration: Literal["exact", "classic"] = "exact",
+        random_state: Seed = None,
+    ) -> None:
         self.epsilon = epsilon
         self.delta = delta
         self.lower = lower

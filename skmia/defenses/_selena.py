@@ -1,5 +1,9 @@
 """Self-distillation from sub-models that never saw the record."""
 
+from joblib import Memory
+from sklearn.base import BaseEstimator
+
+from .._core.types import Seed
 from ._cross_fit import CrossFitDefense
 
 
@@ -90,16 +94,16 @@ class SELENADefense(CrossFitDefense):
 
     def __init__(
         self,
-        estimator,
+        estimator: BaseEstimator,
         *,
-        n_estimators=25,
-        n_left_out=10,
-        store_targets=False,
-        memory=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        n_estimators: int = 25,
+        n_left_out: int = 10,
+        store_targets: bool = False,
+        memory: str | Memory | None = None,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+        verbose: int = 0,
+    ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.n_left_out = n_left_out

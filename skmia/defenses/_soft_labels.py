@@ -1,11 +1,16 @@
 """Training on soft labels from models that were not trained on the record."""
 
+from collections.abc import Callable
 from numbers import Real
+from typing import Any, Literal
 
 import numpy as np
+from joblib import Memory
+from sklearn.base import BaseEstimator
 
 from .._core.numbers import to_array
 from .._core.sklearn import Interval, StrOptions, at_least
+from .._core.types import Seed
 from ._cross_fit import CrossFitDefense
 
 
@@ -182,19 +187,19 @@ class SoftLabelDefense(CrossFitDefense):
 
     def __init__(
         self,
-        estimator,
+        estimator: BaseEstimator,
         *,
-        alpha=0.0,
-        n_estimators=10,
-        n_left_out=5,
-        spread="label",
-        n_iterations=1,
-        store_targets=False,
-        memory=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        alpha: float | Callable[..., Any] = 0.0,
+        n_estimators: int = 10,
+        n_left_out: int = 5,
+        spread: Literal["label", "direction", "coordinate"] = "label",
+        n_iterations: int = 1,
+        store_targets: bool = False,
+        memory: str | Memory | None = None,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+        verbose: int = 0,
+    ) -> None:
         self.estimator = estimator
         self.alpha = alpha
         self.n_estimators = n_estimators

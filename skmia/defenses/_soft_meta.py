@@ -1,9 +1,10 @@
 """Base class of defenses that train on target probabilities."""
 
 from abc import abstractmethod
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import assert_all_finite, check_consistent_length
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
@@ -83,7 +84,7 @@ class SoftTargetDefense(DefendedClassifier):
     A subclass implements ``_fit_targets``.
     """
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Make the targets and fit the classifier on them.
 
         Parameters
@@ -112,7 +113,7 @@ class SoftTargetDefense(DefendedClassifier):
         """Set ``estimator_``."""
 
     @available_if(_has_probabilities)
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Probabilities predicted by the classifier.
 
         Parameters

@@ -1,7 +1,10 @@
 """Plot of the vulnerability of each group as boxes or violins."""
 
+from typing import TYPE_CHECKING, Any, Literal, Self
+
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.checks import check_confidence_level, check_option
@@ -9,6 +12,11 @@ from .._core.drawing import COLORS, GRAY, get_axes, thin_spines
 from .._core.visible import visible
 from ._repeated_measures import describe_groups
 from ._table import check_table, drop_incomplete
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ._test import DisparityTest
 
 _KINDS = ("box", "violin")
 # Longer names would run into each other.
@@ -65,13 +73,22 @@ class DisparityDisplay:
     ['old', 'young']
     """
 
-    def __init__(self, *, vulnerabilities, pvalue=None, name=None):
+    def __init__(
+        self, *, vulnerabilities: pd.DataFrame, pvalue: float | None = None, name: str | None = None
+    ) -> None:
         self.vulnerabilities = vulnerabilities
         self.pvalue = pvalue
         self.name = name
 
     @classmethod
-    def from_estimator(cls, test, *, name=None, ax=None, **kwargs):
+    def from_estimator(
+        cls,
+        test: "DisparityTest",
+        *,
+        name: str | None = None,
+        ax: "Axes | None" = None,
+        **kwargs: Any,
+    ) -> Self:
         """Plot the results of a fitted test.
 
         Parameters
@@ -99,7 +116,9 @@ class DisparityDisplay:
         return display.plot(ax=ax, **kwargs)
 
     @classmethod
-    def from_table(cls, table, *, name=None, ax=None, **kwargs):
+    def from_table(
+        cls, table: ArrayLike, *, name: str | None = None, ax: "Axes | None" = None, **kwargs: Any
+    ) -> Self:
         """Plot a table of vulnerabilities.
 
         Parameters
@@ -128,7 +147,7 @@ class DisparityDisplay:
         display = cls(vulnerabilities=drop_incomplete(check_table(table)), name=name)
         return display.plot(ax=ax, **kwargs)
 
-    def frame(self, *, confidence_level=0.95):
+    def frame(self, *, confidence_level: float = 0.95) -> pd.DataFrame:
         """Return the data of the figure as a table.
 
         Parameters
@@ -151,7 +170,14 @@ class DisparityDisplay:
         frame.insert(0, "n_rounds", len(table))
         return frame
 
-    def plot(self, ax=None, *, kind="box", confidence_level=0.95, **kwargs):
+    def plot(
+        self,
+        ax: "Axes | None" = None,
+        *,
+        kind: Literal["box", "violin"] = "box",
+        confidence_level: float = 0.95,
+        **kwargs: Any,
+    ) -> Self:
         """Draw the groups.
 
         Parameters

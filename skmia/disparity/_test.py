@@ -2,8 +2,10 @@
 
 import warnings
 from numbers import Real
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -11,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.numbers import to_array
 from .._core.records import Records
 from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, validate_params_of
+from .._core.types import Seed
 from .._core.validation import check_records
 from .._core.visible import visible
 from ._describe import CORRECTIONS, describe_test
@@ -224,21 +227,32 @@ class DisparityTest(BaseEstimator):
 
     def __init__(
         self,
-        estimator=None,
-        attack=None,
+        estimator: BaseEstimator | None = None,
+        attack: BaseEstimator | None = None,
         *,
-        group="group",
-        n_rounds=20,
-        train_size=0.4,
-        test_size=0.4,
-        reference_size=0.2,
-        n_permutations=999,
-        correction="holm",
-        confidence_level=0.95,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
+        group: str = "group",
+        n_rounds: int = 20,
+        train_size: float | int = 0.4,
+        test_size: float | int = 0.4,
+        reference_size: float | int = 0.2,
+        n_permutations: int = 999,
+        correction: Literal[
+            "bonferroni",
+            "sidak",
+            "holm-sidak",
+            "holm",
+            "simes-hochberg",
+            "hommel",
+            "fdr_bh",
+            "fdr_by",
+            "fdr_tsbh",
+            "fdr_tsbky",
+        ] = "holm",
+        confidence_level: float = 0.95,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Seed = None,
+    ) -> None:
         self.estimator = estimator
         self.attack = attack
         self.group = group
@@ -253,7 +267,7 @@ class DisparityTest(BaseEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
-    def fit(self, X, y=None):
+    def fit(self, X: Records | GroupGuesses | ArrayLike, y: Any = None) -> Self:
         """Test the hypothesis that all groups are equally vulnerable.
 
         Parameters
@@ -299,7 +313,7 @@ class DisparityTest(BaseEstimator):
         self.disparity_ = float(np.ptp(self.group_vulnerability_["mean"]))
         return self
 
-    def predict(self, X):
+    def predict(self, X: Records | ArrayLike) -> np.ndarray:
         """Return the vulnerability of the group of each record.
 
         Parameters
@@ -333,7 +347,7 @@ class DisparityTest(BaseEstimator):
             )
         return means.to_numpy()[position]
 
-    def score(self, X=None, y=None):
+    def score(self, X: Records | ArrayLike | None = None, y: Any = None) -> float:
         """Return the largest difference between the mean vulnerabilities of two groups.
 
         Parameters
@@ -351,7 +365,7 @@ class DisparityTest(BaseEstimator):
         check_is_fitted(self)
         return self.disparity_ if X is None else float(np.ptp(self.predict(X)))
 
-    def summary(self):
+    def summary(self) -> str:
         """Summarize the results in words and tables.
 
         Returns

@@ -3,9 +3,11 @@
 import warnings
 from abc import ABC, abstractmethod
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -46,7 +48,7 @@ class EpsilonAuditBase(BaseEstimator, ABC):
     def fit(self, X, y):
         """Make the audit."""
 
-    def score(self, X=None, y=None):
+    def score(self, X: ArrayLike | None = None, y: Any = None) -> float:
         """Return the lower bound of epsilon; higher means less private.
 
         Parameters

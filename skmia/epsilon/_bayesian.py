@@ -2,14 +2,17 @@
 
 from collections import Counter
 from functools import lru_cache
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import special
 from scipy.optimize import brentq
 
 from .._core.checks import check_confidence_level, check_finite_vector, check_membership_scores
 from .._core.numbers import show
 from .._core.randomness import check_random_state
+from .._core.types import Seed
 from ._checks import MULTI_RUN, check_copies, check_delta
 from ._clopper_pearson import epsilon_of_rates, group_delta
 from ._result import EpsilonBound
@@ -88,15 +91,15 @@ def _quantile(probability, delta, n_copies, laws):
 
 
 def bayesian_epsilon_interval(
-    y_true,
-    y_score,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
-    delta=0.0,
-    threshold="multisplit",
-    n_copies=1,
-    confidence_level=0.95,
-    random_state=None,
-):
+    delta: float = 0.0,
+    threshold: Literal["multisplit", "split"] | float = "multisplit",
+    n_copies: int = 1,
+    confidence_level: float = 0.95,
+    random_state: Seed = None,
+) -> EpsilonBound:
     """Credible interval of epsilon from the scores of many runs.
 
     Before the runs every pair of error rates is possible (Jeffreys' prior for each, independent);

@@ -1,9 +1,11 @@
 """Canaries: records that are inserted into training data to detect memorization."""
 
 import warnings
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
@@ -15,6 +17,7 @@ from .._core.checks import check_option, refuse_foreign
 from .._core.matrix import check_matrix_and_labels
 from .._core.numbers import check_number
 from .._core.randomness import check_random_state
+from .._core.types import Seed, Splitter
 
 KINDS = ("clip_bkd", "exposed", "natural", "random_label")
 _OWNERS = {"estimator": "exposed", "cv": "exposed", "norm": "clip_bkd"}
@@ -40,16 +43,16 @@ class Canaries(NamedTuple):
 
 
 def make_canaries(
-    X,
-    y,
-    n_canaries=1,
+    X: ArrayLike,
+    y: ArrayLike,
+    n_canaries: int = 1,
     *,
-    kind="random_label",
-    estimator=None,
-    cv=None,
-    norm=None,
-    random_state=None,
-):
+    kind: Literal["clip_bkd", "exposed", "natural", "random_label"] = "random_label",
+    estimator: BaseEstimator | None = None,
+    cv: Splitter | None = None,
+    norm: float | None = None,
+    random_state: Seed = None,
+) -> Canaries:
     r"""Make canaries: records that an audit inserts into training data and tries to detect.
 
     Parameters

@@ -1,10 +1,13 @@
 """Lower bound of epsilon from the two error rates of many runs."""
 
 from functools import partial
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._core.checks import check_confidence_level, check_membership_scores
+from .._core.types import Seed
 from ._checks import GAUSSIAN, MULTI_RUN, check_copies, choose_delta
 from ._gaussian import gaussian_epsilon, mu_of_rates
 from ._largest import with_largest
@@ -50,16 +53,16 @@ def epsilon_of_rates(fpr, fnr, delta=0.0, n_copies=1):
 
 @with_largest
 def epsilon_lower_bound(
-    y_true,
-    y_score,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
-    method="clopper_pearson",
-    delta=None,
-    threshold="bonferroni",
-    n_copies=1,
-    confidence_level=0.95,
-    random_state=None,
-):
+    method: Literal["clopper_pearson", "gaussian"] = "clopper_pearson",
+    delta: float | None = None,
+    threshold: Literal["bonferroni", "split", "multisplit"] | ArrayLike | float = "bonferroni",
+    n_copies: int = 1,
+    confidence_level: float = 0.95,
+    random_state: Seed = None,
+) -> EpsilonBound:
     r"""Lower bound of epsilon from the scores of many runs.
 
     An (epsilon, delta)-private mechanism lets no attacker distinguish neighboring data sets with

@@ -1,15 +1,20 @@
 """Audit by many trainings, with a canary and without it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from tqdm import tqdm
 
 from .._core.records import Records
 from .._core.sklearn import N_JOBS, StrOptions, at_least, validate_params_of
+from .._core.types import Seed
 from .._training.job import Data, Job, Kept
 from .._training.notes import warn_once
 from .._training.plan import plan_training
@@ -143,22 +148,26 @@ class EpsilonAudit(EpsilonAuditBase):
 
     def __init__(
         self,
-        estimator=None,
-        canary="clip_bkd",
+        estimator: BaseEstimator | None = None,
+        canary: Literal["clip_bkd", "exposed", "natural", "random_label"]
+        | int
+        | Callable[..., Any] = "clip_bkd",
         *,
-        n_trials=100,
-        n_copies=1,
-        neighbors="add",
-        method="clopper_pearson",
-        delta=None,
-        threshold="auto",
-        confidence_level=0.95,
-        attack=None,
-        claimed_epsilon=None,
-        n_jobs=None,
-        verbose=0,
-        random_state=None,
-    ):
+        n_trials: int = 100,
+        n_copies: int = 1,
+        neighbors: Literal["add", "replace"] = "add",
+        method: Literal["clopper_pearson", "gaussian", "bayesian"] = "clopper_pearson",
+        delta: float | None = None,
+        threshold: Literal["auto", "split", "multisplit", "bonferroni"]
+        | ArrayLike
+        | float = "auto",
+        confidence_level: float = 0.95,
+        attack: BaseEstimator | None = None,
+        claimed_epsilon: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Seed = None,
+    ) -> None:
         self.estimator = estimator
         self.canary = canary
         self.n_trials = n_trials
@@ -174,7 +183,7 @@ class EpsilonAudit(EpsilonAuditBase):
         self.verbose = verbose
         self.random_state = random_state
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Train with the canary and without it, and bound epsilon.
 
         Parameters

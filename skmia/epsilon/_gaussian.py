@@ -8,7 +8,7 @@ from .._core.tradeoff import privacy_profile
 from ._checks import check_delta
 
 
-def gaussian_epsilon(mu, delta):
+def gaussian_epsilon(mu: float, delta: float) -> float:
     """Epsilon of mu-Gaussian differential privacy at a delta.
 
     Parameters

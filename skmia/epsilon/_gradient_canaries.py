@@ -1,14 +1,16 @@
 """Gradient canaries for auditors with access to each noisy step of a private training."""
 
 from numbers import Integral
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._core.checks import check_option, refuse_foreign
 from .._core.matrix import check_matrix
 from .._core.numbers import SMALLEST, check_number, to_array
 from .._core.randomness import check_random_state
+from .._core.types import Seed
 from ..leakage import MahalanobisLeakage
 from ._checks import noise_of_means
 
@@ -35,18 +37,18 @@ class GradientCanaries(NamedTuple):
 
 
 def make_gradient_canaries(
-    n_canaries,
+    n_canaries: int,
     *,
-    kind="dirac",
-    n_parameters=None,
-    gradients=None,
-    max_grad_norm=1.0,
-    noise_multiplier=None,
-    batch_size=None,
-    reference=None,
-    aggregate=None,
-    random_state=None,
-):
+    kind: Literal["dirac", "selected"] = "dirac",
+    n_parameters: int | None = None,
+    gradients: ArrayLike | None = None,
+    max_grad_norm: float = 1.0,
+    noise_multiplier: float | None = None,
+    batch_size: int | None = None,
+    reference: ArrayLike | None = None,
+    aggregate: Literal["mean", "max"] | None = None,
+    random_state: Seed = None,
+) -> GradientCanaries:
     r"""Make gradients that are easy to detect in the noisy steps of a private training.
 
     Parameters

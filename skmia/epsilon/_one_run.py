@@ -1,8 +1,10 @@
 """Lower bound of epsilon from one run with many canaries."""
 
 from functools import lru_cache
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import betainc, expit
 
@@ -52,14 +54,14 @@ def one_run_epsilon(n_correct, n_guesses, n_canaries, delta, alpha):
 
 @with_largest
 def one_run_epsilon_lower_bound(
-    y_true,
-    y_score,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
-    method="binomial",
-    delta=None,
-    n_guesses="auto",
-    confidence_level=0.95,
-):
+    method: Literal["binomial", "gaussian"] = "binomial",
+    delta: float | None = None,
+    n_guesses: Literal["auto"] | int | ArrayLike = "auto",
+    confidence_level: float = 0.95,
+) -> EpsilonBound:
     r"""Lower bound of epsilon from one run with many canaries.
 
     A fair coin decides for each canary whether it takes part. Afterwards, the auditor guesses "in"

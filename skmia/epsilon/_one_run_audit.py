@@ -1,14 +1,19 @@
 """Audit by one training with many canaries."""
 
+from collections.abc import Callable
 from numbers import Integral, Real
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from .._core.containers import take_rows
 from .._core.records import Records
 from .._core.seeding import isolated_randomness, seed_estimator
 from .._core.sklearn import Interval, StrOptions, at_least, validate_params_of
+from .._core.types import Seed
 from ._base import CANARY_CONSTRAINT, EpsilonAuditBase, as_number, join, read_claim, score_canaries
 from ._one_run import one_run_epsilon_lower_bound
 
@@ -121,18 +126,19 @@ default="random_label"
 
     def __init__(
         self,
-        estimator=None,
-        canaries="random_label",
+        estimator: BaseEstimator | None = None,
+        canaries: Literal["clip_bkd", "exposed", "natural", "random_label"]
+        | Callable[..., Any] = "random_label",
         *,
-        n_canaries=0.1,
-        method="binomial",
-        n_guesses="auto",
-        delta=None,
-        confidence_level=0.95,
-        attack=None,
-        claimed_epsilon=None,
-        random_state=None,
-    ):
+        n_canaries: int | float = 0.1,
+        method: Literal["binomial", "gaussian"] = "binomial",
+        n_guesses: Literal["auto"] | int | ArrayLike = "auto",
+        delta: float | None = None,
+        confidence_level: float = 0.95,
+        attack: BaseEstimator | None = None,
+        claimed_epsilon: float | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.estimator = estimator
         self.canaries = canaries
         self.n_canaries = n_canaries
@@ -144,7 +150,7 @@ default="random_label"
         self.claimed_epsilon = claimed_epsilon
         self.random_state = random_state
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Insert canaries by fair coins, train once, and bound epsilon.
 
         Parameters

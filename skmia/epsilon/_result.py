@@ -42,7 +42,7 @@ class EpsilonBound:
     epsilon_high: float | None = None
     largest: float | None = None
 
-    def summary(self):
+    def summary(self) -> str:
         """Summarize the bound in words.
 
         Returns

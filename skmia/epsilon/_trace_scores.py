@@ -1,6 +1,9 @@
 """Scores of gradient canaries in the noisy steps of a private training."""
 
+from typing import Literal
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._core.checks import check_option
 from .._core.gaussians import estimate_moments, make_moments
@@ -12,16 +15,16 @@ _AGGREGATES = {"sum": np.sum, "max": np.max}
 
 
 def trace_scores(
-    noisy_gradients,
-    canaries,
+    noisy_gradients: ArrayLike,
+    canaries: ArrayLike,
     *,
-    batch_size,
-    noise_multiplier,
-    max_grad_norm=1.0,
-    sample_rate=1.0,
-    reference=None,
-    aggregate="sum",
-):
+    batch_size: int,
+    noise_multiplier: float,
+    max_grad_norm: float = 1.0,
+    sample_rate: float = 1.0,
+    reference: ArrayLike | None = None,
+    aggregate: Literal["sum", "max"] = "sum",
+) -> np.ndarray:
     r"""Score canaries by the noisy gradients of all steps.
 
     A step releases the mean of the clipped gradients of its rows, with noise. The score of a canary

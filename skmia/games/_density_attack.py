@@ -1,11 +1,17 @@
 """Attack that compares the IN and OUT densities of the victim's output."""
 
+from typing import Literal
+
 import numpy as np
 from scipy.special import expit, logsumexp
+from sklearn.base import BaseEstimator
+from sklearn.frozen import FrozenEstimator
 
 from .._core.moments import SMALLEST_SPREAD, compute_both_moments
+from .._core.records import Records
 from .._core.sklearn import StrOptions
 from ..base import PoolAttack
+from ..shadow import ShadowPool
 from ..signals import Confidence
 
 _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
@@ -107,13 +113,13 @@ class DensityAttack(PoolAttack):
 
     def __init__(
         self,
-        victim=None,
-        shadows=None,
+        victim: BaseEstimator | None = None,
+        shadows: ShadowPool | FrozenEstimator | None = None,
         *,
-        density="normal",
-        statistic="confidence",
-        target_fpr=None,
-    ):
+        density: Literal["normal", "kde"] = "normal",
+        statistic: Literal["confidence", "auto"] = "confidence",
+        target_fpr: float | None = None,
+    ) -> None:
         self.victim = victim
         self.shadows = shadows
         self.density = density
@@ -136,7 +142,7 @@ class DensityAttack(PoolAttack):
     def _default_offset(self):
         return 0.0
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Records) -> np.ndarray:
         """Return the posterior probability of membership, the share of the IN density in the sum.
 
         Parameters

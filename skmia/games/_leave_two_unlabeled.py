@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, effective_n_jobs
-from sklearn.base import clone
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import roc_auc_score
 from tqdm import tqdm
 
@@ -12,9 +13,11 @@ from .._core.checks import check_bits, check_finite_vector, check_membership_sco
 from .._core.needs import BOTH
 from .._core.numbers import SMALLEST, check_number
 from .._core.randomness import check_random_state
+from .._core.records import Records
 from .._core.seeding import isolated_randomness, seed_estimator
 from .._core.sklearn import N_JOBS, HasMethods, at_least, validate_parameter_constraints
 from .._core.tasks import delayed
+from .._core.types import Seed
 from .._core.validation import check_membership, check_records
 from .._training.where.joblib import use_one_job
 from ..base.cross_fitting import score
@@ -66,16 +69,16 @@ def _with_error(accuracy, variance, n_rounds):
 
 
 def leave_two_unlabeled(
-    attack,
-    records,
-    membership,
+    attack: BaseEstimator,
+    records: Records,
+    membership: ArrayLike,
     *,
-    n_rounds=None,
-    refit=False,
-    n_jobs=None,
-    verbose=0,
-    random_state=None,
-):
+    n_rounds: int | None = None,
+    refit: bool = False,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+    random_state: Seed = None,
+) -> PairPrivacy:
     """Play the game in which an attacker finds the member among two records.
 
     In each round, a member and a non-member are drawn. The attacker knows the membership of all
@@ -240,7 +243,9 @@ def _refit(attack, records, membership, pair, seeds):
         return _compare(*score(attack, records[pair]))
 
 
-def bounded_loss_accuracy(membership, losses, *, bound=None):
+def bounded_loss_accuracy(
+    membership: ArrayLike, losses: ArrayLike, *, bound: float | None = None
+) -> float:
     """Accuracy of an attacker who decides "non-member" with probability loss / bound.
 
     The attacker picks one record of a pair and decides that it is the non-member with a probability

@@ -2,11 +2,13 @@
 
 import warnings
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from joblib import effective_n_jobs
-from sklearn.base import clone
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
 from tqdm import tqdm
 
 from .._core.asking import unwrap
@@ -16,6 +18,7 @@ from .._core.records import Records
 from .._core.seeding import refuse_trained_module
 from .._core.sklearn import N_JOBS, HasMethods, Interval, at_least, validate_parameter_constraints
 from .._core.splits import number_units
+from .._core.types import Seed
 from .._core.validation import check_records
 from .._training.frozen import name_shared_parts
 from .._training.job import Data, Job
@@ -54,22 +57,22 @@ _GROUP_TABLES = ("group_vulnerability", "group_tpr", "group_fpr", "group_gap")
 
 
 def membership_game(
-    estimator,
-    attack,
-    X,
-    y=None,
+    estimator: BaseEstimator,
+    attack: BaseEstimator,
+    X: Records | ArrayLike,
+    y: ArrayLike | None = None,
     *,
-    groups=None,
-    n_rounds=20,
-    train_size=0.4,
-    test_size=0.4,
-    reference_size=0.2,
-    n_jobs=None,
-    verbose=0,
-    random_state=None,
-    return_estimator=False,
-    return_guesses=False,
-):
+    groups: str | ArrayLike | None = None,
+    n_rounds: int = 20,
+    train_size: float | int = 0.4,
+    test_size: float | int = 0.4,
+    reference_size: float | int = 0.2,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+    random_state: Seed = None,
+    return_estimator: bool = False,
+    return_guesses: bool = False,
+) -> dict[str, Any]:
     """Play the membership game, which measures the average leakage of a training procedure.
 
     Each round splits the records into three disjoint sets. A victim is trained on the first; the

@@ -1,12 +1,14 @@
 """Game about one record and the releases of a mechanism."""
 
+from collections.abc import Callable
 from numbers import Integral
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from joblib import Parallel
-from sklearn.base import clone
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import gen_batches
 from tqdm import tqdm
@@ -18,6 +20,7 @@ from .._core.randomness import check_random_state
 from .._core.seeding import isolated_randomness, seed_estimator
 from .._core.sklearn import N_JOBS, HasMethods, at_least, validate_parameter_constraints
 from .._core.tasks import delayed
+from .._core.types import Seed
 from ..metrics import advantage_interval, auc_interval, clopper_pearson, membership_roc_curve
 
 _CONSTRAINTS = {
@@ -96,20 +99,20 @@ class _FromSampler:
 
 
 def per_datum_game(
-    mechanism,
-    attack,
-    target,
-    X,
+    mechanism: BaseEstimator,
+    attack: BaseEstimator,
+    target: int | ArrayLike,
+    X: ArrayLike | Callable[..., ArrayLike],
     *,
-    n_samples=100,
-    reference_size=1000,
-    refit=False,
-    n_rounds=1000,
-    confidence_level=0.95,
-    n_jobs=None,
-    verbose=0,
-    random_state=None,
-):
+    n_samples: int = 100,
+    reference_size: int = 1000,
+    refit: bool = False,
+    n_rounds: int = 1000,
+    confidence_level: float = 0.95,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+    random_state: Seed = None,
+) -> dict[str, Any]:
     """Play the game about one record against a mechanism.
 
     In each round two private data sets of fresh rows are drawn. In one of them a row, chosen at

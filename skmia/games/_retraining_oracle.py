@@ -1,21 +1,30 @@
 """Attacker who retrains the model with each of two candidates."""
 
+from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import joblib
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from tqdm import tqdm
 
 from .._core.asking import check_victim, unwrap
 from .._core.caches import caches_removed, walk
 from .._core.randomness import check_random_state
+from .._core.records import Records
 from .._core.sklearn import N_JOBS, HasMethods, at_least, validate_parameter_constraints
+from .._core.types import Seed
 from .._core.validation import check_membership, check_records
 from .._training.job import Data, Job, Kept
 from .._training.plan import plan_training
 from ._leave_two_unlabeled import compute_pair_privacy, draw_pairs
+
+if TYPE_CHECKING:
+    from ._leave_two_unlabeled import PairPrivacy
 
 _CONSTRAINTS = {
     "estimator": [HasMethods(["fit"]), None],
@@ -28,17 +37,17 @@ _CONSTRAINTS = {
 
 
 def retraining_oracle(
-    victim,
-    records,
-    membership,
+    victim: BaseEstimator,
+    records: Records,
+    membership: ArrayLike,
     *,
-    estimator=None,
-    parameters=None,
-    n_rounds=100,
-    n_jobs=None,
-    verbose=0,
-    random_state=None,
-):
+    estimator: BaseEstimator | None = None,
+    parameters: Callable[..., Any] | None = None,
+    n_rounds: int = 100,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+    random_state: Seed = None,
+) -> "PairPrivacy":
     """Identify the member of a pair by retraining, which succeeds for deterministic training.
 
     The attacker knows how the victim was trained and all of its training records but one, which is

@@ -1,10 +1,14 @@
 """Bounds of the best attacker's success from a generalization gap or differential privacy."""
 
+from typing import Literal
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import special
 
 from .._core.checks import check_option
 from .._core.numbers import SMALLEST, check_broadcast, check_numbers
+from .._core.types import FloatOrArray
 
 # A gap is a difference of means, so rounding may take it beyond the possible range.
 _ROUNDING = 1e-9
@@ -32,7 +36,13 @@ def _success_from_variation(variation, baseline, what):
     return like_input(np.maximum(baseline, 1 - baseline * (1 - variation)))
 
 
-def bounded_loss_success_bound(gap, max_loss=1.0, *, baseline=0.5, nonnegative=False):
+def bounded_loss_success_bound(
+    gap: float | ArrayLike,
+    max_loss: float | ArrayLike = 1.0,
+    *,
+    baseline: float | ArrayLike = 0.5,
+    nonnegative: bool = False,
+) -> FloatOrArray:
     """Lower bound of the best attacker's success from the gap of a bounded loss.
 
     An attacker who knows the distribution of the loss on members and non-members can distinguish
@@ -153,7 +163,13 @@ def check_variance(proxy_variance):
     return check_numbers(proxy_variance, "proxy_variance", "positive and finite", SMALLEST)
 
 
-def subgaussian_loss_success_bound(gap, proxy_variance=1.0, *, baseline=0.5, cutoff=None):
+def subgaussian_loss_success_bound(
+    gap: float | ArrayLike,
+    proxy_variance: float | ArrayLike = 1.0,
+    *,
+    baseline: float | ArrayLike = 0.5,
+    cutoff: float | ArrayLike | None = None,
+) -> FloatOrArray:
     """Lower bound of the best attacker's success from the gap of a sub-Gaussian loss.
 
     The loss R of a record, member or not, must have tails of at most
@@ -202,7 +218,13 @@ def subgaussian_loss_success_bound(gap, proxy_variance=1.0, *, baseline=0.5, cut
     return _tailed_loss_success_bound(gap, scale, 2, baseline, cutoff)
 
 
-def subexponential_loss_success_bound(gap, proxy_variance=1.0, *, baseline=0.5, cutoff=None):
+def subexponential_loss_success_bound(
+    gap: float | ArrayLike,
+    proxy_variance: float | ArrayLike = 1.0,
+    *,
+    baseline: float | ArrayLike = 0.5,
+    cutoff: float | ArrayLike | None = None,
+) -> FloatOrArray:
     """Lower bound of the best attacker's success from the gap of a squared loss.
 
     The loss R of a record, member or not, must have tails of at most
@@ -251,7 +273,12 @@ def subexponential_loss_success_bound(gap, proxy_variance=1.0, *, baseline=0.5, 
     return _tailed_loss_success_bound(gap, 2 * check_variance(proxy_variance), 1, baseline, cutoff)
 
 
-def dp_advantage_bound(epsilon, delta=0.0, *, form="tight"):
+def dp_advantage_bound(
+    epsilon: float | ArrayLike,
+    delta: float | ArrayLike = 0.0,
+    *,
+    form: Literal["tight", "printed"] = "tight",
+) -> FloatOrArray:
     """Membership advantage that no attack on a differentially private model can exceed.
 
     The difference between the advantages of one attack on two groups of records is at most twice

@@ -1,15 +1,19 @@
 """Bayes-optimal attack on Gaussian linear regression, with its exact success."""
 
 from numbers import Real
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import special
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, gen_batches
 
 from .._core.matrix import check_matrix
 from .._core.needs import Needs
 from .._core.numbers import check_numbers
 from .._core.sklearn import Interval, StrOptions, at_least
+from .._core.types import Seed
 from .._core.validation import check_outputs_source, query
 from ..base import BaseAttack
 from ._bounds import SMALLEST, subexponential_loss_success_bound
@@ -203,15 +207,15 @@ class GaussianRegressionAttacker(BaseAttack):
 
     def __init__(
         self,
-        victim=None,
+        victim: BaseEstimator | None = None,
         *,
-        coef=None,
-        noise_std=1.0,
-        knows_index=True,
-        proxy="valid",
-        n_simulations=10_000,
-        random_state=None,
-    ):
+        coef: ArrayLike | None = None,
+        noise_std: float = 1.0,
+        knows_index: bool = True,
+        proxy: Literal["valid", "thesis"] = "valid",
+        n_simulations: int = 10_000,
+        random_state: Seed = None,
+    ) -> None:
         self.victim = victim
         self.coef = coef
         self.noise_std = noise_std

@@ -1,9 +1,12 @@
 """Bound of the best attacker from the difference of a mean between members and non-members."""
 
+from collections.abc import Sequence
 from numbers import Real
+from typing import Literal, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy import special
 from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
@@ -162,13 +165,13 @@ class GeneralizationGapBound(BaseEstimator):
     def __init__(
         self,
         *,
-        assumption="bounded",
-        value_range=None,
-        proxy_variance=None,
-        baseline=0.5,
-        interval="welch",
-        confidence_level=0.95,
-    ):
+        assumption: Literal["bounded", "subgaussian", "subexponential"] = "bounded",
+        value_range: Sequence[float] | None = None,
+        proxy_variance: float | None = None,
+        baseline: float = 0.5,
+        interval: Literal["welch", "bernstein"] = "welch",
+        confidence_level: float = 0.95,
+    ) -> None:
         self.assumption = assumption
         self.value_range = value_range
         self.proxy_variance = proxy_variance
@@ -176,7 +179,7 @@ class GeneralizationGapBound(BaseEstimator):
         self.interval = interval
         self.confidence_level = confidence_level
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Estimate the gap of each column and bound the success of the best attacker.
 
         Parameters
@@ -264,7 +267,7 @@ class GeneralizationGapBound(BaseEstimator):
         bound = _TAILED_BOUNDS[self.assumption]
         return bound(gap, self.proxy_variance, baseline=self.baseline)
 
-    def summary(self):
+    def summary(self) -> pd.DataFrame:
         """Return all estimates, one row per column of X.
 
         Returns

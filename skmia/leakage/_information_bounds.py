@@ -1,9 +1,11 @@
 """Bounds of an attacker's success and of the gap from the information that a model carries."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import special
 
 from .._core.numbers import SMALLEST, check_broadcast, check_numbers
+from .._core.types import FloatOrArray
 from ._bounds import N_HALVINGS, check_baseline, check_variance, like_input
 
 
@@ -21,7 +23,9 @@ def _binary_divergence(baseline, excess):
     return np.maximum(part(baseline, excess) + part(1 - baseline, -excess), 0)
 
 
-def mutual_information_success_bound(mutual_information, *, baseline=0.5):
+def mutual_information_success_bound(
+    mutual_information: float | ArrayLike, *, baseline: float | ArrayLike = 0.5
+) -> FloatOrArray:
     """Upper bound of any attacker's success from the information that a model carries.
 
     It is the largest P in [baseline, 1] with ``d(P || baseline) <= mutual_information``, where d
@@ -85,7 +89,9 @@ def mutual_information_success_bound(mutual_information, *, baseline=0.5):
     return like_input(np.minimum(baseline + high, 1.0))
 
 
-def required_mutual_information(success, *, baseline=0.5):
+def required_mutual_information(
+    success: float | ArrayLike, *, baseline: float | ArrayLike = 0.5
+) -> FloatOrArray:
     """Lower bound of the information about the attribute that a given success requires.
 
     Parameters
@@ -128,7 +134,13 @@ def required_mutual_information(success, *, baseline=0.5):
     return like_input(_binary_divergence(baseline, success - baseline))
 
 
-def generalization_gap_probability_bound(gap, mutual_information, n_samples, *, proxy_variance=1.0):
+def generalization_gap_probability_bound(
+    gap: float | ArrayLike,
+    mutual_information: float | ArrayLike,
+    n_samples: int | ArrayLike,
+    *,
+    proxy_variance: float | ArrayLike = 1.0,
+) -> FloatOrArray:
     """Upper bound of the probability of a large gap from the information that a model carries.
 
     The bound is ``(mutual_information + log(2)) / (n_samples * gap**2 / (2 * proxy_variance))``.

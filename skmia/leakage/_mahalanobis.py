@@ -1,8 +1,10 @@
 """Leakage of a released mean."""
 
 from numbers import Real
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -151,12 +153,12 @@ class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        covariance="auto",
-        n_samples=None,
-        noise_scale=0.0,
-        sampling_ratio=1.0,
-        subsampling="exact",
-    ):
+        covariance: Literal["auto", "diagonal", "full"] | BaseEstimator = "auto",
+        n_samples: int | None = None,
+        noise_scale: float | ArrayLike = 0.0,
+        sampling_ratio: float = 1.0,
+        subsampling: Literal["exact", "published"] = "exact",
+    ) -> None:
         self.covariance = covariance
         self.n_samples = n_samples
         self.noise_scale = noise_scale
@@ -164,7 +166,9 @@ class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
         self.subsampling = subsampling
 
     @classmethod
-    def from_moments(cls, mean, covariance, *, n_samples, **params):
+    def from_moments(
+        cls, mean: ArrayLike, covariance: ArrayLike, *, n_samples: int, **params: Any
+    ) -> Self:
         """Create a fitted estimator for a distribution with known moments.
 
         Parameters
@@ -190,7 +194,7 @@ class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
         leakage.n_features_in_ = len(mean)
         return leakage._set_moments(mean, covariance, n_samples)
 
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Estimate mean and covariance of the distribution of the rows.
 
         Parameters
@@ -245,7 +249,7 @@ class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
         scores = self._scores(X)
         return np.sqrt(self._subsampling.scale * scores)
 
-    def score_samples(self, X):
+    def score_samples(self, X: ArrayLike) -> np.ndarray:
         """Leakage score of each row.
 
         Parameters
@@ -263,7 +267,7 @@ class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
         scores = self._scores(X)
         return self.sampling_ratio * scores if self.subsampling == "published" else scores
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Membership advantage of the best attacker who knows `covariance_`, TPR - FPR.
 
         Parameters
@@ -280,7 +284,7 @@ class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
         shifts = self._shifts(X)
         return advantage(shifts, self._subsampling.inclusion)
 
-    def power(self, X, fpr):
+    def power(self, X: ArrayLike, fpr: float | ArrayLike) -> np.ndarray:
         """True positive rate of the best attacker who knows `covariance_`.
 
         Parameters
@@ -299,7 +303,7 @@ class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
         shifts = beside(self._shifts(X), rates)
         return power(rates, shifts, self._subsampling.inclusion)
 
-    def threshold(self, X, fpr):
+    def threshold(self, X: ArrayLike, fpr: float | ArrayLike) -> np.ndarray:
         """Threshold of the log-likelihood ratio with a false positive rate.
 
         Parameters
@@ -325,7 +329,7 @@ class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
             spread = np.where(np.isinf(quantiles), quantiles, shifts * quantiles)
         return np.where(certain, 0.0, spread - shifts**2 / 2)
 
-    def privacy_profile(self, X, epsilon):
+    def privacy_profile(self, X: ArrayLike, epsilon: float | ArrayLike) -> np.ndarray:
         """Smallest delta of (epsilon, delta)-differential privacy with respect to each row.
 
         Parameters
@@ -346,7 +350,7 @@ class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
         shifts = beside(self._shifts(X), epsilons)
         return privacy_profile(epsilons, shifts, self._subsampling.inclusion)
 
-    def misspecified(self, X, X_assumed):
+    def misspecified(self, X: ArrayLike, X_assumed: ArrayLike) -> MisspecifiedTarget:
         """Leakage of targets to an attacker whose test was designed for other targets.
 
         Parameters
@@ -383,7 +387,7 @@ class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
             )
         return MisspecifiedTarget(true, assumed, cross, *self._subsampling)
 
-    def top_k(self, X, k):
+    def top_k(self, X: ArrayLike, k: int) -> np.ndarray:
         """Return the rows that leak most, as canaries of an audit.
 
         Parameters

@@ -2,8 +2,10 @@
 
 from abc import ABC, abstractmethod
 from numbers import Real
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
@@ -22,6 +24,7 @@ from .._core.matrix import check_classes, check_matrix, validate_matrix
 from .._core.shrinkage import CovarianceMixin
 from .._core.sklearn import Interval, at_least, validate_params_of
 from .._core.tradeoff import check_rates, power
+from .._core.types import FloatOrArray
 from ..metrics import membership_advantage_score
 from ._mean_law import ProjectionLaw, estimate_law, hold_out
 
@@ -47,7 +50,15 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
     }
 
     @classmethod
-    def from_moments(cls, target, mean, covariance, *, n_samples, **params):
+    def from_moments(
+        cls,
+        target: ArrayLike,
+        mean: ArrayLike,
+        covariance: ArrayLike,
+        *,
+        n_samples: int,
+        **params: Any,
+    ) -> Self:
         """Create a fitted attack of an attacker who knows the distribution.
 
         Parameters
@@ -80,7 +91,7 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
         attack._set_law(None, None)
         return attack
 
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Estimate mean and covariance of the rows from a reference set.
 
         Parameters
@@ -162,7 +173,7 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
             return self._score_at(self._law.center + self._move / 2)
         return self._score_at(self._law.threshold(self.target_fpr, self._n_drawn))
 
-    def score_samples(self, X):
+    def score_samples(self, X: ArrayLike) -> np.ndarray:
         """Compute a score of each released mean; higher if the target is likely among its rows.
 
         Parameters
@@ -178,7 +189,7 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         return self._score(validate_matrix(self, X, dtype=np.float64, reset=False))
 
-    def decision_function(self, X):
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Compute the distance to the threshold, ``score_samples(X) - offset_``.
 
         Parameters
@@ -193,7 +204,7 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
         """
         return self.score_samples(X) - self.offset_
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict whether the target is among the rows of each released mean.
 
         Parameters
@@ -209,7 +220,7 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
         is_member = self.score_samples(X) >= self.offset_
         return self.classes_[is_member.astype(int)]
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the membership advantage of the predictions, TPR - FPR.
 
         Parameters
@@ -232,7 +243,7 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
         membership = y == labels[1] if len(labels) == 2 else y
         return membership_advantage_score(membership, guesses, sample_weight=sample_weight)
 
-    def power(self, fpr):
+    def power(self, fpr: float | ArrayLike) -> FloatOrArray:
         """True positive rate of the order of releases at a false positive rate, by theory.
 
         Parameters

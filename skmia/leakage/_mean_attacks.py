@@ -1,9 +1,14 @@
 """Attacks on a released mean by its projection on a direction."""
 
+from typing import Literal
+
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from .._core.sklearn import StrOptions
+from .._core.types import Seed
 from ._mean_attack_base import BaseMeanAttack
 
 
@@ -112,14 +117,14 @@ class MeanLikelihoodRatioAttack(BaseMeanAttack):
 
     def __init__(
         self,
-        target=None,
+        target: ArrayLike | None = None,
         *,
-        n_samples=None,
-        noise_scale=0.0,
-        sampling_ratio=1.0,
-        covariance="auto",
-        target_fpr=None,
-    ):
+        n_samples: int | None = None,
+        noise_scale: float | ArrayLike = 0.0,
+        sampling_ratio: float = 1.0,
+        covariance: Literal["auto", "diagonal", "full"] | BaseEstimator = "auto",
+        target_fpr: float | None = None,
+    ) -> None:
         self.target = target
         self.n_samples = n_samples
         self.noise_scale = noise_scale
@@ -225,16 +230,16 @@ class MeanScalarProductAttack(BaseMeanAttack):
 
     def __init__(
         self,
-        target=None,
+        target: ArrayLike | None = None,
         *,
-        reference="row",
-        n_samples=None,
-        noise_scale=0.0,
-        sampling_ratio=1.0,
-        covariance="diagonal",
-        target_fpr=None,
-        random_state=None,
-    ):
+        reference: Literal["row", "mean"] | ArrayLike = "row",
+        n_samples: int | None = None,
+        noise_scale: float | ArrayLike = 0.0,
+        sampling_ratio: float = 1.0,
+        covariance: Literal["auto", "diagonal", "full"] | BaseEstimator = "diagonal",
+        target_fpr: float | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.target = target
         self.reference = reference
         self.n_samples = n_samples

@@ -1,7 +1,11 @@
 """Attack on a released mean by its distance from the target."""
 
+from typing import Literal
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.stats import ncx2
+from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 
 from .._core.sklearn import StrOptions, at_least
@@ -97,15 +101,15 @@ class MeanGLiRAttack(BaseMeanAttack):
 
     def __init__(
         self,
-        target=None,
+        target: ArrayLike | None = None,
         *,
-        factor="n-1",
-        n_samples=None,
-        noise_scale=0.0,
-        sampling_ratio=1.0,
-        covariance="auto",
-        target_fpr=None,
-    ):
+        factor: Literal["n-1", "n"] = "n-1",
+        n_samples: int | None = None,
+        noise_scale: float | ArrayLike = 0.0,
+        sampling_ratio: float = 1.0,
+        covariance: Literal["auto", "diagonal", "full"] | BaseEstimator = "auto",
+        target_fpr: float | None = None,
+    ) -> None:
         self.target = target
         self.factor = factor
         self.n_samples = n_samples

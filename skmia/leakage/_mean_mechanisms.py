@@ -2,8 +2,10 @@
 
 from abc import ABC, abstractmethod
 from numbers import Real
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
@@ -13,6 +15,7 @@ from .._core.matrix import validate_matrix
 from .._core.numbers import check_count
 from .._core.randomness import check_random_state
 from .._core.sklearn import Interval, validate_params_of
+from .._core.types import Seed
 
 # Number of values in the largest temporary array.
 _BLOCK = 2**22
@@ -23,7 +26,7 @@ class _MeanMechanism(BaseEstimator, ABC):
 
     _parameter_constraints: dict = {}
 
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Store a private data set.
 
         Parameters
@@ -44,7 +47,7 @@ class _MeanMechanism(BaseEstimator, ABC):
         self._fit(X)
         return self
 
-    def sample(self, n_samples=1, random_state=None):
+    def sample(self, n_samples: int = 1, random_state: Seed = None) -> np.ndarray:
         """Release the mean of the private data set again.
 
         Parameters
@@ -144,7 +147,7 @@ class NoisyMean(_MeanMechanism):
         "noise_scale": [Interval(Real, 0, None, closed="left"), "array-like"],
     }
 
-    def __init__(self, noise_scale=1.0):
+    def __init__(self, noise_scale: float | ArrayLike = 1.0) -> None:
         self.noise_scale = noise_scale
 
     def _fit(self, X):
@@ -204,7 +207,9 @@ class SubsampledMean(_MeanMechanism):
         "noise_scale": [Interval(Real, 0, None, closed="left"), "array-like"],
     }
 
-    def __init__(self, sampling_ratio=0.5, *, noise_scale=0.0):
+    def __init__(
+        self, sampling_ratio: float = 0.5, *, noise_scale: float | ArrayLike = 0.0
+    ) -> None:
         self.sampling_ratio = sampling_ratio
         self.noise_scale = noise_scale
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from .._core.tradeoff import advantage, check_rates, power
@@ -44,28 +45,28 @@ class MisspecifiedTarget:
         return np.sqrt(self.scale) * shift
 
     @property
-    def effective_score(self):
+    def effective_score(self) -> np.ndarray:
         """Score of a target with the same power under the correct test, at most ``true_score``."""
         return self._shift**2 / self.scale
 
     @property
-    def advantage(self):
+    def advantage(self) -> np.ndarray:
         """Advantage at the best threshold, with the sign of the test reversed if it is misled."""
         return advantage(self._shift, self.inclusion)
 
     @property
-    def loss(self):
+    def loss(self) -> np.ndarray:
         """Advantage that the wrong target costs, 0 or more."""
         right = advantage(np.sqrt(self.scale * self.true_score), self.inclusion)
         return np.maximum(right - self.advantage, 0.0)
 
     @property
-    def naive_advantage(self):
+    def naive_advantage(self) -> np.ndarray:
         """Advantage of the attacker who believes the test and keeps its threshold of 0."""
         spread = np.sqrt(self.scale * self.assumed_score)
         return self.inclusion * (ndtr(self._shift - spread / 2) - ndtr(-spread / 2))
 
-    def power(self, fpr):
+    def power(self, fpr: float | ArrayLike) -> np.ndarray:
         """True positive rate at a false positive rate.
 
         Parameters

@@ -1,7 +1,10 @@
 """Total variation between two samples."""
 
+from typing import Literal
+
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from .._core.checks import check_option, refuse_foreign
@@ -10,6 +13,7 @@ from .._core.groups import sorted_values
 from .._core.matrix import check_matrix
 from .._core.numbers import check_count, to_array
 from .._core.randomness import check_random_state
+from .._core.types import Seed
 from ._witness import GridKernelWitness, PluginWitness, SampledKernelWitness
 
 
@@ -42,7 +46,14 @@ def _join(members, nonmembers, dtype):
     return joined, np.repeat([True, False], [len(side) for side in sides])
 
 
-def total_variation(members, nonmembers, *, method="plugin", n_draws=None, random_state=None):
+def total_variation(
+    members: ArrayLike,
+    nonmembers: ArrayLike,
+    *,
+    method: Literal["plugin", "kde"] = "plugin",
+    n_draws: int | None = None,
+    random_state: Seed = None,
+) -> float:
     r"""Total variation between the features of members and the features of non-members.
 
     It is the largest advantage, TPR - FPR, of any prediction from these features. Both methods are

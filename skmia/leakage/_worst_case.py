@@ -2,9 +2,11 @@
 
 from functools import partial
 from numbers import Integral, Real
+from typing import Literal, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import assert_all_finite, check_consistent_length, check_random_state
@@ -17,6 +19,7 @@ from .._core.matrix import check_classes, check_matrix, validate_matrix
 from .._core.numbers import to_array
 from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, validate_params_of
 from .._core.splits import draw_halves
+from .._core.types import Seed, Splitter
 from ..metrics import membership_advantage_score
 from ._columns import take_column
 from ._confidence import summarize_null, threshold_interval, witness_bound
@@ -166,17 +169,17 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        method="auto",
+        method: Literal["auto", "plugin", "kde", "neighbors", "classifier"] = "auto",
         *,
-        estimator=None,
-        n_neighbors=None,
-        cv=5,
-        group_column=None,
-        confidence_level=0.95,
-        n_permutations=100,
-        n_jobs=None,
-        random_state=None,
-    ):
+        estimator: BaseEstimator | None = None,
+        n_neighbors: int | None = None,
+        cv: Splitter = 5,
+        group_column: int | str | None = None,
+        confidence_level: float = 0.95,
+        n_permutations: int = 100,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.method = method
         self.estimator = estimator
         self.n_neighbors = n_neighbors
@@ -187,7 +190,7 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Estimate the vulnerability.
 
         Parameters
@@ -227,7 +230,7 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
         self._witness = witness.learn(X, members, codes, rng)
         return self
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Return the probability of membership if half of the records are members.
 
         Parameters
@@ -250,7 +253,7 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
         posterior = self._witness.posterior(X, codes)
         return np.column_stack([1 - posterior, posterior])
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict membership by the larger density.
 
         Parameters
@@ -266,7 +269,7 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
         is_member = self.predict_proba(X)[:, 1] > 0.5
         return self.classes_[is_member.astype(int)]
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the membership advantage of the predictions, TPR - FPR.
 
         On records that ``fit`` has not seen, it underestimates the total variation on average.
@@ -294,7 +297,7 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
         tags.classifier_tags.multi_class = False
         return tags
 
-    def summary(self):
+    def summary(self) -> str:
         """Summarize the results in words.
 
         Returns

@@ -1,8 +1,11 @@
 """Exposure of canaries among all candidates."""
 
 import math
+from collections.abc import Callable
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
@@ -10,8 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.numbers import show
 from .._core.sklearn import HasMethods, StrOptions, at_least, validate_params_of
+from .._core.types import Seed, TokenModel
+from ..metrics import Interval, clopper_pearson
 from ..metrics import Interval as Estimate
-from ..metrics import clopper_pearson
 from ._candidates import as_candidates, measure, measure_all
 from ._format import CanaryFormat
 from ._model import check_model, is_model
@@ -115,14 +119,17 @@ class Exposure(BaseEstimator):
 
     def __init__(
         self,
-        log_perplexity=None,
-        candidates=None,
+        log_perplexity: TokenModel
+        | BaseEstimator
+        | Callable[[np.ndarray], ArrayLike]
+        | None = None,
+        candidates: CanaryFormat | ArrayLike | None = None,
         *,
-        method="exact",
-        ties="first",
-        n_samples=10_000,
-        random_state=None,
-    ):
+        method: Literal["exact", "sampling", "skew_normal"] = "exact",
+        ties: Literal["first", "last"] = "first",
+        n_samples: int = 10_000,
+        random_state: Seed = None,
+    ) -> None:
         self.log_perplexity = log_perplexity
         self.candidates = candidates
         self.method = method
@@ -130,7 +137,7 @@ class Exposure(BaseEstimator):
         self.n_samples = n_samples
         self.random_state = random_state
 
-    def fit(self, X=None, y=None):
+    def fit(self, X: Any = None, y: Any = None) -> Self:
         """Measure the log-perplexity of the candidates.
 
         Parameters
@@ -162,7 +169,7 @@ class Exposure(BaseEstimator):
             self.ks_statistic_, self.ks_pvalue_ = float(test.statistic), float(test.pvalue)
         return self
 
-    def score_samples(self, X):
+    def score_samples(self, X: ArrayLike) -> np.ndarray:
         """Exposure of each canary.
 
         Parameters
@@ -184,7 +191,7 @@ class Exposure(BaseEstimator):
         with np.errstate(divide="ignore"):
             return -np.log2(self._count_below(bits) / self.n_samples) + 0.0
 
-    def exposure(self, canary):
+    def exposure(self, canary: str | ArrayLike) -> float:
         """Exposure of a single canary.
 
         Parameters
@@ -199,7 +206,7 @@ class Exposure(BaseEstimator):
         """
         return float(self.score_samples([canary])[0])
 
-    def rank(self, X):
+    def rank(self, X: ArrayLike) -> np.ndarray:
         """Rank of each canary among all candidates, with ``method="exact"``.
 
         Parameters
@@ -222,7 +229,9 @@ class Exposure(BaseEstimator):
             return 1 + np.searchsorted(self._sorted, bits, side="left")
         return np.searchsorted(self._sorted, bits, side="right")
 
-    def exposure_interval(self, canary, *, confidence_level=0.95):
+    def exposure_interval(
+        self, canary: str | ArrayLike, *, confidence_level: float = 0.95
+    ) -> Interval:
         """Exposure of a single canary with the uncertainty of the sample.
 
         Parameters

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from .._core.sklearn import at_least, validate_parameter_constraints
+from .._core.types import TokenModel
 from ._format import CanaryFormat
 from ._model import check_model, log_perplexity, next_bits
 
@@ -89,7 +91,14 @@ def _expand(model, secrets, popped, frontier):
                     frontier.push(bits + step, (*prefix, token))
 
 
-def shortest_path_extraction(model, secrets, *, n_sequences=1, max_nodes=100_000, batch_size=32):
+def shortest_path_extraction(
+    model: TokenModel | BaseEstimator,
+    secrets: CanaryFormat,
+    *,
+    n_sequences: int = 1,
+    max_nodes: int = 100_000,
+    batch_size: int = 32,
+) -> ExtractionResult:
     """Find the candidates with the lowest log-perplexity by uniform-cost search.
 
     Candidates that begin alike share a path in a tree, on which each token costs its -log2

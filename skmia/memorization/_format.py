@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from numbers import Integral
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._core.numbers import show
 from .._core.randomness import check_random_state
+from .._core.types import Seed
 from ._model import check_sequences
 
 _LARGEST = np.iinfo(np.intp).max
@@ -65,7 +67,14 @@ class CanaryFormat:
     array([[11, 12, 13, 10,  1,  2,  3,  4]])
     """
 
-    def __init__(self, template, fill, *, alphabet=None, hole="#"):
+    def __init__(
+        self,
+        template: str | Sequence[int | None],
+        fill: str | Sequence[int],
+        *,
+        alphabet: str | None = None,
+        hole: str = "#",
+    ) -> None:
         for name, value in (("template", template), ("fill", fill)):
             _check_sequence(value, name)
         if alphabet is not None:
@@ -103,13 +112,13 @@ class CanaryFormat:
             raise ValueError(f"Tokens are whole numbers of 0 and above; got {show(sequence)}.")
         return np.asarray(sequence, dtype=np.intp)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.choices)
 
     def __repr__(self):
         return f"CanaryFormat({self.template!r}, {self.n_candidates} candidates)"
 
-    def encode(self, sequences):
+    def encode(self, sequences: ArrayLike) -> np.ndarray:
         """Tokens of texts of one length.
 
         Parameters
@@ -131,7 +140,7 @@ class CanaryFormat:
             raise ValueError(f"Sequences must be one or more of one length; got {show(sequences)}.")
         return np.array(rows)
 
-    def decode(self, tokens):
+    def decode(self, tokens: ArrayLike) -> list[str]:
         """Texts of tokens.
 
         Parameters
@@ -152,7 +161,7 @@ class CanaryFormat:
             )
         return ["".join(self.alphabet[token] for token in row) for row in tokens]
 
-    def sample(self, n_samples=1, *, random_state=None):
+    def sample(self, n_samples: int = 1, *, random_state: Seed = None) -> np.ndarray:
         """Draw candidates uniformly and independently.
 
         Parameters
@@ -171,7 +180,7 @@ class CanaryFormat:
         columns = [choice[rng.randint(len(choice), size=n_samples)] for choice in self.choices]
         return np.column_stack(columns)
 
-    def position(self, sequences):
+    def position(self, sequences: ArrayLike) -> list[int]:
         """Positions of sequences in the enumeration of all candidates, the last hole fastest.
 
         Parameters
@@ -216,7 +225,7 @@ class CanaryFormat:
             raise ValueError(f"The sequence {shown.tolist()} does not fit the format {self!r}.")
         return np.column_stack(found)
 
-    def candidates(self, start=0, stop=None):
+    def candidates(self, start: int = 0, stop: int | None = None) -> np.ndarray:
         """Some of the candidates, in the order of :meth:`position`.
 
         Parameters

@@ -1,12 +1,22 @@
 """Insertion of canaries into training data."""
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._core.numbers import show, to_array
 from .._core.randomness import check_random_state
+from .._core.types import Seed
 
 
-def insert_canaries(sequences, canaries, n_insertions=1, *, random_state=None):
+def insert_canaries(
+    sequences: np.ndarray | Sequence[Sequence[int]],
+    canaries: ArrayLike | Sequence[Sequence[int]],
+    n_insertions: ArrayLike | int = 1,
+    *,
+    random_state: Seed = None,
+) -> np.ndarray | list:
     """Insert copies of canaries at random positions among training sequences.
 
     Parameters

@@ -3,11 +3,13 @@
 from abc import ABC, abstractmethod
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.numbers import as_numbers, check_number, to_array
+from .._core.types import TokenModel
 
 # Sequences asked about at once: bounds the memory, n_tokens numbers for each.
 CHUNK = 20_000
@@ -32,7 +34,7 @@ class SequenceModel(ABC):
     """
 
     @abstractmethod
-    def next_log_proba(self, prefixes):
+    def next_log_proba(self, prefixes: np.ndarray) -> ArrayLike:
         """Return log-probabilities of the next token.
 
         Parameters
@@ -122,7 +124,9 @@ def token_bits(model, tokens, n_given):
     return np.column_stack(columns) if columns else np.zeros((len(tokens), 0))
 
 
-def log_perplexity(model, sequences, *, n_given=0):
+def log_perplexity(
+    model: TokenModel | BaseEstimator, sequences: ArrayLike, *, n_given: int = 0
+) -> np.ndarray:
     """Log-perplexity of sequences: the bits that it takes to write them down, given the model.
 
     The sum of -log2 Pr(token | tokens before it). Low means that the model expects the sequence.

@@ -1,8 +1,11 @@
 """N-gram model, a sequence model that counts."""
 
+from collections.abc import Sequence
 from numbers import Real
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -84,12 +87,14 @@ class NGramModel(BaseEstimator):
         "smoothing": [Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(self, order=3, *, n_tokens=None, smoothing=1.0):
+    def __init__(
+        self, order: int = 3, *, n_tokens: int | None = None, smoothing: float = 1.0
+    ) -> None:
         self.order = order
         self.n_tokens = n_tokens
         self.smoothing = smoothing
 
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike | Sequence[Sequence[int]], y: Any = None) -> Self:
         """Count.
 
         Parameters
@@ -151,7 +156,7 @@ class NGramModel(BaseEstimator):
             number = number * (self.n_tokens_ + 1) + column
         return number
 
-    def next_log_proba(self, prefixes):
+    def next_log_proba(self, prefixes: ArrayLike) -> np.ndarray:
         """Log-probabilities of what comes next.
 
         Parameters
@@ -169,7 +174,7 @@ class NGramModel(BaseEstimator):
         contexts = padded[:, padded.shape[1] - self.order + 1 :]
         return self._log_proba(contexts, np.arange(self.n_tokens_)[None])
 
-    def token_log_proba(self, sequences, n_given=0):
+    def token_log_proba(self, sequences: ArrayLike, n_given: int = 0) -> np.ndarray:
         """Log-probabilities of the tokens of whole sequences.
 
         Parameters

@@ -1,10 +1,16 @@
 """A torch module as a sequence model."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._core.numbers import check_count
 from .._core.optional import import_optional
 from ._model import check_sequences
+
+if TYPE_CHECKING:
+    import torch
 
 
 class TorchSequenceModel:
@@ -51,7 +57,14 @@ class TorchSequenceModel:
     (2,)
     """
 
-    def __init__(self, module, *, start_token=None, batch_size=1024, device=None):
+    def __init__(
+        self,
+        module: "torch.nn.Module",
+        *,
+        start_token: int | None = None,
+        batch_size: int = 1024,
+        device: "str | torch.device | None" = None,
+    ) -> None:
         if not isinstance(module, import_optional("torch", "torch").nn.Module):
             raise TypeError(f"module must be a torch.nn.Module; got {type(module).__name__}.")
         check_count(batch_size, "batch_size")
@@ -62,7 +75,7 @@ class TorchSequenceModel:
         # clone() deep-copies parameters, and a net must not be copied for each candidate setting.
         return self
 
-    def next_log_proba(self, prefixes):
+    def next_log_proba(self, prefixes: ArrayLike) -> np.ndarray:
         """Log-probabilities of what comes next.
 
         Parameters
@@ -81,7 +94,7 @@ class TorchSequenceModel:
             return self._guess_first(len(prefixes))
         return self._run(known, lambda logits, rows: logits[:, -1].log_softmax(1))
 
-    def token_log_proba(self, sequences, n_given=0):
+    def token_log_proba(self, sequences: ArrayLike, n_given: int = 0) -> np.ndarray:
         """Log-probabilities of the tokens of whole sequences, in one pass.
 
         Parameters

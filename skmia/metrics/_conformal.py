@@ -1,11 +1,12 @@
 """How rarely a non-member scores as high."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._core.checks import check_finite_vector
 
 
-def conformal_pvalues(y_score, nonmember_score):
+def conformal_pvalues(y_score: ArrayLike, nonmember_score: ArrayLike) -> np.ndarray:
     """P-values of membership from the scores of known non-members.
 
     Scores of file attacks and of many others rank records, but are not calibrated probabilities. If

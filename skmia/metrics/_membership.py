@@ -1,6 +1,9 @@
 """Point estimates of the performance of an attack."""
 
+from typing import Literal
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.metrics import roc_curve
 
 from .._core.checks import (
@@ -11,10 +14,13 @@ from .._core.checks import (
     check_weights,
 )
 from .._core.numbers import show, to_array
+from .._core.types import FloatOrArray
 from .resolution import check_resolution
 
 
-def membership_roc_curve(y_true, y_score):
+def membership_roc_curve(
+    y_true: ArrayLike, y_score: ArrayLike
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Compute every operating point that a threshold on the scores can realize.
 
     Records are predicted as members if their score is at least the threshold, so records with equal
@@ -77,7 +83,13 @@ def point_at_fpr(fpr, max_fpr):
     return np.searchsorted(fpr, max_fpr + RATE_TOLERANCE, side="right") - 1
 
 
-def tpr_at_fpr_score(y_true, y_score, *, max_fpr=0.01, on_unresolvable="warn"):
+def tpr_at_fpr_score(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    max_fpr: float = 0.01,
+    on_unresolvable: Literal["warn", "ignore", "raise"] = "warn",
+) -> float:
     """Compute the largest true positive rate at a false positive rate of at most `max_fpr`.
 
     Only thresholds that the data can realize count; the ROC curve is not interpolated. With
@@ -141,7 +153,9 @@ def tpr_at_fpr_score(y_true, y_score, *, max_fpr=0.01, on_unresolvable="warn"):
     return float(tpr[point_at_fpr(fpr, max_fpr)])
 
 
-def fpr_at_tpr_score(y_true, y_score, *, min_tpr=0.95, interpolate=False):
+def fpr_at_tpr_score(
+    y_true: ArrayLike, y_score: ArrayLike, *, min_tpr: float = 0.95, interpolate: bool = False
+) -> float:
     """Compute the smallest false positive rate at a true positive rate of at least `min_tpr`.
 
     This is the share of non-members that are flagged if nearly all members must be found. *Lower*
@@ -197,7 +211,9 @@ def fpr_at_tpr_score(y_true, y_score, *, min_tpr=0.95, interpolate=False):
     return float(fpr[first])
 
 
-def membership_advantage_score(y_true, y_pred, *, sample_weight=None):
+def membership_advantage_score(
+    y_true: ArrayLike, y_pred: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> float:
     """Compute the membership advantage: true positive rate minus false positive rate.
 
     It does not depend on the share of members in the evaluation set: 0 for uninformative
@@ -249,7 +265,7 @@ def membership_advantage_score(y_true, y_pred, *, sample_weight=None):
     return float(tpr - fpr)
 
 
-def best_advantage_score(y_true, y_score):
+def best_advantage_score(y_true: ArrayLike, y_score: ArrayLike) -> float:
     """Compute the largest membership advantage, TPR - FPR, over all thresholds.
 
     This is optimistic: the threshold is chosen on the evaluated records, so the advantage is never
@@ -290,7 +306,9 @@ def best_advantage_score(y_true, y_score):
     return float(np.max(tpr - fpr))
 
 
-def precision_at_prior(tpr, fpr, prior):
+def precision_at_prior(
+    tpr: float | ArrayLike, fpr: float | ArrayLike, prior: float | ArrayLike
+) -> FloatOrArray:
     """Compute the share of members among flagged records if a fraction `prior` are members.
 
     Bayes' rule, ``prior * tpr / (prior * tpr + (1 - prior) * fpr)``: the meaning of an operating

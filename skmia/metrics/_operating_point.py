@@ -1,8 +1,10 @@
 """Operating point of an attack: a threshold and its rates with intervals."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._core.checks import check_confidence_level, check_membership_scores, check_rate
 from ._membership import point_at_fpr, realizable_points
@@ -49,8 +51,14 @@ class OperatingPoint:
 
 
 def operating_point(
-    y_true, y_score, max_fpr=0.01, *, groups=None, confidence_level=0.95, on_unresolvable="warn"
-):
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    max_fpr: float = 0.01,
+    *,
+    groups: ArrayLike | None = None,
+    confidence_level: float = 0.95,
+    on_unresolvable: Literal["warn", "ignore", "raise"] = "warn",
+) -> OperatingPoint:
     """Find the operating point of largest TPR with FPR at most `max_fpr`, with intervals.
 
     Among thresholds of equal TPR, the lowest is chosen, whose FPR is the largest within `max_fpr`.

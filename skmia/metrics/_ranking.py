@@ -3,9 +3,11 @@
 import warnings
 from itertools import combinations
 from numbers import Real
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.stats import friedmanchisquare, rankdata
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -134,12 +136,27 @@ class RankingTest(BaseEstimator):
         "higher_is_better": ["boolean"],
     }
 
-    def __init__(self, *, alpha=0.05, correction="holm", higher_is_better=True):
+    def __init__(
+        self,
+        *,
+        alpha: float = 0.05,
+        correction: Literal[
+            "bonferroni",
+            "sidak",
+            "holm-sidak",
+            "holm",
+            "simes-hochberg",
+            "hommel",
+            "fdr_bh",
+            "fdr_by",
+        ] = "holm",
+        higher_is_better: bool = True,
+    ) -> None:
         self.alpha = alpha
         self.correction = correction
         self.higher_is_better = higher_is_better
 
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Rank the methods and test their differences.
 
         Parameters
@@ -208,7 +225,7 @@ class RankingTest(BaseEstimator):
                 stacklevel=4,
             )
 
-    def summary(self):
+    def summary(self) -> str:
         """Return the ranks and the tests as text.
 
         Returns

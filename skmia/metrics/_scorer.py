@@ -1,5 +1,8 @@
 """Membership metrics as scorers, for ``GridSearchCV(scoring=...)`` and ``cross_validate``."""
 
+from collections.abc import Callable
+from typing import Literal
+
 from sklearn.metrics import make_scorer
 
 from .._core.checks import check_option, check_rate
@@ -9,7 +12,9 @@ from .resolution import UNRESOLVABLE_POLICIES
 membership_advantage_scorer = make_scorer(membership_advantage_score)
 
 
-def tpr_at_fpr_scorer(max_fpr=0.01, *, on_unresolvable="warn"):
+def tpr_at_fpr_scorer(
+    max_fpr: float = 0.01, *, on_unresolvable: Literal["warn", "ignore", "raise"] = "warn"
+) -> Callable[..., float]:
     """Make a scorer of the true positive rate at a given false positive rate.
 
     Parameters

@@ -1,6 +1,7 @@
 """The area under the ROC curve with an interval."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import optimize, special, stats
 
 from .._core.checks import check_confidence_level, check_membership_scores
@@ -38,7 +39,13 @@ def mean_variance(values, auc):
     return values.var(ddof=1) / len(values)
 
 
-def auc_interval(y_true, y_score, *, groups=None, confidence_level=0.95):
+def auc_interval(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    groups: ArrayLike | None = None,
+    confidence_level: float = 0.95,
+) -> Interval:
     """Area under the ROC curve with a confidence interval, also for few or dependent records.
 
     The AUC is the chance that a random member outscores a random non-member, ties counted half.

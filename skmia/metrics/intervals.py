@@ -1,12 +1,15 @@
 """Confidence intervals of a rate and of a difference of two rates."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import special, stats
 
 from .._core.checks import check_confidence_level, check_membership_predictions
 from .._core.numbers import as_numbers, check_broadcast, check_number, show
+from .._core.types import FloatOrArray
 from .people import check_people, effective_sizes, shared_correlation, split_people
 
 _MOST_TRIALS = 2**53  # larger floats are not counts: not every whole number is one
@@ -29,7 +32,9 @@ class Interval(NamedTuple):
     high: float
 
 
-def clopper_pearson(successes, trials, *, confidence_level=0.95):
+def clopper_pearson(
+    successes: int | ArrayLike, trials: int | ArrayLike, *, confidence_level: float = 0.95
+) -> tuple[FloatOrArray, FloatOrArray]:
     """Exact (Clopper-Pearson) two-sided interval of a binomial proportion.
 
     The error probability of each side is at most ``(1 - confidence_level) / 2``, also if the other
@@ -90,7 +95,9 @@ def beta_limits(k, n, tail):
     return low, high
 
 
-def difference_interval(first, second, *, correlation=0.0):
+def difference_interval(
+    first: Sequence[float], second: Sequence[float], *, correlation: float = 0.0
+) -> Interval:
     """Difference of two estimates with an interval that follows from their intervals.
 
     The method of variance estimates recovery uses the distances from the estimates to their limits
@@ -163,7 +170,13 @@ def _join(first, other, correlation):
     return max(first**2 + other**2 - 2 * correlation * first * other, 0.0) ** 0.5
 
 
-def advantage_interval(y_true, y_pred, *, groups=None, confidence_level=0.95):
+def advantage_interval(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    *,
+    groups: ArrayLike | None = None,
+    confidence_level: float = 0.95,
+) -> Interval:
     """Membership advantage, TPR - FPR, with Newcombe's hybrid score interval.
 
     The two rates are proportions of two independent samples. Newcombe's interval combines their

@@ -12,7 +12,7 @@ MIN_FALSE_POSITIVES = 10
 UNRESOLVABLE_POLICIES = ("warn", "ignore", "raise")
 
 
-def resolvable_fpr(n_nonmembers):
+def resolvable_fpr(n_nonmembers: int) -> float:
     """Return the smallest false positive rate at which `n_nonmembers` allow 10 false positives.
 
     The standard error of a rate that is based on 10 false positives is about a third of the rate.

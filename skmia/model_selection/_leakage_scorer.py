@@ -1,7 +1,10 @@
 """Leakage as a score in a search over models and defenses."""
 
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import roc_auc_score
 
 from .._core.groups import number_groups
@@ -109,7 +112,12 @@ def _check_people(records, tested, trained):
         )
 
 
-def make_leakage_scorer(records, *, attack=None, metric="advantage"):
+def make_leakage_scorer(
+    records: Records,
+    *,
+    attack: BaseEstimator | None = None,
+    metric: Literal["advantage", "auc"] | Callable[..., Any] = "advantage",
+) -> Callable[..., float]:
     """Make a scorer of the leakage of models, for a search or a cross-validation.
 
     Records of the training fold are members, records of the test fold non-members: the scorer is
@@ -208,7 +216,9 @@ class _BestBelowLeakage:
         return to_array(cv_results[f"mean_test_{name}"], name)
 
 
-def best_below_leakage(max_leakage, *, utility="accuracy", leakage="leakage"):
+def best_below_leakage(
+    max_leakage: float, *, utility: str = "accuracy", leakage: str = "leakage"
+) -> Callable[[Mapping[str, Any]], int]:
     """Choose the most useful candidate of a search whose leakage is bounded, for ``refit``.
 
     The leakage of the chosen candidate was measured on the folds that chose it and is too low on

@@ -1,5 +1,7 @@
 """Power of an attack, measured with shadow models treated as the victim."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
@@ -8,15 +10,23 @@ from sklearn.frozen import FrozenEstimator
 from .._core.checks import RATE_TOLERANCE, check_rate
 from .._core.groups import read_names
 from .._core.numbers import check_count, check_number, show, to_array
+from .._core.records import Records
 from .._core.validation import check_records
-from ..base import get_pool, treats_models_as_victims
+from ..base import PoolAttack, get_pool, treats_models_as_victims
 from ..metrics.resolution import check_resolution
 
 # Group of the records that have no value.
 MISSING = "(missing)"
 
 
-def leave_one_model_out(attack, records, *, models=None, group=None, max_fprs=(0.01, 0.001)):
+def leave_one_model_out(
+    attack: PoolAttack,
+    records: Records,
+    *,
+    models: Sequence[int] | np.ndarray | None = None,
+    group: str | None = None,
+    max_fprs: Sequence[float] = (0.01, 0.001),
+) -> pd.DataFrame:
     """Attack every shadow model of a pool with the others.
 
     Each model is treated as the victim in turn. Its training set is known, so the power of the
@@ -133,7 +143,14 @@ def _list_subsets(records, group):
     return {**subsets, MISSING: missing} if missing.any() else subsets
 
 
-def power_curve(attack, records, *, n_estimators=None, n_targets=16, max_fprs=(0.01, 0.001)):
+def power_curve(
+    attack: PoolAttack,
+    records: Records,
+    *,
+    n_estimators: Sequence[int] | None = None,
+    n_targets: int = 16,
+    max_fprs: Sequence[float] = (0.01, 0.001),
+) -> pd.DataFrame:
     """Power of an attack against the number of its shadow models.
 
     Parameters

@@ -1,8 +1,17 @@
 """The audit: a pipe of four values, from a case to its report."""
 
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.frozen import FrozenEstimator
 
 from .._core.numbers import to_array
+from .._core.records import Records
+from .._core.types import PathLike, Seed
+from ..shadow import ShadowPool
 from ._case import open_case
 from ._describe import Clock, describe
 from ._examine import examine
@@ -12,23 +21,23 @@ from ._run import run_attacks
 
 
 def audit(
-    victim,
-    records,
-    membership=None,
+    victim: BaseEstimator,
+    records: Records,
+    membership: ArrayLike | None = None,
     *,
-    attacks="default",
-    shadows=64,
-    estimator=None,
-    group=None,
-    fprs=(0.01, 0.001),
-    confidence_level=0.95,
-    controls=False,
-    batched="auto",
-    checkpoint=None,
-    n_jobs=None,
-    random_state=None,
-    verbose=0,
-):
+    attacks: Literal["default"] | Mapping[str, BaseEstimator] = "default",
+    shadows: int | ShadowPool | FrozenEstimator = 64,
+    estimator: BaseEstimator | None = None,
+    group: str | Sequence[str] | None = None,
+    fprs: Sequence[float] = (0.01, 0.001),
+    confidence_level: float = 0.95,
+    controls: bool = False,
+    batched: Literal["auto"] | bool = "auto",
+    checkpoint: PathLike | None = None,
+    n_jobs: int | None = None,
+    random_state: Seed = None,
+    verbose: int = 0,
+) -> AuditReport:
     """Attack a victim in several ways and measure how well its members are found.
 
     The victim is asked once, the shadow models are trained once. No attack is told which of the

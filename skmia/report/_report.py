@@ -4,12 +4,16 @@ import html
 import json
 import warnings
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import pandas as pd
 
 from .._core.files import write_bytes
+from .._core.types import PathLike
 from .._core.visible import visible
-from ..metrics import MembershipRocDisplay
+from ..metrics import Interval, MembershipRocDisplay
 from ._curves import list_judged
 from ._findings import Findings
 from .document import as_document
@@ -20,6 +24,15 @@ from .page import render
 from .save import describe_failure, save_report
 from .text import format_summary
 from .verdict import write_verdict
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from .checks._control import ControlResult
+    from .checks._duplicates import Duplicates
+    from .checks._permutation import PermutationResult
+    from .checks.base import Check
+    from .evidence import Grounds
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -127,43 +140,43 @@ class AuditReport:
     notes: list
 
     @property
-    def results(self):
+    def results(self) -> pd.DataFrame:
         return self.findings.numbers
 
     @property
-    def baseline(self):
+    def baseline(self) -> Interval | None:
         return self.findings.baseline
 
     @property
-    def difficulty(self):
+    def difficulty(self) -> Interval | None:
         return self.findings.difficulty
 
     @property
-    def permutation(self):
+    def permutation(self) -> "PermutationResult | None":
         return self.findings.permutation
 
     @property
-    def duplicates(self):
+    def duplicates(self) -> "Duplicates | None":
         return self.findings.duplicates
 
     @property
-    def controls(self):
+    def controls(self) -> "dict[str, ControlResult]":
         return self.findings.controls
 
     @property
-    def power(self):
+    def power(self) -> dict | None:
         return self.findings.power
 
     @property
-    def disparity(self):
+    def disparity(self) -> dict | None:
         return self.findings.disparity
 
     @property
-    def checks(self):
+    def checks(self) -> "dict[str, Check]":
         return self.findings.checks
 
     @property
-    def grounds(self):
+    def grounds(self) -> "Grounds":
         return make_grounds(
             self.results,
             self.permutation,
@@ -173,14 +186,14 @@ class AuditReport:
         )
 
     @property
-    def evidence(self):
+    def evidence(self) -> Literal["leak", "none", "shift", "reversed", "unknown"]:
         return choose_evidence(self.grounds)
 
     @property
-    def verdict(self):
+    def verdict(self) -> str:
         return write_verdict(self.grounds, self.evidence)
 
-    def to_frame(self):
+    def to_frame(self) -> pd.DataFrame:
         """The numbers as a table with one row for each attack, group and metric.
 
         Returns
@@ -195,7 +208,7 @@ class AuditReport:
         """
         return self.results.copy()
 
-    def to_json(self, path=None):
+    def to_json(self, path: PathLike | None = None) -> str:
         """The audit as a JSON document.
 
         The document is an object with ``schema`` ("skmia.audit"), ``schema_version`` (1), the
@@ -227,7 +240,13 @@ class AuditReport:
             write_bytes(path, text.encode())
         return text
 
-    def to_html(self, path=None, *, title="Membership-inference audit", values=None):
+    def to_html(
+        self,
+        path: PathLike | None = None,
+        *,
+        title: str = "Membership-inference audit",
+        values: pd.DataFrame | None = None,
+    ) -> str:
         """The audit as a page that needs no other file and no network.
 
         Its content security policy allows its own script and style and nothing else.
@@ -263,7 +282,7 @@ class AuditReport:
             write_bytes(path, page.encode())
         return page
 
-    def summary(self):
+    def summary(self) -> str:
         """The audit as text for a terminal.
 
         Returns
@@ -273,7 +292,7 @@ class AuditReport:
         """
         return format_summary(self)
 
-    def plot(self, ax=None, **kwargs):
+    def plot(self, ax: "Axes | None" = None, **kwargs: Any) -> MembershipRocDisplay:
         """Draw the ROC curve of each attack, over the records that it can judge, on log axes.
 
         Parameters
@@ -309,7 +328,7 @@ class AuditReport:
             **(settings | kwargs),
         )
 
-    def save(self, directory, *, values=None):
+    def save(self, directory: PathLike, *, values: pd.DataFrame | None = None) -> list[Path]:
         """Write ``audit.json``, ``roc.png`` and ``report.html``, each of them atomically.
 
         The numbers are written first. If the figure or the page cannot be made, for example

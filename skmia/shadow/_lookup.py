@@ -1,6 +1,8 @@
 """Lookup in a fitted pool: the column of each record and the models trained on it."""
 
 import copy
+from collections.abc import Iterator
+from typing import Self
 
 import numpy as np
 from sklearn.utils import gen_batches
@@ -8,7 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import query_aligned
 from .._core.hashing import describe_types
+from .._core.records import Records
 from .._core.validation import check_records
+from ..signals import Signal
 
 
 def augmented(records, augment):
@@ -59,7 +63,7 @@ class PoolLookup:
         self._types = describe_types(records.X, records.y)
         self._n_inside = self.membership_.sum(axis=0)
 
-    def first(self, n_estimators):
+    def first(self, n_estimators: int) -> Self:
         """Return a pool of the first models only.
 
         Parameters
@@ -82,7 +86,7 @@ class PoolLookup:
         pool.design_ = self.design_.first(n_estimators)
         return pool
 
-    def locate(self, records):
+    def locate(self, records: Records) -> np.ndarray:
         """Return the column of each record in the pool.
 
         Parameters
@@ -122,7 +126,7 @@ class PoolLookup:
             'store="models".'
         )
 
-    def locate_usable(self, records):
+    def locate_usable(self, records: Records) -> np.ndarray:
         """Return the column of each record whose signals the pool stores or can compute.
 
         Parameters
@@ -142,7 +146,7 @@ class PoolLookup:
         """
         return self._known_columns(records) if self.estimators_ is None else self.locate(records)
 
-    def count_inside(self, records):
+    def count_inside(self, records: Records) -> np.ndarray:
         """Number of models that were trained on each record.
 
         Parameters
@@ -157,7 +161,7 @@ class PoolLookup:
         columns = self.locate_usable(records)
         return np.where(columns >= 0, self._n_inside[columns], 0)
 
-    def inside(self, columns):
+    def inside(self, columns: np.ndarray) -> np.ndarray:
         """Return which models were trained on the records of some columns.
 
         Parameters
@@ -173,7 +177,9 @@ class PoolLookup:
         inside = take_columns(self.membership_, columns)
         return inside if (columns >= 0).all() else inside & (columns >= 0)
 
-    def blocks(self, records, size, signal="auto"):
+    def blocks(
+        self, records: Records, size: int, signal: str | tuple[str, float] | Signal = "auto"
+    ) -> Iterator[tuple[slice | np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
         """Yield signals and training sets block by block, in the order of the pool's columns.
 
         A memory-mapped array of signals may be larger than the memory.
@@ -208,7 +214,7 @@ class PoolLookup:
             values = self._values_at(records, columns, rows, reading)
             yield rows, values, self.inside(some), n_inside
 
-    def answers(self, records):
+    def answers(self, records: Records) -> np.ndarray:
         """Return class probabilities (or logits, or decision values) of each model on each record.
 
         Parameters
@@ -238,7 +244,7 @@ class PoolLookup:
             [query_aligned(model, records.X, self.classes_).values for model in self.estimators_]
         )
 
-    def membership(self, records):
+    def membership(self, records: Records) -> np.ndarray:
         """Which models were trained on each record.
 
         Parameters

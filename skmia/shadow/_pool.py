@@ -1,17 +1,22 @@
 """Shadow models, trained once and shared by all attacks."""
 
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from pathlib import Path
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import unwrap
+from .._core.records import Records
 from .._core.seeding import refuse_trained_module
 from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, validate_params_of
 from .._core.splits import MOST_MODELS, check_room, compute_strata, draw_pairs, join_copies
+from .._core.types import PathLike, Seed
 from .._core.validation import check_records
 from .._training.checkpoint import FolderCheckpoint, MemoryCheckpoint, saying_what_is_kept
 from .._training.first_answers import check_first_answers
@@ -20,7 +25,7 @@ from .._training.job import Data, Job
 from .._training.manifest import describe_job
 from .._training.notes import note_failures, warn_of_weights, warn_once
 from .._training.plan import describe_training, plan_training
-from ..signals import ScaledLogit
+from ..signals import ScaledLogit, Signal
 from ._design import drawn_design, infer_design
 from ._gather import gather
 from ._keep import PoolKeeper, check_temperatures, further_signals, signals_of
@@ -191,24 +196,24 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator=None,
-        n_estimators=64,
+        estimator: BaseEstimator | None = None,
+        n_estimators: int = 64,
         *,
-        max_samples=0.5,
-        paired=True,
-        augment=None,
-        signals=("auto",),
-        temperatures=(1.0, 2.0),
-        store="signals",
-        resolution="auto",
-        batched="auto",
-        refit_frozen=True,
-        checkpoint=None,
-        warm_start=False,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        max_samples: float | int = 0.5,
+        paired: bool = True,
+        augment: Callable[..., Any] | None = None,
+        signals: Sequence[str | Signal] = ("auto",),
+        temperatures: Sequence[float] = (1.0, 2.0),
+        store: Literal["signals", "outputs", "models"] = "signals",
+        resolution: Literal["auto"] | float = "auto",
+        batched: Literal["auto"] | bool = "auto",
+        refit_frozen: bool = True,
+        checkpoint: PathLike | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+        verbose: int = 0,
+    ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.max_samples = max_samples
@@ -226,7 +231,7 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y=None):
+    def fit(self, X: Records, y: Any = None) -> Self:
         """Train the shadow models.
 
         Parameters
@@ -258,7 +263,14 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         return self
 
     @classmethod
-    def from_scores(cls, scores, membership, records, *, resolution="auto"):
+    def from_scores(
+        cls,
+        scores: ArrayLike,
+        membership: ArrayLike,
+        records: Records,
+        *,
+        resolution: Literal["auto"] | float = "auto",
+    ) -> Self:
         """Create a fitted pool from scores that were computed elsewhere.
 
         Equal records count as one: a model trained on one of them counts as trained on all of them.
@@ -395,7 +407,7 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
     # Defined in the class itself, because set_output does not wrap inherited methods.
     transform = StoredSignals.transform
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the columns of :meth:`transform`, one per shadow model.
 
         Parameters

@@ -4,9 +4,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import query_aligned, unwrap
+from .._core.records import Records
 from .._core.validation import check_finite, check_records, query
 from ..signals import AnswerSignal, LogResidual, ScaledLogit, Signal
 from ..signals.auto import COMPARED, kinds_of, what_to_read
@@ -72,18 +74,18 @@ class StoredSignals:
             )
 
     @property
-    def temperatures_(self):
+    def temperatures_(self) -> tuple[float, ...]:
         """Temperatures of the stored log odds; (1.0,) for models that have none."""
         scaled = [signal.temperature for signal in self.stored_ if isinstance(signal, ScaledLogit)]
         return tuple(scaled) if self.signal_ == ScaledLogit.name else (1.0,)
 
     @property
-    def resolution_(self):
+    def resolution_(self) -> np.ndarray:
         """Step with which each signal was smoothed; 0 where none was needed."""
         return np.array([smoothing.resolution for smoothing in self._smoothings])
 
     @property
-    def keeps(self):
+    def keeps(self) -> frozenset:
         """What is, or will be, kept of each shadow model, in the terms of :class:`Needs.keeps`."""
         fitted = hasattr(self, "stored_")
         temperatures = self.temperatures_ if fitted else self.temperatures
@@ -113,7 +115,7 @@ class StoredSignals:
         sums = [np.exp(-2 * row[~inside].astype(np.float64)).sum() for row, inside in models]
         return float(np.sqrt(sum(sums) / np.count_nonzero(~self.membership_)))
 
-    def locate_signal(self, signal="auto"):
+    def locate_signal(self, signal: str | tuple[str, float] | Signal = "auto") -> Reading:
         """Where the values of a signal are found.
 
         Parameters
@@ -217,7 +219,9 @@ class StoredSignals:
                 f"the shadow models it must answer {' or '.join(map(repr, kinds))}."
             )
 
-    def values(self, records, signal="auto"):
+    def values(
+        self, records: Records, signal: str | tuple[str, float] | Signal = "auto"
+    ) -> np.ndarray:
         """Return the signal of each model on each record and its augmentations.
 
         Parameters
@@ -241,7 +245,12 @@ class StoredSignals:
         reading = self.locate_signal(signal)
         return self._values_at(records, self.locate_usable(records), slice(None), reading)
 
-    def victim_values(self, victim, records, signal="auto"):
+    def victim_values(
+        self,
+        victim: BaseEstimator | None,
+        records: Records,
+        signal: str | tuple[str, float] | Signal = "auto",
+    ) -> np.ndarray:
         """Return the signal of the victim, computed and smoothed like the shadow models.
 
         Parameters
@@ -270,7 +279,7 @@ class StoredSignals:
         values = check_finite(np.array(rows).T).T
         return values if reading.derive is None else reading.derive(values)
 
-    def get_law(self, signal="auto"):
+    def get_law(self, signal: str | tuple[str, float] | Signal = "auto") -> Law:
         """Return the probability of the label as a function of a signal.
 
         Parameters
@@ -296,7 +305,7 @@ class StoredSignals:
             )
         return Law(found, self.scale_)
 
-    def transform(self, X):
+    def transform(self, X: Records) -> np.ndarray:
         """Return the first stored signal of each shadow model on each record.
 
         Parameters

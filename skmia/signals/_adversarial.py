@@ -163,7 +163,7 @@ class AdversarialDistance(VictimSignal):
         check_count(self.n_rounds, "n_rounds")
 
     @property
-    def name(self):
+    def name(self) -> str:  # type: ignore[override]
         return f"adversarial_distance_{self.norm}"
 
     def _inspect(self, victim, records):

@@ -1,11 +1,15 @@
 """Base classes of signals: one number per record."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from .._core.numbers import as_numbers
-from .._core.outputs import KINDS
+from .._core.outputs import KINDS, Outputs
+from .._core.records import Records
 from .._core.validation import query
 from .smoothing import Unsmoothed
 
@@ -44,7 +48,7 @@ class Signal(ABC):
     _smoothing = Unsmoothed
 
     @abstractmethod
-    def of(self, victim, records):
+    def of(self, victim: BaseEstimator | None, records: Records) -> np.ndarray:
         """Signal of each record.
 
         Parameters
@@ -65,7 +69,13 @@ class Signal(ABC):
             If the victim does not answer what the signal needs.
         """
 
-    def fit_smoothing(self, raw, inside, dtype, resolution="auto"):
+    def fit_smoothing(
+        self,
+        raw: np.ndarray,
+        inside: np.ndarray,
+        dtype: np.dtype,
+        resolution: Literal["auto"] | float = "auto",
+    ) -> Callable[[np.ndarray], np.ndarray]:
         """Learn from the values of some models how infinite values are made finite.
 
         Parameters
@@ -86,7 +96,7 @@ class Signal(ABC):
         """
         return self._smoothing.fit(raw, inside, dtype, resolution)
 
-    def derive_from(self, stored):
+    def derive_from(self, stored: "Signal") -> Callable[[np.ndarray], np.ndarray] | None:
         """Return how the values of this signal follow from the values of another one.
 
         Parameters
@@ -119,10 +129,10 @@ class AnswerSignal(Signal):
 
     reads: tuple
 
-    def of(self, victim, records):
+    def of(self, victim: BaseEstimator | None, records: Records) -> np.ndarray:
         return self(query(victim, records), records.y)
 
-    def __call__(self, outputs, y):
+    def __call__(self, outputs: Outputs, y: np.ndarray) -> np.ndarray:
         """Compute the signal from given outputs.
 
         Parameters
@@ -144,7 +154,7 @@ class AnswerSignal(Signal):
         """
         return self._evaluate(outputs, self._check(outputs, y))
 
-    def raw(self, outputs, y, resolution=0.0):
+    def raw(self, outputs: Outputs, y: np.ndarray, resolution: float = 0.0) -> np.ndarray:
         """Compute the signal from given outputs, for moments over models.
 
         The logarithms of probabilities of exactly 0 or 1 would dominate every moment. Such
@@ -173,11 +183,11 @@ class AnswerSignal(Signal):
         return self._evaluate_raw(outputs, self._check(outputs, y), resolution)
 
     @property
-    def has_likelihood(self):
+    def has_likelihood(self) -> bool:
         """Whether the signal determines the model's probability of the label."""
         return type(self).log_likelihood is not AnswerSignal.log_likelihood
 
-    def log_likelihood(self, values, scale=None):
+    def log_likelihood(self, values: np.ndarray, scale: float | None = None) -> np.ndarray:
         """Return the log-probability of the label for values of the signal, in nats.
 
         Parameters
@@ -199,7 +209,7 @@ class AnswerSignal(Signal):
         """
         raise ValueError(f"Signal {self.name!r} does not determine the probability of the label.")
 
-    def likelihood(self, values, scale=None):
+    def likelihood(self, values: np.ndarray, scale: float | None = None) -> np.ndarray:
         """Return the probability of the label for values of the signal.
 
         Parameters
@@ -259,7 +269,7 @@ class VictimSignal(Signal):
 
     access = ("queries",)
 
-    def of(self, victim, records):
+    def of(self, victim: BaseEstimator | None, records: Records) -> np.ndarray:
         if victim is None:
             raise ValueError(
                 f"Signal {self.name!r} needs the victim itself; stored outputs are not enough."

@@ -1,6 +1,8 @@
 """Signals of the class probabilities of a classifier."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from scipy.special import expit
@@ -10,6 +12,9 @@ from .._core.probabilities import PROBABILITY_FLOOR, log_sum_exp
 from ._base import AnswerSignal
 from ._residual import LogResidual
 from .smoothing import Clipping, LogitSmoothing
+
+if TYPE_CHECKING:
+    from ._base import Signal
 
 _PROBABILITIES = ("proba", "logits")
 _LARGEST_LOGIT = -np.log(PROBABILITY_FLOOR)
@@ -58,12 +63,12 @@ class Loss(AnswerSignal):
             return -np.square(y - outputs.values)
         return outputs.log_proba()[np.arange(len(outputs)), outputs.label_index(y)]
 
-    def derive_from(self, stored):
+    def derive_from(self, stored: "Signal") -> Callable[[np.ndarray], np.ndarray] | None:
         if isinstance(stored, LogResidual):
             return lambda values: -np.exp(-2 * values)
         return log_sigmoid if stored == ScaledLogit() else None
 
-    def log_likelihood(self, values, scale=None):
+    def log_likelihood(self, values: np.ndarray, scale: float | None = None) -> np.ndarray:
         return values if scale is None else 0.5 * values / scale**2
 
 
@@ -85,11 +90,11 @@ class Confidence(AnswerSignal):
     def _evaluate(self, outputs, y):
         return np.exp(outputs.log_proba()[np.arange(len(outputs)), outputs.label_index(y)])
 
-    def derive_from(self, stored):
+    def derive_from(self, stored: "Signal") -> Callable[[np.ndarray], np.ndarray] | None:
         # Next to 1, single precision has a step of 6e-8, so confident models would hardly differ.
         return (lambda z: expit(z.astype(np.float64))) if stored == ScaledLogit() else None
 
-    def log_likelihood(self, values, scale=None):
+    def log_likelihood(self, values: np.ndarray, scale: float | None = None) -> np.ndarray:
         return np.log(np.maximum(values, PROBABILITY_FLOOR))
 
 
@@ -225,14 +230,20 @@ class ScaledLogit(AnswerSignal):
         step = 0.0 if self.temperature == 1 else resolution
         return outputs.scaled_logit(y, self.temperature, step)
 
-    def fit_smoothing(self, raw, inside, dtype, resolution="auto"):
+    def fit_smoothing(
+        self,
+        raw: np.ndarray,
+        inside: np.ndarray,
+        dtype: np.dtype,
+        resolution: Literal["auto"] | float = "auto",
+    ) -> Callable[[np.ndarray], np.ndarray]:
         given = resolution if self.temperature == 1 else "auto"
         return super().fit_smoothing(raw, inside, dtype, given)
 
-    def log_likelihood(self, values, scale=None):
+    def log_likelihood(self, values: np.ndarray, scale: float | None = None) -> np.ndarray:
         return log_sigmoid(values)
 
-    def likelihood(self, values, scale=None):
+    def likelihood(self, values: np.ndarray, scale: float | None = None) -> np.ndarray:
         return sigmoid(values)
 
 
@@ -256,10 +267,10 @@ class Hinge(AnswerSignal):
     def _evaluate(self, outputs, y):
         return outputs.margin(y)
 
-    def log_likelihood(self, values, scale=None):
+    def log_likelihood(self, values: np.ndarray, scale: float | None = None) -> np.ndarray:
         return log_sigmoid(values)
 
-    def likelihood(self, values, scale=None):
+    def likelihood(self, values: np.ndarray, scale: float | None = None) -> np.ndarray:
         return sigmoid(values)
 
 

@@ -1,6 +1,7 @@
 """Signals of the gradients of the victim's loss."""
 
 from dataclasses import dataclass
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -8,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.checks import check_option
 from .._core.needs import Needs
+from .._core.records import Records
 from .._core.sklearn import StrOptions, validate_params_of
 from .._core.validation import check_finite, check_records
 from ..victims import WhiteBox, open_white_box
@@ -48,7 +50,7 @@ class GradientNorm(VictimSignal):
         check_option(self.wrt, "wrt", _LETTERS)
 
     @property
-    def name(self):
+    def name(self) -> str:  # type: ignore[override]
         return f"gradient_norm_{_LETTERS[self.wrt]}"
 
     def _inspect(self, victim, records):
@@ -99,11 +101,16 @@ class GradientStatistics(TransformerMixin, BaseEstimator):
         "wrt": [StrOptions(set(_LETTERS))],
     }
 
-    def __init__(self, victim=None, *, wrt="parameters"):
+    def __init__(
+        self,
+        victim: BaseEstimator | None = None,
+        *,
+        wrt: Literal["parameters", "inputs"] = "parameters",
+    ) -> None:
         self.victim = victim
         self.wrt = wrt
 
-    def needs(self):
+    def needs(self) -> Needs:
         """Return what the statistics need from the victim.
 
         Returns
@@ -113,7 +120,7 @@ class GradientStatistics(TransformerMixin, BaseEstimator):
         signal = GradientNorm(self.wrt)
         return Needs(frozenset(signal.reads), access=frozenset(signal.access))
 
-    def fit(self, X, y=None):
+    def fit(self, X: Records, y: Any = None) -> Self:
         """Check that the victim has gradients.
 
         Parameters
@@ -134,7 +141,7 @@ class GradientStatistics(TransformerMixin, BaseEstimator):
         self.n_statistics_ = len(WhiteBox.statistics)
         return self
 
-    def transform(self, X):
+    def transform(self, X: Records) -> np.ndarray:
         """Compute the statistics of each record.
 
         Parameters
@@ -152,7 +159,7 @@ class GradientStatistics(TransformerMixin, BaseEstimator):
         inputs = white_box.encode(records.X)
         return check_finite(white_box.gradient_statistics(inputs, records.y, self.wrt))
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the columns.
 
         Parameters

@@ -1,11 +1,16 @@
 """Signals of the residuals of a regressor."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ._base import AnswerSignal
 from .smoothing import SMALLEST_RESIDUAL, ResidualSmoothing
+
+if TYPE_CHECKING:
+    from ._base import Signal
 
 
 @dataclass(frozen=True)
@@ -26,10 +31,10 @@ class SquaredError(AnswerSignal):
     def _evaluate(self, outputs, y):
         return -np.square(y - outputs.values)
 
-    def derive_from(self, stored):
+    def derive_from(self, stored: "Signal") -> Callable[[np.ndarray], np.ndarray] | None:
         return (lambda z: -np.exp(-2 * z)) if isinstance(stored, LogResidual) else None
 
-    def log_likelihood(self, values, scale=None):
+    def log_likelihood(self, values: np.ndarray, scale: float | None = None) -> np.ndarray:
         return 0.5 * values / scale**2
 
 
@@ -60,5 +65,5 @@ class LogResidual(AnswerSignal):
         with np.errstate(divide="ignore"):
             return -np.log(np.abs(np.asarray(y, np.float64) - outputs.values))
 
-    def log_likelihood(self, values, scale=None):
+    def log_likelihood(self, values: np.ndarray, scale: float | None = None) -> np.ndarray:
         return -0.5 * np.exp(-2 * values) / scale**2

@@ -1,5 +1,8 @@
 """Signals as a transformer."""
 
+from collections.abc import Sequence
+from typing import Any, Self
+
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -7,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.needs import Needs
 from .._core.numbers import show
 from .._core.outputs import KINDS
+from .._core.records import Records
 from .._core.sklearn import validate_params_of
 from .._core.validation import check_finite, check_outputs_source, check_records, query
 from ._base import AnswerSignal, Signal
@@ -75,11 +79,13 @@ class Signals(TransformerMixin, BaseEstimator):
         "signals": ["array-like", tuple],
     }
 
-    def __init__(self, victim=None, signals=("loss",)):
+    def __init__(
+        self, victim: BaseEstimator | None = None, signals: Sequence[str | Signal] = ("loss",)
+    ) -> None:
         self.victim = victim
         self.signals = signals
 
-    def needs(self):
+    def needs(self) -> Needs:
         """Return the common needs of the signals.
 
         Returns
@@ -88,7 +94,7 @@ class Signals(TransformerMixin, BaseEstimator):
         """
         return needs_of_signals(self.signals)
 
-    def fit(self, X, y=None):
+    def fit(self, X: Records, y: Any = None) -> Self:
         """Check the victim and the signals.
 
         Parameters
@@ -114,7 +120,7 @@ class Signals(TransformerMixin, BaseEstimator):
         self.signals_ = [get_signal(signal) for signal in self.signals]
         return self
 
-    def transform(self, X):
+    def transform(self, X: Records) -> np.ndarray:
         """Compute the signals of each record.
 
         Parameters
@@ -139,7 +145,7 @@ class Signals(TransformerMixin, BaseEstimator):
                 columns.append(signal.of(self.victim, records))
         return check_finite(np.column_stack(columns))
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the columns.
 
         Parameters

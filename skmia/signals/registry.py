@@ -47,7 +47,7 @@ _SIGNALS = {
 }
 
 
-def get_signal_names(*, answers_only=False):
+def get_signal_names(*, answers_only: bool = False) -> list[str]:
     """List the names of signals that attacks and :class:`Signals` accept.
 
     Parameters

@@ -1,14 +1,18 @@
 """Nearest-neighbor adversarial accuracy of synthetic rows."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.matrix import validate_matrix
 from .._core.randomness import check_random_state
 from .._core.sklearn import N_JOBS, StrOptions, at_least, validate_params_of
+from .._core.types import Seed
 from ._neighbors import as_points, find_nearest
 from ._terms import VERSIONS, Terms, count_farther, estimate_standard_error
 
@@ -160,19 +164,19 @@ class NearestNeighborAdversarialAccuracy(BaseEstimator):
     def __init__(
         self,
         *,
-        version="tie_corrected",
-        metric="euclidean",
-        n_draws=10,
-        random_state=None,
-        n_jobs=None,
-    ):
+        version: Literal["tie_corrected", "unbiased", "original"] = "tie_corrected",
+        metric: str | Callable[..., float] = "euclidean",
+        n_draws: int = 10,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+    ) -> None:
         self.version = version
         self.metric = metric
         self.n_draws = n_draws
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Keep the real rows.
 
         Parameters
@@ -192,7 +196,7 @@ class NearestNeighborAdversarialAccuracy(BaseEstimator):
         check_sizes([self.X_], ["X"])
         return self
 
-    def evaluate(self, X):
+    def evaluate(self, X: ArrayLike) -> AdversarialAccuracy:
         """Compare synthetic rows with the real ones.
 
         Parameters
@@ -221,7 +225,7 @@ class NearestNeighborAdversarialAccuracy(BaseEstimator):
         ]
         return AdversarialAccuracy(*means, n_rows, n_draws)
 
-    def score(self, X, y=None):
+    def score(self, X: ArrayLike, y: Any = None) -> float:
         """Return the adversarial accuracy of synthetic rows, the mean of both sides.
 
         Parameters

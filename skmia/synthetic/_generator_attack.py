@@ -1,10 +1,15 @@
 """Membership attacks on a model that generates rows."""
 
+from collections.abc import Callable
+from typing import Literal
+
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from .._core.needs import ANY, Needs
 from .._core.sklearn import StrOptions, at_least
+from .._core.types import Seed
 from ..base import BaseAttack
 from ._neighbors import as_points, find_nearest
 from ._sampling import check_generator, draw_samples
@@ -93,14 +98,14 @@ class GeneratorAttack(BaseAttack):
 
     def __init__(
         self,
-        victim=None,
+        victim: BaseEstimator | None = None,
         *,
-        statistic="density_ratio",
-        n_samples=None,
-        n_neighbors=3,
-        metric="euclidean",
-        random_state=None,
-    ):
+        statistic: Literal["distance", "ratio", "density_ratio"] = "density_ratio",
+        n_samples: int | None = None,
+        n_neighbors: int = 3,
+        metric: str | Callable[..., float] = "euclidean",
+        random_state: Seed = None,
+    ) -> None:
         self.victim = victim
         self.statistic = statistic
         self.n_samples = n_samples

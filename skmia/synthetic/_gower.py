@@ -1,9 +1,11 @@
 """Encoding of tables with numbers and categories for Gower's distance."""
 
 from numbers import Integral
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
@@ -69,10 +71,12 @@ class GowerEncoder(TransformerMixin, BaseEstimator):
         "categorical_features": [StrOptions({"from_dtype"}), "array-like"],
     }
 
-    def __init__(self, categorical_features="from_dtype"):
+    def __init__(
+        self, categorical_features: Literal["from_dtype"] | ArrayLike = "from_dtype"
+    ) -> None:
         self.categorical_features = categorical_features
 
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Learn ranges and categories.
 
         Parameters
@@ -103,7 +107,7 @@ class GowerEncoder(TransformerMixin, BaseEstimator):
             self.transformer_.fit(table)
         return self
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> np.ndarray:
         """Points of the rows.
 
         Parameters

@@ -1,9 +1,12 @@
 """Test whether synthetic rows are nearer to training rows than to other rows."""
 
+from collections.abc import Callable
 from numbers import Real
+from typing import Literal, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.stats import norm
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
@@ -11,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.pvalues import format_pvalue
 from .._core.sklearn import N_JOBS, Interval, StrOptions, at_least, validate_params_of
+from .._core.types import Seed
 from ._adversarial_accuracy import check_sizes, draw_rows, summarize
 from ._halves import Halves
 from ._neighbors import as_points
@@ -113,13 +117,13 @@ class PrivacyLoss(BaseEstimator):
     def __init__(
         self,
         *,
-        version="tie_corrected",
-        metric="euclidean",
-        n_permutations=999,
-        confidence_level=0.95,
-        random_state=None,
-        n_jobs=None,
-    ):
+        version: Literal["tie_corrected", "unbiased", "original"] = "tie_corrected",
+        metric: str | Callable[..., float] = "euclidean",
+        n_permutations: int = 999,
+        confidence_level: float = 0.95,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+    ) -> None:
         self.version = version
         self.metric = metric
         self.n_permutations = n_permutations
@@ -127,7 +131,7 @@ class PrivacyLoss(BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, train, test, synthetic):
+    def fit(self, train: ArrayLike, test: ArrayLike, synthetic: ArrayLike) -> Self:
         """Compare synthetic rows with both kinds of real rows.
 
         Parameters
@@ -188,7 +192,7 @@ class PrivacyLoss(BaseEstimator):
             as_large += loss >= self.statistic_ - 1e-12  # equal ones may differ by rounding
         return float((1 + as_large) / (1 + self.n_permutations))
 
-    def summary(self):
+    def summary(self) -> str:
         """Summarize the estimates and their meaning as text.
 
         Returns

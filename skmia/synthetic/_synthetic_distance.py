@@ -1,12 +1,17 @@
 """Generators as regressors, so that shadow models can be trained."""
 
+from collections.abc import Callable
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.matrix import validate_matrix
 from .._core.sklearn import HasMethods, at_least, validate_params_of
+from .._core.types import Seed
 from ._neighbors import find_nearest
 from ._sampling import draw_samples
 
@@ -68,13 +73,20 @@ class SyntheticDistance(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
-    def __init__(self, generator, *, n_samples=None, metric="euclidean", random_state=None):
+    def __init__(
+        self,
+        generator: BaseEstimator,
+        *,
+        n_samples: int | None = None,
+        metric: str | Callable[..., float] = "euclidean",
+        random_state: Seed = None,
+    ) -> None:
         self.generator = generator
         self.n_samples = n_samples
         self.metric = metric
         self.random_state = random_state
 
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Fit the generator and draw rows from it.
 
         Parameters
@@ -104,7 +116,7 @@ class SyntheticDistance(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         self.synthetic_ = np.asarray(drawn, dtype=float)
         return self
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Distance to the nearest row that the generator returned.
 
         Parameters

@@ -1,19 +1,25 @@
 """Checks of attacks, for authors of new attacks."""
 
 import inspect
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-from sklearn.base import clone, is_regressor
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.datasets import make_classification
 from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state
 
 from .._core.records import Records
+from .._core.types import Seed
 from ..shadow import ShadowPool
 from ._attack_checks import ATTACK_CHECKS
+
+if TYPE_CHECKING:
+    import pytest
 
 
 class AttackProblem(NamedTuple):
@@ -38,8 +44,13 @@ class AttackProblem(NamedTuple):
 
 
 def make_attack_problem(
-    estimator=None, *, n_records=60, n_estimators=8, store="models", random_state=0
-):
+    estimator: BaseEstimator | None = None,
+    *,
+    n_records: int = 60,
+    n_estimators: int = 8,
+    store: Literal["signals", "outputs", "models"] = "models",
+    random_state: Seed = 0,
+) -> AttackProblem:
     """Make a small victim, shadow pool and records to check an attack on.
 
     Parameters
@@ -122,7 +133,13 @@ def _bind_checks(records, membership, expected_failed_checks):
     return [_BoundCheck(function, records, membership) for function in ATTACK_CHECKS], expected
 
 
-def check_attack(attack, records, membership, *, expected_failed_checks=None):
+def check_attack(
+    attack: BaseEstimator,
+    records: Records,
+    membership: ArrayLike,
+    *,
+    expected_failed_checks: dict[str, str] | None = None,
+) -> None:
     """Check that an attack meets the contract of all attacks.
 
     The checks correspond to scikit-learn's ``check_estimator`` for estimators of matrices: whether
@@ -169,7 +186,13 @@ def check_attack(attack, records, membership, *, expected_failed_checks=None):
             check(attack)
 
 
-def parametrize_with_attack_checks(attacks, records, membership, *, expected_failed_checks=None):
+def parametrize_with_attack_checks(
+    attacks: Sequence[BaseEstimator],
+    records: Records,
+    membership: ArrayLike,
+    *,
+    expected_failed_checks: Callable[[BaseEstimator], dict[str, str]] | None = None,
+) -> "pytest.MarkDecorator":
     """Decorator that makes one test of each attack and check, for pytest.
 
     Parameters

@@ -1,6 +1,10 @@
 """Models that can only be queried: functions and web services."""
 
+from collections.abc import Callable
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import gen_batches
 
@@ -8,6 +12,7 @@ from .._core.containers import as_rows
 from .._core.groups import check_columns
 from .._core.numbers import to_array
 from .._core.sklearn import at_least, validate_params_of
+from .._core.types import Rows
 
 
 class CallableVictim(ClassifierMixin, BaseEstimator):
@@ -62,19 +67,21 @@ class CallableVictim(ClassifierMixin, BaseEstimator):
     # By the user, who can be wrong about the order of the function's columns.
     classes_are_given = True
 
-    def __init__(self, function, classes, *, batch_size=1000):
+    def __init__(
+        self, function: Callable[..., ArrayLike], classes: ArrayLike, *, batch_size: int = 1000
+    ) -> None:
         self.function = function
         self.classes = classes
         self.batch_size = batch_size
 
     @property
-    def classes_(self):
+    def classes_(self) -> np.ndarray:
         return check_columns(self.classes)
 
     def __sklearn_is_fitted__(self):
         return True
 
-    def fit(self, X=None, y=None):
+    def fit(self, X: Any = None, y: Any = None) -> Self:
         """Check the parameters; the model behind the function is already fitted.
 
         Parameters
@@ -89,7 +96,7 @@ class CallableVictim(ClassifierMixin, BaseEstimator):
         validate_params_of(self)
         return self
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Rows) -> np.ndarray:
         """Query the function in batches.
 
         Parameters
@@ -116,7 +123,7 @@ class CallableVictim(ClassifierMixin, BaseEstimator):
             parts.append(answer)
         return np.concatenate(parts) if parts else np.empty((0, len(self.classes_)))
 
-    def predict(self, X):
+    def predict(self, X: Rows) -> np.ndarray:
         """Most probable label of each row.
 
         Parameters

@@ -1,8 +1,10 @@
 """Base classes of output defenses."""
 
 from abc import abstractmethod
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -29,7 +31,7 @@ class OutputDefense(DefendedClassifier):
     :class:`~sklearn.frozen.FrozenEstimator`.
     """
 
-    def fit(self, X, y, **fit_params):
+    def fit(self, X: ArrayLike, y: ArrayLike, **fit_params: Any) -> Self:
         """Fit the classifier.
 
         Parameters
@@ -57,7 +59,7 @@ class ProbabilityDefense(OutputDefense):
     """Base of output defenses that change probabilities; a subclass implements ``_change``."""
 
     @available_if(_has_probabilities)
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Changed probabilities.
 
         Parameters

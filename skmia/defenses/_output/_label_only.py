@@ -1,5 +1,7 @@
 """Defense that returns labels only."""
 
+from sklearn.base import BaseEstimator
+
 from ._base import OutputDefense
 
 
@@ -39,5 +41,5 @@ class LabelOnlyDefense(OutputDefense):
     False
     """
 
-    def __init__(self, estimator):
+    def __init__(self, estimator: BaseEstimator) -> None:
         self.estimator = estimator

@@ -1,6 +1,7 @@
 """Defense that returns rounded probabilities."""
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from ..._core.sklearn import at_least
 from ._base import ProbabilityDefense, renormalized
@@ -52,7 +53,9 @@ class RoundingDefense(ProbabilityDefense):
         "renormalize": ["boolean"],
     }
 
-    def __init__(self, estimator, *, decimals=3, renormalize=True):
+    def __init__(
+        self, estimator: BaseEstimator, *, decimals: int = 3, renormalize: bool = True
+    ) -> None:
         self.estimator = estimator
         self.decimals = decimals
         self.renormalize = renormalize

@@ -4,6 +4,7 @@ from numbers import Real
 
 import numpy as np
 from scipy.special import softmax
+from sklearn.base import BaseEstimator
 
 from ..._core.probabilities import PROBABILITY_FLOOR
 from ..._core.sklearn import Interval
@@ -52,7 +53,7 @@ class TemperatureDefense(ProbabilityDefense):
         "temperature": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(self, estimator, *, temperature=5.0):
+    def __init__(self, estimator: BaseEstimator, *, temperature: float = 5.0) -> None:
         self.estimator = estimator
         self.temperature = temperature
 

@@ -1,6 +1,7 @@
 """Defense that returns only the largest probabilities."""
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from ..._core.sklearn import at_least
 from ._base import ProbabilityDefense, renormalized
@@ -57,7 +58,7 @@ class TopKDefense(ProbabilityDefense):
         "renormalize": ["boolean"],
     }
 
-    def __init__(self, estimator, *, k=3, renormalize=False):
+    def __init__(self, estimator: BaseEstimator, *, k: int = 3, renormalize: bool = False) -> None:
         self.estimator = estimator
         self.k = k
         self.renormalize = renormalize

@@ -1,8 +1,16 @@
 """Average ranks on a line, with bars over methods without a significant difference."""
 
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
+import pandas as pd
 
 from ..._core.drawing import COLORS, GRAY, get_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from .._ranking import RankingTest
 
 # Sizes in rows of text.
 _FIRST_LABEL, _CLIQUE_STEP = 1.0, 0.35
@@ -45,12 +53,14 @@ class CriticalDifferenceDisplay:
     True
     """
 
-    def __init__(self, *, average_ranks, cliques):
+    def __init__(self, *, average_ranks: pd.Series, cliques: list[list[str]]) -> None:
         self.average_ranks = average_ranks
         self.cliques = cliques
 
     @classmethod
-    def from_estimator(cls, test, *, ax=None, **kwargs):
+    def from_estimator(
+        cls, test: "RankingTest", *, ax: "Axes | None" = None, **kwargs: Any
+    ) -> Self:
         """Draw the ranks of a fitted test.
 
         Parameters
@@ -69,7 +79,7 @@ class CriticalDifferenceDisplay:
         display = cls(average_ranks=test.average_ranks_, cliques=test.cliques_)
         return display.plot(ax=ax, **kwargs)
 
-    def frame(self):
+    def frame(self) -> pd.DataFrame:
         """Return the data of the diagram.
 
         Returns
@@ -80,7 +90,7 @@ class CriticalDifferenceDisplay:
         ranks = self.average_ranks.sort_values(kind="stable")
         return ranks.rename_axis("method").rename("average_rank").reset_index()
 
-    def plot(self, ax=None, *, color=COLORS[0]):
+    def plot(self, ax: "Axes | None" = None, *, color: str = COLORS[0]) -> Self:
         """Draw the diagram.
 
         Parameters

@@ -1,9 +1,12 @@
 """The ROC curve of membership inference on logarithmic axes."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.metrics import auc
 
 from ..._core.checks import (
@@ -14,10 +17,14 @@ from ..._core.checks import (
 )
 from ..._core.drawing import COLORS, GRAY, LINE_STYLES, attack_scores, get_axes, thin_spines
 from ..._core.numbers import show
+from ..._core.records import Records
 from .._membership import point_at_fpr, realizable_points
 from ..mixture import count_points, tpr_limits
 from ..people import check_people, split_people, thinned_sizes
 from ..resolution import MIN_FALSE_POSITIVES, check_resolution
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Maximum number of rates at which limits are computed.
 _MOST_POINTS = 200
@@ -104,7 +111,15 @@ class MembershipRocDisplay:
     ['strong', 'weak']
     """
 
-    def __init__(self, *, curves, n_members, n_nonmembers, sizes=None, counts=None):
+    def __init__(
+        self,
+        *,
+        curves: dict,
+        n_members: int,
+        n_nonmembers: int,
+        sizes: dict | None = None,
+        counts: dict | None = None,
+    ) -> None:
         self.curves = curves
         self.n_members = n_members
         self.n_nonmembers = n_nonmembers
@@ -112,7 +127,16 @@ class MembershipRocDisplay:
         self.counts = counts
 
     @classmethod
-    def from_estimator(cls, attack, records, membership, *, name=None, ax=None, **kwargs):
+    def from_estimator(
+        cls,
+        attack: BaseEstimator | Mapping[str, BaseEstimator],
+        records: Records,
+        membership: ArrayLike,
+        *,
+        name: str | None = None,
+        ax: "Axes | None" = None,
+        **kwargs: Any,
+    ) -> Self:
         """Plot the curves of fitted attacks.
 
         Parameters
@@ -155,8 +179,16 @@ class MembershipRocDisplay:
 
     @classmethod
     def from_predictions(
-        cls, y_true, y_score, *, groups=None, judged=None, name=None, ax=None, **kwargs
-    ):
+        cls,
+        y_true: ArrayLike,
+        y_score: ArrayLike | Mapping[str, ArrayLike],
+        *,
+        groups: ArrayLike | None = None,
+        judged: Mapping[str, ArrayLike] | None = None,
+        name: str | None = None,
+        ax: "Axes | None" = None,
+        **kwargs: Any,
+    ) -> Self:
         """Plot the curves of given scores.
 
         Parameters
@@ -218,7 +250,7 @@ class MembershipRocDisplay:
         )
         return display.plot(ax=ax, **kwargs)
 
-    def frame(self, *, confidence_level=0.95):
+    def frame(self, *, confidence_level: float = 0.95) -> pd.DataFrame:
         """Tabulate the corners of the staircases with intervals, without any cut at zero.
 
         Parameters
@@ -244,7 +276,15 @@ class MembershipRocDisplay:
             parts.append(corners.assign(tpr_low=low, tpr_high=high))
         return pd.concat(parts, ignore_index=True)
 
-    def plot(self, ax=None, *, max_fpr=0.01, confidence_level=0.95, chance=True, **kwargs):
+    def plot(
+        self,
+        ax: "Axes | None" = None,
+        *,
+        max_fpr: float = 0.01,
+        confidence_level: float | None = 0.95,
+        chance: bool = True,
+        **kwargs: Any,
+    ) -> Self:
         """Draw the curves.
 
         Parameters

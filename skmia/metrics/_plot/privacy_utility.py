@@ -1,9 +1,15 @@
 """Privacy-utility trade-off of the candidates of a search."""
 
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
 import pandas as pd
+from sklearn.base import BaseEstimator
 
 from ..._core.drawing import COLORS, GRAY, get_axes, thin_spines
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def _is_efficient(utility, leakage):
@@ -62,15 +68,15 @@ class PrivacyUtilityDisplay:
     def __init__(
         self,
         *,
-        utility,
-        leakage,
-        utility_std,
-        leakage_std,
-        labels,
-        chosen=None,
-        utility_name="accuracy",
-        leakage_name="leakage",
-    ):
+        utility: np.ndarray,
+        leakage: np.ndarray,
+        utility_std: np.ndarray,
+        leakage_std: np.ndarray,
+        labels: list[str],
+        chosen: int | None = None,
+        utility_name: str = "accuracy",
+        leakage_name: str = "leakage",
+    ) -> None:
         self.utility = utility
         self.leakage = leakage
         self.utility_std = utility_std
@@ -81,7 +87,15 @@ class PrivacyUtilityDisplay:
         self.leakage_name = leakage_name
 
     @classmethod
-    def from_search(cls, search, *, utility="accuracy", leakage="leakage", ax=None, **kwargs):
+    def from_search(
+        cls,
+        search: BaseEstimator,
+        *,
+        utility: str = "accuracy",
+        leakage: str = "leakage",
+        ax: "Axes | None" = None,
+        **kwargs: Any,
+    ) -> Self:
         """Draw a finished search with several scores.
 
         Parameters
@@ -121,7 +135,7 @@ class PrivacyUtilityDisplay:
         )
         return display.plot(ax=ax, **kwargs)
 
-    def frame(self):
+    def frame(self) -> pd.DataFrame:
         """Return the data of the figure.
 
         Returns
@@ -140,7 +154,7 @@ class PrivacyUtilityDisplay:
             }
         )
 
-    def plot(self, ax=None, *, annotate=True):
+    def plot(self, ax: "Axes | None" = None, *, annotate: bool = True) -> Self:
         """Draw the figure.
 
         Parameters

@@ -1,11 +1,19 @@
 """Histograms of the scores that an attack gives to members and to non-members."""
 
+from typing import TYPE_CHECKING, Any, Literal, Self
+
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from ..._core.checks import check_finite_vector, check_membership_scores
 from ..._core.drawing import COLORS, GRAY, attack_scores, get_axes, thin_spines
 from ..._core.numbers import show
+from ..._core.records import Records
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class ScoreDistributionDisplay:
@@ -64,7 +72,15 @@ class ScoreDistributionDisplay:
     {'member': 1000, 'non-member': 1000}
     """
 
-    def __init__(self, *, member_scores, nonmember_scores, bin_edges, threshold=None, name=None):
+    def __init__(
+        self,
+        *,
+        member_scores: np.ndarray,
+        nonmember_scores: np.ndarray,
+        bin_edges: np.ndarray,
+        threshold: float | None = None,
+        name: str | None = None,
+    ) -> None:
         self.member_scores = member_scores
         self.nonmember_scores = nonmember_scores
         self.bin_edges = bin_edges
@@ -73,8 +89,17 @@ class ScoreDistributionDisplay:
 
     @classmethod
     def from_estimator(
-        cls, attack, records, membership, *, bins=50, threshold="auto", name=None, ax=None, **kwargs
-    ):
+        cls,
+        attack: BaseEstimator,
+        records: Records,
+        membership: ArrayLike,
+        *,
+        bins: int | str = 50,
+        threshold: Literal["auto"] | float | None = "auto",
+        name: str | None = None,
+        ax: "Axes | None" = None,
+        **kwargs: Any,
+    ) -> Self:
         """Plot the scores of a fitted attack.
 
         Parameters
@@ -126,8 +151,16 @@ class ScoreDistributionDisplay:
 
     @classmethod
     def from_predictions(
-        cls, y_true, y_score, *, bins=50, threshold=None, name=None, ax=None, **kwargs
-    ):
+        cls,
+        y_true: ArrayLike,
+        y_score: ArrayLike,
+        *,
+        bins: int | str = 50,
+        threshold: float | None = None,
+        name: str | None = None,
+        ax: "Axes | None" = None,
+        **kwargs: Any,
+    ) -> Self:
         """Plot given scores.
 
         Parameters
@@ -175,7 +208,7 @@ class ScoreDistributionDisplay:
         )
         return display.plot(ax=ax, **kwargs)
 
-    def frame(self):
+    def frame(self) -> pd.DataFrame:
         """Tabulate the two histograms.
 
         Returns
@@ -192,7 +225,7 @@ class ScoreDistributionDisplay:
             parts.append(pd.DataFrame(columns | {"fraction": count / len(scores)}))
         return pd.concat(parts, ignore_index=True)
 
-    def plot(self, ax=None, *, log=False, **kwargs):
+    def plot(self, ax: "Axes | None" = None, *, log: bool = False, **kwargs: Any) -> Self:
         """Draw the histograms.
 
         Parameters

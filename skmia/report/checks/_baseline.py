@@ -3,15 +3,18 @@
 from numbers import Integral
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier
 
 from ..._core.checks import check_confidence_level
 from ..._core.features import as_matrix
 from ..._core.randomness import check_random_state
+from ..._core.records import Records
 from ..._core.splits import draw_halves, number_units
+from ..._core.types import Seed
 from ..._core.validation import check_membership, check_records
-from ...metrics import auc_interval
+from ...metrics import Interval, auc_interval
 from ..groups import get_people
 from ..text import format_auc
 from .base import NOT_RUN, PASSED, WARNING, BaseCheck
@@ -23,7 +26,14 @@ _MOST_RECORDS = 20_000
 _MODEL = ExtraTreesClassifier(100, min_samples_leaf=5)
 
 
-def blind_baseline(records, membership, *, confidence_level=0.95, n_jobs=None, random_state=None):
+def blind_baseline(
+    records: Records,
+    membership: ArrayLike,
+    *,
+    confidence_level: float = 0.95,
+    n_jobs: int | None = None,
+    random_state: Seed = None,
+) -> Interval | None:
     """AUC of a model that is told the records but not the victim's answers.
 
     It learns membership from (x, y) on a random half of the records and is measured on the other

@@ -4,11 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from ..._core.checks import check_confidence_level
 from ..._core.groups import number_groups
 from ..._core.numbers import SMALLEST, check_number, to_array
 from ..._core.randomness import check_random_state
+from ..._core.records import Records
+from ..._core.types import Seed
 from ..._core.validation import check_membership, check_records
 from ...metrics import Interval
 from ...metrics.intervals import beta_limits
@@ -64,14 +67,14 @@ class Duplicates:
 
 
 def find_duplicates(
-    records,
-    membership,
+    records: Records,
+    membership: ArrayLike,
     *,
-    tolerance=0.1,
-    max_queries=5000,
-    confidence_level=0.95,
-    random_state=None,
-):
+    tolerance: float = 0.1,
+    max_queries: int = 5000,
+    confidence_level: float = 0.95,
+    random_state: Seed = None,
+) -> Duplicates:
     """Find non-members that are copies, or nearly copies, of members.
 
     A non-member that is a copy of a member is not a non-member: an attack that finds it is

@@ -1,14 +1,22 @@
 """The negative control: a model whose training did not depend on membership."""
 
+from collections.abc import Mapping
+from typing import Literal
+
 import numpy as np
-from sklearn.base import is_regressor
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, is_regressor
+from sklearn.frozen import FrozenEstimator
 
 from ..._core.asking import unwrap
 from ..._core.checks import check_confidence_level
 from ..._core.randomness import check_random_state
+from ..._core.records import Records
 from ..._core.splits import compute_strata
+from ..._core.types import Seed
 from ..._core.validation import check_membership, check_records
 from ...base.parts import has_own_victim
+from ...shadow import ShadowPool
 from ...victims import CallableVictim
 from .._plan import check_pool_settings
 from ..evidence import HIGHEST_LEVEL
@@ -17,16 +25,16 @@ from ._control import BaseControlCheck, ControlResult, attack_control, make_cont
 
 
 def negative_control(
-    estimator,
-    records,
-    membership,
+    estimator: BaseEstimator,
+    records: Records,
+    membership: ArrayLike,
     *,
-    attacks="default",
-    shadows=16,
-    confidence_level=0.95,
-    n_jobs=None,
-    random_state=None,
-):
+    attacks: Literal["default"] | Mapping[str, BaseEstimator] = "default",
+    shadows: int | ShadowPool | FrozenEstimator = 16,
+    confidence_level: float = 0.95,
+    n_jobs: int | None = None,
+    random_state: Seed = None,
+) -> ControlResult:
     """Attack a model whose training did not depend on membership; it must not be flagged.
 
     The victim is trained on a random half of the records, drawn alike from members and

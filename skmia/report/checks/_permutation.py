@@ -1,15 +1,17 @@
 """Whether attacks find more than they would if membership had been assigned at random."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from ..._core.checks import check_finite_vector, check_judged, check_rate
 from ..._core.numbers import check_count, show, to_array
 from ..._core.pvalues import format_pvalue
 from ..._core.randomness import check_random_state
+from ..._core.types import Seed
 from ..._core.validation import check_membership
 from ...metrics.resolution import check_resolution
 from ..evidence import count_permutations
@@ -55,16 +57,16 @@ class PermutationResult:
 
 
 def permutation_test(
-    membership,
-    scores,
+    membership: ArrayLike,
+    scores: ArrayLike | Mapping[str, ArrayLike],
     *,
-    max_fprs=(),
-    subsets=(),
-    judged=None,
-    n_permutations=999,
-    group_by=None,
-    random_state=None,
-):
+    max_fprs: Sequence[float] = (),
+    subsets: Sequence[tuple[str, str, ArrayLike]] = (),
+    judged: Mapping[str, ArrayLike] | None = None,
+    n_permutations: int = 999,
+    group_by: ArrayLike | None = None,
+    random_state: Seed = None,
+) -> PermutationResult:
     """Test whether attacks separate members from non-members better than chance.
 
     Membership is assigned again at random, with as many members as there are, and the AUC of every

@@ -1,12 +1,14 @@
 """The positive control: a model that has memorized its training records."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.tree import ExtraTreeClassifier
 
 from ..._core.checks import check_confidence_level
 from ..._core.features import as_matrix
 from ..._core.randomness import check_random_state
 from ..._core.records import Records
+from ..._core.types import Seed
 from ..._core.validation import check_membership, check_records
 from .._plan import check_pool_settings
 from ..measure import FEWEST
@@ -18,8 +20,14 @@ _MOST_RECORDS = 5000
 
 
 def positive_control(
-    records, membership, *, shadows=16, confidence_level=0.95, n_jobs=None, random_state=None
-):
+    records: Records,
+    membership: ArrayLike,
+    *,
+    shadows: int = 16,
+    confidence_level: float = 0.95,
+    n_jobs: int | None = None,
+    random_state: Seed = None,
+) -> ControlResult:
     """Attack a model that has memorized its training records, which must be detected.
 
     The victim is a tree that splits at random and without any limit, trained on the members with

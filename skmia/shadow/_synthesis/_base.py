@@ -1,12 +1,14 @@
 """Base class of synthesizers of records."""
 
 from abc import ABC, abstractmethod
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from ..._core.asking import query_victim
+from ..._core.records import Records
 from ..._core.sklearn import validate_params_of
 from ..._core.validation import check_records
 from ._codes import TableCodes
@@ -15,7 +17,7 @@ from ._codes import TableCodes
 class Synthesizer(BaseEstimator, ABC):
     """Base class of synthesizers: learn from records in ``fit``, generate records in ``sample``."""
 
-    def fit(self, X, y=None):
+    def fit(self, X: Records, y: Any = None) -> Self:
         """Learn the possible values of the features.
 
         Parameters

@@ -2,11 +2,13 @@
 
 import numpy as np
 import pandas as pd
+from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from ..._core.asking import check_victim
 from ..._core.records import Records
+from ..._core.types import Seed
 from ._base import Synthesizer
 from ._model_based import check_size, warn_short
 
@@ -67,7 +69,7 @@ class MarginalSynthesizer(Synthesizer):
 
     _parameter_constraints = {"victim": "no_validation", "random_state": ["random_state"]}
 
-    def __init__(self, victim=None, *, random_state=None):
+    def __init__(self, victim: BaseEstimator | None = None, *, random_state: Seed = None) -> None:
         self.victim = victim
         self.random_state = random_state
 
@@ -85,7 +87,7 @@ class MarginalSynthesizer(Synthesizer):
             )
         self._classes, self._labels = np.unique(records.y, return_inverse=True)
 
-    def sample(self, n_samples=1):
+    def sample(self, n_samples: int = 1) -> Records:
         """Draw records.
 
         Parameters

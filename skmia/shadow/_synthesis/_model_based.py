@@ -5,12 +5,15 @@ from numbers import Real
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..._core.asking import check_victim
 from ..._core.numbers import check_count, show, to_array
 from ..._core.records import Records
 from ..._core.sklearn import Interval, at_least
+from ..._core.types import Seed
 from ._base import Synthesizer
 from ._search import HillClimb, SearchSettings
 
@@ -142,18 +145,18 @@ class ModelBasedSynthesizer(Synthesizer):
 
     def __init__(
         self,
-        victim=None,
+        victim: BaseEstimator | None = None,
         *,
-        min_confidence=0.2,
-        max_changes=None,
-        min_changes=1,
-        max_rejections=10,
-        max_iter=1000,
-        max_failures=10,
-        class_prior=None,
-        batch_size=1000,
-        random_state=None,
-    ):
+        min_confidence: float = 0.2,
+        max_changes: int | None = None,
+        min_changes: int = 1,
+        max_rejections: int = 10,
+        max_iter: int = 1000,
+        max_failures: int = 10,
+        class_prior: ArrayLike | None = None,
+        batch_size: int = 1000,
+        random_state: Seed = None,
+    ) -> None:
         self.victim = victim
         self.min_confidence = min_confidence
         self.max_changes = max_changes
@@ -206,7 +209,7 @@ class ModelBasedSynthesizer(Synthesizer):
             )
         return prior
 
-    def sample(self, n_samples=1):
+    def sample(self, n_samples: int = 1) -> Records:
         """Search for records.
 
         Parameters

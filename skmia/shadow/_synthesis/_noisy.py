@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._core.records import Records
 from ..._core.sklearn import Interval
+from ..._core.types import Seed
 from ._base import Synthesizer
 from ._codes import choose_features
 from ._model_based import check_size
@@ -60,7 +61,7 @@ class NoisyRecords(Synthesizer):
         "random_state": ["random_state"],
     }
 
-    def __init__(self, noise=0.1, *, random_state=None):
+    def __init__(self, noise: float = 0.1, *, random_state: Seed = None) -> None:
         self.noise = noise
         self.random_state = random_state
 
@@ -71,7 +72,7 @@ class NoisyRecords(Synthesizer):
         self._labels = records.y
         self.n_changes_ = round(self.noise * self._table.n_features)
 
-    def sample(self, n_samples=None):
+    def sample(self, n_samples: int | None = None) -> Records:
         """Change features of the records given to ``fit``.
 
         Parameters

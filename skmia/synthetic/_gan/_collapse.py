@@ -1,9 +1,10 @@
 """Test whether a generator has lost a rare class."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from ..._core.groups import number_groups
 from ..._core.matrix import check_classes
@@ -34,7 +35,9 @@ class RareClassRate(NamedTuple):
     high: float
 
 
-def rare_class_rate(y, y_synthetic, *, label=None, confidence_level=0.95):
+def rare_class_rate(
+    y: ArrayLike, y_synthetic: ArrayLike, *, label: Any = None, confidence_level: float = 0.95
+) -> RareClassRate:
     """Compare the share of a rare class among synthetic rows with its share among real rows.
 
     Parameters

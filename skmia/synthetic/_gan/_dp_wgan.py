@@ -1,10 +1,12 @@
 """A Wasserstein generator for tables, trained with differential privacy."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,6 +16,7 @@ from ..._core.optional import import_optional
 from ..._core.randomness import check_random_state
 from ..._core.seeding import isolated_randomness
 from ..._core.sklearn import Interval, StrOptions, at_least, validate_params_of
+from ..._core.types import Seed
 from ...defenses.private_input import DELTA, FINITE_POSITIVE, column_values, validate_rows
 from ...defenses.private_randomness import PrivateRandomness
 from ._training import Plan, Training
@@ -201,30 +204,30 @@ class DPWassersteinGAN(BaseEstimator):
 
     def __init__(
         self,
-        lower=0.0,
-        upper=1.0,
+        lower: float | ArrayLike = 0.0,
+        upper: float | ArrayLike = 1.0,
         *,
-        target_epsilon=None,
-        target_delta=None,
-        noise_multiplier=None,
-        privacy="bounds",
-        noise="minimum_trace",
-        penalty_bound="spectral",
-        max_grad_norm=1.0,
-        max_weight=None,
-        critic_layers=(32,),
-        generator_layers=(32, 32),
-        negative_slope=0.2,
-        n_latent=8,
-        penalty=1.0,
-        n_critic=5,
-        max_iter=1000,
-        batch_size=100,
-        learning_rate=2e-3,
-        accountant="rdp",
-        noise_seed=None,
-        random_state=None,
-    ):
+        target_epsilon: float | None = None,
+        target_delta: float | None = None,
+        noise_multiplier: float | None = None,
+        privacy: Literal["bounds", "clipping"] | None = "bounds",
+        noise: Literal["spherical", "proportional", "minimum_trace"] = "minimum_trace",
+        penalty_bound: Literal["spectral", "frobenius"] = "spectral",
+        max_grad_norm: float = 1.0,
+        max_weight: float | None = None,
+        critic_layers: Sequence[int] = (32,),
+        generator_layers: Sequence[int] = (32, 32),
+        negative_slope: float = 0.2,
+        n_latent: int = 8,
+        penalty: float = 1.0,
+        n_critic: int = 5,
+        max_iter: int = 1000,
+        batch_size: int = 100,
+        learning_rate: float = 2e-3,
+        accountant: Literal["rdp", "prv"] = "rdp",
+        noise_seed: int | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.lower = lower
         self.upper = upper
         self.target_epsilon = target_epsilon
@@ -248,7 +251,7 @@ class DPWassersteinGAN(BaseEstimator):
         self.noise_seed = noise_seed
         self.random_state = random_state
 
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Train the generator.
 
         Parameters
@@ -349,7 +352,7 @@ class DPWassersteinGAN(BaseEstimator):
         is_covered = self.privacy is not None and self.noise_seed is None
         self.epsilon_ = spent_epsilon(steps, self.delta_, self.accountant) if is_covered else np.inf
 
-    def sample(self, n_samples=1, *, random_state=None):
+    def sample(self, n_samples: int = 1, *, random_state: Seed = None) -> np.ndarray:
         """Draw rows from the generator.
 
         Parameters

@@ -12,7 +12,7 @@ from .parts import Part, as_array, is_skipped, iter_parts
 from .values import ModelState, StoredArray
 
 
-def read_state(model):
+def read_state(model: object) -> ModelState:
     """Read the arrays that a fitted model stores, as its file would hold them.
 
     Instance attributes, containers, object and structured arrays, sparse matrices, compiled objects

@@ -44,7 +44,7 @@ class ModelState(NamedTuple):
     arrays: tuple
     unread: tuple = ()
 
-    def to_frame(self):
+    def to_frame(self) -> pd.DataFrame:
         """Summary with one row per stored array.
 
         Returns

@@ -1,11 +1,17 @@
 """Base class of white-box access to fitted models."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 
 from ..._core.numbers import as_numbers
+from ..._core.outputs import Outputs
+from ..._core.types import Rows
 from ..layers import get_layers
 from . import _checks as checks
 from ._moments import STATISTICS, summarize
@@ -71,13 +77,21 @@ class WhiteBox(ABC):
 
     statistics = STATISTICS
 
-    def __init__(self, model, transformers, head, classes, parameter_shapes, chunk_size):
+    def __init__(
+        self,
+        model: BaseEstimator,
+        transformers: list,
+        head: object,
+        classes: np.ndarray | None,
+        parameter_shapes: dict[str, tuple[int, ...]],
+        chunk_size: int | None,
+    ) -> None:
         self.model, self.classes = model, classes
         self.parameter_shapes = parameter_shapes
         self.n_parameters = sum(int(np.prod(shape)) for shape in parameter_shapes.values())
         self._transformers, self._head, self._chunk_size = transformers, head, chunk_size
 
-    def encode(self, X):
+    def encode(self, X: Rows) -> np.ndarray:
         """Apply the fitted preprocessing to rows.
 
         Parameters
@@ -92,7 +106,7 @@ class WhiteBox(ABC):
         """
         return self._check_inputs(transform(self._transformers, X))
 
-    def outputs(self, inputs):
+    def outputs(self, inputs: np.ndarray) -> Outputs:
         """Outputs of the model, in the form that signals read.
 
         Parameters
@@ -108,7 +122,7 @@ class WhiteBox(ABC):
         inputs = self._check_inputs(inputs)
         return self._head.outputs(self._ask(inputs))
 
-    def logits(self, inputs):
+    def logits(self, inputs: np.ndarray) -> np.ndarray:
         """Logits of a classifier; their softmax gives its probabilities.
 
         Parameters
@@ -126,7 +140,7 @@ class WhiteBox(ABC):
         inputs = self._check_inputs(inputs)
         return self._head.logits(self._ask(inputs))
 
-    def loss(self, inputs, y):
+    def loss(self, inputs: np.ndarray, y: ArrayLike) -> np.ndarray:
         """Loss of each record.
 
         Parameters
@@ -144,7 +158,9 @@ class WhiteBox(ABC):
         inputs, target = self._check(inputs, y)
         return self._head.loss(self._ask(inputs), target)
 
-    def loss_gradients(self, inputs, y, wrt="parameters"):
+    def loss_gradients(
+        self, inputs: np.ndarray, y: ArrayLike, wrt: Literal["parameters", "inputs"] = "parameters"
+    ) -> Iterator[tuple[slice, np.ndarray]]:
         """Gradient of the loss of each record, a chunk of records at a time.
 
         Parameters
@@ -172,7 +188,9 @@ class WhiteBox(ABC):
         task = "whole" if wrt == "parameters" else wrt
         return self._each(inputs, y, wrt, task, flatten)
 
-    def gradient_norms(self, inputs, y, wrt="parameters"):
+    def gradient_norms(
+        self, inputs: np.ndarray, y: ArrayLike, wrt: Literal["parameters", "inputs"] = "parameters"
+    ) -> np.ndarray:
         """Euclidean norm of the gradient of the loss of each record.
 
         The gradients themselves are not stored.
@@ -201,7 +219,9 @@ class WhiteBox(ABC):
         task = "norms" if wrt == "parameters" else wrt
         return join(self._each(inputs, y, wrt, task, measure), len(inputs))
 
-    def gradient_statistics(self, inputs, y, wrt="parameters"):
+    def gradient_statistics(
+        self, inputs: np.ndarray, y: ArrayLike, wrt: Literal["parameters", "inputs"] = "parameters"
+    ) -> np.ndarray:
         """Seven statistics of the entries of the gradient of the loss of each record.
 
         Parameters
@@ -229,7 +249,7 @@ class WhiteBox(ABC):
         task = "parts" if wrt == "parameters" else wrt
         return join(self._each(inputs, y, wrt, task, measure), len(inputs), len(STATISTICS))
 
-    def input_gradient(self, inputs, y):
+    def input_gradient(self, inputs: np.ndarray, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Loss of each record and its gradient with respect to the inputs, for perturbations.
 
         Parameters
@@ -253,7 +273,7 @@ class WhiteBox(ABC):
 
         return losses, self._pull(inputs, pull)
 
-    def logit_gradient(self, inputs, weights):
+    def logit_gradient(self, inputs: np.ndarray, weights: ArrayLike) -> np.ndarray:
         """Gradient of a weighted sum of logits with respect to the inputs.
 
         Parameters
@@ -275,7 +295,7 @@ class WhiteBox(ABC):
             raise ValueError(f"weights must have the shape {expected}; got {weights.shape}.")
         return self._pull(inputs, lambda raw, rows: self._head.pull(raw, weights[rows]))
 
-    def layer_names(self, inputs):
+    def layer_names(self, inputs: np.ndarray) -> list[str]:
         """Names of the layers, in the order in which a record passes them.
 
         Parameters
@@ -294,7 +314,9 @@ class WhiteBox(ABC):
         """
         return list(self._read_layers(self._check_inputs(inputs)[:1]))
 
-    def layer_outputs(self, inputs, layers=None):
+    def layer_outputs(
+        self, inputs: np.ndarray, layers: Sequence[str | int] | None = None
+    ) -> list[np.ndarray]:
         """Outputs of the layers for each record.
 
         Parameters
@@ -319,7 +341,9 @@ class WhiteBox(ABC):
         parts = [self._read_layers(inputs[rows], chosen) for rows in gen_batches(len(inputs), size)]
         return [np.concatenate([part[name] for part in parts]) for name in chosen]
 
-    def layer_gradients(self, inputs, y, parameters=None):
+    def layer_gradients(
+        self, inputs: np.ndarray, y: ArrayLike, parameters: Sequence[str] | None = None
+    ) -> Iterator[tuple[slice, dict[str, np.ndarray]]]:
         """Gradient of the loss with respect to single parameters, in their shapes.
 
         Parameters

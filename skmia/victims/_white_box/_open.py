@@ -1,5 +1,8 @@
 """Opening a victim by the family of its model."""
 
+from typing import TYPE_CHECKING
+
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from ..._core.asking import check_victim, unwrap
@@ -7,8 +10,11 @@ from ..._core.numbers import check_count
 from ..._core.skorch_nets import is_skorch
 from ._sklearn_models import NAMES, open_sklearn
 
+if TYPE_CHECKING:
+    from ._base import WhiteBox
 
-def open_white_box(victim, *, chunk_size=None):
+
+def open_white_box(victim: BaseEstimator, *, chunk_size: int | None = None) -> "WhiteBox":
     """Gradients and layers of a fitted victim.
 
     Parameters
