@@ -61,7 +61,8 @@ class NodeEquationsAttack(BaseAttack):
     Attributes
     ----------
     n_rows_ : float
-        Number of training rows, as the file has it; without those that early stopping set apart.
+        Number of training rows, as the file has it; without those that early stopping set apart. Of
+        a stripped file, which does not say it, what ``prior`` and ``outsiders`` make it.
     n_equations_ : int
         Number of equations.
     known_ : float
@@ -115,6 +116,10 @@ class NodeEquationsAttack(BaseAttack):
     were grown on bootstrap samples, so their counts are equations with noise. The strength follows
     from the number of equations over the number of candidates: a model with many small leaves
     exposes nearly all members, one with few large leaves few of them.
+
+    Counts and covers may have been taken out of the file, as
+    :func:`~skmia.defenses.strip_state` does: leaf values, class fractions and means are equations
+    by themselves.
 
     Training data has been reconstructed from the nodes of small random forests before (Ferry et
     al.); here candidates are known, features may be real-valued and tables large.
@@ -174,7 +179,9 @@ class NodeEquationsAttack(BaseAttack):
         # Sorted by content, so that nothing depends on the order in which records come.
         digests = _as_pairs(records)
         order = np.argsort(digests, kind="stable")
-        self._equations = read_node_equations(self.victim, records[order])
+        n_members = self.prior * len(records)
+        assumed = n_members / (1 - self.outsiders), n_members * (1 - self.prior)
+        self._equations = read_node_equations(self.victim, records[order], assumed)
         self._rows, targets, self._weights = scale(self._equations, self.outsiders, len(records))
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         self._solution = self._solve(self._rows, targets, seed)
@@ -191,7 +198,7 @@ class NodeEquationsAttack(BaseAttack):
         else:
             solution = regress(rows, targets, self.prior, seed)
         self.misfit_ = float(np.sqrt(np.mean(solution.residuals**2)))
-        if self.misfit_ <= _MOST_MISFIT:
+        if self.misfit_ <= _MOST_MISFIT and not self._has_collapsed(solution, rows.shape[1]):
             return solution
         warnings.warn(
             f"The equations of the {type(unwrap(self.victim)).__name__} contradict each other "
@@ -202,6 +209,11 @@ class NodeEquationsAttack(BaseAttack):
             stacklevel=4,
         )
         return regress(rows, targets, self.prior, seed) if self.solver == "auto" else solution
+
+    def _has_collapsed(self, solution, n):
+        """Whether far fewer, or more, members were found than there are, where no node says it."""
+        missing = solution.residuals[-1] * np.sqrt(n * self.prior * (1 - self.prior))
+        return self._equations.is_assumed and abs(missing) > n * self.prior / 2
 
     def _score_samples(self, records):
         digests = _as_pairs(records)

@@ -7,6 +7,7 @@ from ._label_smoothing import LabelSmoothingDefense
 from ._laplace import LaplaceMechanism
 from ._non_spherical import NonSphericalGaussianMechanism
 from ._output import LabelOnlyDefense, RoundingDefense, TemperatureDefense, TopKDefense
+from ._released import strip_state
 from ._selena import SELENADefense
 from ._soft_labels import SoftLabelDefense
 
@@ -26,4 +27,5 @@ __all__ = [
     "evaluate_defense",
     "gaussian_sigma",
     "mislabel",
+    "strip_state",
 ]

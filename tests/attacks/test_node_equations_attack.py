@@ -18,6 +18,7 @@ from sklearn.model_selection import GridSearchCV
 from skmia import Records, audit
 from skmia.attacks import NodeEquationsAttack
 from skmia.attacks._solve_bits import propagate, regress
+from skmia.defenses import strip_state
 
 X, Y = load_breast_cancer(return_X_y=True)
 RECORDS = Records(X, Y)
@@ -162,3 +163,32 @@ def test_an_audit_says_of_which_models_it_does_not_read_the_file():
 def test_stored_outputs_are_not_a_file():
     with pytest.raises(ValueError, match="needs the fitted model itself"):
         NodeEquationsAttack().fit(RECORDS)
+
+
+def fit_stripped(n_features, seed=0):
+    """A stripped booster of normal features, its records and members."""
+    member = draw_half(seed)
+    data = np.random.default_rng(seed).normal(size=(N, n_features))
+    model = HistGradientBoostingClassifier(random_state=0).fit(data[member], Y[member])
+    with pytest.warns(UserWarning, match="leaf values"):
+        return FrozenEstimator(strip_state(model)), Records(data, Y), member
+
+
+@pytest.mark.parametrize("n_features", [10, 30])
+def test_a_stripped_booster_is_attacked_by_its_leaf_values(n_features):
+    victim, records, member = fit_stripped(n_features)
+    attack = NodeEquationsAttack(victim).fit(records)
+    assert attack.n_rows_ == N / 2
+    assert attack.score(records, member) > 0.99
+    # Equations of the candidates and of further records are as many.
+    assert np.isfinite(attack.score_samples(Records(records.X + 1, records.y))).all()
+
+
+def test_equations_that_hold_for_no_member_are_not_solved_so():
+    victim, records, member = fit_stripped(10)
+    known = records[: N - 50]
+    with pytest.warns(UserWarning, match="contradict"):
+        attack = NodeEquationsAttack(victim).fit(known)
+    assert roc_auc_score(member[:-50], attack.score_samples(known)) > 0.9
+    attack.set_params(outsiders=0.1).fit(known)
+    assert roc_auc_score(member[:-50], attack.score_samples(known)) > 0.9

@@ -1,20 +1,19 @@
 """Candidates are found in models that store them, and in no others."""
 
-import inspect
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.base import RegressorMixin, is_regressor
+from sklearn.base import is_regressor
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import KNNImputer
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
@@ -32,6 +31,7 @@ from sklearn.utils import all_estimators
 from skmia import Records
 from skmia.attacks import StoredValuesAttack
 from skmia.victims import CallableVictim
+from tests.helpers.generic import make_generically
 
 N = 298
 RNG = np.random.default_rng(0)
@@ -77,33 +77,13 @@ def make_problem(estimator, name):
     return Records(X[:, :1] if name == "IsotonicRegression" else X, y)
 
 
-def make_generically(name, kind):
-    """An estimator with few iterations, around others where it needs them."""
-    inner = Ridge() if issubclass(kind, RegressorMixin) else LogisticRegression()
-    given = {
-        "base_estimator": inner,
-        "estimator": inner,
-        "estimators": [("inner", inner)],
-        "param_distributions": {"fit_intercept": [True]},
-        "param_grid": {"fit_intercept": [True]},
-        "steps": [("inner", inner)],
-        "transformer_list": [("inner", StandardScaler())],
-        "transformers": [("inner", StandardScaler(), [0, 1])],
-    }
-    parameters = inspect.signature(kind).parameters.values()
-    required = [one.name for one in parameters if one.default is one.empty]
-    estimator = kind(**{one: given[one] for one in required if one in given})
-    settings = SEED if name in MANY_ROWS else SEED | QUICK
-    names = set(estimator.get_params(deep=False)) & set(settings)
-    return estimator.set_params(**{one: settings[one] for one in names})
-
-
 def fit_generically(name, kind):
     """An estimator fitted on the members, and all records."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            estimator = make_generically(name, kind)
+            settings = SEED if name in MANY_ROWS else SEED | QUICK
+            estimator = make_generically(kind, settings)
             records = make_problem(estimator, name)
             members = records[MEMBERSHIP == 1]
             y = members.y[:, None] if name.startswith("Multi") else members.y

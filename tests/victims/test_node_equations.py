@@ -22,6 +22,7 @@ from sklearn.preprocessing import MaxAbsScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia import Records
+from skmia.defenses import strip_state
 from skmia.victims.node_equations import (
     has_node_equations,
     read_further_columns,
@@ -217,3 +218,34 @@ def test_other_models_and_labels_are_named():
         read_node_equations(model, records)
     with pytest.raises(ValueError, match="split by 13 features"):
         read_node_equations(model, Records(X[:, :3], y))
+
+
+STRIPPED = [
+    (ExtraTreesClassifier(**FORESTS), WINE, 1e-12),
+    (ExtraTreesRegressor(**FORESTS), DIABETES, 1e-11),
+    (DecisionTreeClassifier(min_samples_leaf=5, random_state=0), WINE, 1e-12),
+    (HistGradientBoostingClassifier(max_iter=20, random_state=0), CANCER, 1e-10),
+    (HistGradientBoostingClassifier(max_iter=10, random_state=0), WINE, 1e-3),
+    (GradientBoostingClassifier(n_estimators=10, random_state=0), WINE, 1e-10),
+    (GradientBoostingRegressor(n_estimators=10, random_state=0), DIABETES, 1e-10),
+]
+
+
+@pytest.mark.parametrize("model, data, tolerance", STRIPPED)
+@pytest.mark.filterwarnings("ignore:Predictions of this")
+def test_values_of_a_stripped_file_are_equations_by_themselves(model, data, tolerance):
+    fitted, records, member = fit(model, data)
+    equations = read_node_equations(fitted, records)
+    stripped = read_node_equations(strip_state(fitted), records)
+    assert stripped.n_rows == 0 < equations.n_rows
+    assert 0 < len(stripped.targets) < len(equations.targets)
+    assert np.abs(find_errors(stripped, member)[0]).max() < tolerance
+
+
+@pytest.mark.filterwarnings("ignore:Predictions of this")
+def test_leaf_values_of_a_stripped_booster_are_equations_by_themselves():
+    xgboost = pytest.importorskip("xgboost")
+    fitted, records, member = fit(xgboost.XGBClassifier(n_estimators=10, n_jobs=1), WINE)
+    equations = read_node_equations(strip_state(fitted), records)
+    assert equations.n_rows == 0
+    assert np.abs(find_errors(equations, member)[0]).max() < 1e-4

@@ -74,7 +74,8 @@ def read_histogram_boosting(model, X, y, collector):
         for k, tree in enumerate(trees[start : start + n_outputs]):
             nodes = tree.nodes
             leaves = route(nodes, X)
-            collector.add(leaves, np.ones(len(X)), nodes["count"])
+            if nodes["count"][0]:  # else the file was stripped
+                collector.add(leaves, np.ones(len(X)), nodes["count"])
             step = nodes["value"] / model.learning_rate
             newton = slope[:, k].astype(float), step[leaves] * curvature[:, k]
             add_sum(collector, leaves, newton, -model.l2_regularization * step, SINGLE)
@@ -93,10 +94,11 @@ def read_gradient_boosting(model, X, y, collector):
         for k, estimator in enumerate(stage):
             tree, residual = estimator.tree_, -slope[:, k]
             leaves, value = tree.apply(X), tree.value[:, 0, 0]
-            collector.add(leaves, np.ones(len(X)), tree.n_node_samples)
+            if tree.n_node_samples[0]:  # else the file was stripped
+                collector.add(leaves, np.ones(len(X)), tree.n_node_samples)
+                _add_inner_nodes(collector, tree, X, residual)
             newton = residual * factor, -value[leaves] * curvature[:, k]
             add_sum(collector, leaves, newton, np.zeros(tree.node_count), DOUBLE)
-            _add_inner_nodes(collector, tree, X, residual)
             margins[:, k] += model.learning_rate * value[leaves]
     return model.estimators_[0, 0].tree_.n_node_samples[0]
 

@@ -50,6 +50,9 @@ def add_tree(collector, tree, leaves, y, sample):
     """
     counts = tree.n_node_samples.astype(np.float64)
     candidates = count_candidates(leaves, tree.node_count)
+    if not counts[0]:
+        _add_shares(collector, tree, leaves, y, sample)
+        return
     # The tree was grown on the rows of the sample, so a node counts less than it has members.
     most = np.maximum(counts / sample.kept, candidates / 2)
     if y.dtype.kind in "iu":
@@ -70,6 +73,26 @@ def _add_classes(collector, tree, leaves, y, sample, most):
         collector.add(leaves, (y == label).astype(float), own, variance)
 
 
+def _add_shares(collector, tree, leaves, y, sample):
+    """Equations of a stripped tree, whose leaves keep shares of classes, or means, alone."""
+    value = tree.value[:, 0, :]
+    if y.dtype.kind in "iu":
+        shares = value / np.maximum(value.sum(axis=1, keepdims=True), 1e-300)
+        parts = [(y == label) - shares[leaves, label] for label in range(shares.shape[1])]
+    else:
+        parts = [y - value[leaves, 0]]
+    for away in parts:
+        _add_balance(collector, leaves, away, tree.node_count, sample)
+
+
+def _add_balance(collector, leaves, away, n_nodes, sample):
+    """Equations that differences from a mean add to 0."""
+    # Half of the candidates of a leaf are members, each drawn as often as a row is on average.
+    noise = sample.draws / sample.mean / 2
+    variance = np.bincount(leaves, away**2, minlength=n_nodes) * noise
+    collector.add(leaves, away, np.zeros(n_nodes), variance)
+
+
 def _add_targets(collector, tree, leaves, y, sample, most):
     n_nodes, mean = tree.node_count, tree.value[:, 0, 0]
     ones = np.ones(len(y))
@@ -77,10 +100,7 @@ def _add_targets(collector, tree, leaves, y, sample, most):
         leaves, ones, tree.n_node_samples / sample.kept, sample.variance_of_distinct(most)
     )
     away = y - mean[leaves]
-    # Half of the candidates of a leaf are members, each drawn as often as a row is on average.
-    noise = sample.draws / sample.mean / 2
-    first = np.bincount(leaves, away**2, minlength=n_nodes) * noise
-    collector.add(leaves, away, np.zeros(n_nodes), first)
+    _add_balance(collector, leaves, away, n_nodes, sample)
     # Rows that a sample left out lie farther from the mean of a leaf than those it was grown on.
     if not sample.draws:
         collector.add(leaves, away**2, tree.n_node_samples * tree.impurity)
@@ -98,9 +118,13 @@ def read_forest(model, X, y, collector):
     """Equations of a RandomForest or of ExtraTrees."""
     trees, X = [one.tree_ for one in model.estimators_], X.astype(np.float32)
     n_drawn = n_rows = round(trees[0].weighted_n_node_samples[0])
-    if model.bootstrap and isinstance(model.max_samples, float):
-        n_rows = round(n_drawn / model.max_samples)
+    share = model.max_samples if model.bootstrap and isinstance(model.max_samples, float) else 1
+    if n_drawn:
+        n_rows = round(n_drawn / share)
+    else:  # the file was stripped; what follows depends on the number of rows next to nothing
+        n_rows = max(len(X) // 2, 1)
+        n_drawn = max(round(share * n_rows), 1)
     sample = Sample(n_drawn if model.bootstrap else 0, n_rows)
     for tree in trees:
         add_tree(collector, tree, tree.apply(X), y, sample)
-    return n_rows
+    return n_rows if trees[0].weighted_n_node_samples[0] else 0

@@ -23,9 +23,12 @@ class Equations(NamedTuple):
     variances : ndarray of shape (n_equations,)
         Variance of each right-hand side around its mean; that of rounding for an exact equation.
     n_rows : float
-        Number of training rows, as the file has it.
+        Number of training rows, as the file has it; 0 if a stripped file does not say it and none
+        was assumed.
     places : list of ndarray
         For each set of nodes the equation of each node, -1 for none.
+    is_assumed : bool
+        Whether the number of rows was assumed, by one more equation, the last.
     """
 
     rows: sparse.csr_array
@@ -33,6 +36,7 @@ class Equations(NamedTuple):
     variances: np.ndarray
     n_rows: float
     places: list
+    is_assumed: bool = False
 
 
 class Collector:

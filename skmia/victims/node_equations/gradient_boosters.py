@@ -93,7 +93,8 @@ def read_xgboost(model, X, y, collector):
             leaves, step = tree.route(X), tree.conditions.astype(np.float64) / eta
             if n_rows is None:
                 n_rows = tree.covers[0] / curvature[0, k]  # all records begin with one margin
-            collector.add(leaves, curvature[:, k], tree.covers, precision=SINGLE)
+            if tree.covers[0]:  # else the file was stripped
+                collector.add(leaves, curvature[:, k], tree.covers, precision=SINGLE)
             newton = slope[:, k], step[leaves] * curvature[:, k]
             add_sum(collector, leaves, newton, -penalty * step, SINGLE)
             margins[:, k] += tree.conditions[leaves]

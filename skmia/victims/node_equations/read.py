@@ -84,7 +84,7 @@ def has_node_equations(model):
     return _choose_reader(_find_model(model)[0]) is not None
 
 
-def read_node_equations(model, records):
+def read_node_equations(model, records, assumed=None):
     """Equations that the nodes of a model's trees state of candidates.
 
     Parameters
@@ -93,6 +93,9 @@ def read_node_equations(model, records):
         Fitted model of trees, a Pipeline that ends in one, or a search that has chosen one.
     records : Records of n records
         Labeled candidates.
+    assumed : tuple of two floats, default=None
+        Expected number of training rows, and the variance of the number of members, for a file that
+        was stripped of it.
 
     Returns
     -------
@@ -107,7 +110,8 @@ def read_node_equations(model, records):
         that the model does not know.
     """
     collector = Collector(len(records))
-    return collector.equations(_read(model, records, collector))
+    n_rows, is_assumed = _read(model, records, collector, assumed)
+    return collector.equations(n_rows)._replace(is_assumed=is_assumed)
 
 
 def read_further_columns(model, records, equations):
@@ -127,11 +131,11 @@ def read_further_columns(model, records, equations):
     columns : csr_array of shape (n_equations, n)
     """
     further = Further(equations, len(records))
-    _read(model, records, further)
+    _read(model, records, further, (equations.n_rows, 0.0) if equations.is_assumed else None)
     return further.columns()
 
 
-def _read(model, records, collector):
+def _read(model, records, collector, assumed):
     found, steps = _find_model(model)
     reader = _choose_reader(found)
     if reader is None:
@@ -146,7 +150,14 @@ def _read(model, records, collector):
         raise ValueError(f"The nodes of this {type(found).__name__} are not read: {why}.")
     X = records.X if steps is None else steps.transform(records.X)
     X, y = _as_matrix(X, found), _check_labels(found, records.y)
-    return reader.read(found, X, y, collector)
+    n_rows = reader.read(found, X, y, collector)
+    if n_rows or assumed is None:
+        return n_rows, False
+    # Equations of values alone would hold for no member at all.
+    n_rows, variance = assumed
+    one = np.zeros(len(X), dtype=np.intp)
+    collector.add(one, np.ones(len(X)), np.array([n_rows]), variance)
+    return n_rows, True
 
 
 def _as_matrix(X, model):

@@ -1,0 +1,52 @@
+"""Numbers of the nodes of trees that no prediction uses."""
+
+import json
+
+import numpy as np
+
+# What a node of histogram boosting holds of its training rows, and of bins, which growing uses.
+_OF_HISTOGRAM_NODES = "count", "gain", "depth", "bin_threshold"
+_OF_XGBOOST_TREES = "sum_hessian", "loss_changes", "base_weights"
+
+
+def strip_tree(tree):
+    """Set to 0 what a compiled tree of scikit-learn does not predict with, in place."""
+    for numbers in (tree.impurity, tree.n_node_samples, tree.weighted_n_node_samples):
+        numbers[:] = 0
+    tree.value[tree.children_left >= 0] = 0
+
+
+def strip_histogram_nodes(nodes):
+    """Set to 0 what nodes of histogram boosting do not predict with, in place."""
+    for name in _OF_HISTOGRAM_NODES:
+        nodes[name] = 0
+    nodes["value"][nodes["is_leaf"] == 0] = 0
+
+
+def strip_bins(mapper):
+    """Take out the edges between bins of numbers, in place; those of categories are used."""
+    mapper.random_state = None
+    mapper.n_bins_non_missing_[:] = 0
+    mapper.bin_thresholds_ = [
+        edges if categorical else edges[:0]
+        for edges, categorical in zip(mapper.bin_thresholds_, mapper.is_categorical_, strict=True)
+    ]
+
+
+def strip_booster(booster):
+    """Set to 0 what trees of XGBoost do not predict with, in place."""
+    settings = booster.save_config()
+    stored = json.loads(bytes(booster.save_raw("json")))
+    for tree in _find_trees(stored["learner"]["gradient_booster"]):
+        if int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
+            continue  # leaves of several outputs are in other places
+        for name in _OF_XGBOOST_TREES:
+            tree[name] = np.zeros(len(tree[name])).tolist()
+    booster.load_model(bytearray(json.dumps(stored), "ascii"))
+    booster.load_config(settings)
+
+
+def _find_trees(stored):
+    """Trees of a booster, which one with dropout keeps one level deeper."""
+    model = stored.get("gbtree", stored).get("model", {})
+    return model.get("trees", ())
