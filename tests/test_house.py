@@ -32,6 +32,7 @@ ROWS = (
     "shadow",
     "base",
     "attacks",
+    "inspection",
     "leakage",
     "games",
     "model_selection",

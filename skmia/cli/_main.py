@@ -1,4 +1,4 @@
-"""The command line: ``skmia audit``, ``report`` and ``compare``; ``--help`` explains each."""
+"""The command line, ``skmia``: ``audit``, ``inspect``, ``report`` and ``compare``."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ from ..exceptions import TrainingError
 from ._errors import CommandError, GateClosed, tell
 from ._parser import make_parser
 
-_COMMANDS = ("audit", "compare", "report")
+_COMMANDS = ("audit", "compare", "inspect", "report")
 
 # What the library raises where it refuses its input; all else is a fault of the program.
 _BAD_INPUT = (ValueError, TypeError, OSError, ImportError, TrainingError)
@@ -56,7 +56,9 @@ def _run(arguments):
         from ._audit import run_audit
 
         return run_audit(arguments, _print)
-    if arguments.command == "report":
+    if arguments.command == "inspect":
+        from ._inspect import run_inspect as run
+    elif arguments.command == "report":
         from ._documents import run_report as run
     else:
         from ._documents import run_compare as run

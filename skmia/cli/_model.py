@@ -148,8 +148,16 @@ def _as_codes(frame):
     return np.column_stack([frame[name].cat.codes for name in frame.columns])
 
 
-def load_model(path, *, trust_pickle):
+def load_model(path, *, trust_pickle, option="--model"):
     """Load a fitted model from a file.
+
+    Parameters
+    ----------
+    path : Path
+    trust_pickle : bool
+        Whether a pickle may run the code that is in it.
+    option : str, default="--model"
+        What names the file on the command line, for messages.
 
     Raises
     ------
@@ -158,16 +166,23 @@ def load_model(path, *, trust_pickle):
     ImportError
         If skops is needed and not installed.
     """
+    try:
+        return _load(path, trust_pickle)
+    except CommandError as error:
+        raise CommandError(f"{option}: {error}") from error
+
+
+def _load(path, trust_pickle):
     if not path.is_file():
-        raise CommandError(f"--model: file not found: {path}")
+        raise CommandError(f"file not found: {path}")
     if path.suffix == ".skops":
         return _check(path, _load_skops(path))
     if path.suffix not in _PICKLES:
         kinds = ", ".join(_PICKLES)
-        raise CommandError(f"--model: {path.name} is neither .skops nor a pickle ({kinds})")
+        raise CommandError(f"{path.name} is neither .skops nor a pickle ({kinds})")
     if not trust_pickle:
         raise CommandError(
-            f"--model: {path.name} is a pickle, and loading it would run any code that is in it; "
+            f"{path.name} is a pickle, and loading it would run any code that is in it; "
             "save the model with skops, or give --trust-pickle if you trust where it comes from"
         )
     return _check(path, _read(path, joblib.load))
@@ -179,10 +194,10 @@ def _check(path, model):
     try:
         check_foreign(model)
     except DamagedModelError as error:
-        raise CommandError(f"--model: {path.name} is refused: {error}") from error
+        raise CommandError(f"{path.name} is refused: {error}") from error
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise CommandError(
-            f"--model: {path.name} is refused: parts of a fitted model are missing in it "
+            f"{path.name} is refused: parts of a fitted model are missing in it "
             f"({type(error).__name__}: {tell(error)})"
         ) from error
     return model
@@ -193,7 +208,7 @@ def _read(path, load):
         return load(path)
     except Exception as error:  # a damaged file can fail in any way
         raise CommandError(
-            f"--model: {path.name} cannot be read: {type(error).__name__}: {tell(error)}"
+            f"{path.name} cannot be read: {type(error).__name__}: {tell(error)}"
         ) from error
 
 
@@ -203,19 +218,19 @@ def _load_skops(path):
     if tuple(int(part) for part in installed.split(".")[:2]) < _SAFE_SKOPS:
         needed = ".".join(map(str, _SAFE_SKOPS))
         raise CommandError(
-            f"--model: skops {installed} can be made to run code by a file; {needed} is the first "
+            f"skops {installed} can be made to run code by a file; {needed} is the first "
             "version that cannot"
         )
     found = set(_read(path, lambda file: skops.get_untrusted_types(file=file)))
     unknown = sorted(found - _SAFE_TYPES)
     if unknown:
         raise CommandError(
-            f"--model: {path.name} holds types that are not known to be safe: {', '.join(unknown)}"
+            f"{path.name} holds types that are not known to be safe: {', '.join(unknown)}"
         )
     return _read(path, lambda file: skops.load(file, trusted=sorted(found)))
 
 
-def as_model_input(model, frame, features):
+def as_model_input(model, frame, features, option="--model"):
     """Return the columns that a loaded model was trained on, in its order.
 
     Parameters
@@ -225,6 +240,8 @@ def as_model_input(model, frame, features):
         The whole table but for the target.
     features : list of str
         Columns to take where the model does not know the names of its features.
+    option : str, default="--model"
+        What names the file of the model on the command line, for messages.
 
     Returns
     -------
@@ -240,7 +257,7 @@ def as_model_input(model, frame, features):
         absent = [str(name) for name in names if name not in frame.columns]
         if absent:
             raise CommandError(
-                f"--model: the table lacks {len(absent)} of the model's {len(names)} features: "
+                f"{option}: the table lacks {len(absent)} of the model's {len(names)} features: "
                 f"{', '.join(absent[:10])}{', ...' if len(absent) > 10 else ''}"
             )
         return frame[list(names)]
@@ -248,7 +265,7 @@ def as_model_input(model, frame, features):
     expected = getattr(model, "n_features_in_", X.shape[1])
     if X.shape[1] != expected:
         raise CommandError(
-            f"--model: the model takes {expected} features and the table has {X.shape[1]}; "
+            f"{option}: the model takes {expected} features and the table has {X.shape[1]}; "
             "exclude columns that are not features with --drop"
         )
     return X.to_numpy()

@@ -29,6 +29,15 @@ examples:
   skmia audit --data people.csv --target income --fail-above advantage=0.1 tpr@0.01=0.05
 """
 
+_INSPECT = """\
+List what a model file holds of its training records, in seconds.
+
+Prints each stored array that comes from training records, the number of training rows if the file
+states it, what each part of the model gives away, which attacks read it and what would change it.
+With --data, also looks for the rows and values of a table in the file, and says how well the nodes
+of a tree model would tell which of its rows were used for training.
+"""
+
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message):
@@ -101,11 +110,46 @@ def make_parser():
     _add_victim(audit.add_argument_group("victim"))
     _add_attack(audit.add_argument_group("attack"))
     _add_output(audit.add_argument_group("output"))
+    _add_inspect(commands)
     _add_report(commands)
     _add_compare(commands)
     for command in commands.choices.values():
         command.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
     return parser
+
+
+def _add_inspect(commands):
+    inspect = commands.add_parser(
+        "inspect",
+        help="list what a model file holds of its training records",
+        description=_INSPECT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    inspect.add_argument(
+        "model", type=Path, metavar="MODEL", help="fitted model, saved with skops (.skops)"
+    )
+    inspect.add_argument(
+        "--data",
+        type=Path,
+        metavar="FILE",
+        help="table of candidate records to look for: .csv, .csv.gz or .parquet",
+    )
+    inspect.add_argument("--target", metavar="COL", help="column that the model predicts")
+    inspect.add_argument(
+        "--drop",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="COL",
+        help="columns to exclude from the features",
+    )
+    inspect.add_argument(
+        "--trust-pickle",
+        action="store_true",
+        help="allow MODEL to be a pickle or joblib file; loading one executes any code in it",
+    )
+    inspect.add_argument("--json", action="store_true", help="print JSON instead of text")
 
 
 def _add_report(commands):

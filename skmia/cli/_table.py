@@ -9,6 +9,9 @@ import pandas as pd
 from .._core.visible import visible
 from ._errors import CommandError, tell
 
+# Numbers are read to the last bit, as attacks on files compare them with those that a model stores.
+_EXACT = {} if int(pd.__version__.split(".")[0]) > 2 else {"float_precision": "round_trip"}
+
 _MOST_CLASSES = 20
 _MOST_SHOWN = 20
 _MISSING = "(missing)"
@@ -29,7 +32,7 @@ def read_table(path):
         if path.suffix == ".parquet":
             frame = pd.read_parquet(path)
         elif path.name.endswith((".csv", ".csv.gz")):
-            frame = pd.read_csv(path, low_memory=False)
+            frame = pd.read_csv(path, low_memory=False, **_EXACT)
         else:
             raise CommandError(f"--data: {path.name} is neither .csv, .csv.gz nor .parquet")
     except ImportError:

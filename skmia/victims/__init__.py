@@ -1,13 +1,14 @@
 """Models under attack: services, and white-box access."""
 
 from ._callable import CallableVictim
-from ._state import ModelState, StoredArray, read_state
+from ._state import ModelState, StoredArray, StoredEstimator, read_state
 from ._white_box import WhiteBox, open_white_box
 
 __all__ = [
     "CallableVictim",
     "ModelState",
     "StoredArray",
+    "StoredEstimator",
     "WhiteBox",
     "open_white_box",
     "read_state",

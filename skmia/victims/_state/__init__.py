@@ -1,6 +1,6 @@
 """What a fitted model stores, as arrays with their places."""
 
 from .read import read_state
-from .values import ModelState, StoredArray
+from .values import ModelState, StoredArray, StoredEstimator
 
-__all__ = ["ModelState", "StoredArray", "read_state"]
+__all__ = ["ModelState", "StoredArray", "StoredEstimator", "read_state"]

@@ -31,7 +31,7 @@ _NAMES = {
         "left_children missing_go_to_left parents right right_child right_children split_indices "
         "split_type"
     ),
-    "names": "_feature_names_in feature_names feature_names_in_ feature_types",
+    "names": "_feature_names_in estimator_params feature_names feature_names_in_ feature_types",
 }
 _KIND_OF = {name: kind for kind, names in _NAMES.items() for name in names.split()}
 

@@ -9,7 +9,7 @@ from ..._core.asking import unwrap
 from ..._core.containers import read_only
 from .kinds import get_kind_of_array
 from .parts import Part, as_array, is_skipped, iter_parts
-from .values import ModelState, StoredArray
+from .values import ModelState, StoredArray, StoredEstimator
 
 
 def read_state(model: object) -> ModelState:
@@ -29,7 +29,8 @@ def read_state(model: object) -> ModelState:
     Returns
     -------
     state : ModelState
-        ``state.arrays`` has each array with its path and kind; ``state.to_frame()`` is a summary.
+        ``state.arrays`` has each array with its path and kind, ``state.estimators`` each estimator;
+        ``state.to_frame()`` is a summary.
 
     See Also
     --------
@@ -55,7 +56,7 @@ def read_state(model: object) -> ModelState:
                         path    shape
     ...         steps[1]._fit_X  (50, 3)
     """
-    arrays, unread, seen = [], [], {}
+    arrays, unread, estimators, seen = [], [], [], {}
     queue = deque([Part(unwrap(model))])
     while queue:
         part = queue.popleft()
@@ -65,6 +66,8 @@ def read_state(model: object) -> ModelState:
             continue
         # Held, because the number of an object that is gone is given to another one.
         seen[id(part.value)] = part.value
+        if hasattr(type(part.value), "fit"):
+            estimators.append(StoredEstimator(part.path, part.value))
         try:
             array = as_array(part.value)
             if array is None:
@@ -73,7 +76,7 @@ def read_state(model: object) -> ModelState:
                 arrays.append(_store(part, array))
         except Exception:  # whatever a foreign object does when it is asked for its state
             unread.append(f"{part.path}: {type(part.value).__name__}")
-    return ModelState(tuple(arrays), tuple(unread))
+    return ModelState(tuple(arrays), tuple(unread), tuple(estimators))
 
 
 def _is_seed(part):

@@ -30,6 +30,21 @@ class StoredArray(NamedTuple):
     columns: tuple | None = None
 
 
+class StoredEstimator(NamedTuple):
+    """One estimator inside of a model, or the model itself.
+
+    Attributes
+    ----------
+    path : str
+        Where it stands in the model, such as ``"steps[1]"``; empty for the model itself.
+    estimator : estimator
+        The object itself, fitted or not.
+    """
+
+    path: str
+    estimator: object
+
+
 class ModelState(NamedTuple):
     """What a fitted model stores, read by :func:`read_state`.
 
@@ -39,10 +54,13 @@ class ModelState(NamedTuple):
         Each stored array once, at its shortest path.
     unread : tuple of str
         Paths of objects that could not be read, with their types.
+    estimators : tuple of StoredEstimator
+        The model and each estimator inside of it, once, at its shortest path.
     """
 
     arrays: tuple
     unread: tuple = ()
+    estimators: tuple = ()
 
     def to_frame(self) -> pd.DataFrame:
         """Summary with one row per stored array.

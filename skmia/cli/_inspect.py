@@ -1,0 +1,96 @@
+"""``skmia inspect``."""
+
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+from sklearn.base import is_classifier, is_regressor
+
+from .._core.records import Records
+from ..inspection import inspect_model
+from ._errors import CommandError, tell
+from ._model import as_model_input, load_model
+from ._table import check_column, read_table
+
+_MODEL = "MODEL"
+
+
+def run_inspect(arguments):
+    """List what a model file holds.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace
+
+    Returns
+    -------
+    text : str
+        What to print.
+
+    Raises
+    ------
+    CommandError
+        If the input is invalid.
+    """
+    _check_combination(arguments)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = load_model(arguments.model, trust_pickle=arguments.trust_pickle, option=_MODEL)
+        records = None if arguments.data is None else _read_records(arguments, model)
+        try:
+            inspection = inspect_model(model, records)
+        except (AttributeError, IndexError, KeyError) as error:
+            raise CommandError(
+                f"{_MODEL}: {arguments.model.name} cannot be inspected: parts of a fitted model "
+                f"are missing in it ({type(error).__name__}: {tell(error)})"
+            ) from error
+    if arguments.json:
+        return json.dumps(inspection.to_dict(), indent=1, default=_as_plain, allow_nan=False)
+    return inspection.summary()
+
+
+def _check_combination(arguments):
+    for name in ("target", "drop"):
+        if getattr(arguments, name) and arguments.data is None:
+            raise CommandError(f"--{name} goes with --data")
+
+
+def _read_records(arguments, model):
+    frame = read_table(arguments.data)
+    for option in (arguments.target, *arguments.drop):
+        if option is not None:
+            name = "--target" if option == arguments.target else "--drop"
+            check_column(frame, option, name)
+    if arguments.target is None and is_regressor(model):
+        raise CommandError(
+            "--data needs --target for a regressor, whose file can hold values of its target"
+        )
+    leaving = {arguments.target, *arguments.drop}
+    features = [name for name in frame.columns if name not in leaving]
+    others = frame if arguments.target is None else frame.drop(columns=arguments.target)
+    X = as_model_input(model, others, features, _MODEL)
+    return Records(X, None if arguments.target is None else _read_labels(frame, arguments, model))
+
+
+def _read_labels(frame, arguments, model):
+    """The target as the model knows it: numbers, or classes of the type of its own."""
+    column = frame[arguments.target]
+    missing = column.isna()
+    if missing.any():
+        raise CommandError(
+            f"--target: column {arguments.target!r} has no value in {missing.sum()} of "
+            f"{len(column)} rows, first in row {missing.to_numpy().argmax() + 1}"
+        )
+    is_text = not pd.api.types.is_numeric_dtype(column.dtype)
+    if is_classifier(model) or not is_text:
+        return column.astype(str).to_numpy(dtype=object) if is_text else column.to_numpy()
+    if is_regressor(model):
+        raise CommandError(
+            f"--target: column {arguments.target!r} holds text, but a regression needs numbers"
+        )
+    return column.astype(str).to_numpy(dtype=object)
+
+
+def _as_plain(value):
+    return value.item() if isinstance(value, np.generic) else str(value)

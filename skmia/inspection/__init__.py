@@ -1,0 +1,6 @@
+"""What a model file holds of its training records, for those who decide about its release."""
+
+from ._inspect import inspect_model
+from ._result import CandidateSearch, Finding, ModelInspection
+
+__all__ = ["CandidateSearch", "Finding", "ModelInspection", "inspect_model"]

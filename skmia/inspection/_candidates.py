@@ -1,0 +1,63 @@
+"""The file attacks on candidate records."""
+
+import warnings
+
+import numpy as np
+from sklearn.base import is_regressor
+from sklearn.frozen import FrozenEstimator
+
+from .._core.records import Records
+from .._core.validation import check_records
+from ..attacks import NodeEquationsAttack, StoredValuesAttack
+from ..victims.node_equations import has_node_equations
+from ._result import CandidateSearch
+
+# Candidates up to which equations are also checked for contradictions, which takes a second.
+_MOST_PROPAGATED = 1000
+
+
+def search_candidates(model, records):
+    """What the file attacks find of candidate records.
+
+    Raises
+    ------
+    ValueError
+        If the model is a regressor and the records have no targets.
+    """
+    records = check_records(records, labels=False)
+    if records.y is None and is_regressor(model):
+        raise ValueError("A regressor stores targets, and the records have none: pass their y.")
+    # Without labels the attack on stored values is the same: it compares only targets.
+    labeled = Records(records.X, np.zeros(len(records))) if records.y is None else records
+    victim, notes = FrozenEstimator(model), []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        stored = StoredValuesAttack(victim).fit(labeled)
+        equations = _solve(victim, records, notes)
+    notes += dict.fromkeys(str(one.message) for one in caught)
+    n_rows = int(stored.found_["whole_row"].sum())
+    return CandidateSearch(
+        n_candidates=len(records),
+        n_rows=n_rows,
+        n_values=len(stored.found_) - n_rows,
+        places=stored.places_,
+        equations=equations,
+        notes=tuple(notes),
+    )
+
+
+def _solve(victim, records, notes):
+    if not has_node_equations(victim):
+        return None
+    if records.y is None:
+        notes.append("NodeEquationsAttack was not run: it needs the labels of the candidates.")
+        return None
+    try:
+        # The strength that is said beforehand is that of ridge regression, which takes seconds.
+        solver = "auto" if len(records) <= _MOST_PROPAGATED else "ridge"
+        attack = NodeEquationsAttack(victim, solver=solver, random_state=0).fit(records)
+    except ValueError as error:
+        notes.append(f"NodeEquationsAttack was not run: {error}")
+        return None
+    names = ("n_equations_", "n_rows_", "known_", "expected_auc_", "misfit_")
+    return {name[:-1]: getattr(attack, name) for name in names}

@@ -1,0 +1,313 @@
+"""What each kind of estimator keeps of its training rows, and what would change it."""
+
+from typing import NamedTuple
+
+# From the most to the least that a file can hold of its training rows.
+LEVELS = ("rows", "values", "per-record", "counts", "summaries")
+
+
+class Family(NamedTuple):
+    """Estimators that keep the same of their training rows.
+
+    Attributes
+    ----------
+    names : str
+        Names of the classes.
+    level : str
+        One of ``LEVELS``.
+    stores : str
+        What is stored, in a sentence.
+    changes : tuple of str
+        What would change it.
+    kinds : dict of str to str
+        Kinds of attributes that have a kind of their own here.
+    covers : bool
+        Whether the sentence covers the estimators inside of one.
+    """
+
+    names: str
+    level: str
+    stores: str
+    changes: tuple = ()
+    kinds: dict = {}
+    covers: bool = True
+
+
+_FEWER = "Fewer trees with fewer and larger leaves (min_samples_leaf) give fewer equations."
+_OTHER_MODEL = "The rows are needed for predictions: release a model of another kind instead."
+_CENTERS = {"cluster_centers_": "summaries", "centroids_": "summaries"}
+
+FAMILIES = (
+    Family(
+        "DecisionTreeClassifier DecisionTreeRegressor",
+        "counts",
+        "Each node stores how many training rows came to it, with their class fractions or mean "
+        "target. Each threshold lies halfway between two training values.",
+        ("Fewer and larger leaves (min_samples_leaf, max_leaf_nodes) give fewer equations.",),
+    ),
+    Family(
+        "ExtraTreeClassifier ExtraTreeRegressor",
+        "counts",
+        "Each node stores how many training rows came to it, with their class fractions or mean "
+        "target. Thresholds are drawn at random and are no training values.",
+        ("Fewer and larger leaves (min_samples_leaf, max_leaf_nodes) give fewer equations.",),
+    ),
+    Family(
+        "RandomForestClassifier RandomForestRegressor",
+        "counts",
+        "Each node of each tree stores how many training rows, or rows of its bootstrap sample, "
+        "came to it, with their class fractions or mean target. Each threshold lies halfway "
+        "between two training values. The seed of a tree repeats the draw of its sample.",
+        (_FEWER, "Ten rows per leaf are not enough if there are many trees."),
+    ),
+    Family(
+        "ExtraTreesClassifier ExtraTreesRegressor",
+        "counts",
+        "Each node of each tree stores how many training rows came to it, exactly unless "
+        "bootstrap=True, with their class fractions or mean target. Thresholds are drawn at random "
+        "and are no training values.",
+        (_FEWER, "Ten rows per leaf are not enough if there are many trees."),
+    ),
+    Family(
+        "GradientBoostingClassifier GradientBoostingRegressor",
+        "counts",
+        "Each node of each tree stores how many training rows came to it and a mean of their "
+        "residuals, or a leaf value that is computed from them. Each threshold lies halfway "
+        "between two training values.",
+        (_FEWER,),
+    ),
+    Family(
+        "HistGradientBoostingClassifier HistGradientBoostingRegressor",
+        "values",
+        "Each node of each tree stores how many training rows came to it, and each leaf a value "
+        "that is computed from them. The edges of the histograms are training values, or lie "
+        "halfway between two of them, for every column.",
+        (
+            "Few rounds (max_iter) with large leaves (min_samples_leaf) give fewer equations.",
+            "Removing the counts does not help: the leaf values give the same equations.",
+        ),
+    ),
+    Family(
+        "XGBModel",
+        "values",
+        "Each node of each tree stores the sum of the hessians of the training rows that came to "
+        "it, and each leaf a weight that is computed from them. With tree_method='hist' each split "
+        "condition is a training value in single precision.",
+        ("Few rounds (n_estimators) of a small max_depth give fewer equations.",),
+    ),
+    Family(
+        "LGBMModel",
+        "counts",
+        "The text of a booster has the number of training rows and the sum of their hessians for "
+        "each node, and a leaf value that is computed from them. skmia does not read it.",
+        ("Few rounds (n_estimators) with large leaves (min_child_samples) give fewer equations.",),
+    ),
+    Family(
+        "CatBoost",
+        "counts",
+        "The leaf weights of a booster are numbers of training rows, and its borders lie halfway "
+        "between two training values. skmia does not read them.",
+        ("Few rounds (iterations) of a small depth give fewer equations.",),
+    ),
+    Family(
+        "IsolationForest RandomTreesEmbedding",
+        "counts",
+        "Each node of each tree stores how many training rows, or rows of the sample of the tree, "
+        "came to it. Thresholds are drawn at random. Seeds repeat the draws of the samples.",
+        ("Fewer and smaller trees (n_estimators, max_samples, max_depth) store less.",),
+        {"categories_": "structure"},  # numbers of leaves
+    ),
+    Family(
+        "KNeighborsClassifier KNeighborsRegressor KNeighborsTransformer RadiusNeighborsClassifier "
+        "RadiusNeighborsRegressor RadiusNeighborsTransformer NearestNeighbors LocalOutlierFactor "
+        "KNNImputer KernelDensity Isomap LocallyLinearEmbedding HDBSCAN GaussianProcessClassifier "
+        "GaussianProcessRegressor KernelRidge KernelPCA LabelPropagation LabelSpreading",
+        "rows",
+        "Every training row is stored as it reached this part, and its target where there is one.",
+        (_OTHER_MODEL,),
+        {"data": "rows"},
+    ),
+    Family(
+        "DBSCAN",
+        "rows",
+        "Every training row in a dense region (core sample) is stored, and the label of every row.",
+        ("Delete components_ if only the labels are to be released.",),
+        {"components_": "rows"},
+    ),
+    Family(
+        "SVC NuSVC SVR NuSVR OneClassSVM",
+        "rows",
+        "The support vectors are training rows as they reached this part, and support_ has their "
+        "row numbers.",
+        ("LinearSVC, LinearSVR and SGDOneClassSVM store weights and no rows.",),
+    ),
+    Family(
+        "Nystroem",
+        "rows",
+        "The components are training rows, and component_indices_ has their row numbers.",
+        ("RBFSampler approximates a kernel by random directions and stores no rows.",),
+        {"components_": "rows", "component_indices_": "per-record"},
+    ),
+    Family(
+        "AffinityPropagation",
+        "rows",
+        "The cluster centers are training rows, and the labels are those of each row.",
+        ("KMeans stores means of clusters.",),
+    ),
+    Family(
+        "MeanShift Birch",
+        "rows",
+        "Cluster centers are means of training rows; that of a single row is the row itself.",
+        ("Larger clusters (bandwidth, threshold) have fewer centers of a single row.",),
+    ),
+    Family(
+        "KMeans MiniBatchKMeans BisectingKMeans NearestCentroid",
+        "summaries",
+        "Cluster centers or centroids are means of training rows; that of a single row is the row "
+        "itself.",
+        ("Fewer and larger clusters have no center of a single row.",),
+        _CENTERS,
+    ),
+    Family(
+        "OneHotEncoder OrdinalEncoder TargetEncoder",
+        "values",
+        "Every value of each column that occurred in the training data is stored, rare ones too.",
+        (
+            "Pass a public list as categories. min_frequency and max_categories merge rare values "
+            "in the output, and the file keeps them.",
+        ),
+    ),
+    Family(
+        "CountVectorizer TfidfVectorizer DictVectorizer",
+        "values",
+        "Every word or value that occurred in the training data is stored, rare ones too.",
+        (
+            "min_df leaves out rare words of CountVectorizer and TfidfVectorizer, and vocabulary "
+            "takes a public list. HashingVectorizer and FeatureHasher store no words.",
+        ),
+    ),
+    Family(
+        "LabelEncoder LabelBinarizer MultiLabelBinarizer",
+        "values",
+        "Every label that occurred in the training data is stored.",
+        ("Fit it on a public list of labels.",),
+    ),
+    Family(
+        "QuantileTransformer IsotonicRegression",
+        "values",
+        "Quantiles or thresholds of the training data are stored: values of single rows, among "
+        "them the smallest and the largest.",
+        ("StandardScaler and PowerTransformer store moments and no values.",),
+    ),
+    Family(
+        "KBinsDiscretizer SplineTransformer MinMaxScaler MaxAbsScaler RobustScaler",
+        "values",
+        "Extremes, quantiles or the median of each column are stored: values of single rows, or "
+        "halfway between two.",
+        ("Use public bounds of the columns, or StandardScaler, which stores moments.",),
+        {"categories_": "structure"},  # numbers of bins
+    ),
+    Family(
+        "SimpleImputer",
+        "values",
+        "A statistic of each column is stored: the median and the most frequent value are values "
+        "of training rows, or halfway between two, and the mean is not.",
+        ('strategy="constant" stores a public value.',),
+    ),
+    Family(
+        "BernoulliNB MultinomialNB ComplementNB CategoricalNB",
+        "counts",
+        "Numbers of training rows are stored for each class, and sums or counts for each feature.",
+        ("Features with few records each give the records away: merge rare values before.",),
+    ),
+    Family(
+        "MLPClassifier MLPRegressor BernoulliRBM NeuralNet",
+        "summaries",
+        "The weights of a net are stored, and no rows. Weights can memorize records nevertheless.",
+        (
+            "DPSGDClassifier trains nets with differential privacy, which covers the weights in "
+            "the file, but not the steps before the net.",
+        ),
+    ),
+    Family(
+        "LinearModel LinearClassifierMixin LinearRegression Ridge LogisticRegression LinearSVC "
+        "LinearSVR SGDClassifier SGDRegressor SGDOneClassSVM PoissonRegressor GammaRegressor "
+        "TweedieRegressor HuberRegressor TheilSenRegressor LinearDiscriminantAnalysis "
+        "QuadraticDiscriminantAnalysis GaussianNB PCA IncrementalPCA TruncatedSVD NMF "
+        "MiniBatchNMF FactorAnalysis FastICA GaussianMixture BayesianGaussianMixture "
+        "StandardScaler PowerTransformer BayesianRidge ARDRegression EmpiricalCovariance "
+        "LatentDirichletAllocation DictionaryLearning MiniBatchDictionaryLearning SparsePCA "
+        "MiniBatchSparsePCA",
+        "summaries",
+        "Weights, sums or moments over the training rows are stored. Each number is one equation "
+        "in the rows, and a mean over a single row is that row.",
+        ("Fewer features, and more training rows, leave less to be said of each row.",),
+        {"outliers_": "per-record"},
+    ),
+    Family(
+        "QuantileRegressor",
+        "values",
+        "Weights are stored. If all of them are 0, the intercept is the target of a training row.",
+        ("LinearRegression and Ridge store weights that depend on all rows.",),
+    ),
+    Family(
+        "BaggingClassifier BaggingRegressor",
+        "summaries",
+        "The seeds of the members repeat the draws of their row numbers.",
+        covers=False,
+    ),
+)
+
+# Attributes with a common name that say nothing of training rows.
+_OF_FEATURES = {
+    "FeatureAgglomeration": {"labels_": "structure"},
+    "RFE": {"support_": "structure"},
+    "SequentialFeatureSelector": {"support_": "structure"},
+}
+
+# For estimators of no family, by the kinds of the arrays that they store.
+BY_KIND = {
+    "rows": "Arrays are stored that are named as training rows are.",
+    "values": "Arrays are stored that are named as values of training rows are.",
+    "targets": "Leaves with a single row store its target.",
+    "edges": "Edges of bins are stored, which are training values or lie between two.",
+    "per-record": "Arrays are stored that have one number for each training row, in their order.",
+    "counts": "Numbers of training rows are stored.",
+    "covers": "Sums over training rows are stored.",
+    "leaf values": "Values are stored that are computed from the training rows of a leaf.",
+    "thresholds": "Thresholds are stored, which may be training values or lie between two.",
+}
+LEVEL_OF_KIND = {
+    "rows": "rows",
+    "values": "values",
+    "targets": "values",
+    "edges": "values",
+    "per-record": "per-record",
+    "thresholds": "counts",
+    "counts": "counts",
+    "covers": "counts",
+    "leaf values": "counts",
+    "seeds": "summaries",
+    "summaries": "summaries",
+}
+_OWN = "What is not needed for predictions, such as labels_ of a clustering, can be deleted first."
+CHANGES_OF_KIND = {"per-record": (_OWN,)}
+
+_BY_NAME = {name: family for family in FAMILIES for name in family.names.split()}
+
+
+def find_family(estimator):
+    """The family of an estimator, by the names of its class and those that it is derived from."""
+    for kind in type(estimator).__mro__:
+        if kind.__name__ in _BY_NAME:
+            return _BY_NAME[kind.__name__]
+    return None
+
+
+def get_kinds(estimator):
+    """Kinds that attributes of an estimator have other than those of the same name elsewhere."""
+    for kind in type(estimator).__mro__:
+        if kind.__name__ in _OF_FEATURES:
+            return _OF_FEATURES[kind.__name__]
+    family = find_family(estimator)
+    return {} if family is None else family.kinds

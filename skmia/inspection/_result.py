@@ -1,0 +1,155 @@
+"""What an inspection found, as frozen values."""
+
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from ._text import write_summary
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one kind of estimator in a model gives away.
+
+    Attributes
+    ----------
+    path : str
+        Where it stands, ``[*]`` for every number of a list; empty for the model itself.
+    estimator : str
+        Name of its class.
+    n_estimators : int
+        How many there are.
+    level : {"rows", "values", "per-record", "counts", "summaries"}
+        The most that it holds: training rows, values of training rows, a number for each of them,
+        counts and sums of the rows of a node or group, or weights and moments over all rows.
+    stores : str
+        What it stores.
+    attacks : tuple of str
+        Attacks of :mod:`skmia.attacks` that read it.
+    changes : tuple of str
+        What would change it.
+    """
+
+    path: str
+    estimator: str
+    n_estimators: int
+    level: str
+    stores: str
+    attacks: tuple = ()
+    changes: tuple = ()
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateSearch:
+    """What the file attacks find of candidate records.
+
+    Attributes
+    ----------
+    n_candidates : int
+        Number of records.
+    n_rows : int
+        Records whose whole row is stored.
+    n_values : int
+        Further records of which a value is stored that would be there without the record with a
+        probability of 1/2 at most.
+    places : DataFrame
+        As ``places_`` of :class:`~skmia.attacks.StoredValuesAttack`: hits in each stored array,
+        beside the number that is expected by chance.
+    equations : dict or None
+        ``n_equations``, ``n_rows``, ``known``, ``expected_auc`` and ``misfit`` of a
+        :class:`~skmia.attacks.NodeEquationsAttack`, or None if it does not read the model.
+    notes : tuple of str
+        Warnings of the attacks, and why one was not run.
+    """
+
+    n_candidates: int
+    n_rows: int
+    n_values: int
+    places: pd.DataFrame
+    equations: dict | None = None
+    notes: tuple = ()
+
+
+@dataclass(frozen=True, eq=False)
+class ModelInspection:
+    """What a fitted model stores of its training rows, made by :func:`inspect_model`.
+
+    Attributes
+    ----------
+    model : str
+        Names of the classes of the model and of the steps of a Pipeline.
+    n_rows : int or None
+        Number of training rows that the model states, or None. Rows that were set apart, as for
+        early stopping, can be missing in it.
+    level : {"rows", "values", "per-record", "counts", "summaries"} or None
+        The most that a part of the model holds, see :class:`Finding`.
+    findings : tuple of Finding
+        One for each kind of estimator that stores something, the most telling first.
+    unread : tuple of str
+        Paths of objects that could not be read, with their types.
+    candidates : CandidateSearch or None
+        What was found of candidate records, if there were any.
+    """
+
+    model: str
+    n_rows: int | None
+    level: str | None
+    findings: tuple
+    unread: tuple = ()
+    candidates: CandidateSearch | None = None
+    _frame: pd.DataFrame = field(default=None, repr=False)
+
+    def to_frame(self):
+        """Stored arrays that come from training rows.
+
+        Returns
+        -------
+        frame : DataFrame
+            One row for each place, the most telling kinds first: ``path``, with ``[*]`` for every
+            number of a list; ``kind`` as in :class:`~skmia.victims.StoredArray`; ``n_arrays``;
+            ``shape``, None if they differ; ``n_values``, ``bytes``.
+        """
+        return self._frame.copy()
+
+    def to_dict(self):
+        """All of it in plain numbers, texts and lists, as JSON takes them.
+
+        Returns
+        -------
+        document : dict
+        """
+        found = self.candidates
+        return {
+            "model": self.model,
+            "n_rows": self.n_rows,
+            "level": self.level,
+            "stored": _as_lists(self._frame),
+            "findings": [
+                vars(one) | {"attacks": list(one.attacks), "changes": list(one.changes)}
+                for one in self.findings
+            ],
+            "unread": list(self.unread),
+            "candidates": None
+            if found is None
+            else vars(found) | {"places": _as_lists(found.places), "notes": list(found.notes)},
+        }
+
+    def summary(self):
+        """Return the inspection as text.
+
+        Returns
+        -------
+        text : str
+        """
+        return write_summary(self)
+
+    def __str__(self):
+        return self.summary()
+
+
+def _as_lists(frame):
+    rows = frame.astype(object).to_dict("records")
+    return [
+        {name: list(one) if isinstance(one, tuple) else one for name, one in row.items()}
+        for row in rows
+    ]

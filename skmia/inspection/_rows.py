@@ -1,0 +1,69 @@
+"""How many training rows a model says that it was fitted on."""
+
+from numbers import Real
+
+import numpy as np
+
+# What estimators note in whole numbers, some of them for each column.
+_NOTED = ("n_samples_fit_", "n_samples_seen_", "n_samples_", "_n_samples")
+# Arrays with one row, or one entry, for each training row.
+_EACH = {
+    "rows": {"_fit_X", "X_train_", "X_fit_", "X_", "_raw_data", "data"},
+    "per-record": {"labels_"},
+}
+# Arrays of nodes whose first one is the root.
+_ROOTS = {"['n_node_samples']", "['count']"}
+
+
+def count_training_rows(owned, estimators):
+    """The largest number of training rows that a part of a model states, or None.
+
+    Parts that were fitted on a share of the rows, such as models of a cross-validation or trees on
+    samples, state a smaller one.
+
+    Parameters
+    ----------
+    owned : list of OwnedArray
+    estimators : tuple of StoredEstimator
+    """
+    stated = [_read_array(one.stored, one.kind) for one in owned]
+    stated += [_read_notes(one.estimator) for one in estimators]
+    return max((int(one) for one in stated if one), default=None)
+
+
+def _read_array(stored, kind):
+    name = stored.path.rpartition(".")[2]
+    if name in _EACH.get(kind, ()):
+        return stored.array.shape[0]
+    if name == "class_count_":
+        return _as_count(stored.array.sum())
+    is_root = any(stored.path.endswith(one) for one in _ROOTS)
+    return _as_count(stored.array.ravel()[0]) if is_root else 0
+
+
+def _read_notes(estimator):
+    state = getattr(estimator, "__dict__", {})
+    noted = [np.max(np.asarray(state[one])) for one in _NOTED if _is_noted(state.get(one))]
+    shape = state.get("shape_fit_")  # of a support vector machine
+    noted += list(shape[:1]) if isinstance(shape, tuple) else []
+    if _is_noted(state.get("t_")) and _is_noted(state.get("n_iter_")) and state["n_iter_"]:
+        noted.append(_count_by_epochs(estimator, state))
+    return max(map(_as_count, noted), default=0)
+
+
+def _is_noted(value):
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    return is_number or (isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.size)
+
+
+def _count_by_epochs(estimator, state):
+    """Stochastic gradients count their steps: one for each row in each epoch."""
+    first = 0 if hasattr(estimator, "coefs_") else 1
+    return (np.max(state["t_"]) - first) / np.max(state["n_iter_"])
+
+
+def _as_count(number):
+    """A number as a count of rows, or 0 if it is none."""
+    if not isinstance(number, Real) or not np.isfinite(number) or not 0 < number < 2**63:
+        return 0
+    return int(number) if number == int(number) else 0

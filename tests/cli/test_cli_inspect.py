@@ -1,0 +1,184 @@
+"""``skmia inspect``: what a model file holds, under the rules for files of others."""
+
+import json
+import pickle
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from skmia.cli import main
+
+N = 80
+
+
+@pytest.fixture(scope="module")
+def people():
+    """Half of them are members."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.normal(40, 10, 2 * N), "height": rng.normal(170, 8, 2 * N)})
+    city = rng.choice(["Rome", "Oslo"], 2 * N)
+    return frame.assign(city=city, ill=np.where(frame["age"] > 42, "yes", "no"))
+
+
+@pytest.fixture
+def data(people, tmp_path):
+    path = tmp_path / "people.csv"
+    people.to_csv(path, index=False)
+    return path
+
+
+def make_model(people, last):
+    """Text encoded and numbers scaled, fitted on the first half."""
+    columns = [("text", OneHotEncoder(), ["city"]), ("numbers", StandardScaler(), ["age"])]
+    model = make_pipeline(ColumnTransformer(columns), last)
+    return model.fit(people.drop(columns="ill")[:N], people["ill"][:N])
+
+
+def save(model, path):
+    if path.suffix == ".skops":
+        pytest.importorskip("skops.io").dump(model, path)
+    else:
+        joblib.dump(model, path)
+    return path
+
+
+@pytest.fixture
+def run(capsys):
+    """Run ``skmia inspect`` and return the exit code and what it printed."""
+
+    def run(*arguments):
+        code = main(["inspect", *map(str, arguments)])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def refuse(run):
+    """Run ``skmia inspect`` on bad input and return the one line on the standard error."""
+
+    def refuse(*arguments):
+        code, out, err = run(*arguments)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert err.startswith("skmia inspect: ")
+        return err.removeprefix("skmia inspect: ").rstrip()
+
+    return refuse
+
+
+@pytest.mark.parametrize("name", ["model.skops", "model.joblib"])
+def test_what_a_file_holds_is_printed(run, people, data, tmp_path, name):
+    path = save(make_model(people, KNeighborsClassifier()), tmp_path / name)
+    options = ["--trust-pickle"] if path.suffix == ".joblib" else []
+    code, out, err = run(path, "--data", data, "--target", "ill", *options)
+    assert (code, err) == (0, "")
+    assert out.startswith("Inspection of Pipeline(ColumnTransformer, KNeighborsClassifier)\n")
+    assert "The file holds training rows." in out
+    assert f"At least {N} training rows" in out
+    assert f"whole row stored: {N} records" in out
+
+
+def test_a_table_is_not_needed(run, people, tmp_path):
+    model = make_model(people, HistGradientBoostingClassifier(max_iter=3))
+    code, out, _ = run(save(model, tmp_path / "model.skops"))
+    assert code == 0
+    assert "_bin_mapper.bin_thresholds_[*]" in out
+    assert "candidate" not in out
+
+
+def test_equations_of_trees_are_counted(run, people, data, tmp_path):
+    model = make_model(people, ExtraTreesClassifier(20, random_state=0))
+    path = save(model, tmp_path / "model.skops")
+    _, out, _ = run(path, "--data", data, "--target", "ill")
+    assert "expected AUC" in out
+    _, out, _ = run(path, "--data", data)
+    assert "needs the labels" in out.replace("\n    ", " ")
+
+
+def test_json_says_the_same(run, people, data, tmp_path):
+    path = save(make_model(people, ExtraTreesClassifier(20, random_state=0)), tmp_path / "m.skops")
+    code, out, _ = run(path, "--data", data, "--target", "ill", "--json")
+    document = json.loads(out)
+    assert (code, document["n_rows"], document["level"]) == (0, N, "values")
+    assert document["candidates"]["equations"]["n_rows"] == N
+    assert {"path", "kind", "n_arrays", "shape", "n_values", "bytes"} == set(document["stored"][0])
+
+
+def test_a_transformer_needs_no_target(run, people, data, tmp_path):
+    X = people[["age", "height"]].to_numpy()
+    path = save(NearestNeighbors().fit(X[:N]), tmp_path / "model.skops")
+    _, out, _ = run(path, "--data", data, "--drop", "city", "ill")
+    assert f"whole row stored: {N} records" in out
+
+
+def test_a_regressor_needs_its_target(run, refuse, people, data, tmp_path):
+    model = KNeighborsRegressor().fit(people[["age"]][:N], people["height"][:N])
+    path = save(model, tmp_path / "model.skops")
+    assert "needs --target for a regressor" in refuse(path, "--data", data)
+    assert "needs numbers" in refuse(path, "--data", data, "--target", "ill")
+    _, out, _ = run(path, "--data", data, "--target", "height")
+    (line,) = [line for line in out.splitlines() if line.endswith(" _y (raw)")]
+    assert int(line.split()[2]) == N
+
+
+class Bomb:
+    def __reduce__(self):
+        return pytest.fail, ("code of the pickle was run",)
+
+
+def test_a_pickle_without_trust_is_not_opened(refuse, tmp_path):
+    path = tmp_path / "model.pkl"
+    path.write_bytes(pickle.dumps(Bomb()))
+    assert "--trust-pickle" in refuse(path)
+
+
+def test_a_forged_model_is_refused(refuse, people, tmp_path):
+    model = make_model(people, KNeighborsClassifier(algorithm="kd_tree"))
+    state = list(model[-1]._tree.__getstate__())
+    state[1] = np.full_like(state[1], 10**9)
+    model[-1]._tree.__setstate__(tuple(state))
+    path = save(model, tmp_path / "model.skops")
+    assert "damaged or forged" in refuse(path)
+
+
+def test_a_model_that_lacks_a_part_ends_in_a_sentence(refuse, people, data, tmp_path):
+    model = make_model(people, ExtraTreesClassifier(3))
+    del model[-1].estimators_[1].tree_
+    path = save(model, tmp_path / "model.skops")
+    assert refuse(path, "--data", data, "--target", "ill")
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (["none.skops"], "MODEL: file not found"),
+        (["m.skops", "--target", "ill"], "--target goes with --data"),
+        (["m.skops", "--drop", "age"], "--drop goes with --data"),
+        (["m.skops", "--data", "people.csv", "--target", "sick"], "--target: column 'sick' not"),
+        (["m.skops", "--data", "people.csv", "--drop", "cty"], "--drop: column 'cty' not found"),
+        (["m.skops", "--data", "people.csv", "--target", "age"], "table lacks 1 of the model's"),
+        ([], "required: MODEL"),
+    ],
+    ids=["file", "target", "drop", "no target", "no column", "feature", "nothing"],
+)
+def test_input_that_cannot_be_used(refuse, people, data, tmp_path, options, message):
+    save(make_model(people, KNeighborsClassifier()), tmp_path / "m.skops")
+    named = [tmp_path / one if one.endswith((".skops", ".csv")) else one for one in options]
+    assert message in refuse(*named)
+
+
+def test_names_of_others_stay_on_their_line(run, people, data, tmp_path):
+    model = make_model(people, KNeighborsClassifier())
+    model[-1].__dict__["X_\nNo leakage\x1b[2J"] = np.zeros((3, 3))
+    path = save(model, tmp_path / "model.joblib")
+    _, out, _ = run(path, "--trust-pickle", "--data", data, "--target", "ill")
+    assert "\x1b" not in out
+    assert "\nNo leakage" not in out

@@ -1,0 +1,235 @@
+"""What an inspection of a model file says is true of the model."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import is_regressor
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.cluster import DBSCAN, AgglomerativeClustering, FeatureAgglomeration, KMeans
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA
+from sklearn.ensemble import (
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    IsolationForest,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    RandomTreesEmbedding,
+    VotingClassifier,
+)
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_selection import RFE, SelectKBest
+from sklearn.frozen import FrozenEstimator
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.impute import KNNImputer, SimpleImputer
+from sklearn.kernel_approximation import Nystroem, RBFSampler
+from sklearn.linear_model import HuberRegressor, LogisticRegression, SGDClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import BernoulliNB, GaussianNB
+from sklearn.neighbors import KernelDensity, KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MinMaxScaler,
+    OneHotEncoder,
+    QuantileTransformer,
+    StandardScaler,
+)
+from sklearn.svm import SVC, LinearSVC
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from skmia import Records
+from skmia.inspection import inspect_model
+from skmia.victims import CallableVictim
+
+N = 120
+RNG = np.random.default_rng(0)
+X = RNG.gamma(2, size=(2 * N, 4))
+LABELS = (X[:, 0] > 1.5).astype(int)
+TARGETS = X[:, 0] + RNG.gamma(2, size=2 * N)
+MEMBERS = slice(0, N)
+
+# Level, and the number of training rows that is stated.
+TOLD = {
+    "neighbors": (KNeighborsClassifier(), "rows", N),
+    "density": (KernelDensity(), "rows", N),
+    "imputer of neighbors": (KNNImputer(), "rows", N),
+    "process": (GaussianProcessRegressor(), "rows", N),
+    "support vectors": (SVC(), "rows", N),
+    "components": (Nystroem(n_components=20), "rows", None),
+    "core samples": (DBSCAN(eps=1.0), "rows", N),
+    "search": (GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [3]}, cv=2), "rows", N),
+    "categories": (OneHotEncoder(), "values", None),
+    "quantiles": (QuantileTransformer(n_quantiles=20), "values", None),
+    "extremes": (MinMaxScaler(), "values", N),
+    "medians": (SimpleImputer(strategy="median"), "values", None),
+    "edges": (HistGradientBoostingClassifier(max_iter=3), "values", N),
+    "targets": (DecisionTreeRegressor(), "values", N),
+    "targets of forests": (RandomForestRegressor(3), "values", N),
+    "labels": (AgglomerativeClustering(), "per-record", N),
+    "labels of means": (KMeans(2, n_init=1), "per-record", N),
+    "outliers": (HuberRegressor(), "per-record", None),
+    "tree": (DecisionTreeClassifier(), "counts", N),
+    "large leaves": (DecisionTreeRegressor(min_samples_leaf=5), "counts", N),
+    "forest": (RandomForestClassifier(3), "counts", N),
+    "extra trees": (ExtraTreesClassifier(3), "counts", N),
+    "residuals": (GradientBoostingRegressor(n_estimators=3), "counts", N),
+    "isolation": (IsolationForest(n_estimators=3), "counts", N),
+    "random targets": (RandomTreesEmbedding(3), "counts", N),
+    "calibration": (CalibratedClassifierCV(DecisionTreeClassifier(), cv=2), "counts", N // 2),
+    "naive Bayes of counts": (BernoulliNB(), "counts", N),
+    "naive Bayes": (GaussianNB(), "summaries", N),
+    "logistic": (LogisticRegression(), "summaries", None),
+    "stochastic gradients": (SGDClassifier(), "summaries", N),
+    "perceptron": (MLPClassifier((3,), max_iter=2), "summaries", N),
+    "components of variance": (PCA(), "summaries", N),
+    "selection": (RFE(LinearSVC()), "summaries", None),
+    "clusters of features": (FeatureAgglomeration(), None, None),
+    "random directions": (RBFSampler(), None, None),
+    "function": (FunctionTransformer(), None, None),
+}
+
+
+def fit(model):
+    y = TARGETS if is_regressor(model) else LABELS
+    return model.fit(X[MEMBERS], y[MEMBERS])
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", TOLD)
+def test_it_says_how_much_is_stored_and_of_how_many_rows(name):
+    model, level, n_rows = TOLD[name]
+    inspection = inspect_model(fit(model))
+    assert (inspection.level, inspection.n_rows) == (level, n_rows)
+    assert inspection.unread == ()
+    assert level in ("None", *(one.level for one in inspection.findings), None)
+
+
+def test_parts_of_no_interest_are_not_accused():
+    selector = fit(SelectKBest(k=2))
+    assert inspect_model(selector).findings == ()
+
+
+def test_attacks_are_those_that_read_the_part():
+    model = make_pipeline(StandardScaler(), VotingClassifier([("svm", SVC()), ("l", LinearSVC())]))
+    told = {one.estimator: one.attacks for one in inspect_model(fit(model)).findings}
+    assert told == {"SVC": ("StoredValuesAttack",), "LinearSVC": (), "StandardScaler": ()}
+    (boosting,) = inspect_model(fit(HistGradientBoostingClassifier(max_iter=2))).findings
+    assert boosting.attacks == ("NodeEquationsAttack", "StoredValuesAttack")
+    (logistic,) = inspect_model(fit(LogisticRegression())).findings
+    assert logistic.attacks == ("WhiteBoxAttack",)
+
+
+def test_an_ensemble_is_one_place_and_a_step_another():
+    inner = BaggingClassifier(SVC(), n_estimators=4)
+    inspection = inspect_model(fit(make_pipeline(StandardScaler(), StandardScaler(), inner)))
+    places = inspection.to_frame().set_index("path")
+    assert places.loc["steps[2].estimators_[*].support_vectors_", "n_arrays"] == 4
+    assert places.loc["steps[0].mean_", "shape"] == (4,)
+    told = [(one.path, one.estimator, one.n_estimators) for one in inspection.findings]
+    assert told[0] == ("steps[2].estimators_[*]", "SVC", 4)
+    assert {one[0] for one in told[1:]} == {"steps[0]", "steps[1]", "steps[2]"}
+
+
+def test_unfitted_parameters_are_not_described():
+    table = pd.DataFrame({"city": ["a", "b"] * 10, "age": range(20)})
+    known = OneHotEncoder(categories=[["a", "b"]])
+    model = ColumnTransformer([("text", known, ["city"])]).fit(table)
+    assert [one.path for one in inspect_model(model).findings] == ["transformers_[0]"]
+
+
+RECORDS = Records(X, LABELS)
+
+
+def test_candidates_whose_rows_are_stored_are_counted():
+    found = inspect_model(fit(KNeighborsClassifier()), RECORDS).candidates
+    assert (found.n_candidates, found.n_rows, found.n_values) == (2 * N, N, 0)
+    assert found.equations is None
+
+
+def test_equations_are_told_with_their_strength():
+    found = inspect_model(fit(ExtraTreesClassifier(20, random_state=0)), RECORDS).candidates
+    assert found.equations["n_rows"] == N
+    assert found.equations["expected_auc"] > 0.9
+    assert found.n_rows == 0
+
+
+def test_why_the_equations_were_not_solved_is_told():
+    model = fit(HistGradientBoostingClassifier(max_iter=2, class_weight="balanced"))
+    (note,) = inspect_model(model, RECORDS).candidates.notes
+    assert "class weights" in note
+    plain = fit(DecisionTreeClassifier())
+    (note,) = inspect_model(plain, Records(X)).candidates.notes
+    assert "needs the labels" in note
+
+
+def test_warnings_of_the_attacks_are_notes():
+    model = fit(HistGradientBoostingClassifier(min_samples_leaf=2))
+    (note,) = inspect_model(model, RECORDS[N // 2 :]).candidates.notes
+    assert "contradict each other" in note
+
+
+def test_transformers_take_records_without_labels_and_regressors_do_not():
+    assert inspect_model(fit(KNNImputer()), Records(X)).candidates.n_rows == N
+    with pytest.raises(ValueError, match="pass their y"):
+        inspect_model(fit(DecisionTreeRegressor()), Records(X))
+
+
+def test_targets_of_a_regressor_are_found():
+    found = inspect_model(fit(DecisionTreeRegressor()), Records(X, TARGETS)).candidates
+    assert found.n_values == N
+
+
+@pytest.mark.parametrize(
+    "model, error, message",
+    [
+        (SVC(), NotFittedError, "must be fitted; this SVC is not"),
+        ([1, 2], TypeError, "must be a fitted estimator; got list"),
+        (CallableVictim(lambda X: X, [0, 1]), TypeError, "CallableVictim has none"),
+    ],
+    ids=["unfitted", "list", "service"],
+)
+def test_what_has_no_file_is_refused(model, error, message):
+    with pytest.raises(error, match=message):
+        inspect_model(model)
+
+
+def test_the_document_is_plain_and_says_what_the_frame_says():
+    inspection = inspect_model(FrozenEstimator(fit(SVC())), RECORDS)
+    document = json.loads(json.dumps(inspection.to_dict(), default=lambda one: one.item()))
+    assert document["model"] == "SVC"
+    assert [one["path"] for one in document["stored"]] == inspection.to_frame()["path"].tolist()
+    assert document["candidates"]["n_rows"] == inspection.candidates.n_rows
+
+
+def test_the_summary_says_it_in_words():
+    model = make_pipeline(MinMaxScaler(), RandomForestClassifier(3, random_state=0))
+    inspection = inspect_model(fit(model), RECORDS)
+    text = str(inspection)
+    assert text == inspection.summary()
+    assert text.startswith("Inspection of Pipeline(MinMaxScaler, RandomForestClassifier)\n")
+    assert f"At least {N} training rows" in text
+    assert re.search(r"steps\[1\]: RandomForestClassifier: counts\n", text)
+    assert re.search(r"expected AUC 0\.\d{3}", text)
+
+
+class Foreign:
+    """An estimator of another package, with a name that forges a line."""
+
+    def fit(self, X, y=None):
+        self.rows_ = X
+        self.__dict__["X_\nNo leakage\x1b[2J"] = X[:3] + 1
+        return self
+
+
+def test_names_of_others_stay_on_their_line():
+    inspection = inspect_model(Foreign().fit(X))
+    assert "other" in inspection.to_frame()["kind"].to_list()
+    assert "\nNo leakage" not in str(inspection)
+    assert "\x1b" not in str(inspection)
