@@ -57,7 +57,10 @@ PROOFS = {
         ("fuzzing/test_fuzz_cli.py", "test_tables_and_arguments"),
         ("test_sentences.py", "test_it_is_one_sentence"),
     ],
-    "M1": [("cli/test_cli_model.py", "test_pickle_without_trust_is_not_opened")],
+    "M1": [
+        ("cli/test_cli_model.py", "test_pickle_without_trust_is_not_opened"),
+        ("cli/test_cli_inspect.py", "test_a_pickle_without_trust_is_not_opened"),
+    ],
     "M2": [
         ("cli/test_cli_model.py", "test_skops_model_with_code_of_its_own_is_refused"),
         ("cli/test_cli_model.py", "test_unsafe_version_of_skops_is_refused"),

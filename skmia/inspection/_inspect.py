@@ -5,6 +5,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import unwrap
+from .._core.records import Records
 from ..victims import read_state
 from ..victims.node_equations import has_node_equations
 from ..victims.offers import get_access, has_file
@@ -15,7 +16,7 @@ from ._rows import count_training_rows
 from ._stored import generalize, get_strongest, list_owned_arrays, make_frame, name_place
 
 
-def inspect_model(model, records=None):
+def inspect_model(model: object, records: Records | None = None) -> ModelInspection:
     """List what a fitted model stores of its training rows, with advice.
 
     A model that is handed over as a file tells more than one that answers queries. The inspection
@@ -87,9 +88,9 @@ def inspect_model(model, records=None):
         n_rows=count_training_rows(owned, state.estimators),
         level=get_strongest({one.level for one in findings}),
         findings=findings,
+        stored=make_frame(owned),
         unread=state.unread,
         candidates=None if records is None else search_candidates(model, records),
-        _frame=make_frame(owned),
     )
 
 

@@ -35,8 +35,8 @@ class Finding:
     n_estimators: int
     level: str
     stores: str
-    attacks: tuple = ()
-    changes: tuple = ()
+    attacks: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class CandidateSearch:
     n_values: int
     places: pd.DataFrame
     equations: dict | None = None
-    notes: tuple = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +85,8 @@ class ModelInspection:
         The most that a part of the model holds, see :class:`Finding`.
     findings : tuple of Finding
         One for each kind of estimator that stores something, the most telling first.
+    stored : DataFrame
+        What ``to_frame`` returns.
     unread : tuple of str
         Paths of objects that could not be read, with their types.
     candidates : CandidateSearch or None
@@ -94,12 +96,12 @@ class ModelInspection:
     model: str
     n_rows: int | None
     level: str | None
-    findings: tuple
-    unread: tuple = ()
+    findings: tuple[Finding, ...]
+    stored: pd.DataFrame = field(repr=False)
+    unread: tuple[str, ...] = ()
     candidates: CandidateSearch | None = None
-    _frame: pd.DataFrame = field(default=None, repr=False)
 
-    def to_frame(self):
+    def to_frame(self) -> pd.DataFrame:
         """Stored arrays that come from training rows.
 
         Returns
@@ -109,9 +111,9 @@ class ModelInspection:
             number of a list; ``kind`` as in :class:`~skmia.victims.StoredArray`; ``n_arrays``;
             ``shape``, None if they differ; ``n_values``, ``bytes``.
         """
-        return self._frame.copy()
+        return self.stored.copy()
 
-    def to_dict(self):
+    def to_dict(self) -> dict:
         """All of it in plain numbers, texts and lists, as JSON takes them.
 
         Returns
@@ -123,7 +125,7 @@ class ModelInspection:
             "model": self.model,
             "n_rows": self.n_rows,
             "level": self.level,
-            "stored": _as_lists(self._frame),
+            "stored": _as_lists(self.stored),
             "findings": [
                 vars(one) | {"attacks": list(one.attacks), "changes": list(one.changes)}
                 for one in self.findings
@@ -134,7 +136,7 @@ class ModelInspection:
             else vars(found) | {"places": _as_lists(found.places), "notes": list(found.notes)},
         }
 
-    def summary(self):
+    def summary(self) -> str:
         """Return the inspection as text.
 
         Returns
@@ -143,7 +145,7 @@ class ModelInspection:
         """
         return write_summary(self)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.summary()
 
 
