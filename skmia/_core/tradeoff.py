@@ -1,7 +1,7 @@
-"""Optimal tests between two normal laws that differ in their mean, seen through sub-sampling.
+"""Optimal tests between two normal laws that differ in their mean, after sub-sampling.
 
-Without the target a score has the law N(0, 1), with it N(shift, 1). With probability `inclusion`
-the target takes part; else the score has the first law although the target is a member.
+Without the target, a score has the law N(0, 1); with it, N(shift, 1). A member takes part in the
+release with probability `inclusion`; otherwise its score has the first law, too.
 """
 
 from typing import NamedTuple
@@ -13,14 +13,14 @@ from .numbers import check_numbers
 
 
 class Subsampling(NamedTuple):
-    """What sub-sampling does to a test with leakage score m: the shift is sqrt(m * scale)."""
+    """Effect of sub-sampling on a test: a leakage score m becomes the shift sqrt(m * scale)."""
 
     inclusion: float
     scale: float
 
 
 def make_subsampling(sampling_ratio, kind="exact"):
-    """Build the law of drawn rows, or the one that the paper prints."""
+    """Return the exact effect of sub-sampling, or the one that the paper prints."""
     if kind == "exact":
         return Subsampling(sampling_ratio, 1 / sampling_ratio)
     return Subsampling(1.0, sampling_ratio)
@@ -37,17 +37,27 @@ def check_epsilons(epsilon):
 
 
 def beside(values, others):
-    """One column of values where there is a row of others."""
+    """Return values as a column if they are to be combined with several others."""
     return values if others.ndim == 0 else values[:, np.newaxis]
 
 
 def power(fpr, shift, inclusion=1.0):
     """True positive rate of the best test at a false positive rate."""
-    # An infinite shift meets an infinite quantile of the rates 0 and 1, and wins.
+    # At the rates 0 and 1 the quantile is infinite, too; an infinite shift outweighs it.
     certain = np.isinf(shift)
     detected = ndtr(ndtri(fpr) + np.where(certain, 0, shift))
     detected = np.where(certain, np.where(shift > 0, 1.0, fpr == 1), detected)
     return (1 - inclusion) * fpr + inclusion * detected
+
+
+def threshold(fpr, shift):
+    """Threshold of the log-likelihood ratio, in nats, at a false positive rate."""
+    certain = np.isinf(shift)
+    shift = np.where(certain, 0.0, shift)
+    quantiles = -ndtri(fpr)
+    with np.errstate(invalid="ignore"):  # 0 * inf, which the other branch replaces
+        spread = np.where(np.isinf(quantiles), quantiles, shift * quantiles)
+    return np.where(certain, 0.0, spread - shift**2 / 2)
 
 
 def advantage(shift, inclusion=1.0):
@@ -56,7 +66,7 @@ def advantage(shift, inclusion=1.0):
 
 
 def _gaussian_profile(epsilon, shift):
-    """Smallest delta of two normals, Phi(s/2 - e/s) - exp(e) Phi(-s/2 - e/s), in logarithms."""
+    """Smallest delta of two normals, Phi(s/2 - e/s) - exp(e) Phi(-s/2 - e/s), via logarithms."""
     certain, alike = shift == np.inf, shift == 0
     s = np.where(certain | alike, 1.0, shift)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -71,7 +81,7 @@ def privacy_profile(epsilon, shift, inclusion=1.0):
     """Smallest delta such that the two laws are (epsilon, delta)-close in both directions."""
     if inclusion == 1:
         return _gaussian_profile(epsilon, shift)
-    # Of log(1 + (exp(epsilon) - 1) / inclusion) a form that does not overflow.
+    # This is log(1 + (exp(epsilon) - 1) / inclusion), in a form that does not overflow.
     inside = epsilon + np.log1p((inclusion - 1) * np.exp(-epsilon)) - np.log(inclusion)
     with_target = inclusion * _gaussian_profile(np.maximum(inside, 0), shift)
     # Beyond this epsilon the mixture exceeds exp(-epsilon) times the law without the target.

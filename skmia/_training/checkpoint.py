@@ -1,4 +1,4 @@
-"""A folder in which finished shadow models survive whatever happens to the process."""
+"""A folder that keeps finished shadow models if the process is interrupted or killed."""
 
 import io
 import json
@@ -28,7 +28,7 @@ from .manifest import check_identified, check_same_pool, digest_manifest
 from .states import TrainingStates
 
 _MANIFEST = "manifest.json"
-# Where a file system has no links, the manifest is half-written for a moment.
+# On a file system without links, another process may see a half-written manifest for a moment.
 _SECONDS_OF_WRITING = 0.5
 
 
@@ -50,39 +50,39 @@ class MemoryCheckpoint:
         self._manifest = manifest
 
     def save(self, k, kept, subset):
-        """Hold on to what is kept of a model."""
+        """Store the results of a model."""
         self._models[k] = kept
 
     def load(self, k, subset):
-        """What is kept of a model, or None."""
+        """Return the results of a model, or None."""
         return self._models.get(k)
 
     def unfinished(self, models):
-        """Models that are still to be trained: all, because no other process is at work."""
+        """Models that remain to be trained: all, because no other process shares the memory."""
         return models
 
     def describe_kept(self, n_models):
-        """What an interrupted fit of a number of models leaves."""
+        """Say how many models an interrupted fit has finished."""
         return f"{len(self._models)} of {n_models} shadow models are kept in memory."
 
     def states(self):
-        """Nothing keeps the state of a training in memory."""
+        """Return None: the state of an unfinished training is not kept in memory."""
         return None
 
     def close(self):
-        """Nothing is left behind."""
+        """Do nothing, because no files are left behind."""
 
 
 class FolderCheckpoint:
-    """One folder of one pool: a manifest that people can read and one file a shadow model.
+    """The folder of one pool: a human-readable manifest and one file per shadow model.
 
-    Only the user can read what is written. Pickles are written, and read, with ``store="models"``
-    alone, and only those whose digest is in the file of signals beside them.
+    Only the user can read the files. Pickles are written and read only with ``store="models"``, and
+    a pickle is only read if its digest is in the file of signals of the same model.
 
     Parameters
     ----------
     folder : str or path
-        Made where it does not exist.
+        Folder, which is created if it does not exist.
     """
 
     def __init__(self, folder):
@@ -94,19 +94,20 @@ class FolderCheckpoint:
         return None if manifest is None else manifest.get("entropy")
 
     def open(self, manifest, keep):
-        """Take possession of a new folder, or check that it belongs to this very pool.
+        """Set up a new folder, or check that an existing one belongs to the same pool.
 
         Parameters
         ----------
         manifest : dict
-            As of :func:`describe_job`.
+            Manifest as returned by :func:`describe_job`.
         keep : callable
-            That of the job.
+            Attribute ``keep`` of the job.
 
         Raises
         ------
         CheckpointError
-            Names what differs, or what cannot be identified.
+            If the folder belongs to another pool, or the pool cannot be identified. The message
+            names the difference, or the part that cannot be identified.
         """
         check_identified(manifest)
         self._digest, self._keep = digest_manifest(manifest), keep
@@ -124,7 +125,7 @@ class FolderCheckpoint:
         check_same_pool(self._read_manifest(), manifest, f"The checkpoint folder {self.folder}")
 
     def close(self):
-        """Remove what processes have left behind, when all models are there."""
+        """Remove temporary files of all processes, once all models are finished."""
         with self._explained("written"):
             remove_leftovers(self.folder, all_done=True)
             for path in self.folder.glob("shadow-*.begun"):
@@ -137,7 +138,7 @@ class FolderCheckpoint:
 
     @contextmanager
     def _explained(self, done):
-        """Name the folder where the operating system refuses something."""
+        """Turn an error of the operating system into one that names the folder."""
         try:
             yield
         except OSError as error:
@@ -150,9 +151,9 @@ class FolderCheckpoint:
             write_atomically(path, write, once)
 
     def _read(self, path):
-        """Content of a file, or None where there is none.
+        """Content of a file, or None if there is no file.
 
-        A file that cannot be read at the moment says nothing of its content.
+        A file that cannot be read at the moment may be intact, so it is an error and not None.
         """
         try:
             return path.read_bytes()
@@ -185,11 +186,12 @@ class FolderCheckpoint:
         return self.folder / f"shadow-{k:05d}.npz"
 
     def save(self, k, kept, subset):
-        """Write what is kept of a finished model."""
+        """Write the results of a finished model."""
         arrays = {"subset": np.packbits(subset)}
         for name, values in kept.arrays.items():
             arrays[name] = values.astype(str) if values.dtype == object else values
-        # Digests: whose file it is, whether its arrays are whole, which pickle may be read.
+        # The digests tell which pool the file belongs to, whether its arrays are intact, and which
+        # pickle may be read.
         meta = {
             "digest": self._digest,
             "arrays": digest_arrays(arrays),
@@ -198,7 +200,7 @@ class FolderCheckpoint:
             "warnings": [[category.__name__, message] for category, message in kept.warnings],
         }
         arrays["meta"] = np.array(json.dumps(meta))
-        # Last: a score row without its model would count as finished.
+        # The signals are written after the model, because their file marks the model as finished.
         self._write(self._path(k), lambda file: np.savez(file, **arrays))
         self._path(k).with_suffix(".begun").unlink(missing_ok=True)
 
@@ -209,10 +211,10 @@ class FolderCheckpoint:
             return digest_file(file)
 
     def unfinished(self, models):
-        """Those of some models that no process has finished when their turn comes.
+        """Yield those of some models that no process has finished when their turn comes.
 
-        What another process has begun comes last, for it may have been killed: several processes
-        on one folder share the work, and no process waits for another.
+        Several processes may share the work in one folder. Models that another process has begun
+        come last: they are trained again in case that process was killed, so none has to wait.
         """
         own = set()
         for others_too in (False, True):
@@ -225,7 +227,7 @@ class FolderCheckpoint:
 
     def _begin(self, k):
         with self._explained("written"):
-            # Exclusive creation is atomic: of several processes one succeeds.
+            # Exclusive creation is atomic, so it succeeds in only one of several processes.
             try:
                 self._path(k).with_suffix(".begun").touch(mode=PRIVATE_FILE, exist_ok=False)
             except FileExistsError:
@@ -233,21 +235,21 @@ class FolderCheckpoint:
         return True
 
     def describe_kept(self, n_models):
-        """What an interrupted fit of a number of models leaves."""
+        """Say how many models an interrupted fit has finished."""
         n_kept = sum(self._path(k).exists() for k in range(n_models))
         return (
-            f"{n_kept} of {n_models} shadow models are kept in {self.folder}; doing the same again "
-            "goes on from there."
+            f"{n_kept} of {n_models} shadow models are kept in {self.folder}; running it "
+            "again continues from there."
         )
 
     def states(self):
-        """Where the states of models that are trained together are kept."""
+        """Return the storage for states of models that are trained together."""
         return TrainingStates(self.folder, self._digest, self._write)
 
     def load(self, k, subset):
-        """What a finished shadow model gave; None where there is none, or a damaged one.
+        """Return the results of a finished shadow model; None if there are none.
 
-        Files that are proved to be damaged are set aside, and the model is trained again.
+        Files that are certainly damaged are renamed, and the model is trained again.
 
         Raises
         ------
@@ -262,15 +264,17 @@ class FolderCheckpoint:
             arrays, meta = _parse(content)
             if meta["digest"] == self._digest:
                 self._check_arrays(arrays, meta, subset)
-        # Too little memory does not mean that the file is damaged: it stays, and the fit stops.
+        # Lack of memory does not mean that the file is damaged: the file stays and the fit stops.
         except MemoryError:
-            raise MemoryError(f"{path} needs more memory than there is; it was left.") from None
-        except Exception as error:  # what damaged bytes raise can be anything
+            raise MemoryError(
+                f"{path} needs more memory than is available; it was left as it is."
+            ) from None
+        except Exception as error:  # damaged bytes can raise anything
             return self._set_aside(path, f"{type(error).__name__}: {visible(error)}")
         if meta["digest"] != self._digest:
             raise CheckpointError(
-                f"{path} was written by another pool than {_MANIFEST} beside it says; use another "
-                "folder."
+                f"{path} was written by another pool than {_MANIFEST} in the same folder says; use "
+                "another folder."
             )
         if not self._keep.keeps_models:
             return _as_kept(arrays, meta, None)
@@ -288,14 +292,14 @@ class FolderCheckpoint:
         with self._explained("read"):
             if not beside.exists():
                 return self._set_aside(path, f"{beside.name} is missing")
-            # Checked and read through one handle, so that the file cannot be exchanged in between.
+            # One handle for the check and the load, so that the file cannot be replaced in between.
             with open(beside, "rb") as file:
                 if digest_file(file) != meta["model"]:
                     return self._set_aside(path, f"{beside.name} is not the model it goes with")
                 file.seek(0)
                 try:
                     return _as_kept(arrays, meta, joblib.load(file))
-                except Exception as error:  # runs code of the model
+                except Exception as error:  # unpickling runs code of the model
                     raise CheckpointError(
                         f"{beside} cannot be loaded ({type(error).__name__}: {visible(error)}). It "
                         "was left as it is."
@@ -319,7 +323,8 @@ def _reason(error):
 
 def _parse(content):
     """Arrays and facts of a file of signals."""
-    # np.savez does not compress: a compressed part comes from elsewhere and may unpack to any size.
+    # np.savez does not compress, so a compressed part was not written here and may unpack to any
+    # size.
     with zipfile.ZipFile(io.BytesIO(content)) as parts:
         if any(part.compress_type != zipfile.ZIP_STORED for part in parts.infolist()):
             raise ValueError("it is compressed")
@@ -334,7 +339,7 @@ def _as_kept(arrays, meta, model):
 
 
 def _warning_category(name):
-    """Category of a stored warning: a built-in one, scikit-learn's, ours, or the general one."""
+    """Category of a stored warning, if Python, scikit-learn or skmia has it; else UserWarning."""
     for module in ("builtins", "sklearn.exceptions", "skmia.exceptions"):
         category = getattr(sys.modules[module], name, None)
         if isinstance(category, type) and issubclass(category, Warning):
@@ -344,7 +349,7 @@ def _warning_category(name):
 
 @contextmanager
 def saying_what_is_kept(checkpoint, n_models):
-    """Add a note to an interruption from the keyboard.
+    """Add to a KeyboardInterrupt a note on what has been kept.
 
     Parameters
     ----------
@@ -361,29 +366,30 @@ def saying_what_is_kept(checkpoint, n_models):
 
 
 def run_or_resume(plan, job, checkpoint):
-    """Train the models of a job, but for those that a checkpoint holds.
+    """Train the models of a job, except for those that a checkpoint holds.
 
     Parameters
     ----------
     plan : Plan
-        How and where.
+        How and where the models are trained.
     job : Job
         Job that the models belong to.
     checkpoint : FolderCheckpoint, MemoryCheckpoint or None
-        Opened.
+        Open checkpoint.
 
     Yields
     ------
     k, kept : int, Kept
-        Each model, in any order; where one comes again, the last counts.
+        Number and results of each model, in any order. If a model appears twice, the last result
+        counts.
     """
     missing = list(range(job.n_models))
     if checkpoint is None:
         yield from plan.way.run(job, missing, plan.where)
         return
     job = job._replace(states=checkpoint.states())
-    # Each round takes what has been finished meanwhile, by any process, and trains the rest. A file
-    # that turns out to be damaged is set aside by `load` and is still missing in this round.
+    # Each round collects the models that any process has finished meanwhile and trains the rest. A
+    # damaged file is renamed by `load`, so its model is still missing and is trained in this round.
     while missing:
         for k in missing.copy():
             kept = checkpoint.load(k, job.subsets[k])

@@ -1,4 +1,4 @@
-"""Asking a net before many like it are trained."""
+"""Query of an untrained net before many like it are trained."""
 
 import warnings
 
@@ -13,23 +13,25 @@ from .ways.torch_nets.plan import find_net
 
 
 def check_first_answers(job):
-    """Ask a net that is not trained yet about two records, and refuse what no training mends.
+    """Query a net with initial weights for two records, and refuse what no training can change.
 
-    Whether a net's answers are probabilities, and whether it takes records of their type, is a
-    matter of its settings and not of its weights.
+    Whether the outputs of a net are probabilities, and whether it accepts records of their type,
+    depends on its settings and not on its weights. The check saves the time of training many nets
+    that cannot be used.
 
     Parameters
     ----------
     job : Job
-        The job; estimators other than skorch nets, and Pipelines that end in other models, pass.
+        Job to check. Estimators other than skorch nets, and Pipelines that end in other models,
+        are not checked.
 
     Raises
     ------
     ValueError
-        Says what to change.
+        If the outputs cannot be used; the message says what to change.
     """
     net = find_net(job.estimator)
-    # A net with answers of its own making may be in need of its training.
+    # A net with its own predict_proba may need its training to predict.
     if net is None or not type(net).predict_proba.__module__.startswith("skorch."):
         return
     members = np.flatnonzero(job.subsets[0])
@@ -38,7 +40,7 @@ def check_first_answers(job):
         warnings.simplefilter("ignore")
         try:
             model, net, X = _initialize(job, rows, y)
-        except Exception:  # told by the training, in its own words
+        except Exception:  # the training raises it again, with its own message
             return
         refusal = _ask(model, net, X, rows)
     if refusal:
@@ -57,7 +59,7 @@ def _initialize(job, rows, y):
 
 
 def _ask(model, net, X, rows):
-    """Reason why the net's answers cannot be used, or None."""
+    """Return the reason why the outputs of a net cannot be used, or None."""
     try:
         answers = np.asarray(net.predict_proba(X))
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Fitted parts of an estimator, which clone and fit would leave as they are."""
+"""Fitted parts of an estimator, which neither clone nor fit would reset."""
 
 import sys
 from functools import partial
@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.asking import unwrap
 from .._core.caches import clone_to_train, remove_caches
 
-# These fit each part once, on all that they are given: without its wrapper a part is fitted as it
-# has to be. Others (calibration, stacking) fit parts that are not frozen on folds.
+# These estimators fit each part once, on all records, so removing the wrapper of a frozen part is
+# enough. Others (calibration, stacking) would fit a part that is not frozen on folds.
 _FIT_EACH_PART = (
     ColumnTransformer,
     FeatureUnion,
@@ -28,14 +28,14 @@ _FIT_EACH_PART = (
 
 
 class FitPartsFirst(MetaEstimatorMixin, BaseEstimator):
-    """An estimator that takes fitted parts, which are fitted first, on the same records.
+    """Meta-estimator that fits the prefit parts of an estimator first, on the same records.
 
     Parameters
     ----------
     estimator : estimator
-        Its parts are not fitted.
+        Estimator with unfitted parts.
     parts : tuple of str
-        Names of those that it takes fitted, as its ``set_params`` knows them.
+        Parameters that hold the parts which the estimator expects to be fitted.
     """
 
     def __init__(self, estimator, parts):
@@ -65,7 +65,7 @@ class FitPartsFirst(MetaEstimatorMixin, BaseEstimator):
         return self
 
     def __getattr__(self, name):
-        # Combined methods would fit the estimator without its parts.
+        # Methods such as fit_predict would fit the estimator without fitting its parts first.
         if name.startswith("__") or name in ("estimator", "fit_predict", "fit_transform"):
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}.")
         return getattr(vars(self).get("estimator_", self.estimator), name)
@@ -80,25 +80,25 @@ class FitPartsFirst(MetaEstimatorMixin, BaseEstimator):
 def thaw(estimator):
     """Clone an estimator so that its ``fit`` also fits the parts that were frozen.
 
-    Parts in a FrozenEstimator, at any depth, and those that an estimator with ``prefit`` takes,
-    are fitted on the records that the estimator around them is given. The clone keeps no caches.
+    Parts in a FrozenEstimator, at any depth, and the parts of an estimator with ``prefit`` are
+    fitted on the records that are passed to the estimator around them. The clone has no caches.
 
     Parameters
     ----------
     estimator : estimator
-        Of any kind; it is not changed.
+        Any estimator; it is not changed.
 
     Returns
     -------
     thawed : estimator
-        Not fitted.
+        Unfitted clone.
     names : list of str
-        Parameters that hold the parts.
+        Parameters that hold the frozen parts.
 
     Raises
     ------
     ValueError
-        If a fitted part is held in such a way that it cannot be fitted again.
+        If the estimator holds a fitted part that it cannot fit again.
     """
     names = []
     thawed = remove_caches(_thaw(estimator, "", names))
@@ -116,21 +116,21 @@ def thaw(estimator):
 
 
 def make_recipe(estimator, refit_frozen):
-    """What is cloned and fitted for each shadow model, and notes on its frozen parts.
+    """Return the estimator to clone for each shadow model, and notes on its frozen parts.
 
     Parameters
     ----------
     estimator : estimator
-        Not wrapped in a FrozenEstimator itself.
+        Estimator that is not itself a FrozenEstimator.
     refit_frozen : bool
         Whether its frozen parts are fitted again.
 
     Returns
     -------
     recipe : estimator
-        Not fitted.
+        Unfitted estimator.
     notes : list of str
-        What was done with the frozen parts.
+        Sentences on the frozen parts.
     """
     if refit_frozen:
         recipe, names = thaw(estimator)
@@ -176,7 +176,7 @@ def _thaw(estimator, prefix, names):
 
 
 def _direct_parts(estimator):
-    """Estimators in the parameters of one, by the names that its ``set_params`` knows."""
+    """Estimators among the parameters of an estimator, with the names of the parameters."""
     values = estimator.get_params(deep=True).items()
     return [(name, value) for name, value in values if "__" not in name and _is_estimator(value)]
 
@@ -196,26 +196,26 @@ def _takes_fitted(estimator, name):
 def _is_fitted(estimator):
     try:
         check_is_fitted(estimator)
-    except Exception:  # NotFittedError, and whatever objects without tags raise
+    except Exception:  # NotFittedError, or any error of an object without tags
         return False
     return True
 
 
 def list_shared_parts(estimator):
-    """Fitted estimators that each clone of an estimator holds.
+    """List the fitted estimators that all clones of an estimator share.
 
     Parameters
     ----------
     estimator : estimator
-        Estimator to search, of any kind.
+        Any estimator.
 
     Returns
     -------
     shared : list of (str, estimator)
-        Names of the parameters, and what they hold.
+        Names of the parameters, and the estimators that they hold.
     """
     values = clone(estimator).get_params(deep=True)
-    # Parts that have a parameter of their own are not named by the list that holds them as well.
+    # A part in a list, such as a step, also has its own parameter; that name comes first.
     order = sorted(values, key=lambda name: not _is_estimator(values[name]))
     found = {}
     for name in order:
@@ -226,7 +226,7 @@ def list_shared_parts(estimator):
 
 
 def name_frozen_modules(estimator):
-    """Parameters that hold torch modules with weights that are not trained, such as a backbone."""
+    """Name parameters that hold torch modules whose weights are all frozen, such as a backbone."""
     torch = sys.modules.get("torch")
     if torch is None:
         return []
@@ -241,7 +241,7 @@ def name_frozen_modules(estimator):
 
 
 def name_shared_parts(estimator):
-    """Parameters that hold what :func:`list_shared_parts` finds, without parts of these parts."""
+    """Name parameters that hold shared parts, but not the parts of these parts."""
     names = list(dict.fromkeys(name for name, _ in list_shared_parts(estimator)))
     return [name for name in names if not any(name.startswith(f"{outer}__") for outer in names)]
 
@@ -254,7 +254,7 @@ def _keeps_its_state(part):
 
 
 def _reached_from(value, depth=3):
-    """Estimators that a value holds or calls, through containers, methods and functions."""
+    """List estimators that a value holds or calls, through containers, methods and functions."""
     if _is_estimator(value):
         return [value]
     if depth == 0:
@@ -281,5 +281,5 @@ def _held_by(value):
 def _is_filled(cell):
     try:
         return cell.cell_contents is not None
-    except ValueError:  # of a function that refers to what is not defined yet
+    except ValueError:  # the function refers to a variable that is not defined yet
         return False

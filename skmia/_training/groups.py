@@ -1,4 +1,4 @@
-"""Models that are trained together, a group of them in each task."""
+"""Training of models in groups, one group per task."""
 
 import gc
 import sys
@@ -13,10 +13,10 @@ from .where.joblib import run_on_one_thread
 
 
 def run_groups(job, models, where, count_together, train_group):
-    """Train models in groups and yield what is kept of them.
+    """Train models in groups and yield their results.
 
-    The arithmetic is on one thread: with more of them, it would depend on their number how sums are
-    rounded. Further processes are what uses further cores.
+    The arithmetic runs on one thread, because the rounding of sums would depend on the number of
+    threads. Further cores are used by further processes.
 
     Parameters
     ----------
@@ -27,14 +27,14 @@ def run_groups(job, models, where, count_together, train_group):
     where : Workers
         Runs the groups.
     count_together : callable
-        Takes the job of the first model; largest number of models that are trained together.
+        Takes the job of the first model; returns the largest number of models in a group.
     train_group : callable
-        Takes the job of the models of a group, and returns a list of (number, Kept).
+        Takes the job of a group of models; returns a list of (number, Kept).
 
     Yields
     ------
     k, kept : int, Kept
-        Each model once.
+        Number and results of each model, once.
     """
     models = [int(k) for k in models]
     if not models:
@@ -45,26 +45,26 @@ def run_groups(job, models, where, count_together, train_group):
     for results in where.run(train, job, (job.part(group) for group in groups)):
         yield from ((k, kept) for k, kept in results if k in wanted)
         for k, _ in results if job.states is not None else ():
-            job.states.drop([k])  # a group that was halved has several states
+            job.states.drop([k])  # each part of a group that was halved has its own state
 
 
 def split_models(job, models, n_together):
-    """Groups of models to be trained together, as many for each worker.
+    """Split models into groups that are trained together, equally many for each worker.
 
     Parameters
     ----------
     job : Job
         Job that the models belong to.
     models : list of int
-        Numbers of the models that are wanted.
+        Numbers of the requested models.
     n_together : int
         Largest size of a group.
 
     Returns
     -------
     groups : list of list of int
-        Those whose training was interrupted come first and as they were. The others are parts of
-        the groups of the whole pool, whichever models are wanted.
+        Groups whose training was interrupted come first, unchanged. The others are parts of the
+        groups of the whole pool, so that a model is always trained with the same ones.
     """
     groups, left = [], set(models)
     for group in [] if job.states is None else job.states.groups():
@@ -79,7 +79,7 @@ def split_models(job, models, n_together):
 
 
 def is_out_of_memory(error):
-    """Whether an error says that there is too little memory for what was tried."""
+    """Whether an error means that there was not enough memory."""
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return True
     return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
@@ -91,17 +91,18 @@ def train_or_halve(job, train, finish):
     Parameters
     ----------
     job : Job
-        Of the group's models only.
+        Job of the models of the group.
     train : callable
-        Takes the job; what it returns is handed to ``finish``.
+        Takes the job; its result is passed to ``finish``.
     finish : callable
-        Takes what ``train`` returned, the job, the place of a model in it and its share of the
-        seconds, and returns a Kept.
+        Takes the result of ``train``, the job, the place of a model in it and the seconds per
+        model; returns a Kept.
 
     Returns
     -------
     results : list of (int, Kept)
-        Those of models that were trained one by one carry a JointTrainingWarning.
+        Numbers and results. Results of models that were trained one by one carry a
+        JointTrainingWarning.
     """
     start = perf_counter()
     try:
@@ -114,9 +115,9 @@ def train_or_halve(job, train, finish):
             return [(job.number(i), finish(trained, job, i, seconds)) for i in range(job.n_models)]
         except Exception as error:
             if not is_out_of_memory(error):
-                raise  # what is wrong with an answer is not better after training one by one
+                raise  # an invalid output would also be invalid after training one by one
             reason, is_short, trained = describe(error), True, None
-    # Not before the exception is gone, which holds what the failed training had allocated.
+    # Only after the except clause: the exception holds references to the allocated memory.
     _release_memory()
     if not is_short or job.n_models == 1:
         return [(job.number(i), train_alone(job, i, reason)) for i in range(job.n_models)]
@@ -125,7 +126,7 @@ def train_or_halve(job, train, finish):
 
 
 def describe(error):
-    """Kind and first line of an error."""
+    """Class and first line of an error."""
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__
 

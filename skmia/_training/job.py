@@ -1,4 +1,4 @@
-"""What is to be trained, what a finished model shows, and what is kept of it."""
+"""A job of training, a model that was just trained, and the results that are kept of it."""
 
 import warnings
 from contextlib import contextmanager, nullcontext
@@ -20,31 +20,31 @@ class Data(NamedTuple):
     y: np.ndarray
 
     def packed(self):
-        """The same in arrays, which joblib maps into the memory of workers; tensors it sends."""
+        """Convert to arrays, which joblib can map into the memory of workers instead of copying."""
         return self._replace(tables=[pack(X) for X in self.tables])
 
     def unpacked(self):
-        """The records as they were before :meth:`packed`."""
+        """Undo :meth:`packed`."""
         return self._replace(tables=[unpack(X) for X in self.tables])
 
 
 class Job(NamedTuple):
     """Clones of an estimator, each to be trained on its own subset of the same records.
 
-    ``keep`` runs in the worker and has to be picklable: it takes a :class:`Trained` and returns a
-    :class:`Kept`. With ``fit`` a model is trained by ``fit(model, rows)`` instead of its own method
-    on the rows of the first table.
+    ``keep`` takes a :class:`Trained` and returns a :class:`Kept`. It runs in the worker, so it has
+    to be picklable. If ``fit`` is given, a model is trained by ``fit(model, rows)`` instead of its
+    own method on the rows of the first table.
     """
 
     estimator: Any
     data: Data
     subsets: np.ndarray  # (n_models, n), dtype bool
-    seeds: list | None  # a SeedSequence a model; None leaves the estimator its own
+    seeds: list | None  # one SeedSequence per model; None keeps the estimator's random_state
     keep: Any
     n_jobs: int | None = None
     fit: Any = None
     states: Any = None  # TrainingStates of a checkpoint
-    numbers: list | None = None  # of the models, where the job is a part of another one
+    numbers: list | None = None  # of the models in the whole job, if this is a part of it
 
     @property
     def n_models(self):
@@ -52,7 +52,7 @@ class Job(NamedTuple):
         return len(self.subsets)
 
     def part(self, models):
-        """The job of some of the models, which are counted from 0 in it."""
+        """Return the job of some of the models, in which they are counted from 0."""
         numbers = range(self.n_models) if self.numbers is None else self.numbers
         return self._replace(
             subsets=self.subsets[models],
@@ -61,25 +61,25 @@ class Job(NamedTuple):
         )
 
     def number(self, i):
-        """Number of a model in the whole job."""
+        """Return the number of a model in the whole job."""
         return i if self.numbers is None else self.numbers[i]
 
     def randomness(self, i):
-        """The context in which a model is trained and asked."""
+        """Return the context in which a model is trained and queried."""
         return preserved_randomness() if self.seeds is None else isolated_randomness(self.seeds[i])
 
 
 class Kept(NamedTuple):
-    """All that is left of a model: small facts, arrays by name, perhaps the model itself."""
+    """Results of a model: small facts, arrays by name, and the model itself if requested."""
 
     facts: dict
     arrays: dict
     model: Any = None
-    warnings: tuple = ()  # (category, text) of its training
+    warnings: tuple = ()  # (category, text) from its training
 
 
 class Trained:
-    """A model that was just trained, as ``keep`` sees it.
+    """A model that was just trained, as passed to ``keep``.
 
     Parameters
     ----------
@@ -88,22 +88,22 @@ class Trained:
     i : int
         Place of the model in it.
     model : estimator or callable
-        Fitted, or what makes it when it is asked for.
+        Fitted model, or a function that builds it when it is first needed.
     seconds : float
-        What the training took; of models that were trained together an equal share.
+        Training time; models that were trained together get equal shares.
     caught : list of (category, str), default=()
         Warnings of the training.
     answers : list of Outputs, default=None
-        Of the model to each table, where they are known already.
+        Outputs of the model for each table, if they are already known.
     asking : callable, default=nullcontext
-        Makes the context in which the model is asked.
+        Returns the context in which the model is queried.
 
     Attributes
     ----------
     number : int
         Number of the model in the whole job.
     subset : ndarray of shape (n,), dtype bool
-        What it was trained on.
+        Records that the model was trained on.
     data : Data
         All records.
     """
@@ -122,27 +122,27 @@ class Trained:
 
     @cached_property
     def answers(self):
-        """Answers to each table, with a column for every class that occurs in y."""
+        """Outputs for each table, with a column for every class that occurs in y."""
         with recorded_warnings() as said, self._asking():
             answers = [query_aligned(self.model, X, self.data.y) for X in self.data.tables]
-        # What the steps of a Pipeline say in fitting and again in answering counts once.
+        # A step of a Pipeline may warn both in fit and in predict; such a warning counts once.
         self.warnings += [warning for warning in said if warning not in self.warnings]
         return answers
 
 
 def keep(job, trained):
-    """What is kept of a model of a job, with the warnings of its training."""
+    """Return the results of a model of a job, with the warnings of its training."""
     return job.keep(trained)._replace(warnings=tuple(trained.warnings))
 
 
 def keep_model(trained):
-    """The model itself, where nothing has to be asked."""
+    """Keep only the model itself, without querying it."""
     return Kept({}, {}, trained.model)
 
 
 @contextmanager
 def recorded_warnings():
-    """Collect warnings as pairs of category and text, which are there when the context ends."""
+    """Collect warnings in a list of (category, text), which is filled when the context ends."""
     said = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")

@@ -1,4 +1,4 @@
-"""What a pool depends on, in words, and how two pools differ."""
+"""The manifest of a pool: everything that its models depend on, and how two pools differ."""
 
 import json
 from hashlib import sha256
@@ -22,7 +22,7 @@ _LABELS = {
     "way": "the way in which models are trained",
     "augmented": "the records that augment makes, which must be the same in each call",
 }
-# Entries of entries, by the entry that holds them.
+# Labels of nested entries, by the entry that holds them.
 _INNER_LABELS = {
     "versions": "the version of {}",
     "parts": "{}",
@@ -35,31 +35,31 @@ _INNER_LABELS = {
     },
 }
 _CLASS = "the class of the estimator"
-# How an estimator prints is for people: it can hold addresses of this process.
+# The repr of an estimator is only for people to read, because it can hold memory addresses.
 _FOR_PEOPLE = {"estimator"}
 
 
 def describe_job(job, records, entropy, design, numbers):
-    """All that the models of a pool depend on.
+    """Describe everything that the models of a pool depend on.
 
     Parameters
     ----------
     job : Job
-        The job, whose ``keep`` adds what it depends on itself.
+        Job of the pool; its ``keep`` adds its own entries.
     records : Records of n records
         Records that the models are trained on.
     entropy : list of int
-        From which all seeds come.
+        Entropy of all seeds.
     design : dict
         Parameters of the sampling.
     numbers : str
-        As of :class:`Plan`.
+        Attribute ``numbers`` of the :class:`Plan`.
 
     Returns
     -------
     manifest : dict
-        Serializable as JSON. Where a part of the estimator cannot be identified, ``unidentified``
-        says which.
+        Manifest that can be written as JSON. If a part of the estimator cannot be identified, the
+        entry ``unidentified`` names it.
     """
     from .. import __version__
 
@@ -91,18 +91,18 @@ def describe_job(job, records, entropy, design, numbers):
 
 
 def digest_manifest(manifest):
-    """Digest of all that binds, by which each file of a checkpoint names its pool."""
+    """Digest of the entries that identify a pool; each file of a checkpoint holds it."""
     binding = {name: value for name, value in manifest.items() if name not in _FOR_PEOPLE}
     return sha256(json.dumps(binding, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def check_identified(manifest):
-    """Refuse to keep shadow models for later that could not be known again.
+    """Refuse to keep shadow models of an estimator that could not be recognized later.
 
     Raises
     ------
     CheckpointError
-        Names the part of the estimator.
+        If a part of the estimator cannot be identified; the message names it.
     """
     if "unidentified" in manifest:
         raise CheckpointError(
@@ -113,12 +113,12 @@ def check_identified(manifest):
 
 
 def check_same_pool(known, manifest, where):
-    """Refuse to go on with the shadow models of another pool.
+    """Refuse to continue with the shadow models of another pool.
 
     Raises
     ------
     CheckpointError
-        Names what differs.
+        If the pools differ; the message names the first difference.
     """
     for name, there, here in _list_differences(known, manifest):
         label = _LABELS.get(name, name)
@@ -137,18 +137,18 @@ def check_same_pool(known, manifest, where):
 
 
 def _shorten(value):
-    """A value of a manifest, which may be damaged, in one line of bounded length."""
+    """Show a value of a manifest, which may be damaged, on one line of bounded length."""
     text = visible(value)
     return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 3]}..."
 
 
 def _list_differences(known, manifest):
-    """Entries that differ, a cause before what follows from it."""
+    """Yield the entries that differ, a cause before its consequences."""
     versions = [source.get("versions", {}) for source in (known, manifest)]
     both = versions[0].keys() & versions[1].keys()
     if any(versions[0][name] != versions[1][name] for name in both):
         yield "versions", *({name: version[name] for name in sorted(both)} for version in versions)
-    # Another package comes in by another part of the estimator.
+    # A package in only one of the two belongs to a part that differs, so parts come first.
     names = [name for name in dict.fromkeys([*manifest, *known]) if name != "versions"]
     for name in (*names, "versions"):
         if name not in _FOR_PEOPLE and known.get(name) != manifest.get(name):

@@ -1,4 +1,4 @@
-"""What a reader of a pool's results should know about the training of its models."""
+"""Warnings and notes on the training of the models of a pool."""
 
 import warnings
 from collections import Counter
@@ -9,13 +9,13 @@ _WEIGHTS = "sample_weight"
 
 
 def warn_once(caught, n_models, what="shadow models"):
-    """Pass on each distinct warning of the workers once, with the number of models it came from."""
+    """Repeat each distinct warning of the workers once, with the number of models it came from."""
     for (category, message), count in Counter(caught).items():
         warnings.warn(f"{count} of {n_models} {what}: {message}", category, stacklevel=4)
 
 
 def count_failures(caught):
-    """Why models could not be trained together, and their number.
+    """Count the models that could not be trained together.
 
     Parameters
     ----------
@@ -25,14 +25,16 @@ def count_failures(caught):
     Returns
     -------
     why : str
+        Reasons.
     n_alone : int
+        Number of these models.
     """
     failures = Counter(text for category, text in caught if category is JointTrainingWarning)
     return "; ".join(failures), sum(failures.values())
 
 
 def note_failures(caught, n_models):
-    """A note about models that could not be trained together, in a list; else an empty list."""
+    """Return a list of one note on models that could not be trained together, or an empty list."""
     why, n_alone = count_failures(caught)
     if not n_alone:
         return []
@@ -40,23 +42,23 @@ def note_failures(caught, n_models):
 
 
 def warn_of_weights(estimator, records, what="shadow models", stacklevel=4):
-    """Warn that models are trained without the weights that records or estimator speak of.
+    """Warn that models are trained without sample weights although weights seem to exist.
 
     Parameters
     ----------
     estimator : estimator
-        What is trained.
+        Estimator of the models.
     records : Records of n records
         Records that the models are trained on.
     what : str, default="shadow models"
-        Which models are trained.
+        Name of the models in the message.
     stacklevel : int, default=4
         Stack level of the warning.
 
     Returns
     -------
     notes : list of str
-        The same, for a report.
+        The text of the warning, for a report.
     """
     if _WEIGHTS in records.fields:
         found = f"the field {_WEIGHTS!r} of the records is not used"
@@ -82,6 +84,6 @@ def _requests(part):
         return False
     try:
         requests = part.get_metadata_routing().fit.requests
-    except Exception:  # a composition, whose parts are asked themselves
+    except Exception:  # a composite, whose parts are checked separately
         return False
     return requests.get(_WEIGHTS) not in (None, False)

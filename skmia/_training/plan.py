@@ -1,4 +1,4 @@
-"""How the models of a job are trained and where: a plan, and what carries it out."""
+"""The plan of a training: how and where the models of a job are trained."""
 
 import logging
 import warnings
@@ -23,11 +23,11 @@ _logger = logging.getLogger("skmia")
 
 
 class Plan(NamedTuple):
-    """How models are trained and where; a small value that holds for any job of its kind."""
+    """How and where models are trained; it holds for all jobs of the same kind."""
 
     way: Way
     where: Workers
-    reason: str  # why in this way
+    reason: str  # why this way was chosen
 
     @property
     def together(self):
@@ -36,37 +36,38 @@ class Plan(NamedTuple):
 
     @property
     def name(self):
-        """Of the way, or where models are trained one by one, of the workers."""
+        """Name of the way, or of the workers if models are trained one by one."""
         return self.way.name if self.together else self.where.name
 
     @property
     def numbers(self):
-        """Equal for plans that give bitwise the same numbers, wherever the models are trained."""
+        """Name that is equal for plans with bitwise the same results, wherever they run."""
         return self.way.name
 
     def run(self, job, checkpoint=None):
-        """Train the models of a job, but for those that a checkpoint holds.
+        """Train the models of a job, except for those that a checkpoint holds.
 
         Parameters
         ----------
         job : Job
-            The one that the plan was made for, or one of the same kind with other subsets.
+            Job of the plan, or a job of the same kind with other subsets.
         checkpoint : FolderCheckpoint or MemoryCheckpoint, default=None
-            Opened.
+            Open checkpoint.
 
         Yields
         ------
         k, kept : int, Kept
-            Each model, in any order; where one comes again, the last counts.
+            Number and results of each model, in any order. If a model appears twice, the last
+            result counts.
         """
         job = job._replace(estimator=clone_to_train(job.estimator))
         return run_or_resume(self, job, checkpoint)
 
 
 def plan_training(job, batched="auto", exact=False):
-    """The fastest way to train the models of a job.
+    """Choose the fastest way to train the models of a job.
 
-    Two models at most are trained a little to find out.
+    To find out, at most two models are trained for a few steps.
 
     Parameters
     ----------
@@ -75,8 +76,8 @@ def plan_training(job, batched="auto", exact=False):
     batched : "auto" or bool, default="auto"
         Whether many models may, or must, be trained in one program.
     exact : bool, default=False
-        Whether the models must equal those trained one by one. Solvers of linear models go
-        closer to the optimum than the estimator does.
+        Whether the models must equal those trained one by one. The joint solvers of linear models,
+        for example, come closer to the optimum than the estimator does.
 
     Returns
     -------
@@ -85,8 +86,8 @@ def plan_training(job, batched="auto", exact=False):
     Raises
     ------
     ValueError
-        If ``batched=True`` and no way does the job in one program, or ``exact`` and the answers
-        of nets that could be trained together could not be used.
+        If ``batched=True`` and no way can train the models together, or if ``exact`` and the
+        outputs of nets that can be trained together cannot be used.
     """
     job = job._replace(estimator=clone_to_train(job.estimator))
     where = next(
@@ -127,7 +128,7 @@ def _log(plan):
 
 
 def _warn_of_near_misses(ways, job):
-    """Say what a user could change about an estimator to have many models trained at once."""
+    """Tell users what to change about an estimator so that many models are trained at once."""
     for reason in filter(None, (way.nearly(job) for way in ways)):
         warnings.warn(
             f"Models are trained one by one, which can take tens of times as long: {reason} "
@@ -138,12 +139,12 @@ def _warn_of_near_misses(ways, job):
 
 
 def describe_training(plan, caught, n_models):
-    """How the models of a job were trained in the end, and why.
+    """Describe how the models of a job were actually trained, and why.
 
     Parameters
     ----------
     plan : Plan
-        As it was.
+        Plan before the training.
     caught : list of (category, str)
         Warnings of all trainings.
     n_models : int

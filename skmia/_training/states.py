@@ -1,4 +1,4 @@
-"""Where the training of groups of shadow models stands, kept on disk from time to time."""
+"""Intermediate states of the training of groups of models, written to disk now and then."""
 
 from contextlib import suppress
 from time import monotonic
@@ -7,56 +7,56 @@ import numpy as np
 
 from .identity import digest_arrays
 
-# What a kill costs at most, but for the epoch that is under way.
+# If the process is killed, at most this time and the current epoch are lost.
 SECONDS_BETWEEN_STATES = 60.0
 
 
 class TrainingStates:
-    """States of groups of models that are trained together, one file a group.
+    """States of groups of models that are trained together, one file per group.
 
-    A model that is trained alone is lost with its process, and no more than that. Where many are
-    trained at once, the loss would be the loss of all of them, so what the training consists of
-    (weights, optimizer, generators) is written down as it goes on. A training that starts from
-    there comes to bitwise the same models.
+    If models are trained one by one, a killed process loses only one unfinished model. If many are
+    trained at once, it would lose all of them, so the state of the training (weights, optimizer,
+    random generators) is written now and then. A training that continues from a state gives bitwise
+    the same models.
 
     Parameters
     ----------
     folder : Path
-        That of the checkpoint.
+        Folder of the checkpoint.
     digest : str
-        Of the pool, so that no state of another one is taken.
+        Digest of the pool, so that the state of another pool is not used.
     write : callable
-        Writes a file atomically.
+        Function that writes a file atomically.
     """
 
     def __init__(self, folder, digest, write):
         self.folder, self._digest, self._write = folder, digest, write
 
     def groups(self):
-        """Groups of models whose training has been interrupted, as lists of their numbers."""
+        """List groups of models whose training was interrupted, as lists of their numbers."""
         found = [self._read(path) for path in sorted(self.folder.glob("training-*.npz"))]
         return [_models_of(arrays) for arrays in found if arrays is not None]
 
     def load(self, group):
-        """Arrays of a group by name; None without a state that can be read."""
+        """Read the arrays of a group by name; None without a readable state."""
         arrays = self._read(self._path(group))
         return arrays if arrays is not None and _models_of(arrays) == group else None
 
     def save(self, group, arrays):
-        """Write the arrays of a group in place of the previous ones."""
+        """Write the arrays of a group over the previous ones."""
         arrays = {**arrays, "digest": np.array(self._digest), "models": np.array(group)}
         content = np.array(digest_arrays(arrays))
         self._write(self._path(group), lambda file: np.savez(file, content=content, **arrays))
 
     def drop(self, group):
-        """Forget the state of a group whose models are all finished."""
+        """Delete the state of a group whose models are all finished."""
         self._path(group).unlink(missing_ok=True)
 
     def _path(self, group):
         return self.folder / f"training-{group[0]:05d}.npz"
 
     def _read(self, path):
-        # A state that cannot be read costs the time since the group began, and nothing else.
+        # An unreadable state is ignored: it only costs the time to train the group again.
         with (
             suppress(Exception),
             open(path, "rb") as file,
@@ -73,12 +73,12 @@ def _models_of(arrays):
 
 
 class StateKeeper:
-    """Keeps the state of one group of models, at most once a minute.
+    """Writes the state of one group of models, at most once a minute.
 
     Parameters
     ----------
     states : TrainingStates or None
-        Where; None keeps nothing.
+        Storage of the states. If None, nothing is kept.
     group : list of int
         Numbers of the models.
     """
@@ -88,31 +88,31 @@ class StateKeeper:
         self._last = monotonic()
 
     def load(self):
-        """Arrays that were kept, by name; None where there are none."""
+        """Return the arrays that were kept, by name, or None."""
         return None if self._states is None else self._states.load(self._group)
 
     def offer(self, make_arrays):
-        """Keep the arrays that a function makes, if it is time to."""
+        """Keep the arrays that a function returns, if enough time has passed."""
         if monotonic() - self._last >= SECONDS_BETWEEN_STATES:
             self.keep(make_arrays)
 
     def keep(self, make_arrays):
-        """Keep the arrays that a function makes."""
+        """Keep the arrays that a function returns."""
         if self._states is not None:
             self._states.save(self._group, make_arrays())
         self._last = monotonic()
 
 
 def run_from_kept(trainings, keeper):
-    """Run trainings one after the other, from where they were when their process was killed.
+    """Run trainings one after the other, continuing from a kept state if there is one.
 
     Parameters
     ----------
     trainings : list
-        With ``export_state``, ``import_state`` and ``run_to_end(after_epoch)``; arrays of a state
-        have names.
+        Objects with ``export_state``, ``import_state`` and ``run_to_end(after_epoch)``; a state is
+        a dict of arrays.
     keeper : StateKeeper
-        Of the group that they make up.
+        Keeper of the group that the trainings form.
     """
 
     def export():
@@ -128,5 +128,5 @@ def run_from_kept(trainings, keeper):
         training.import_state({name.removeprefix(begin): array for name, array in own.items()})
     for training in trainings:
         training.run_to_end(lambda: keeper.offer(export))
-    # What is asked and stored of the models takes time as well, and may end halfway.
+    # Querying and storing the models also takes time, and may be interrupted as well.
     keeper.keep(export)

@@ -4,6 +4,7 @@ from itertools import combinations
 
 import numpy as np
 
+from .._core.visible import visible
 from ._repeated_measures import adjust, compare_pairs, compute_half_width, describe_groups
 
 
@@ -30,6 +31,33 @@ def describe_means(table, found, *, confidence_level):
         groups["mean"], groups["standard_error"] = found.means, found.errors
         _set_limits(groups, "mean", compute_half_width(found.errors, found.df, confidence_level))
     return groups
+
+
+def look_up_means(means, groups):
+    """Return the mean vulnerability of the group of each record.
+
+    Parameters
+    ----------
+    means : Series of shape (n_groups,)
+        Mean vulnerability by group.
+    groups : ndarray of shape (n,)
+        Group of each record.
+
+    Returns
+    -------
+    vulnerability : ndarray of shape (n,)
+        Mean of the group of each record.
+
+    Raises
+    ------
+    ValueError
+        If a group is unknown.
+    """
+    position = means.index.get_indexer(groups)
+    if (position < 0).any():
+        known, foreign = ", ".join(map(visible, means.index)), groups[position < 0][0]
+        raise ValueError(f"Group {str(foreign)!r} did not occur in fit; its groups are {known}.")
+    return means.to_numpy()[position]
 
 
 def describe_pairs(table, found, *, confidence_level, correction):

@@ -15,9 +15,8 @@ from .._core.records import Records
 from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, validate_params_of
 from .._core.types import Seed
 from .._core.validation import check_records
-from .._core.visible import visible
 from ._describe import CORRECTIONS, describe_test
-from ._means import describe_means, describe_pairs
+from ._means import describe_means, describe_pairs, look_up_means
 from ._permutation import compare_exposures
 from ._repeated_measures import analyze, compute_eta_squared, tabulate_analysis
 from ._table import check_table, drop_incomplete
@@ -338,14 +337,7 @@ class DisparityTest(BaseEstimator):
                 f"predict takes records or one group for each; got an array of shape "
                 f"{groups.shape}."
             )
-        means = self.group_vulnerability_["mean"]
-        position = means.index.get_indexer(groups)
-        if (position < 0).any():
-            known, foreign = ", ".join(map(visible, means.index)), groups[position < 0][0]
-            raise ValueError(
-                f"Group {str(foreign)!r} did not occur in fit; its groups are {known}."
-            )
-        return means.to_numpy()[position]
+        return look_up_means(self.group_vulnerability_["mean"], groups)
 
     def score(self, X: Records | ArrayLike | None = None, y: Any = None) -> float:
         """Return the largest difference between the mean vulnerabilities of two groups.

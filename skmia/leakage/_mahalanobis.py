@@ -5,7 +5,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtri
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -31,6 +30,7 @@ from .._core.tradeoff import (
     make_subsampling,
     power,
     privacy_profile,
+    threshold,
 )
 from ._known_rows import KnownRows
 from ._misspecified import MisspecifiedTarget
@@ -322,12 +322,7 @@ class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
         """
         rates = check_rates(fpr)
         shifts = beside(self._shifts(X), rates)
-        certain = np.isinf(shifts)
-        shifts = np.where(certain, 0.0, shifts)
-        quantiles = -ndtri(rates)
-        with np.errstate(invalid="ignore"):
-            spread = np.where(np.isinf(quantiles), quantiles, shifts * quantiles)
-        return np.where(certain, 0.0, spread - shifts**2 / 2)
+        return threshold(rates, shifts)
 
     def privacy_profile(self, X: ArrayLike, epsilon: float | ArrayLike) -> np.ndarray:
         """Smallest delta of (epsilon, delta)-differential privacy with respect to each row.

@@ -1,4 +1,4 @@
-"""What :func:`skmia.audit` returns, and its checks as functions."""
+"""The report of :func:`skmia.audit`, and its checks as functions."""
 
 from ._report import AuditReport
 from .checks._baseline import blind_baseline

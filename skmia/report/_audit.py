@@ -1,4 +1,4 @@
-"""The audit: a pipe of four values, from a case to its report."""
+"""The audit: four values in a row, from a case to its report."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -38,87 +38,88 @@ def audit(
     random_state: Seed = None,
     verbose: int = 0,
 ) -> AuditReport:
-    """Attack a victim in several ways and measure how well its members are found.
+    """Attack a victim in several ways and measure how well its members are identified.
 
-    The victim is asked once, the shadow models are trained once. No attack is told which of the
-    records that it scores are members: its threshold is its own, or comes from other records, so
-    that the advantage of its guesses is honest.
-    Whether the numbers can be trusted is checked as well: whether members and non-members come from
-    one population, whether records have copies on the other side (a warning is given above 10%),
-    and whether a permuted membership gives less.
+    The victim is queried once, and the shadow models are trained once. No attack knows which of the
+    records that it scores are members: its threshold is its own or comes from other records, so the
+    advantage of its guesses is not biased.
+    The audit also checks whether the numbers can be trusted: whether members and non-members come
+    from one population, whether records have copies on the other side (with a warning above 10%),
+    and whether the attacks do better than under permuted membership.
 
     Parameters
     ----------
     victim : estimator
-        Classifier or regressor; fitted, frozen or not, or unfitted, and then a clone of it is
-        trained on the members. It is not changed. If it is unfitted and the records hold stored
-        predictions (a field ``outputs``), these are attacked instead, and the estimator is only
-        used to train shadow models; ``membership`` is then needed.
+        Classifier or regressor. It may be fitted, and then frozen or not; if it is unfitted, a
+        clone of it is trained on the members. It is not changed. If it is unfitted and the records
+        hold stored predictions (a field ``outputs``), these are attacked instead, and the estimator
+        is only used to train shadow models; ``membership`` is then required.
     records : Records of n records
-        Labeled records, members and non-members mixed. Records with one value of a field
-        ``group_by`` are kept together by the shadow models.
+        Labeled records, members and non-members mixed. Records with the same value of a field
+        ``group_by`` stay together in the training sets of the shadow models.
     membership : array-like of shape (n,), default=None
-        1 for the records that the victim was trained on, 0 for others. None makes a random half
-        the members of a victim that is unfitted.
+        1 for the records that the victim was trained on, 0 for others. If None, an unfitted victim
+        is trained on a random half of the records.
     attacks : "default" or mapping of str to attack, default="default"
-        Unfitted attacks by name: attacks on membership, or classifiers made of them or of
-        :class:`~skmia.signals.Signals`, such as a Pipeline, a stack or a search. Open ``victim``
-        and ``shadows`` parameters are set; stored outputs are read where they suffice. Attacks that
-        learn from known members are cross-fitted in five folds: each record is scored by an attack
-        that has learned from the other folds, and its score is its rank within its fold. Their
-        intervals are computed for half as many records, because folds that are alike by chance
-        count twice. What an attack needs is compared with what there is before a shadow model is
-        trained, see :class:`skmia.base.Needs`; what cannot run, or fails, is left out and named in
-        ``notes``.
+        Unfitted attacks by name: attacks on membership, or classifiers that combine them or
+        :class:`~skmia.signals.Signals`, such as a Pipeline, a stack or a search. ``victim`` and
+        ``shadows`` parameters that are None are set; stored outputs are read if they suffice.
+        Attacks that learn from known members are cross-fitted in five folds: each record is scored
+        by an attack that has learned from the other folds, and its score is its rank within its
+        fold. Their intervals are computed for half as many records, because folds that are alike by
+        chance count twice. The needs of each attack are compared with what is available before a
+        shadow model is trained, see :class:`skmia.base.Needs`; an attack that cannot run, or fails,
+        is left out and named in ``notes``.
         "default": a threshold on the loss, :class:`~skmia.attacks.ShadowAttack`,
         :class:`~skmia.attacks.LiRA` and :class:`~skmia.attacks.RMIA`.
     shadows : int or ShadowPool, default=64
         Number of shadow models to train, even, or a pool of them fitted on the records.
     estimator : estimator, default=None
-        What the shadow models are clones of; None is the victim itself.
+        Estimator that is cloned for each shadow model. If None, the victim is cloned.
     group : str or list of str, default=None
-        Fields of the records by whose values the numbers are broken down as well. Up to twenty
-        classes of a classifier are without being asked for, under the name ``class``.
+        Fields of the records; the numbers are also reported for each of their values. For a
+        classifier of up to twenty classes, they are always reported by ``class``.
     fprs : sequence of float, default=(0.01, 0.001)
-        False positive rates, as fractions in (0, 1], at which the true positive rate is given;
+        False positive rates, as fractions in (0, 1], at which the true positive rate is reported;
         at least one.
     confidence_level : float, default=0.95
-        Level of each interval, and one minus it the level of the verdict; at most
-        0.9999, which takes 99,999 permutations of membership.
+        Confidence level of each interval; one minus it is the significance level of the verdict.
+        At most 0.9999, which takes 99,999 permutations of membership.
     controls : bool, default=False
-        Whether to attack a victim that must be caught and one that must not be, see
-        :func:`positive_control` and :func:`negative_control`. It takes the training of 16 trees
+        Whether to also attack a victim that must be detected and one that must not be, see
+        :func:`positive_control` and :func:`negative_control`. This takes the training of 16 trees
         and of one more victim.
     batched : "auto" or bool, default="auto"
         Whether many shadow models are trained at once, as in :class:`~skmia.ShadowPool`.
     checkpoint : str or Path, default=None
         Folder that keeps every finished shadow model, as in :class:`~skmia.ShadowPool`: an audit
-        that was interrupted goes on from there when it is run again, with the same records, model
-        and ``random_state``. Pools of attacks' own and the controls are not kept.
+        that was interrupted continues from there if it is run again with the same records, model
+        and ``random_state``. The controls, and pools that attacks train themselves, are not kept.
     n_jobs : int, default=None
-        Shadow models trained in parallel. The numbers are the same for every value.
+        Number of shadow models trained in parallel. The results do not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Determines the shadow models and whatever else is random.
+        Controls the training of the shadow models and all other randomness. Pass an int for
+        reproducible results.
     verbose : int, default=0
         1 shows a progress bar.
 
     Returns
     -------
     report : AuditReport
-        The numbers and checks, with what was left out and why in ``notes``.
+        Numbers and checks; its ``notes`` say what was left out and why.
 
     Raises
     ------
     TypeError, ValueError, NotFittedError
-        When the victim cannot answer the records, is frozen and not fitted, or is fitted and there
-        is not a membership; when a parameter is out of range, or membership is not 0 or 1 for each
-        record and both.
+        If the victim cannot predict for the records, is frozen and not fitted, or is fitted and no
+        membership is given; if a parameter is out of range; or if membership does not hold 0 or 1
+        for each record, and both of them.
 
     See Also
     --------
-    skmia.ShadowPool : The shadow models.
+    skmia.ShadowPool : Trains the shadow models.
     blind_baseline, permutation_test, find_duplicates, positive_control, negative_control :
-        The checks, one by one.
+        Run the checks one by one.
 
     Examples
     --------

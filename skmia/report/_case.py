@@ -1,4 +1,4 @@
-"""What is audited, and how it is measured: the first of the four values of an audit."""
+"""What is audited and how: the first of the four values of an audit."""
 
 from dataclasses import dataclass
 from numbers import Integral
@@ -19,32 +19,32 @@ from .victim import prepare_victim, query_prepared
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """What is attacked, by what, and how it is measured.
+    """A victim with its records, the attacks on it, and how their success is measured.
 
     Attributes
     ----------
     records : Records of n records
     queried : Records of n records
-        The same with the victim's answers.
+        The same records with the victim's outputs.
     membership : ndarray of shape (n,), dtype bool
     request : Request
-        The victim, and the wishes as to shadow models.
+        The victim, and the parameters of the shadow models.
     attacks : dict of str to attack
-        Unfitted attacks that were asked for.
+        Requested attacks, unfitted.
     level : float
         Confidence level.
     subsets : list of (scope, group, mask)
-        Parts of the records that are measured.
+        Parts of the records that are measured separately.
     fprs : list of float
         False positive rates at which the true positive rate is measured.
     seeds : dict of str to int
-        One for each thing that is random.
+        One seed for each source of randomness.
     group : str, list of str or None
-        As the user asked for groups.
+        Fields that the user named as groups.
     controls : bool
-        Whether the user asked for the controls.
+        Whether the controls were requested.
     notes : list of str
-        What was done before the first attack.
+        Sentences on what was done before the first attack.
     """
 
     records: Any
@@ -62,7 +62,7 @@ class Case:
 
     @property
     def victim(self):
-        """The model itself, out of its frozen wrapper."""
+        """The model itself, without a frozen wrapper."""
         return unwrap(self.request.victim)
 
     @property
@@ -85,14 +85,14 @@ def open_case(
     random_state,
     **pooling,
 ):
-    """Check what the user asks for, prepare the victim and query it.
+    """Check the user's parameters, prepare the victim and query it.
 
     Parameters
     ----------
     clock : Clock
     **pooling : dict
-        ``estimator``, ``shadows``, ``batched``, ``n_jobs``, ``verbose`` and ``checkpoint``; these
-        and the others as of :func:`audit`.
+        ``estimator``, ``shadows``, ``batched``, ``n_jobs``, ``verbose`` and ``checkpoint``. These
+        and the other parameters are those of :func:`audit`.
 
     Returns
     -------
@@ -126,13 +126,13 @@ def _check_pooling(*, shadows, checkpoint, batched, n_jobs, verbose, **_):
     check_pool_settings("audit", batched=batched, n_jobs=n_jobs, verbose=verbose)
     if checkpoint is not None and not isinstance(shadows, Integral):
         raise ValueError(
-            "checkpoint is the folder of shadow models that are trained here, and shadows is a "
-            "pool, which has a checkpoint of its own."
+            "checkpoint is the folder of shadow models that are trained here, but shadows is a "
+            "pool, which has its own checkpoint."
         )
 
 
 def _draw_seeds(random_state):
-    """One integer for each thing that is random, to be written down with the result."""
+    """One integer for each source of randomness, reported with the result."""
     names = ("shadows", "attacks", "baseline", "victim", "checks")
     drawn = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=len(names))
     given = int(random_state) if isinstance(random_state, Integral) else None

@@ -1,4 +1,4 @@
-"""What a reader of the page sees beside the numbers: curves and the most exposed records."""
+"""Curves and the most exposed records, which the page shows with the numbers."""
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
@@ -7,13 +7,13 @@ from ..metrics import membership_roc_curve
 from ..metrics.mixture import count_points, tpr_limits
 from ..metrics.people import check_people, effective_sizes, split_people
 
-# Points of a curve that are kept; more cannot be seen.
+# Number of points that are kept of a curve; more would not be visible.
 MOST_POINTS = 120
 MOST_EXPOSED = 20
 
 
 def compute_curves(scores, membership, confidence_level, groups=None, judged=None):
-    """ROC curves, thinned out evenly on logarithmic axes, each with a pointwise band.
+    """Compute ROC curves, thinned evenly on logarithmic axes, each with a pointwise band.
 
     Parameters
     ----------
@@ -24,9 +24,9 @@ def compute_curves(scores, membership, confidence_level, groups=None, judged=Non
     confidence_level : float
         Confidence level of the pointwise intervals of the TPR.
     groups : array-like of shape (n,), default=None
-        The person of each record; None where all records are independent.
+        Person of each record. If None, all records are independent.
     judged : dict of str to ndarray of shape (n,), default=None
-        By attack the records that it can judge; None for all.
+        Records that each attack can judge. If None, all records.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def compute_curves(scores, membership, confidence_level, groups=None, judged=Non
 
 
 def _thin(fpr, n_nonmembers):
-    """Last points at rates that are evenly apart, from one false positive to all."""
+    """Places of points at evenly spaced log rates, from one false positive to all."""
     wanted = np.geomspace(1 / n_nonmembers, 1, MOST_POINTS)
     places = np.searchsorted(fpr, wanted * (1 + 1e-9), side="right") - 1
     places = np.unique(places)
@@ -67,13 +67,13 @@ def _as_lists(**arrays):
 
 
 def list_judged(judged, attack, membership):
-    """Positions of the records that an attack can judge; none where they are of one side only."""
+    """Positions of the records that an attack can judge; none if all are on one side."""
     rows = np.arange(len(membership)) if judged is None else np.flatnonzero(judged[attack])
     return rows if len(np.unique(membership[rows])) == 2 else rows[:0]
 
 
 def list_exposed(scores, membership, record_ids, judged=None):
-    """Members with the highest scores of the first attack, among the records that it can judge.
+    """List the members with the highest scores of the first attack, of those that it can judge.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def list_exposed(scores, membership, record_ids, judged=None):
 
 
 def rank_attacks(scores, membership, judged=None):
-    """The scores, those of the attack with the largest area under its curve first."""
+    """Sort the scores by the AUC of their attack, the largest first."""
 
     def measure(attack):
         rows = list_judged(judged, attack, membership)

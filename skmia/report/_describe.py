@@ -17,12 +17,12 @@ from ..victims import CallableVictim
 
 _PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "joblib")
 
-# In quotes; ends in the name that is kept.
+# A path in quotes; only its last name is kept, because the folders are private.
 _FULL_PATH = re.compile(r"""(['"])(?:/|[A-Za-z]:[/\\])[^'"]*?([^'"/\\]+)[/\\]*\1""")
 
 
 class Clock:
-    """Seconds spent on each part, ``with clock("part"): ...``; None is no part."""
+    """Seconds spent on each part, ``with clock("part"): ...``; None counts in the total only."""
 
     def __init__(self):
         self._start = time.perf_counter()
@@ -75,7 +75,7 @@ def describe(case, run, clock):
 
 
 def _join_lines(*notes):
-    """Notes of one line each; messages of other packages in them have several."""
+    """Put each note on one line; messages of other packages may have several."""
     return [" ".join(note.split()) for note in notes]
 
 
@@ -89,10 +89,10 @@ def _describe_data(membership):
 
 
 def _measure_performance(case):
-    """Fit of the victim on members and on others, from the answers that were asked already.
+    """Fit of the victim on members and non-members, computed from its stored outputs.
 
-    A classifier is taken to predict the class of its largest probability or decision value. R2
-    takes two records and is NaN for fewer.
+    A classifier is assumed to predict the class of its largest probability or decision value. R2
+    needs two records and is NaN for fewer.
     """
     outputs, y = case.request.outputs, case.records.y
     sides = {"members": case.membership, "nonmembers": ~case.membership}
@@ -116,24 +116,24 @@ def _list_versions():
 
 
 def _name_other_victims(attacks, victim):
-    """Notes on attacks that hold a model of their own: their numbers are not the audited one's."""
+    """Notes on attacks with their own victim: their numbers do not describe the audited model."""
     notes = []
     for name, attack in attacks.items():
         settings = attack.get_params().items()
-        held = [unwrap(one) for setting, one in settings if setting.split("__")[-1] == "victim"]
-        others = [one for one in held if one is not None and not _is_same(one, victim)]
+        held = [unwrap(model) for key, model in settings if key.split("__")[-1] == "victim"]
+        others = [model for model in held if model is not None and not _is_same(model, victim)]
         if others:
             notes.append(
                 f"{name} attacks a model that it holds itself, {_show(others[0])}, and not the "
-                "audited one; its numbers are of that model."
+                "audited one; its numbers describe that model."
             )
     return notes
 
 
-def _is_same(one, other):
-    if isinstance(one, CallableVictim) and isinstance(other, CallableVictim):
-        return one.function is other.function  # a clone of it asks the same model
-    return one is other
+def _is_same(model, other):
+    if isinstance(model, CallableVictim) and isinstance(other, CallableVictim):
+        return model.function is other.function  # its clones query the same model
+    return model is other
 
 
 def _describe_settings(case, pool):
@@ -155,5 +155,5 @@ def _name(model):
 
 
 def _show(estimator):
-    """On one line, with the name alone of a file or folder, such as that of a cache."""
+    """The representation on one line, with paths (such as that of a cache) cut to their name."""
     return _FULL_PATH.sub(r"\1\2\1", " ".join(repr(estimator).split()))

@@ -1,4 +1,4 @@
-"""Whether groups are exposed unequally, by shadow models that are treated as the victim."""
+"""Whether groups are exposed unequally, measured on shadow models treated as the victim."""
 
 import warnings
 
@@ -9,19 +9,19 @@ from ..disparity.guesses import number_people
 from .groups import OVERALL
 from .measure import FEWEST
 
-# Pairs of more groups than these are no longer read.
+# The pairs of more groups than these make a table that is too long to read.
 _MOST_GROUPS = 20
 
 
 def compare_groups(rounds, records, subsets, confidence_level, seed):
-    """Test for each scope of 2 to 20 groups whether they are exposed equally.
+    """Test for each scope with 2 to 20 groups whether they are exposed equally.
 
     Parameters
     ----------
     rounds : Rounds
     records : Records of n records
     subsets : list of (scope, group, mask)
-        As :func:`list_subsets` gives them.
+        Parts of the records, as returned by :func:`list_subsets`.
     confidence_level : float
         Confidence level of the intervals, in (0, 1).
     seed : int

@@ -7,18 +7,18 @@ import pandas as pd
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What was measured on the victim and on its shadow models, and what was checked.
+    """What was measured on the victim and on its shadow models, and the outcomes of the checks.
 
     Attributes
     ----------
     numbers : DataFrame
-        A row for each attack, part of the records and metric.
+        One row for each attack, part of the records and metric.
     power : dict or None
-        The best attack against the number of its shadow models.
+        AUC of the best attack by the number of its shadow models.
     disparity : dict or None
         Whether groups are exposed unequally.
     checks : dict of str to Check
-        Those that were asked, by name.
+        Outcomes of the checks so far, by name.
     """
 
     numbers: pd.DataFrame
@@ -27,7 +27,7 @@ class Findings:
     checks: dict = field(default_factory=dict)
 
     def of(self, name):
-        """The finding of a check; None if it has none, or was not asked."""
+        """The finding of a check; None if it has none or did not run."""
         return self.checks[name].finding if name in self.checks else None
 
     @property
@@ -48,6 +48,6 @@ class Findings:
 
     @property
     def controls(self):
-        """Those that were run, by their kind."""
+        """Results of the controls that ran, by kind."""
         found = {kind: self.of(f"{kind} control") for kind in ("positive", "negative")}
         return {kind: control for kind, control in found.items() if control is not None}

@@ -1,14 +1,14 @@
 """Kinds of values of a JSON document.
 
-Each is a function of a value and its place, and raises a ValueError that says which field it is,
-what it must be, and what was got.
+Each kind is a function of a value and its place. It raises a ValueError that names the field, the
+expected kind and the value that was found.
 """
 
 import reprlib
 
 from .._core.visible import visible
 
-# Beyond it nothing is a number that an audit finds, and floats end.
+# Largest number in a document: audits do not produce larger ones, and floats overflow soon after.
 _LARGEST = 1e300
 
 
@@ -17,7 +17,7 @@ def refuse(where, wanted, value):
 
 
 def check_size(document, most, deepest):
-    """Refuse a document of too many values, or with arrays inside of arrays without an end."""
+    """Refuse a document with too many values or with arrays nested too deep."""
     waiting, n_values = [(document, 1)] if isinstance(document, dict | list) else [], 0
     while waiting:
         value, depth = waiting.pop()
@@ -113,7 +113,7 @@ def mapping(check_it, high=None):
 
 
 def fields(**fields):
-    """An object with these fields, and perhaps others."""
+    """An object with at least these fields."""
 
     def check(value, where):
         if not isinstance(value, dict):

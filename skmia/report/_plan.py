@@ -1,4 +1,4 @@
-"""Which attacks an audit runs, and the shadow models that they share."""
+"""The attacks that an audit runs, and the shadow models that they share."""
 
 from numbers import Integral
 from typing import NamedTuple
@@ -20,14 +20,14 @@ from .victim import is_recipe
 
 _SIGNAL_OF = {"decision": "hinge", "label": "correctness"}
 
-# Outputs of all shadow models beyond this many bytes are not kept.
+# If the outputs of all shadow models take more bytes than this, they are not kept.
 LARGEST_OUTPUTS = 1_000_000_000
 
 _NAMES = {"scaled_logit": "class probabilities", "hinge": "decision values"}
 
 
 class Request(NamedTuple):
-    """What the user asked for and what the victim answers."""
+    """The victim, its outputs, and the parameters of the shadow models."""
 
     victim: object
     outputs: object
@@ -46,16 +46,16 @@ class Request(NamedTuple):
 
     @property
     def model(self):
-        """What the shadow models are clones of."""
+        """The estimator that is cloned for each shadow model."""
         return unwrap(self.victim) if self.estimator is None else unwrap(self.estimator)
 
 
 class Plan(NamedTuple):
-    """What is known of the attacks before the first of them runs."""
+    """What is known about the attacks before the first of them runs."""
 
     attacks: dict  # those that can run
-    keeps: frozenset  # what the common pool must keep; empty where no attack wants one
-    notes: list
+    keeps: frozenset  # what the common pool must keep; empty if no attack needs a pool
+    notes: list  # a sentence on each attack that cannot run
 
 
 def default_attacks(request):
@@ -74,14 +74,14 @@ def default_attacks(request):
 
 
 def choose_attacks(attacks, request):
-    """The default attacks, or a mapping of names to unfitted attacks.
+    """Return the default attacks, or the given ones after checking them.
 
     Raises
     ------
     TypeError
-        When it is something else.
+        If `attacks` is neither "default" nor a mapping of names to unfitted attacks.
     ValueError
-        When it is empty, or a parameter of an attack is out of range.
+        If it is empty, or a parameter of an attack is out of range.
     """
     if isinstance(attacks, str) and attacks == "default":
         return default_attacks(request)
@@ -114,7 +114,7 @@ def make_plan(attacks, request, records):
     Raises
     ------
     TypeError, ValueError
-        When none of the attacks can run, or the pool that is wanted cannot be had.
+        If none of the attacks can run, or the requested pool is not usable.
     """
     offer = _make_offer(request)
     reasons = {name: why_not(attack, offer) for name, attack in attacks.items()}
@@ -122,7 +122,7 @@ def make_plan(attacks, request, records):
     notes = [f"{name} was left out: {why}." for name, why in reasons.items() if why is not None]
     if not possible:
         raise ValueError(f"No attack can run on this victim. {' '.join(notes)}")
-    keeps = frozenset().union(*(_list_keeps(one, records) for one in possible.values()))
+    keeps = frozenset().union(*(_list_keeps(attack, records) for attack in possible.values()))
     if keeps:
         _check_pool(request, records)
     return Plan(possible, keeps, notes)
@@ -176,17 +176,16 @@ def _list_keeps(attack, records):
     for part in parts_of(attack):
         if is_open(part, "shadows"):
             keeps |= part.needs().keeps
-            given = [
-                one for one in part.get_params(deep=False).values() if isinstance(one, Records)
-            ]
-            # Records that no shadow model has answered can be scored by the models alone.
-            if not all(np.isin(one.fingerprint, records.fingerprint).all() for one in given):
+            parameters = part.get_params(deep=False).values()
+            tables = [value for value in parameters if isinstance(value, Records)]
+            # Further records, such as a population, can only be scored by the models themselves.
+            if not all(np.isin(table.fingerprint, records.fingerprint).all() for table in tables):
                 keeps.add("models")
     return frozenset(keeps)
 
 
 def _check_pool(request, records):
-    """Refuse a wrong number of shadow models, what is not a pool, and a pool of other records."""
+    """Refuse an invalid number of shadow models, a value that is not a pool, and a foreign pool."""
     wanted = "shadows must be an even number of models from 4 on, or a ShadowPool; got"
     if request.trains_pool:
         if request.shadows < 4 or request.shadows % 2:
@@ -200,7 +199,7 @@ def _check_pool(request, records):
 
 
 def make_pool(request, keeps, records):
-    """The fitted pool that the attacks share, or None if no attack wants one."""
+    """Return the fitted pool that the attacks share, or None if no attack needs one."""
     if not keeps:
         return None
     if not request.trains_pool:
@@ -219,12 +218,12 @@ def make_pool(request, keeps, records):
 
 
 def check_pool_settings(caller, **settings):
-    """Check parameters that a function hands on to a pool, before it trains anything else.
+    """Check parameters that a function passes to a pool, before it trains anything else.
 
     Raises
     ------
     InvalidParameterError
-        Names the parameter, and the function as ``caller``.
+        If a parameter is invalid; the message names the parameter and the function ``caller``.
     """
     constraints = {
         "batched": ["boolean", StrOptions({"auto"})],

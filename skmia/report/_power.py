@@ -5,7 +5,7 @@ from sklearn.frozen import FrozenEstimator
 
 from ..model_selection import power_curve
 
-# Models that are treated as the victim, for each number of shadow models.
+# Number of models treated as the victim, for each number of shadow models.
 _N_TARGETS = 8
 
 
@@ -15,14 +15,15 @@ def measure_power(attack, records):
     Parameters
     ----------
     attack : fitted PoolAttack
-        With 4 shadow models at least.
+        Attack with at least 4 shadow models.
     records : Records of n records
 
     Returns
     -------
     power : list of dict
-        ``n_shadows``, the number of models that the attack compares with; ``auc``, its mean over
-        ``n_models`` shadow models treated as the victim; ``sd``, the standard deviation over them.
+        ``n_shadows``, the number of models that the attack compares with; ``auc``, its mean AUC
+        over ``n_models`` shadow models treated as the victim; ``sd``, the standard deviation over
+        them.
     """
     repeated = clone(attack).set_params(shadows=FrozenEstimator(attack.pool_))
     curve = power_curve(repeated, records, n_targets=_N_TARGETS, max_fprs=())

@@ -1,4 +1,4 @@
-"""What an audit found."""
+"""The report of an audit."""
 
 import html
 import json
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 class AuditReport:
     """Numbers, scores, checks and circumstances of an audit, as returned by :func:`audit`.
 
-    In a notebook it shows itself as the page.
+    In a notebook, it is displayed as the page.
 
     Attributes
     ----------
     results : DataFrame
-        The numbers, see :meth:`to_frame`.
+        Table of the numbers, see :meth:`to_frame`.
     scores : dict of str to ndarray of shape (n,)
         Scores of each attack, higher means more likely a member.
     membership : ndarray of shape (n,), dtype bool
@@ -52,73 +52,80 @@ class AuditReport:
     victim : str
         Representation of the victim.
     victim_name : str
-        The same in short: of a pipeline, the kinds of its steps and its last one in full.
+        Shorter name of the victim: for a pipeline, the classes of its steps and the last step in
+        full.
     task : {"classification", "regression"}
-        What the victim does.
+        Task of the victim.
     data : dict
         ``n_records``, ``n_members``, ``n_nonmembers``.
     performance : dict
         ``metric`` ("accuracy" or "r2"), its value for ``members`` and ``nonmembers``, and their
         difference ``gap``, the generalization gap.
     baseline : Interval or None
-        AUC of a model that is told the records but not the victim's answers.
+        AUC of a baseline that sees the records but not the victim's outputs. None if there are too
+        few records.
     difficulty : Interval or None
-        AUC of how well shadow models do on records that they were not trained on, which is not to
-        separate members from others; at 99%.
+        AUC of the performance of shadow models on records that they were not trained on, with a 99%
+        interval. It should not separate members from non-members.
     permutation : PermutationResult or None
         The numbers over all records, and of groups and classes, compared with their values under
         permuted membership. None if the test failed.
     duplicates : Duplicates or None
         Records that are, exactly or nearly, on both sides of the split. None if the search failed.
     controls : dict of str to ControlResult
-        ``positive`` and ``negative``, where they were asked for and possible.
+        ``positive`` and ``negative``, if they were requested and possible.
     power : dict or None
-        AUC of the best attack against the number of its shadow models: ``attack``, and ``numbers``,
-        a list with ``n_shadows``, ``auc``, ``sd`` and ``n_models``, of shadow models treated as
-        the victim. None without an attack that compares records with shadow models.
+        AUC of the best attack by the number of its shadow models: ``attack``, and ``numbers``, a
+        list with ``n_shadows``, ``auc``, ``sd`` and ``n_models``, measured on shadow models treated
+        as the victim. None without an attack that compares records with shadow models.
     disparity : dict or None
-        Whether groups are exposed unequally, by the same models: ``attack``, and ``scopes``, for
-        each field and for the classes ``scope``, ``n_rounds``, ``statistic``, ``pvalue`` (by
-        ``n_permutations`` permutations of the groups among people), ``reject``, ``disparity``, the
-        analysis of variance over rounds, which rejects too often (``anova_statistic``,
-        ``anova_df``, ``anova_pvalue``), lists of ``groups`` (mean advantage, with ``low`` and
-        ``high``) and of ``pairs``, and the groups ``left_out``; see
+        Whether groups are exposed unequally, measured on the same models: ``attack``, and
+        ``scopes``, which holds for each field and for the classes ``scope``, ``n_rounds``,
+        ``statistic``, ``pvalue`` (by ``n_permutations`` permutations of the groups among people),
+        ``reject``, ``disparity``, the analysis of variance over rounds, which rejects too often
+        (``anova_statistic``, ``anova_df``, ``anova_pvalue``), lists of ``groups`` (mean advantage,
+        with ``low`` and ``high``) and of ``pairs``, and the groups ``left_out``; see
         :class:`~skmia.disparity.DisparityTest`.
     checks : dict of str to Check
         Whether the numbers can be trusted, by name; each has a ``status`` ("passed", "warning",
         "stated", "not run", or "error" if the check itself failed) and a ``text``.
     settings : dict
-        What the audit was asked to do.
+        Parameters of the audit.
     seeds : dict
-        ``random_state`` as given and the integers drawn from it.
+        ``random_state`` as given, and the integers drawn from it.
     seconds : dict
-        Time spent on each part.
+        Time spent on each part, in seconds.
     versions : dict
         Versions of Python and of the packages.
     created : str
-        When the audit ended, ISO 8601 in UTC.
+        Time at which the audit ended, ISO 8601 in UTC.
     notes : list of str
-        What was left out and why, and what a reader should know.
+        Sentences on what was left out and why, and on what a reader should know.
     record_ids : ndarray of shape (n,)
         Names of the records: their field ``record_id``, or their positions.
     people : ndarray of shape (n,) or None
-        The person of each record: their field ``group_by``.
+        Person of each record: their field ``group_by``.
     judged : dict of str to ndarray of shape (n,) or None
-        By attack the records that it can judge; its numbers leave out the others.
+        Records that each attack can judge; the numbers of the attack leave out the others.
     findings : Findings
-        What was measured and checked, of which the attributes above are parts.
+        All measurements and checks, parts of which are the attributes above.
     grounds : Grounds
-        What evidence and verdict rest on.
+        The part of the findings on which evidence and verdict rest.
     evidence : {"leak", "none", "shift", "reversed", "unknown"}
-        Some number, over all records or of a group or class, is beyond chance after correction for
-        all that were tested; none is; members differ from non-members without the victim; scores
-        are significantly the wrong way round; or nothing could have been found.
+        Conclusion of the audit:
+
+        - "leak": some number, over all records or of a group or class, is beyond chance after
+          correction for all that were tested;
+        - "none": no number is;
+        - "shift": members differ from non-members without the victim;
+        - "reversed": scores are significantly the wrong way round;
+        - "unknown": leakage can be neither shown nor ruled out.
     verdict : str
-        The same in words, after a headline.
+        The conclusion in words, after a headline.
 
     See Also
     --------
-    audit : Makes it.
+    audit : Attacks a victim and returns this report.
     """
 
     findings: Findings
@@ -203,8 +210,8 @@ class AuditReport:
             value of the field); ``metric`` ("auc", "advantage" or "tpr") and for a TPR the largest
             FPR allowed, ``max_fpr``; ``estimate``, ``low``, ``high``; for a TPR the FPR that was
             realized, ``fpr``, ``fpr_low``, ``fpr_high``; ``n_members``, ``n_nonmembers``;
-            ``status``: "ok", "not resolvable" or "too few records". All estimates are NaN unless
-            it is "ok". Rates are fractions.
+            ``status``: "ok", "not resolvable" or "too few records". Estimates are NaN unless the
+            status is "ok". Rates are fractions.
         """
         return self.results.copy()
 
@@ -222,13 +229,13 @@ class AuditReport:
         to 120 points of its ROC curve (``attack``, ``fpr``, ``tpr``, and the limits ``low`` and
         ``high`` of the TPR); ``exposed`` the 20 members with the highest scores of that attack
         (``record``, ``position``, ``attack``, ``score``, and ``n_above``, the non-members that
-        score as high). Numbers that are not there are null. Fields may be added without a new
-        version; a field that goes or changes its meaning raises it.
+        score as high). Missing numbers are null. Fields may be added without a new version; if a
+        field is removed or changes its meaning, the version is raised.
 
         Parameters
         ----------
         path : str or path, default=None
-            File to write as well, atomically; only you can read it.
+            File to which the document is also written, atomically and readable by its owner only.
 
         Returns
         -------
@@ -249,17 +256,17 @@ class AuditReport:
     ) -> str:
         """The audit as a page that needs no other file and no network.
 
-        Its content security policy allows its own script and style and nothing else.
+        Its content security policy allows only the page's own script and style.
 
         Parameters
         ----------
         path : str or path, default=None
-            File to write as well, atomically; only you can read it.
+            File to which the page is also written, atomically and readable by its owner only.
         title : str, default="Membership-inference audit"
             Title of the page.
         values : DataFrame of n rows, default=None
-            What to show of the most exposed records beside their names. None shows nothing, as they
-            may be personal data.
+            Values to show with the most exposed records. If None, only their names are shown,
+            because values may be personal data.
 
         Returns
         -------
@@ -271,7 +278,7 @@ class AuditReport:
         ImportError
             If jinja2 is not installed.
         ValueError
-            If the values are not one row for each record.
+            If `values` does not have one row for each record.
         """
         if values is not None and len(values) != len(self.membership):
             raise ValueError(
@@ -298,7 +305,7 @@ class AuditReport:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
+            Axes to draw on. If None, a new figure is created.
         **kwargs : dict
             Passed to :meth:`skmia.metrics.MembershipRocDisplay.plot`.
 
@@ -360,7 +367,7 @@ class AuditReport:
         return saved.paths
 
     def _repr_html_(self):
-        """The page in a frame of its own, so that its style stays off the notebook's."""
+        """The page in its own frame, so that its style does not change the notebook's."""
         try:
             page = self.to_html()
         except ImportError:

@@ -1,4 +1,4 @@
-"""What the best attack says of shadow models that are treated as the victim."""
+"""The best attack on shadow models that are treated as the victim."""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -16,7 +16,7 @@ _MOST_ROUNDS = 32
 class Rounds(NamedTuple):
     """Guesses about the records of each model, and its training set, of shape (n_rounds, n).
 
-    Both as of :class:`~skmia.disparity.GroupGuesses`.
+    Both are those of :class:`~skmia.disparity.GroupGuesses`.
     """
 
     guesses: np.ndarray
@@ -28,12 +28,12 @@ class Repetitions(NamedTuple):
 
     attack: str | None = None  # its name
     rounds: Rounds | None = None  # on one model of each pair
-    power: list | None = None  # as measure_power gives it
-    obstacle: str | None = None
+    power: list | None = None  # as returned by measure_power
+    obstacle: str | None = None  # why there is none
 
 
 def repeat_attack(case, run, clock):
-    """Attack shadow models in the victim's place, by the attack that ranks best of those that can.
+    """Treat shadow models as the victim of the best attack that can attack them.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def repeat_attack(case, run, clock):
     Returns
     -------
     run : Run
-        With its repetitions.
+        The run with its repetitions.
     """
     with clock("repetitions"):
         return replace(run, repetitions=_repeat(case, run))

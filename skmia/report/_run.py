@@ -1,4 +1,4 @@
-"""What the attacks said of one victim: the second of the four values of an audit."""
+"""The attacks on one victim: the second of the four values of an audit."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,22 +16,22 @@ from .text import describe_error
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What the attacks said, the shadow models behind them, and what was left out.
+    """Scores and guesses of the attacks, their shadow models, and what was left out.
 
     Attributes
     ----------
     attacks : dict of str to attack
-        Those that ran, neither connected nor fitted.
+        Attacks that ran, in their unfitted state.
     fitted : dict of str to attack
-        The same without those that are cross-fitted.
+        The same attacks fitted, without those that are cross-fitted.
     scores, guesses : dict of str to ndarray of shape (n,)
     judged : dict of str to ndarray of shape (n,), dtype bool
         Records that the attack can judge.
     tested : dict of str to ndarray of shape (n,), dtype bool
-        Records by which the attack is tested for chance.
+        Records on which the attack is compared with chance.
     pool : ShadowPool or None
     notes : list of str
-        What was left out and why.
+        Sentences on what was left out and why.
     repetitions : Repetitions or None
         The best attack on shadow models, once :func:`repeat_attack` has run it.
     """
@@ -50,8 +50,8 @@ class Run:
 def run_attacks(case, clock):
     """Attack a victim in several ways with one pool of shadow models.
 
-    Attacks that take no shadow models run first. One that fails is left out. Those that learn from
-    known members learn it of other records than they score.
+    Attacks without shadow models run first. An attack that fails is left out. Attacks that learn
+    from known members learn from other records than those that they score.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def run_attacks(case, clock):
     Raises
     ------
     ValueError
-        When none of the attacks can run on this victim.
+        If none of the attacks can run on this victim.
     """
     plan = make_plan(case.attacks, case.request, case.records)
     pool, found, failures = _run_all(plan, case, clock)
@@ -86,8 +86,8 @@ def run_attacks(case, clock):
 
 
 def _run_all(plan, case, clock):
-    """The pool, what came of each attack that ran, and a line for each that failed."""
-    with_pool = {name: bool(needs_of(one).keeps) for name, one in plan.attacks.items()}
+    """The pool, the result of each attack that ran, and a sentence on each that failed."""
+    with_pool = {name: bool(needs_of(attack).keeps) for name, attack in plan.attacks.items()}
     pool, found, failures = None, {}, []
     for name in sorted(plan.attacks, key=with_pool.get):
         if with_pool[name] and pool is None:
@@ -96,7 +96,7 @@ def _run_all(plan, case, clock):
         try:
             with clock(name):
                 found[name] = _judge(case, _prepare(plan.attacks[name], case.request, pool))
-        except Exception as error:  # of whatever kind: the other attacks go on
+        except Exception as error:  # whatever it is, the other attacks can still run
             failures.append(f"{name} was left out: {describe_error(error)}")
     return pool, found, failures
 
@@ -112,10 +112,10 @@ def _prepare(attack, request, pool):
 
 
 def _judge(case, attack):
-    """The attack fitted, None where it is cross-fitted, and what it says of the records."""
+    """The fitted attack, or None if it is cross-fitted, and its judgment of the records."""
     queried, seed = case.queried, case.request.attack_seed
     if learns(attack):
-        fit_own_pools(attack, queried)  # which membership plays no part in
+        fit_own_pools(attack, queried)  # once for all folds, because it does not use membership
         fitted, judged = None, cross_fit(attack, queried, case.membership, seed)
     else:
         fitted = attack.fit(queried)
@@ -131,8 +131,8 @@ def _choose_tested(case, fitted, judged):
     """Records whose scores do not depend on how membership was assigned to them.
 
     Attacks that learn from known members are cross-fitted: the scores of one fold depend on the
-    membership of the others, and all of them together vary by more than permutations do. Those of
-    a single fold come from one attack that knows none of its records.
+    membership of the others, so the scores of all folds vary by more than permutations show. The
+    scores of a single fold come from one attack that has not seen the membership of its records.
     """
     if fitted is not None:
         return judged.judged

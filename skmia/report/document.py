@@ -7,7 +7,7 @@ from .measure import COLUMNS
 
 SCHEMA = "skmia.audit"
 
-# Raised when a field changes its meaning or goes; new fields may come without it.
+# Raised if a field changes its meaning or is removed; fields may be added without a new version.
 SCHEMA_VERSION = 1
 
 PERMUTATION_COLUMNS = ["attack", "scope", "group", "metric", "max_fpr"]
@@ -24,7 +24,7 @@ def as_document(report):
     Returns
     -------
     document : dict
-        Of plain Python values, see :meth:`AuditReport.to_json`.
+        Plain Python values, see :meth:`AuditReport.to_json`.
     """
     names = ("created", "versions", "victim", "victim_name", "task", "data", "performance")
     rest = ("settings", "seeds", "seconds", "notes", "evidence", "verdict", "power", "disparity")
@@ -70,7 +70,7 @@ def _as_limits(interval):
 
 
 def _as_json(value):
-    """Plain Python values; what is not a finite number becomes null."""
+    """Convert to plain Python values; a number that is not finite becomes null."""
     if isinstance(value, dict):
         return {_as_json(str(key)): _as_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -81,5 +81,5 @@ def _as_json(value):
         return None
     if value is None or isinstance(value, int | float):
         return value
-    # Halves of characters, which no file can hold, are written out.
+    # Surrogates (halves of characters) cannot be encoded in a file and are written as escapes.
     return str(value).encode("utf-8", "backslashreplace").decode("utf-8")

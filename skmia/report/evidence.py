@@ -1,4 +1,4 @@
-"""What an audit may be taken for."""
+"""The conclusion that the numbers and checks of an audit support."""
 
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ _GUARDS_OF_NOTHING = (*_SIGHTED, "shadow models", "small groups")
 
 _NULL_COLUMNS = ["attack", "scope", "group", "metric", "max_fpr", "pvalue_adjusted", "pvalue_below"]
 
-# Permutations take time, and a level that needs more of them than this is refused.
+# Permutations take time: a confidence level that needs more of them than this is refused.
 _MOST_PERMUTATIONS = 100_000
 HIGHEST_LEVEL = 1 - 10 / _MOST_PERMUTATIONS
 
@@ -79,12 +79,12 @@ def make_grounds(results, permutation, checks, level, asked):
 
 
 def count_permutations(confidence_level):
-    """Permutations after which a p-value can fall well below one minus the level.
+    """Number of permutations with which a p-value can fall well below one minus the level.
 
     Raises
     ------
     ValueError
-        If that takes more than 100,000.
+        If more than 100,000 are needed.
     """
     wanted = max(1000, int(np.ceil(10 / (1 - confidence_level) * (1 - 1e-9))))
     if wanted > _MOST_PERMUTATIONS:
@@ -96,20 +96,20 @@ def count_permutations(confidence_level):
 
 
 def list_leaks(grounds):
-    """The numbers that are above what chance gives, after correction for all that were tested.
+    """The numbers that are above chance, after correction for all that were tested.
 
-    Half of what is left of the confidence level goes to each side, as in a two-sided interval.
+    Each side gets half of the significance level, as in a two-sided interval.
     """
     return grounds.null[grounds.null["pvalue_adjusted"] <= (1 - grounds.level) / 2]
 
 
 def list_reversals(grounds):
-    """The AUCs that are below what chance gives, after correction for all AUCs."""
+    """The AUCs that are below chance, after correction for all AUCs."""
     return grounds.null[grounds.null["pvalue_below"] <= (1 - grounds.level) / 2]
 
 
 def choose_evidence(grounds):
-    """What an audit may be taken for.
+    """Draw the conclusion of an audit.
 
     Parameters
     ----------
@@ -118,9 +118,10 @@ def choose_evidence(grounds):
     Returns
     -------
     evidence : {"leak", "none", "shift", "reversed", "unknown"}
-        Attacks separate members from non-members, over all records or in a group; do not; would, or
-        would not, for another reason than the training; rank members below non-members; or nothing
-        could have been found, or a check failed without which none of these can be said.
+        The attacks separate members from non-members, over all records or in a group ("leak"); they
+        do not ("none"); members and non-members differ for another reason than the training
+        ("shift"); members rank below non-members ("reversed"); or nothing could have been found, or
+        a check that the conclusion depends on failed ("unknown").
     """
     frame, checks = grounds.results, grounds.checks
     aucs = frame[(frame["metric"] == "auc") & (frame["scope"] == OVERALL)]

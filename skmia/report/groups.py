@@ -1,4 +1,4 @@
-"""By what the numbers of an audit are broken down."""
+"""Parts of the records for which an audit reports numbers."""
 
 import numpy as np
 import pandas as pd
@@ -11,15 +11,15 @@ EVERYONE = "all"
 CLASS = "class"
 MISSING = "(missing)"
 
-# A table with very many rows is a sign that the field is an identifier or a number.
+# A field with more values than this is probably an identifier or a number.
 _MOST_GROUPS = 100
 
-# Classes that are listed without being asked for.
+# Classes are listed without a request, unless there are more than this.
 _MOST_CLASSES = 20
 
 
 def list_subsets(records, group, *, classes=False):
-    """The records as a whole, by the values of fields, and by class.
+    """List the records as a whole, by the values of fields, and by class.
 
     Parameters
     ----------
@@ -27,26 +27,27 @@ def list_subsets(records, group, *, classes=False):
     group : str, sequence of str or None
         Names of fields.
     classes : bool, default=False
-        Whether to add the classes of the task, where there are no more than twenty.
+        Whether to add the classes of the task, if there are at most twenty.
 
     Returns
     -------
     subsets : list of (scope, group, mask)
-        Names of the scope and the group, and a mask of shape (n,). Records without a value are a
-        group of their own.
+        Names of the scope and the group, and a mask of shape (n,). Records without a value form
+        their own group.
 
     Raises
     ------
     ValueError
-        When the field does not exist, or it has too many values or none.
+        If a field does not exist, or has too many values or none.
     """
     subsets = [(OVERALL, EVERYONE, np.ones(len(records), dtype=bool))]
     fields = [group] if isinstance(group, str) else [] if group is None else group
-    if not isinstance(fields, list | tuple) or not all(isinstance(one, str) for one in fields):
+    if not isinstance(fields, list | tuple) or not all(isinstance(name, str) for name in fields):
         raise TypeError(f"group must name a field of the records, or several; got {show(group)}.")
     if OVERALL in fields:
         raise ValueError(
-            f"group must not name a field {OVERALL!r}, as the report calls all records."
+            f"group must not name a field {OVERALL!r}, because the report uses this name for all "
+            "records."
         )
     for field in dict.fromkeys(fields):
         subsets += _split(field, _read_names(records, field))
@@ -77,10 +78,10 @@ def _read_names(records, field):
 
 
 def get_people(records, membership):
-    """Who each record belongs to, where records were assigned to a side together.
+    """Return the person of each record if whole people were assigned to one side.
 
-    These are the values of ``group_by``, or else equal records when none of them is on both sides:
-    assigned one by one, some would be.
+    People are the values of ``group_by``. Without this field, equal records count as one person if
+    none of them is on both sides: if records had been assigned one by one, some copies would be.
 
     Parameters
     ----------
@@ -90,7 +91,7 @@ def get_people(records, membership):
     Returns
     -------
     people : ndarray of shape (n,) or None
-        None where records were assigned one by one.
+        Person of each record; None if records were assigned one by one.
     """
     if "group_by" in records.fields:
         return records["group_by"]

@@ -40,16 +40,16 @@ def measure(name, scores, guesses, case):
     scores : ndarray of shape (n,)
         Higher means more likely a member.
     guesses : ndarray of shape (n,), dtype bool
-        Guesses at the attack's own threshold.
+        Predictions at the attack's own threshold.
     case : Case
-        The records with their membership and their people, the groups, the rates and the
-        confidence level. Each group is measured on its own records: the threshold of a TPR at a
-        FPR is measured on the group's non-members.
+        The records with their membership and people, the groups, the rates and the confidence
+        level. Each group is measured on its own records: the threshold of the TPR at an FPR is set
+        on the group's non-members.
 
     Returns
     -------
     rows : list of dict
-        With the keys ``COLUMNS``.
+        Rows with the keys ``COLUMNS``.
     """
     rows, people = [], case.records.fields.get("group_by")
     for scope, group, mask in case.subsets:
@@ -70,16 +70,16 @@ def measure(name, scores, guesses, case):
 
 
 def widen(row):
-    """A row of an attack that was cross-fitted, with intervals as of half as many records.
+    """Widen the intervals of a cross-fitted attack to those of half as many records.
 
-    Each fold is judged by an attack that has learned from the others, so that two folds which are
-    alike by chance count twice, and numbers vary as those of half as many records do. Limits are
-    moved on the scale of the log odds, and next to 0 or 1 on that of the binomial law.
+    Each fold is judged by an attack that has learned from the others. Two folds that are alike by
+    chance therefore count twice, and the numbers vary like those of half as many records. Limits
+    are moved on the log-odds scale; if the estimate is 0 or 1, by the binomial law instead.
 
     Parameters
     ----------
     row : dict
-        As :func:`measure` gives it.
+        Row as returned by :func:`measure`.
 
     Returns
     -------

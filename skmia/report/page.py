@@ -1,4 +1,4 @@
-"""One file that holds the whole audit and needs nothing else."""
+"""The page of an audit: one HTML file that needs no other file."""
 
 from functools import lru_cache
 from importlib.resources import files
@@ -20,22 +20,21 @@ from .verdict import HEADLINES
 
 
 def render(document, title="Membership-inference audit", values=None):
-    """The audit as a page.
+    """Render the page of an audit.
 
     Parameters
     ----------
     document : dict
-        As :meth:`AuditReport.to_json` writes it.
+        Document as written by :meth:`AuditReport.to_json`.
     title : str, default="Membership-inference audit"
         Title of the page.
-
     values : DataFrame of n rows, default=None
-        What to show of the most exposed records.
+        Values to show with the most exposed records.
 
     Returns
     -------
     page : str
-        HTML, with style, script and drawings in it.
+        HTML that contains its style, script and drawings.
 
     Raises
     ------
@@ -54,9 +53,9 @@ def render(document, title="Membership-inference audit", values=None):
     )
 
 
-@lru_cache(maxsize=1)  # to compile it takes as long as to fill it in
+@lru_cache(maxsize=1)  # because compiling takes as long as rendering
 def _load_template(jinja2):
-    """Style, script and the compiled template."""
+    """Return style, script and the compiled template."""
     markup = jinja2.utils.markupsafe.Markup
     environment = jinja2.Environment(
         autoescape=True,
@@ -75,7 +74,7 @@ def _read(name):
 
 
 def _read_values(exposed, values):
-    """Names of the columns and, for each exposed record, its values as text."""
+    """Return the names of the columns and, for each exposed record, its values as text."""
     if values is None:
         return [], [[]] * len(exposed)
     rows = pd.DataFrame(values).iloc[[row["position"] for row in exposed]]
@@ -84,7 +83,7 @@ def _read_values(exposed, values):
 
 def _describe(document):
     frame = pd.DataFrame(document["results"], columns=list(COLUMNS))
-    frame = frame.astype(dict.fromkeys(COLUMNS[4:11], float))  # where all of them are None, too
+    frame = frame.astype(dict.fromkeys(COLUMNS[4:11], float))  # also if all of them are None
     overall = frame[frame["scope"] == OVERALL]
     curves, power = document["curves"], document["power"]
     headline = HEADLINES[document["evidence"]]
@@ -105,12 +104,12 @@ def _describe(document):
     }
 
 
-# Shares of members for which the page computes the precision.
+# Share of members for which the page computes the precision.
 _PRIOR = 0.01
 
 
 def _describe_prior(overall, curves):
-    """What a flag is worth where members are rare, at the lowest rate of the best attack."""
+    """The precision of the best attack if members are rare, at its lowest rate above zero."""
     rows = overall[(overall["metric"] == "tpr") & (overall["status"] == OK)]
     rows = rows[rows["attack"] == curves[0]["attack"]] if curves else rows[:0]
     if rows.empty or not rows["estimate"].max() > 0:
@@ -131,7 +130,7 @@ def _get_auc(overall, attack):
 
 
 def _describe_groups(document, frame):
-    """For each field, and for the classes, what a tab shows."""
+    """Content of the tab of each field and of the classes."""
     if not document["curves"]:
         return []
     best = document["curves"][0]["attack"]
@@ -160,7 +159,7 @@ def _describe_groups(document, frame):
 
 
 def _make_table(part, by):
-    """A row for each value of ``by``: its name, its counts, and cells with keys to sort by."""
+    """One row per value of ``by``: its name, its counts, and cells with the keys to sort by."""
     columns = part[["metric", "max_fpr"]].drop_duplicates().itertuples(index=False)
     rows = []
     for name, cells in part.groupby(by, sort=False):

@@ -1,4 +1,4 @@
-"""Whether a document is one that an audit writes: every field, its kind and its range."""
+"""The schema of the document of an audit: its fields, their kinds and their ranges."""
 
 import pandas as pd
 
@@ -26,13 +26,13 @@ from .verdict import write_verdict
 
 _KEY = ["attack", "scope", "group", "metric", "max_fpr"]
 
-# What an audit of six fields with a hundred groups each has; a page of more takes minutes.
+# The size for six fields of a hundred groups each; the page of a larger document takes minutes.
 _MOST_VALUES, _DEEPEST = 500_000, 20
 
-# Numbers of shadow models double; checks, seeds and parts of the work have names in the code.
+# The numbers of shadow models are powers of two; checks, seeds and timed parts are few.
 _MOST_SIZES, _MOST_NAMED = 64, 200
 
-# Those that every document of this version has; a check that is added later is not among them.
+# Checks in every document of this version; later versions may add others.
 _CHECKS = (
     "blind baseline",
     "difficulty",
@@ -170,22 +170,22 @@ _DOCUMENT = fields(
 
 
 def check_document(document):
-    """Check a document from any source, and find its verdict again.
+    """Check a document from an untrusted source, and derive its verdict again.
 
     Parameters
     ----------
     document : object
-        What a JSON file held.
+        Content of a JSON file.
 
     Returns
     -------
     document : dict
-        The same, with the verdict of its numbers.
+        The same document with the verdict that follows from its numbers.
 
     Raises
     ------
     ValueError
-        If a field is missing, is of another kind, or contradicts another one.
+        If a field is missing, has another kind, or contradicts another one.
     """
     check_size(document, _MOST_VALUES, _DEEPEST)
     _DOCUMENT(document, "")
@@ -227,7 +227,7 @@ def _read_grounds(document):
 
 
 def _check_results(document, frame):
-    """Numbers where there are some, in order, and once; counts that are those of the data."""
+    """Check that the results are complete, unique and consistent with the counts of the data."""
     data = document["data"]
     if data["n_members"] + data["n_nonmembers"] != data["n_records"]:
         raise ValueError("data.n_members and data.n_nonmembers do not add up to data.n_records")
@@ -278,7 +278,7 @@ def _check_null(grounds):
 
 
 def _check_names(document, grounds):
-    """Whether what is named is there."""
+    """Check that all checks are there, and that each named attack and record exists."""
     missing = [name for name in _CHECKS if name not in grounds.checks]
     if missing or len(grounds.checks) != len(document["checks"]):
         raise ValueError(f"checks lacks {', '.join(missing) or 'nothing, but has one twice'}")

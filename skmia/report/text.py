@@ -1,4 +1,4 @@
-"""An audit in words and as a table for a terminal."""
+"""An audit as sentences and tables for a terminal."""
 
 import textwrap
 
@@ -17,7 +17,7 @@ _INTERVAL = ["estimate", "low", "high"]
 
 
 def format_rate(estimate, low, high):
-    """A rate with its interval in percent, ``56.1% [49.2, 61.0]``; small rates get a digit more."""
+    """Format a rate and its interval, ``56.1% [49.2, 61.0]``; small rates get one more digit."""
     digits = 1 if abs(estimate) >= 0.0995 else 2
 
     def percent(value):
@@ -28,12 +28,12 @@ def format_rate(estimate, low, high):
 
 
 def format_auc(estimate, low, high):
-    """An AUC with its interval, ``0.973 [0.968, 0.977]``."""
+    """Format an AUC and its interval, ``0.973 [0.968, 0.977]``."""
     return f"{estimate:.3f} [{low:.3f}, {high:.3f}]"
 
 
 def join_names(names, most=None):
-    """``a, b and c``, or ``a, b and 3 more``."""
+    """Join names as in ``a, b and c`` or ``a, b and 3 more``."""
     names = list(names)
     if most is not None and len(names) > most:
         names = [*names[:most], f"{len(names) - most} more"]
@@ -41,13 +41,13 @@ def join_names(names, most=None):
 
 
 def describe_error(error):
-    """An error as one sentence; only the messages of a ValueError are clear without its kind."""
+    """Describe an error in one sentence, with its class unless it is a ValueError."""
     text = " ".join(str(error).split()).rstrip(".")
     return f"{text}." if isinstance(error, ValueError) else f"{type(error).__name__}: {text}."
 
 
 def describe_performance(performance):
-    """One line on how well the victim fits members and non-members."""
+    """Describe in one line how well the victim fits members and non-members."""
     members, others, gap = (
         np.nan if performance[key] is None else performance[key]
         for key in ("members", "nonmembers", "gap")
@@ -66,12 +66,12 @@ def describe_performance(performance):
 
 
 def describe_disparity(disparity, place):
-    """Whether the groups of one scope are exposed unequally, in a sentence or two.
+    """Describe in a sentence or two whether the groups of one scope are exposed unequally.
 
     Parameters
     ----------
     disparity : dict
-        As in :class:`AuditReport`.
+        Attribute of an :class:`AuditReport`.
     place : int
         Position of the scope.
 
@@ -103,7 +103,7 @@ def describe_disparity(disparity, place):
 
 
 def format_cell(row):
-    """The estimate of a row of results with its interval, or why there is none."""
+    """Format the estimate of a row of results with its interval, or why there is none."""
     if row["status"] != OK:
         return NOT_RESOLVABLE if row["status"] == NOT_RESOLVABLE else "-"
     numbers = row[_INTERVAL]
@@ -111,7 +111,7 @@ def format_cell(row):
 
 
 def column_name(metric, max_fpr):
-    """A metric as the head of a column."""
+    """Return the heading of the column of a metric."""
     if metric == "tpr":
         return f"TPR @ {100 * max_fpr:g}% FPR"
     return {"auc": "AUC", "advantage": "advantage"}[metric]
@@ -122,7 +122,7 @@ def _shorten(name, longest=_LONGEST_NAME):
 
 
 def _tabulate(part):
-    """Attacks down, metrics across: a heading of each column and its cells."""
+    """One row per attack and one column per metric: the cells by the heading of the column."""
     names = list(dict.fromkeys(part["attack"]))
     columns = {"attack": [_shorten(visible(name)) for name in names]}
     for (metric, max_fpr), rows in part.groupby(["metric", "max_fpr"], sort=False, dropna=False):
@@ -139,7 +139,7 @@ def _group_title(part):
 
 
 def _layout(headings, widths):
-    """Split the columns into blocks that fit into a line; each begins with the attack."""
+    """Split the columns into blocks that fit on a line; each begins with the attack."""
     blocks, used = [], WIDTH + 1
     for heading in headings[1:]:
         needed = len(_GAP) + widths[heading]
@@ -152,12 +152,12 @@ def _layout(headings, widths):
 
 
 def format_table(frame):
-    """The numbers as lines of at most 100 characters.
+    """Format the numbers as lines of at most 100 characters.
 
     Parameters
     ----------
     frame : DataFrame
-        The numbers of the audit.
+        Numbers of the audit.
 
     Returns
     -------
@@ -187,7 +187,7 @@ def format_table(frame):
 
 
 def format_summary(result):
-    """The whole audit as text.
+    """Format the whole audit as text.
 
     Parameters
     ----------
@@ -196,7 +196,8 @@ def format_summary(result):
     Returns
     -------
     text : str
-        Lines of at most 100 characters. Classes that were not asked for are left to the page.
+        Lines of at most 100 characters. Classes are only shown if they were requested; the page
+        shows them in any case.
     """
     frame = result.results
     if CLASS not in np.atleast_1d(result.settings["group"]).tolist():

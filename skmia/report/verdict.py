@@ -1,4 +1,4 @@
-"""What an audit found, in one or two sentences that say no more than its numbers do."""
+"""The verdict of an audit: one or two sentences that claim no more than its numbers support."""
 
 from .._core.pvalues import format_pvalue
 from .._core.visible import visible
@@ -16,7 +16,7 @@ from .groups import OVERALL
 from .measure import OK
 from .text import format_auc, format_rate, join_names
 
-# What a verdict begins with.
+# Each verdict begins with its headline.
 HEADLINES = {
     LEAK: "Leakage found",
     NONE: "No leakage detected",
@@ -44,18 +44,18 @@ _BLINDNESS = {
 
 
 def write_verdict(grounds, evidence):
-    """What an audit found.
+    """Write the verdict of an audit.
 
     Parameters
     ----------
     grounds : Grounds
     evidence : str
-        As :func:`choose_evidence` returned it.
+        Conclusion as returned by :func:`choose_evidence`.
 
     Returns
     -------
     verdict : str
-        Begins with the headline of the evidence.
+        Sentences after the headline of the evidence.
     """
     describe = {
         LEAK: _describe_leak,
@@ -68,7 +68,7 @@ def write_verdict(grounds, evidence):
 
 
 def name_part(scope, group):
-    """``race=Black``, as in the limits of the command line."""
+    """Name a group as in the limits of the command line, ``race=Black``."""
     return visible(f"{scope}={group}")
 
 
@@ -85,7 +85,7 @@ def _get_best(grounds):
 
 
 def _get_result(grounds, row):
-    """The result that a row of the null is about."""
+    """The result that belongs to a row of the null."""
     frame = grounds.results
     for name in ("attack", "scope", "group", "metric"):
         frame = frame[frame[name] == row[name]]
@@ -95,9 +95,9 @@ def _get_result(grounds, row):
 
 
 def _rank(grounds, rows):
-    """The results that rows of the null are about, the most significant and then largest first."""
+    """Rows of the null with their results: the most significant first, then the largest."""
     results = [(row, _get_result(grounds, row)) for _, row in rows.iterrows()]
-    return sorted(results, key=lambda one: (one[0]["pvalue_adjusted"], -one[1]["estimate"]))
+    return sorted(results, key=lambda pair: (pair[0]["pvalue_adjusted"], -pair[1]["estimate"]))
 
 
 def _format_corrected(grounds, pvalue):
@@ -111,7 +111,7 @@ def _describe_leak(grounds):
     overall = leaks[leaks["scope"] == OVERALL]
     by_auc = overall[overall["metric"] == "auc"]
     if len(by_auc):
-        ranked = sorted(_rank(grounds, by_auc), key=lambda one: -one[1]["estimate"])
+        ranked = sorted(_rank(grounds, by_auc), key=lambda pair: -pair[1]["estimate"])
         return _describe_auc(grounds, *ranked[0])
     if len(overall):
         return _describe_low_rate(grounds, *_rank(grounds, overall)[0])
@@ -131,7 +131,7 @@ def _describe_auc(grounds, null, row):
 
 
 def _describe_low_rate(grounds, null, row):
-    """Few members stand out, which an AUC hardly notices."""
+    """Describe a leak of a few members, which an AUC hardly shows."""
     best = _get_best(grounds)
     return (
         f"At a low false positive rate {row['attack']} identifies {_describe_tpr(null, row)} "
@@ -142,7 +142,7 @@ def _describe_low_rate(grounds, null, row):
 
 
 def _describe_tpr(null, row):
-    """A rate with its interval, or without where people with many records make it too wide."""
+    """A rate with its interval, or without one if few people hold many of the records."""
     if row["status"] == OK:
         return (
             f"{format_rate(*row[_INTERVAL])} of the members, with {100 * row['fpr']:.3g}% of the "
@@ -155,10 +155,10 @@ def _describe_tpr(null, row):
 
 
 def _describe_group(grounds, leaks):
-    """A leak that the numbers over all records do not show."""
+    """Describe a leak in a group, which the numbers over all records do not show."""
     ranked = _rank(grounds, leaks)
     null, row = ranked[0]
-    names = dict.fromkeys(name_part(one["scope"], one["group"]) for _, one in ranked)
+    names = dict.fromkeys(name_part(part["scope"], part["group"]) for _, part in ranked)
     first, *others = names
     also = f" The same holds for {join_names(others, _MOST_NAMES)}." if others else ""
     best = _get_best(grounds)
@@ -197,7 +197,7 @@ def _describe_nothing(grounds):
 
 
 def _count_intervals(grounds):
-    """Of many pointwise intervals, some lie above chance where there is nothing."""
+    """Count pointwise intervals above chance, because a few are expected without leakage."""
     frame = grounds.results
     aucs = frame[(frame["metric"] == "auc") & (frame["status"] == OK)]
     above = int((aucs["low"] > 0.5).sum())
@@ -224,7 +224,7 @@ def _describe_reversal(grounds):
     turned = list_reversals(grounds)
     overall = turned[turned["scope"] == OVERALL]
     ranked = _rank(grounds, overall if len(overall) else turned)
-    null, row = min(ranked, key=lambda one: (one[0]["pvalue_below"], one[1]["estimate"]))
+    null, row = min(ranked, key=lambda pair: (pair[0]["pvalue_below"], pair[1]["estimate"]))
     where = "" if len(overall) else f"In {name_part(row['scope'], row['group'])} "
     return (
         f"{where}{row['attack']} ranks members significantly below non-members: its AUC is "

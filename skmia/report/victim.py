@@ -20,33 +20,33 @@ _STORED = (
 
 
 def is_fitted(victim):
-    """Whether a model is fitted; what has no ``fit`` is."""
+    """Whether a model is fitted; an object without ``fit`` counts as fitted."""
     try:
         check_is_fitted(victim)
     except NotFittedError:
         return False
-    except TypeError:  # no estimator: what it is said to be, check_victim says
+    except TypeError:  # not an estimator, which check_victim reports with a better message
         return True
     return True
 
 
 def is_recipe(victim):
-    """Whether a victim is not fitted, to be trained here or to stand for stored outputs.
+    """Whether a victim is an unfitted estimator, to be trained here or used for shadow models.
 
-    A frozen model is meant to be fitted; one that is not has been reset by ``clone``.
+    A frozen model does not count: if it is not fitted, ``clone`` has reset it by mistake.
     """
     return not is_fitted(victim) and not isinstance(victim, FrozenEstimator)
 
 
 def draw_members(records, strata, rng):
-    """A random half of the records, in the way in which shadow models get theirs.
+    """Draw a random half of the records in the same way as for shadow models.
 
     Parameters
     ----------
     records : Records of n records
-        Equal ones, and records of one ``group_by``, stay together.
+        Equal records, and records with one value of ``group_by``, stay together.
     strata : ndarray of shape (n,), dtype int
-        Half of each stratum is taken.
+        Stratum of each record; half of each stratum is drawn.
     rng : numpy Generator
         Source of randomness.
 
@@ -57,57 +57,58 @@ def draw_members(records, strata, rng):
     Raises
     ------
     ValueError
-        When all records belong together.
+        If all records belong together.
     """
     units = number_units(records.fingerprint, records.fields.get("group_by"))
     if units.max() == 0:
         raise ValueError(
-            "All records belong together (equal, or one value of group_by); none can be left out."
+            "All records belong together (they are equal, or have one value of group_by), so none "
+            "can be left out of training."
         )
     return draw_halves(units, strata, len(records), rng)[0]
 
 
 def train_victim(estimator, records, membership, seed):
-    """A clone of an estimator, trained on the members; global generators stay as they are."""
+    """Train a clone of an estimator on the members; global generators keep their state."""
     refuse_trained_module(estimator)
     rows = np.flatnonzero(membership)
-    X = take_rows(records.X, rows)  # which may be written to, unlike the features of records
-    model, _ = thaw(estimator)  # as shadow models are
+    X = take_rows(records.X, rows)  # a copy that may be written to, unlike records.X
+    model, _ = thaw(estimator)  # as for shadow models
     with isolated_randomness(np.random.SeedSequence(seed)), with_advice(model, X):
         return model.fit(X, records.y[rows])
 
 
 def prepare_victim(victim, records, membership, seed):
-    """The fitted victim and its members.
+    """Return the fitted victim and its members.
 
     Parameters
     ----------
     victim : estimator
-        Fitted, or to be trained on the members.
+        Fitted victim, or an estimator to train on the members.
     records : Records of n records
     membership : array-like of shape (n,) or None
-        None draws a random half, for a victim that is yet to be trained.
+        Membership. If None, a victim that is not fitted is trained on a random half.
     seed : int
-        Of the half and of the training.
+        Random seed of the half and of the training.
 
     Returns
     -------
     victim : estimator
-        Fitted, or the given one where the records hold stored predictions.
+        Fitted victim; the given one if the records hold stored predictions.
     membership : ndarray of shape (n,), dtype bool
     notes : list of str
-        What was done.
+        Sentences on what was done.
 
     Raises
     ------
     ValueError
-        When the victim is fitted, or its predictions are stored, and its members are not given.
+        If the victim is fitted, or its predictions are stored, and its members are not given.
     """
     if not is_recipe(victim):
         if membership is None:
             raise ValueError(
-                "membership is needed where the victim is fitted: it says which records the victim "
-                "was trained on. An unfitted estimator is trained here, on a random half."
+                "membership is required if the victim is fitted: it says which records the victim "
+                "was trained on. An unfitted estimator would be trained here, on a random half."
             )
         return victim, check_membership(membership, len(records)), []
     if "outputs" in records.fields:
@@ -129,19 +130,19 @@ def prepare_victim(victim, records, membership, seed):
 
 
 def query_prepared(victim, records):
-    """The records with the outputs of a victim, and notes on outputs that were stored before.
+    """Add the outputs of a victim to the records, with notes on outputs that were stored before.
 
     Parameters
     ----------
     victim : estimator
-        As :func:`prepare_victim` returns it. One that is not fitted stands for the model that made
-        the stored predictions.
+        Victim as returned by :func:`prepare_victim`. If it is not fitted, the stored predictions
+        are used.
     records : Records of n records
 
     Returns
     -------
     queried : Records of n records
-        With the field ``outputs``.
+        Records with the field ``outputs``.
     notes : list of str
     """
     is_stored = is_recipe(victim)
@@ -152,8 +153,8 @@ def query_prepared(victim, records):
     if is_stored or stored is None or _are_equal(stored, outputs):
         return queried, []
     return queried, [
-        "The victim was queried, and its predictions are not those stored with the records (field "
-        "'outputs'), which were not read."
+        "The victim was queried. Its predictions differ from those stored with the records (field "
+        "'outputs'), which were not used."
     ]
 
 

@@ -7,15 +7,14 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, TransformerMixin, is_classifier
-from sklearn.utils import check_random_state
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import unwrap
 from .._core.records import Records
 from .._core.seeding import refuse_trained_module
 from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, validate_params_of
-from .._core.splits import MOST_MODELS, check_room, compute_strata, draw_pairs, join_copies
+from .._core.splits import MOST_MODELS, check_room, join_copies
 from .._core.types import PathLike, Seed
 from .._core.validation import check_records
 from .._training.checkpoint import FolderCheckpoint, MemoryCheckpoint, saying_what_is_kept
@@ -32,6 +31,7 @@ from ._keep import PoolKeeper, check_temperatures, further_signals, signals_of
 from ._lookup import PoolLookup, augmented
 from ._scores import check_scores
 from ._stored import StoredSignals
+from ._training_sets import draw_entropy, draw_training_sets
 
 
 class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
@@ -318,7 +318,7 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         check_room(self.n_estimators, len(records), n_signals)
         refuse_trained_module(unwrap(self.estimator))
         checkpoint = self._get_checkpoint()
-        return checkpoint, self._draw_entropy(checkpoint)
+        return checkpoint, draw_entropy(self.random_state, checkpoint)
 
     def _make_job(self, records, entropy):
         """Draw the training sets; return the job and notes on differences from the victim."""
@@ -327,7 +327,7 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         job = Job(
             estimator=estimator,
             data=Data([copy.X for copy in augmented(records, self.augment)], records.y),
-            subsets=self._draw_membership(records, seeds[0]),
+            subsets=draw_training_sets(self, records, seeds[0]),
             seeds=seeds[1:],
             keep=PoolKeeper(
                 tuple(self.signals), tuple(self.temperatures), self.resolution, self.store
@@ -359,25 +359,6 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         elif getattr(self, "_memory", None) is None:
             self._memory = MemoryCheckpoint()
         return self._memory
-
-    def _draw_entropy(self, checkpoint):
-        """Return the entropy of all seeds; the first k models are the same for every total."""
-        if self.random_state is None and checkpoint is not None:
-            entropy = checkpoint.read_entropy()
-            if entropy is not None:
-                return entropy
-        random_state = check_random_state(self.random_state)
-        return random_state.randint(np.iinfo(np.int32).max, size=4).tolist()
-
-    def _draw_membership(self, records, seeds):
-        if isinstance(self.max_samples, Integral):
-            n_samples = self.max_samples
-        else:
-            n_samples = int(np.ceil(self.max_samples * len(records)))
-        n_draws = self.n_estimators // 2 if self.paired else self.n_estimators
-        strata = compute_strata(records.y, is_classifier(unwrap(self.estimator)))
-        draws = draw_pairs(records, strata, n_samples, seeds.spawn(n_draws))
-        return np.concatenate(draws) if self.paired else np.array([first for first, _ in draws])
 
     def _set(self, got, records, job, plan, notes):
         """Set all fitted attributes at the end: an interrupted fit leaves none of them."""

@@ -77,8 +77,8 @@ def test_an_interrupted_audit_says_what_is_kept_and_goes_on(run, options, tmp_pa
         code, text, err = run(*options, "--checkpoint", folder)
     assert (code, text) == (130, "")
     assert err == (
-        f"skmia audit: interrupted; 3 of 8 shadow models are kept in {folder}; doing the same "
-        "again goes on from there.\n"
+        f"skmia audit: interrupted; 3 of 8 shadow models are kept in {folder}; running "
+        "it again continues from there.\n"
     )
     before = {path.name: path.stat().st_mtime_ns for path in folder.glob("shadow-*.npz")}
     assert len(before) == 3

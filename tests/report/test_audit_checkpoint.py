@@ -31,7 +31,7 @@ def test_an_interrupted_audit_goes_on(tmp_path, monkeypatch):
         with pytest.raises(KeyboardInterrupt) as stop:
             run(tmp_path)
     assert stop.value.__notes__ == [
-        f"2 of 6 shadow models are kept in {tmp_path}; doing the same again goes on from there."
+        f"2 of 6 shadow models are kept in {tmp_path}; running it again continues from there."
     ]
     scores, expected = run(tmp_path).scores, run().scores
     assert scores.keys() == expected.keys()

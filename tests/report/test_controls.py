@@ -100,7 +100,7 @@ def test_audit_runs_them_when_asked_and_says_what_it_could_not(problem):
     assert asked.checks["negative control"].text == "The victim cannot be trained."
     own = {"mine": ThresholdAttack(FrozenEstimator(victim))}
     held = audit(victim, records, membership, controls=True, **(settings | {"attacks": own}))
-    assert held.checks["negative control"].text == "Every attack has a victim of its own."
+    assert held.checks["negative control"].text == "Every attack has its own victim."
 
 
 def test_no_attack_without_a_victim_is_an_error(problem):

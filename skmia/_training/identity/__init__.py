@@ -1,4 +1,4 @@
-"""What the models of a pool depend on: code, parameters, versions and data."""
+"""Identity of everything that the models of a pool depend on: code, parameters, versions, data."""
 
 from .estimators import Identity, identify, identify_values
 from .tables import digest_arrays, digest_table

@@ -1,4 +1,4 @@
-"""What the compiled code of a function consists of, wherever it stands in a file."""
+"""Digests of the compiled code of functions, and the names that the code reads."""
 
 import dis
 from hashlib import sha256
@@ -10,7 +10,7 @@ _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD"}
 
 
 def digest_text(*parts):
-    """A digest of texts, short enough to be read by people."""
+    """Digest of texts, short enough for people to read."""
     whole = sha256()
     for part in parts:
         whole.update(f"{len(part)}:{part}".encode("utf-8", "surrogatepass"))
@@ -18,10 +18,10 @@ def digest_text(*parts):
 
 
 def digest_code(code):
-    """Digest of what a code object does.
+    """Digest of the instructions of a code object.
 
-    Names of files, numbers of lines and docstrings play no part: code that is moved or described
-    again does the same.
+    File names, line numbers and docstrings are left out, because code that is moved or documented
+    differently does the same.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def digest_code(code):
 
 
 def _has_docstring(code):
-    """Whether the first constant is a text of a function that no instruction reads."""
+    """Whether the first constant is a string that no instruction of the function reads."""
     is_function = code.co_flags & CO_OPTIMIZED and code.co_flags & CO_NEWLOCALS
     if not is_function or not code.co_consts or not isinstance(code.co_consts[0], str):
         return False
@@ -71,7 +71,7 @@ def _instructions(code):
 
 
 def nested_codes(code):
-    """A code object and all that are defined in it."""
+    """Yield a code object and all code objects that are defined in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -79,7 +79,7 @@ def nested_codes(code):
 
 
 def find_reads(code):
-    """Global names that some code reads, each with the attributes that are read off it.
+    """Yield the global names that code reads, each with the attributes that it reads from them.
 
     Yields
     ------
@@ -101,12 +101,13 @@ def _chain(instructions):
 
 
 def find_imports(code):
-    """Modules that some code imports when it runs.
+    """Yield the modules that code imports when it runs.
 
     Yields
     ------
     name, level, attributes : str, int, tuple of str
-        As of ``from ..name import attributes``; without attributes for ``import name``.
+        Parts of ``from ..name import attributes``, where the level is the number of dots; without
+        attributes for ``import name``.
     """
     for inner in nested_codes(code):
         instructions = _instructions(inner)

@@ -1,4 +1,4 @@
-"""Digests of all parts of an estimator."""
+"""Digests of the parts of an estimator."""
 
 import sys
 from contextlib import suppress
@@ -13,27 +13,27 @@ from ..where.joblib import use_one_job
 from .packages import PYTHON
 from .values import UnidentifiedError, Walker
 
-# What trains, and not only the package that the class of an estimator comes from.
+# Packages that do the numerical work, in addition to the package of the estimator's class.
 _BENEATH = {"scikit-learn": ("numpy", "scipy"), "skorch": ("torch",)}
 
 
 class Identity(NamedTuple):
-    """Parts of an estimator, by names that people can read."""
+    """Digests of the parts of an estimator, by readable names."""
 
     parts: dict  # digest of each part
     versions: dict  # of Python and of the packages that parts come from
 
 
 def identify(estimator):
-    """The identity of an estimator, equal in every process for equal code and parameters.
+    """Return the identity of an estimator, which depends only on its code and parameters.
 
-    Seeds, numbers of jobs and what a fit has left behind play no part, as each shadow model is
-    retrained with its own seeds.
+    It is the same in every process. Seeds, numbers of jobs and fitted attributes are left out,
+    because each shadow model is fitted with its own seeds.
 
     Parameters
     ----------
     estimator : estimator
-        Not changed.
+        Estimator, which is not changed.
 
     Returns
     -------
@@ -42,7 +42,7 @@ def identify(estimator):
     Raises
     ------
     UnidentifiedError
-        Names a part whose content cannot be read.
+        If the content of a part cannot be read; the message names the part.
     """
     neutral = use_one_job(clone(estimator))
     seed_estimator(neutral, np.random.SeedSequence(0))
@@ -50,24 +50,24 @@ def identify(estimator):
     try:
         walker.add("the class of the estimator", type(neutral))
         parameters = neutral.get_params(deep=True)
-        # Those of inner estimators first: an outer one differs with each of them.
+        # Parameters of inner estimators come first, because an outer estimator differs with them.
         for name in sorted(parameters, key=lambda name: (-name.count("__"), name)):
             walker.add(f"the parameter {name}", parameters[name])
         for name, net in _find_nets(neutral):
             for key, value in _initial_state(net).items():
                 walker.add(f"the initial value of {name}{key}", value)
     except RecursionError:
-        raise UnidentifiedError("the estimator is nested too deeply to be looked through") from None
+        raise UnidentifiedError("the estimator is nested too deeply to be identified") from None
     return Identity(walker.parts, _list_versions(walker.packages))
 
 
 def identify_values(values):
-    """Digests of values that shadow models are compared by, such as signals.
+    """Return digests of values that the results of a pool depend on, such as signals.
 
     Parameters
     ----------
     values : dict
-        Values by names that people can read.
+        Values by readable names.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def identify_values(values):
     Raises
     ------
     UnidentifiedError
-        Names a value whose content cannot be read.
+        If the content of a value cannot be read; the message names the value.
     """
     walker = Walker()
     for name, value in values.items():
@@ -85,7 +85,7 @@ def identify_values(values):
 
 
 def _find_nets(estimator):
-    """Skorch nets of an estimator, with the prefix of their parameters."""
+    """Yield the skorch nets of an estimator with the prefix of their parameters."""
     skorch = sys.modules.get("skorch")
     if skorch is None:
         return
@@ -96,12 +96,12 @@ def _find_nets(estimator):
 
 
 def _initial_state(net):
-    """Parameters and buffers that a net begins with, under a seed of their own."""
+    """Initial parameters and buffers of a net under a fixed seed."""
     with isolated_randomness(np.random.SeedSequence(0)):
         try:
             net = clone(net).set_params(verbose=0).initialize()
         except Exception as error:
-            # Some nets get their shape in fit; training says what is wrong with the others.
+            # Some nets get their shape in fit; for others, the training raises the error again.
             return {"parameters": f"not known before fit ({type(error).__name__})"}
     modules = {"module": net.module_, "criterion": net.criterion_}
     return {

@@ -1,4 +1,4 @@
-"""Which code comes from installed packages, and in which version."""
+"""Installed packages and their versions, as the origin of code."""
 
 import sys
 import sysconfig
@@ -25,17 +25,17 @@ PYTHON = Package("python", "{}.{}".format(*sys.version_info))
 
 @cache
 def package_of(module):
-    """The installed package that a module belongs to.
+    """Return the installed package that a module belongs to.
 
     Parameters
     ----------
     module : str
-        Full name.
+        Full name of the module.
 
     Returns
     -------
     package : Package or None
-        None for code of the user's own: scripts, notebooks, packages installed in editable mode.
+        None for the user's own code: scripts, notebooks, packages installed in editable mode.
     """
     root = module.partition(".")[0]
     if root == _OWN:
@@ -46,7 +46,7 @@ def package_of(module):
     for name in _distributions().get(root, ()) if file is not None else ():
         found = distribution(name)
         folder = Path(found.locate_file("")).resolve()
-        # The folder of sources of an editable install has metadata of its own kind.
+        # The source folder of an editable install has other metadata, and its code can change.
         is_installed = found.read_text("METADATA") is not None or _SITES & set(folder.parts)
         if is_installed and folder in file.parents:
             return Package(name, found.version)
@@ -55,7 +55,7 @@ def package_of(module):
 
 @cache
 def _get_own_version():
-    """The version of this package; where it is not installed, with a digest of its files."""
+    """Version of this package, with a digest of its files if it is not installed."""
     folder = Path(sys.modules[_OWN].__file__).resolve().parent
     number = sys.modules[_OWN].__version__
     if _SITES & set(folder.parts):

@@ -1,4 +1,4 @@
-"""Digests of arrays and tables: of every byte, in their order, with types and shapes."""
+"""Digests of arrays and tables: of all bytes in their order, with types and shapes."""
 
 from hashlib import sha256
 
@@ -16,8 +16,8 @@ _BLOCK_BYTES = 1 << 24
 def digest_table(X):
     """Digest of an array, a DataFrame, a Series, a sparse matrix or a tensor.
 
-    Unlike fingerprints of records it depends on the container, the order of rows and the names of
-    columns.
+    Unlike fingerprints of records, it depends on the container, the order of the rows and the names
+    of the columns.
 
     Parameters
     ----------
@@ -37,13 +37,13 @@ def digest_table(X):
 
 
 def digest_arrays(arrays):
-    """Digest of arrays by name, whatever order they are in."""
+    """Digest of named arrays, independent of their order."""
     named = sorted(arrays.items())
     return digest_text(*(f"{name} {digest_table(values)}" for name, values in named))
 
 
 def _list_parts(X):
-    """Texts and arrays of bytes that a table consists of."""
+    """Yield descriptions of the parts of a table with their arrays."""
     if is_frame(X):
         yield f"frame {X.shape} {[repr(name) for name in X.columns]}", None
         for j in range(X.shape[1]):
@@ -63,7 +63,7 @@ def _list_parts(X):
 
 
 def _list_column(column):
-    # The categories of a column decide how it is encoded, those that do not occur as well.
+    # Categories decide how a column is encoded, including those that do not occur.
     if isinstance(column.dtype, pd.CategoricalDtype):
         yield f"categories, ordered={column.cat.ordered}", None
         yield from _list_array(np.asarray(column.cat.categories, dtype=object))
@@ -85,14 +85,14 @@ def _list_array(values):
         kinds = " ".join(type(cell).__name__ for cell in cells[:, 0])
         yield f"objects {values.shape} {kinds}", Tokens().encode(cells)
     elif values.dtype.kind in "fc" and values.real.dtype.itemsize > 8:
-        # Extended precision has bytes that hold nothing.
+        # Numbers in extended precision contain padding bytes with arbitrary content.
         yield f"{values.dtype.str} {values.shape}", number_bytes(values.reshape(1, -1))
     else:
         yield f"{values.dtype.str} {values.shape}", values
 
 
 def _update(whole, values):
-    """Add the bytes of an array, some rows at a time where they are not in one piece."""
+    """Add the bytes of an array; in blocks of rows if it is not contiguous, to save memory."""
     if values.flags.c_contiguous or values.ndim == 0:
         whole.update(np.ascontiguousarray(values).reshape(-1).view(np.uint8))
         return

@@ -32,11 +32,11 @@ _SLOTS = (
     types.MethodWrapperType,
     types.WrapperDescriptorType,
 )
-# Of type.__flags__: a class that was created at run time, for example by a class statement.
+# Bit of type.__flags__ for a class that was created at run time, as by a class statement.
 _MADE_AT_RUN_TIME = 1 << 9
-# Values up to this length are shown to people as they are.
+# Values whose repr is shorter than this are noted as they are, so that messages can show them.
 _SHORT = 60
-# What Python and abc keep in a class, and what describes it to people.
+# Members of a class that do not change what it does: bookkeeping of Python and abc, documentation.
 _NO_CONTENT = {
     "__annotate__",
     "__annotate_func__",
@@ -53,7 +53,7 @@ _NO_CONTENT = {
     "__weakref__",
     "_abc_impl",
 }
-# Where a module was found, and how it was started.
+# Variables of a module that only say where it was found and how it was loaded.
 _OF_MODULES = {
     "__builtins__",
     "__doc__",
@@ -66,51 +66,51 @@ _OF_MODULES = {
 
 
 class UnidentifiedError(TypeError):
-    """Something whose content cannot be read, so that a change would go unnoticed."""
+    """Raised for a value whose content cannot be read, so that a change would go unnoticed."""
 
 
 class Walker:
     """Walks through all parts of a value and notes a digest of each part by name.
 
-    Functions and classes of installed packages count by name, and their packages by version. All
-    others count by their code, with everything that they reach: defaults, variables of enclosing
-    functions, globals, base classes, functions of other modules.
+    Functions and classes of installed packages are identified by name, and their packages by
+    version. All others are identified by their code and everything that the code reaches: defaults,
+    variables of enclosing functions, globals, base classes, functions of other modules.
 
     Attributes
     ----------
     parts : dict of str to str
-        Digest of each part, or the part itself where it is short, under a name that says to people
-        what it is. Digests begin with "#".
+        Digest of each part, or its repr if that is short, by a readable name. Digests begin
+        with "#".
     packages : dict of str to str
-        Versions of the packages that were met.
+        Versions of the packages that parts come from.
     """
 
     def __init__(self):
         self.parts, self.packages = {}, {}
         self._names = {}  # of functions and classes, by id
-        self._digests = {}  # of other objects, by id and whether they were fitted
-        self._fitted = False  # whether what fit has left behind counts
-        self._open = []  # ids of the objects that are being looked at
-        self._kept = []  # an id means something only as long as its object lives
+        self._digests = {}  # of other objects, by id and by whether fitted attributes counted
+        self._fitted = False  # whether fitted attributes count
+        self._open = []  # ids of the objects whose digest is being computed, to end cycles
+        self._kept = []  # objects that must stay alive, because an id is reused after its object
         self._where = []
 
     def add(self, name, value):
-        """Note the digest of a value as a part; what it reaches has parts of its own."""
+        """Note the digest of a value as a part; functions and classes in it get their own parts."""
         while name in self.parts:
             name += "'"
-        self.parts[name] = ""  # before the parts that are met on the way
+        self.parts[name] = ""  # reserves a place before the parts that are found on the way
         self._where.append(name)
         shown = repr(value) if type(value) in {*_PLAIN, int} else ""
         self.parts[name] = shown if 0 < len(shown) < _SHORT else self.digest(value)
         self._where.pop()
 
     def digest(self, value):
-        """Digest of a value.
+        """Return the digest of a value.
 
         Raises
         ------
         UnidentifiedError
-            Names what has no content that can be told.
+            If the content of some part cannot be read; the message names the part.
         """
         if type(value) in _PLAIN:
             return digest_text(type(value).__name__, repr(value))
@@ -191,7 +191,7 @@ class Walker:
         return self._search(value, "compiled code of no installed package")
 
     def _search(self, value, reason):
-        """Look for something compiled among what installed packages hold."""
+        """Identify a compiled object by its name in a loaded module of an installed package."""
         found = []
         for module in list(sys.modules.values()) if callable(value) else ():
             names = [name for name, held in _contents(module) if held is value]
@@ -199,7 +199,7 @@ class Walker:
             found += [] if package is None else [(package, name) for name in names]
         if not found:
             raise self._unidentified(value, reason)
-        package, name = min(found)  # which of its modules have been loaded does not matter
+        package, name = min(found)  # so that the result depends less on which modules are loaded
         self._note(package)
         return digest_text("by name", package.name, name)
 
@@ -207,13 +207,13 @@ class Walker:
         return self._many("cached", [value.__wrapped__, value.cache_parameters()])
 
     def _digest_reduced(self, value):
-        """Digest of what an object would be pickled as."""
+        """Digest of the state with which an object would be pickled."""
         if _is_found(value):
             return self._by_name(value.__module__, value.__qualname__)
         reduce = copyreg.dispatch_table.get(type(value))
         try:
             state = value.__reduce_ex__(4) if reduce is None else reduce(value)
-        except Exception as error:  # runs code of the object's class
+        except Exception as error:  # the call runs code of the object's class
             return self._search(value, f"{type(error).__name__}: {error}")
         if isinstance(state, str):
             return self._by_name(getattr(value, "__module__", None) or "", state)
@@ -247,7 +247,7 @@ class Walker:
     def _digest_function(self, value):
         if _is_found(value):
             return self._by_name(value.__module__, value.__qualname__)
-        # A wrapper has borrowed the name of what it wraps.
+        # The name of the code, because functools.wraps gives a wrapper the name of its function.
         name = self._name(value, value.__code__.co_qualname)
         self.parts[f"the code of {name}"] = digest_code(value.__code__)
         if value.__defaults__ or value.__kwdefaults__:
@@ -261,7 +261,7 @@ class Walker:
         return digest_text("name", name)
 
     def _follow(self, name, function):
-        """Note what a function reaches outside of itself."""
+        """Note the globals and imported modules that a function reads."""
         globals_, seen = function.__globals__, set()
         for variable, attributes in find_reads(function.__code__):
             if variable in _OF_MODULES:
@@ -336,7 +336,7 @@ def _tables():
 
 
 def _functions_of(member):
-    """The functions that a member of a class consists of; None for what is not a method."""
+    """The functions of a member of a class; None if the member is not a method or property."""
     if isinstance(member, types.FunctionType):
         return [member]
     if isinstance(member, staticmethod | classmethod):
@@ -349,7 +349,7 @@ def _functions_of(member):
 
 
 def _is_found(value):
-    """Whether an installed package has a value under its own name."""
+    """Whether a value can be imported by its own name from an installed package."""
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     if not isinstance(module, str) or not isinstance(name, str) or package_of(module) is None:
         return False

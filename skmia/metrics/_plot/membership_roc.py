@@ -22,6 +22,7 @@ from .._membership import point_at_fpr, realizable_points
 from ..mixture import count_points, tpr_limits
 from ..people import check_people, split_people, thinned_sizes
 from ..resolution import MIN_FALSE_POSITIVES, check_resolution
+from .log_axes import scale_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -421,12 +422,8 @@ class MembershipRocDisplay:
         )
 
     def _label_axes(self):
-        x_floor, y_floor = self._floors()
+        scale_axes(self.ax_, *self._floors())
         self.ax_.set(
-            xscale="log",
-            yscale="log",
-            xlim=(x_floor, 1),
-            ylim=(y_floor, 1),
             xlabel="False positive rate (fraction of non-members)",
             ylabel="True positive rate (fraction of members)",
             title=(
@@ -434,13 +431,5 @@ class MembershipRocDisplay:
                 f"{self.n_members:,} members, {self.n_nonmembers:,} non-members"
             ),
         )
-        for axis, floor in ((self.ax_.xaxis, x_floor), (self.ax_.yaxis, y_floor)):
-            self._mark_zero(axis, floor)
         self.ax_.grid(which="major", color=GRAY, alpha=0.2, linewidth=0.6)
         thin_spines(self.ax_)
-
-    @staticmethod
-    def _mark_zero(axis, floor):
-        decades = 10.0 ** np.arange(np.ceil(np.log10(2 * floor) - 1e-9), 1)
-        axis.set_minor_formatter("")
-        axis.set_ticks([floor, *decades], labels=["0", *(f"{rate:g}" for rate in decades)])

@@ -1,1 +1,1 @@
-"""What the page is made of: its template, style and script, its drawings and its advice."""
+"""Parts of the page: its template, style and script, its drawings and its advice."""

@@ -1,4 +1,4 @@
-"""What can be done about what an audit found."""
+"""Recommendations of the page."""
 
 from ..checks.base import ERROR, WARNING
 from ..evidence import LEAK, NONE, REVERSED, SHIFT
@@ -48,7 +48,7 @@ _FAILED_CHECK = (
     "verdict depends on this check."
 )
 
-# By what kept the attacks from finding anything.
+# By the check that kept the attacks from finding anything.
 _BLINDNESS = {
     "duplicates": "Remove duplicates across members and non-members, or give them a common "
     "group_by, and audit again.",
@@ -61,7 +61,7 @@ _BLINDNESS = {
 
 
 def advise(document):
-    """Sentences on what to do, by what the audit found.
+    """Recommend what to do next, given the result of an audit.
 
     Parameters
     ----------
@@ -70,6 +70,7 @@ def advise(document):
     Returns
     -------
     advice : list of str
+        Sentences.
     """
     warned = [check["name"] for check in document["checks"] if check["status"] == WARNING]
     causes = [text for name, text in _BLINDNESS.items() if name in warned]

@@ -1,13 +1,13 @@
-"""A plain scale from numbers to places in a drawing."""
+"""A linear scale from numbers to positions in a drawing."""
 
 import math
 
-# Equal numbers have no scale of their own.
+# Smallest span of a scale; equal numbers would have none.
 _NARROWEST = 1e-3
 
 
 class Scale:
-    """Numbers from ``low`` to ``high`` to places from ``start`` to ``end``.
+    """Map numbers from ``low`` to ``high`` to positions from ``start`` to ``end``.
 
     Both ends are moved outwards to the next tick.
     """
@@ -25,7 +25,7 @@ class Scale:
         return self._start + share * (self._end - self._start)
 
     def ticks(self):
-        """Texts and places."""
+        """Return the labels and positions of the ticks."""
         count = round((self._high - self._low) / self.step)
         digits = max(0, -math.floor(math.log10(self.step) + 1e-9))
         numbers = [self._low + k * self.step for k in range(count + 1)]

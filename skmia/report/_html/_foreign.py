@@ -1,4 +1,4 @@
-"""Text of others on the page, and what the page may do at all."""
+"""Foreign text on the page, and the page's content security policy."""
 
 import base64
 import hashlib
@@ -6,18 +6,18 @@ import re
 
 from ..._core.visible import visible
 
-# Hebrew, Arabic and what else is written from right to left.
+# Hebrew, Arabic and other scripts that are written from right to left.
 _LEFTWARD = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e800-\U0001efff"
 _RUN = re.compile(f"[{_LEFTWARD}]+(?:[^\\S\n]+[{_LEFTWARD}]+)*")
 
 
 def make_finalizer(markup):
-    """What every expression of a template passes through before it is escaped.
+    """Return the function that every expression of a template passes through before escaping.
 
     Parameters
     ----------
     markup : type
-        Of text that is markup already.
+        Type of text that is already markup.
 
     Returns
     -------
@@ -31,17 +31,17 @@ def make_finalizer(markup):
 
 
 def make_filters(markup):
-    """Filters that keep the direction of foreign text to itself.
+    """Return filters that keep the direction of foreign text from changing the text around it.
 
     Parameters
     ----------
     markup : type
-        Of text that is markup already.
+        Type of text that is already markup.
 
     Returns
     -------
     filters : dict of str to callable
-        ``bdi`` for a name or a value, ``prose`` for a sentence that holds some.
+        ``bdi`` for a name or a value, ``prose`` for a sentence that contains some.
     """
     element = markup("<bdi>{}</bdi>")
 
@@ -49,19 +49,19 @@ def make_filters(markup):
         return element.format(visible(value))
 
     def isolate_runs(text):
-        # What is escaped is none of these letters.
+        # Escaping first is safe: it neither adds nor removes any of these letters.
         return markup(_RUN.sub(r"<bdi>\g<0></bdi>", str(markup.escape(visible(text)))))
 
     return {"bdi": isolate, "prose": isolate_runs}
 
 
 def make_policy(style, script):
-    """A content security policy under which this style and this script run, and nothing else.
+    """Return a content security policy that allows this style and this script, and nothing else.
 
     Parameters
     ----------
     style, script : str
-        What stands between the tags.
+        Content of the style and script elements.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The numbers of groups as dots with their intervals."""
+"""Drawing of the AUCs of groups as dots with intervals."""
 
 from ..._core.visible import visible
 from ._axes import Scale
@@ -9,17 +9,17 @@ _LONGEST_NAME = 24
 
 
 def draw_groups(rows):
-    """What a template needs to draw a dot and an interval for each group.
+    """Compute the drawing of a dot and an interval for each group.
 
     Parameters
     ----------
     rows : list of dict
-        ``group``, ``estimate``, ``low``, ``high``: AUCs.
+        ``group`` and the AUC ``estimate`` with its limits ``low`` and ``high``.
 
     Returns
     -------
     drawing : dict or None
-        Sizes, ticks and places in units of the drawing; None for fewer than two groups.
+        Sizes, ticks and positions in units of the drawing; None for fewer than two groups.
     """
     if len(rows) < 2:
         return None

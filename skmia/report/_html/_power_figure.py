@@ -1,4 +1,4 @@
-"""The power of an attack against the number of its shadow models."""
+"""Drawing of the AUC of an attack against the number of its shadow models."""
 
 import math
 
@@ -9,14 +9,14 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 16, 52
 
 
 def draw_power(power, auc):
-    """What a template needs to draw the curve.
+    """Compute the drawing of the curve.
 
     Parameters
     ----------
     power : list of dict
-        ``n_shadows``, ``auc``, ``sd``, in order.
+        ``n_shadows``, ``auc``, ``sd``, in order of ``n_shadows``.
     auc : float
-        That of the victim; NaN where it could not be measured.
+        AUC on the victim; NaN if it could not be measured.
 
     Returns
     -------

@@ -1,16 +1,16 @@
-"""ROC curves as a drawing that is part of a page."""
+"""Drawing of the ROC curves."""
 
 import math
 
-# The colors are variables of the page, so that the drawing has a light and a dark form; dashes
-# distinguish the curves without them.
+# Colors are set by the style of the page, which has a light and a dark form; dashes distinguish the
+# curves in print.
 _DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 4", "1 4")
 _WIDTH, _HEIGHT = 640, 460
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 16, 52
 
 
 class _Axes:
-    """Logarithmic axes from a power of ten to 1, on both sides."""
+    """Two logarithmic axes from the same power of ten to 1."""
 
     def __init__(self, smallest):
         self.decades = max(1, math.ceil(-math.log10(smallest) - 1e-9))
@@ -29,7 +29,7 @@ class _Axes:
 
 
 def draw_roc(curves, resolvable):
-    """What a template needs to draw the curves.
+    """Compute the drawing of the curves.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""Whether the numbers of an audit can be trusted: one small class for each check.
+"""Checks of whether the numbers of an audit can be trusted: one small class for each.
 
-``CHECKS`` is the list of them, in the order of the report.
+``CHECKS`` lists them in the order of the report.
 """
 
 from ._baseline import BaselineCheck

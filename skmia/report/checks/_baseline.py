@@ -1,4 +1,4 @@
-"""Whether members and non-members come from different populations, without the victim."""
+"""Check without the victim whether members and non-members come from different populations."""
 
 from numbers import Integral
 
@@ -19,10 +19,10 @@ from ..groups import get_people
 from ..text import format_auc
 from .base import NOT_RUN, PASSED, WARNING, BaseCheck
 
-# Enough to see a shift that would matter (the AUC is known to about .01), and a matter of seconds.
+# With so many records the AUC is known to about .01, enough to show a shift that matters.
 _MOST_RECORDS = 20_000
 
-# Unlike a leaf of one record, leaves of several average the noise that a null has nothing but.
+# Leaves of several records average out noise, and without a shift the features are only noise.
 _MODEL = ExtraTreesClassifier(100, min_samples_leaf=5)
 
 
@@ -34,47 +34,48 @@ def blind_baseline(
     n_jobs: int | None = None,
     random_state: Seed = None,
 ) -> Interval | None:
-    """AUC of a model that is told the records but not the victim's answers.
+    """AUC of a model that sees the records but not the victim's outputs.
 
-    It learns membership from (x, y) on a random half of the records and is measured on the other
-    half; cross-validation would use all of them, but its scores depend on each other, and the
-    interval would be too narrow. An interval above one half means that the two sides come from
-    different populations, and that part of what attacks find may be that difference. An AUC of one
-    half does not prove that they do not: the model, extremely randomized trees, may have missed the
-    difference. Below one half nothing is wrong: where the two sides were made alike on purpose, as
-    by a split within classes, one half of the records has by design what the other lacks, and the
-    model ranks them the wrong way round.
+    The model learns membership from (x, y) on a random half of the records and is measured on the
+    other half. Cross-validation would use all records, but its scores depend on each other, and the
+    interval would be too narrow. An interval above one half means that members and non-members come
+    from different populations, and that attacks may have found this difference. An AUC of one half
+    does not prove that they come from one population: the model, extremely randomized trees, may
+    have missed the difference. An AUC below one half is not a problem: if the two sides were made
+    similar on purpose, as by a split within classes, one half of the records has by design what the
+    other lacks, and the model ranks them the wrong way round.
 
     Parameters
     ----------
     records : Records of n records
-        Their field ``outputs`` is not read. Equal records, and records of one ``group_by``, are in
-        the same half, and the interval is one of people where they were members together. Of more
-        than 20,000 records a random sample of that size is taken.
+        Records; their field ``outputs`` is not read. Equal records, and records with one value of
+        ``group_by``, are in the same half, and the interval is by person if whole people are
+        members. If there are more than 20,000 records, a random sample of this size is used.
     membership : array-like of shape (n,)
         1 for the records that the victim was trained on, 0 for others.
     confidence_level : float, default=0.95
         Confidence level of the interval, in (0, 1).
     n_jobs : int, default=None
-        For the trees of the model. The numbers are the same for every value.
+        Number of trees trained in parallel. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Determines the sample, the halves and the model.
+        Controls the sample, the halves and the model. Pass an int for reproducible results.
 
     Returns
     -------
     interval : Interval or None
-        ``(estimate, low, high)``, each in [0, 1]; None where a half holds one side only.
+        ``(estimate, low, high)``, each in [0, 1]; None if one of the halves has no members or no
+        non-members.
 
     Raises
     ------
     TypeError, ValueError
-        If records or task labels are missing, membership is not 0 or 1 for each record and both, or
-        a parameter is out of range.
+        If records or task labels are missing, membership does not hold 0 or 1 for each record and
+        both of them, or a parameter is out of range.
 
     See Also
     --------
-    find_duplicates : Whether records have copies on the other side.
-    skmia.metrics.auc_interval : The interval.
+    find_duplicates : Finds records with copies on the other side.
+    skmia.metrics.auc_interval : Computes the interval.
 
     References
     ----------
@@ -122,7 +123,7 @@ def blind_baseline(
 
 
 def _draw_seed(random_state):
-    """The integer itself where one is given, so that it can be written down and used again."""
+    """Return the integer itself if one is given, so that a reported seed can be used again."""
     drawn = check_random_state(random_state).randint(2**31 - 1)
     return int(random_state) if isinstance(random_state, Integral) else int(drawn)
 
@@ -130,9 +131,7 @@ def _draw_seed(random_state):
 class BaselineCheck(BaseCheck):
     """Whether members can be ranked above non-members without the victim.
 
-    Below chance nothing is wrong: where the two sides were made alike on purpose, as by a
-    stratified split, one half has by design what the other lacks, and a baseline that was trained
-    on one ranks the other the wrong way round.
+    An AUC below chance is not a problem, see :func:`blind_baseline`.
     """
 
     name = "blind baseline"

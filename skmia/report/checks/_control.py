@@ -1,4 +1,4 @@
-"""Controls: attacks where the answer is known."""
+"""Controls: attacks on models for which the correct result is known."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -22,20 +22,21 @@ from .base import NOT_RUN, PASSED, WARNING, BaseCheck
 
 @dataclass(frozen=True)
 class ControlResult:
-    """What the attacks found on a victim for which the answer is known.
+    """Result of the attacks on a victim for which the correct result is known.
 
     Attributes
     ----------
     kind : {"positive", "negative"}
-        Whether there is something to find.
+        Whether there is a leak to find.
     passed : bool
-        Whether it was found, or nothing was.
+        Whether the attacks found the leak of a positive control, or nothing in a negative one.
     pvalue : float
-        P-value of the most extreme attack under shuffled membership, corrected for their number.
+        P-value of the most extreme attack under permuted membership, corrected for the number of
+        attacks.
     frame : DataFrame of shape (n_attacks, 5)
         ``attack``, its ``auc`` with the limits ``low`` and ``high``, and ``pvalue_adjusted``.
     n_permutations : int
-        Permutations behind the p-value, which is not smaller than ``1 / (1 + n_permutations)``.
+        Number of permutations; the p-value is at least ``1 / (1 + n_permutations)``.
     """
 
     kind: str
@@ -48,19 +49,19 @@ class ControlResult:
 def make_control(
     victim, records, membership, attacks, level, seed, *, shadows, n_jobs, estimator=None
 ):
-    """The case of a control; attacks with a victim of their own take no part."""
+    """Make the case of a control, without the attacks that have their own victim."""
     queried = records.with_outputs(victim)
     outputs = queried["outputs"]
     request = Request(victim, outputs, estimator, shadows, "auto", n_jobs, 0, seed, seed)
     chosen = choose_attacks(attacks, request)
-    chosen = {name: one for name, one in chosen.items() if not has_own_victim(one)}
+    chosen = {name: attack for name, attack in chosen.items() if not has_own_victim(attack)}
     return Case(records, queried, membership, request, chosen, level)
 
 
 def attack_control(case, seed):
-    """Each attack's AUC, and all of them under permuted membership."""
+    """Run the attacks; return their AUCs, and the test of all of them by permuted membership."""
     if not case.attacks:
-        raise ValueError("The control needs an attack without a victim of its own; got none.")
+        raise ValueError("The control needs an attack without its own victim; got none.")
     run = run_attacks(case, Clock())
     people = get_people(case.records, case.membership)
     null = permutation_test(
@@ -83,12 +84,12 @@ def attack_control(case, seed):
 
 
 class BaseControlCheck(BaseCheck):
-    """What the attacks find where the answer is known.
+    """Whether the attacks find what is known to be there.
 
     Attributes
     ----------
     where, failure : str
-        Parts of the sentence: what was attacked, and what it means if the control failed.
+        Parts of the text: what was attacked, and what a failure of the control means.
     """
 
     part = "controls"
@@ -109,7 +110,7 @@ class BaseControlCheck(BaseCheck):
         return self.answer(WARNING, f"{text}: {self.failure}.", control)
 
     def _why_not(self, case, run, findings):
-        """Why there is no such control, or None."""
+        """Why the control does not run, or None."""
         if not self._is_wanted(case, findings):
             return "Not requested."
         if min(case.membership.sum(), (~case.membership).sum()) < FEWEST:
@@ -118,7 +119,7 @@ class BaseControlCheck(BaseCheck):
 
     @abstractmethod
     def _is_wanted(self, case, findings):
-        """Whether the control is to be run."""
+        """Whether the control should run."""
 
     @abstractmethod
     def _attack(self, case, run):

@@ -1,4 +1,4 @@
-"""Whether members are easier than non-members for models to which membership means nothing."""
+"""Check whether members are easier than non-members for models that were trained on neither."""
 
 import numpy as np
 
@@ -7,16 +7,16 @@ from ..groups import get_people
 from ..measure import FEWEST
 from .base import NOT_RUN, PASSED, WARNING, BaseCheck
 
-# Asked beside the baseline, so that it is to raise a false alarm more rarely.
+# A stricter level than the baseline's, because both check the same thing and either can warn.
 _LEVEL = 0.99
 
 
 def measure_difficulty(pool, records, membership):
-    """AUC of how well shadow models do on records that they were not trained on.
+    """AUC of the performance of shadow models on records that they were not trained on.
 
-    A shadow model's training set has nothing to do with who is a member. Where members and
-    non-members are not equally hard for it, say because labels of the one were taken with less
-    care, they come from different populations, in a way that a model of the victim's kind can see.
+    The training set of a shadow model does not depend on who is a member. If members and
+    non-members are not equally hard for it, for example because one side was labeled with less
+    care, they come from different populations, in a way that a model like the victim can see.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def measure_difficulty(pool, records, membership):
     Returns
     -------
     interval : Interval or None
-        Two-sided, at 99%; None without enough records that some model was not trained on.
+        Two-sided 99% interval; None if too few records were left out by some model.
     """
     if pool is None:
         return None
@@ -47,7 +47,7 @@ def measure_difficulty(pool, records, membership):
 
 
 class DifficultyCheck(BaseCheck):
-    """Whether members are easier than non-members for models that do not know them."""
+    """Whether members are easier than non-members for models that were trained on neither."""
 
     name = "difficulty"
     part = "baseline"
@@ -68,6 +68,7 @@ class DifficultyCheck(BaseCheck):
         which = "better" if interval.low > 0.5 else "worse"
         text = (
             f"Shadow models perform {which} on members than on non-members though they were "
-            f"trained on neither {numbers}: the two differ, and what the attacks find may be that."
+            f"trained on neither {numbers}: members and non-members differ, and the attacks may "
+            "find this difference."
         )
         return self.answer(WARNING, text, interval)

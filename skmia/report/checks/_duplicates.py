@@ -1,4 +1,4 @@
-"""Records that lie on both sides at once: copies, and near copies, of members."""
+"""Non-members that are copies, or near copies, of members."""
 
 from dataclasses import dataclass
 
@@ -23,38 +23,39 @@ from .base import PASSED, WARNING, BaseCheck
 _MOST_PAIRS = 100
 _BLOCK_ELEMENTS = 1 << 24
 
-# In float32 a squared distance has an error of some 1e-6 of the squared lengths it is taken from.
+# In float32 the error of a squared distance is about 1e-6 of the squared lengths of the vectors.
+# Distances below this share of the lengths are therefore computed again in float64.
 _RESOLVED = 1e-2
 
-# Share of copies from which a reader is warned: an AUC moves by half of it at most, tables of few
-# distinct values have some by nature, and 7% are near by chance in one dimension.
+# Share of copies above which the reader is warned. The AUC moves by at most half of this share,
+# tables of few distinct values have copies by nature, and 7% are near by chance in one dimension.
 _MANY = 0.1
 
 
 @dataclass(frozen=True)
 class Duplicates:
-    """How many records lie on both sides at once, as returned by :func:`find_duplicates`.
+    """Copies of members among the non-members, as returned by :func:`find_duplicates`.
 
     Attributes
     ----------
     n_exact : int
-        Records, of either side, that have an exact copy (x, y) on the other side.
+        Number of records, on either side, with an exact copy (x, y) on the other side.
     n_queried : int
-        Non-members without an exact copy whose nearest member was looked for.
+        Number of non-members without an exact copy whose nearest member was searched for.
     n_near : int
-        How many of these lie closer to it than `tolerance` times the typical distance.
+        Number of these that lie closer to their nearest member than `tolerance` times the typical
+        distance.
     share_near : Interval
-        ``n_near / n_queried`` with its Clopper-Pearson interval, fractions, by people where the
-        records have a field ``group_by``; the estimate is NaN where nothing was queried.
+        ``n_near / n_queried`` with its Clopper-Pearson interval, as fractions; by person if the
+        records have a field ``group_by``. The estimate is NaN if nothing was queried.
     typical_distance : float
-        Median distance of a queried non-member from the nearest member; NaN where nothing was
-        queried.
+        Median distance of a queried non-member from the nearest member; NaN if nothing was queried.
     tolerance : float
-        What was asked for.
+        The requested tolerance.
     pairs : DataFrame
-        The closest pairs, closest first, at most 100: positions ``nonmember`` and ``member`` in
-        the records, their ``distance``, and ``relative``, the same divided by the typical distance
-        (NaN where that is 0).
+        At most 100 pairs, the closest first: positions ``nonmember`` and ``member`` in the records,
+        their ``distance``, and ``relative``, the distance divided by the typical distance (NaN if
+        the typical distance is 0).
     """
 
     n_exact: int
@@ -77,66 +78,69 @@ def find_duplicates(
 ) -> Duplicates:
     """Find non-members that are copies, or nearly copies, of members.
 
-    A non-member that is a copy of a member is not a non-member: an attack that finds it is
-    counted wrong. Copies on both sides make a victim look safer than it is, and show that the two
-    sides were not drawn apart.
+    A non-member that is a copy of a member is not a real non-member: an attack that identifies it
+    is counted as wrong. Copies on both sides make the leakage look smaller than it is, and show
+    that the two sides were not kept apart.
 
-    Distances are Euclidean and of the features alone, so that a copy with another label is at
-    distance 0. In a table each column of numbers (booleans and times are such) is divided by its
-    standard deviation, and two different categories (text, objects) are at distance 1; each value
-    of an array without columns, such as a text per record, is a category. Where a value is missing
-    or infinite, the median of its column takes its place (0 in a sparse matrix), and whether it was
-    there counts as a category. Constant columns do not count. In an array or tensor of more than
-    two dimensions, such as images, all numbers are in one unit and keep it.
+    Distances are Euclidean and use only the features, so a copy with another label is at
+    distance 0. In a table, each column of numbers (including booleans and times) is divided by its
+    standard deviation, and two different categories (text, objects) are at distance 1. Each value
+    of an array without columns, such as one text per record, is a category. A missing or infinite
+    value is replaced by the median of its column (0 in a sparse matrix), and whether it was missing
+    counts as a category. Constant columns do not count. In an array or tensor of more than two
+    dimensions, such as images, all numbers have the same unit, so columns are not scaled
+    separately.
 
     Parameters
     ----------
     records : Records of n records
-        With or without task labels.
+        Records with or without task labels.
     membership : array-like of shape (n,)
         1 for the records that the victim was trained on, 0 for others.
     tolerance : float, default=0.1
-        What is near: fraction, in (0, 1), of the typical distance of a non-member from the nearest
-        member.
+        Largest distance that counts as near, as a fraction in (0, 1) of the typical distance of a
+        non-member from the nearest member.
     max_queries : int, default=5000
-        Non-members, drawn at random, whose nearest member is looked for. Time and memory grow with
-        it.
+        Maximum number of non-members, drawn at random, whose nearest member is searched for. Time
+        and memory grow with it.
     confidence_level : float, default=0.95
         Confidence level of the interval, in (0, 1).
     random_state : int, RandomState instance or None, default=None
-        Determines which non-members are drawn, where there are more than `max_queries`.
+        Controls which non-members are drawn if there are more than `max_queries`. Pass an int for
+        reproducible results.
 
     Returns
     -------
     duplicates : Duplicates
-        Counts, their share with an interval, and the closest pairs.
+        Numbers of copies, the share of near copies with an interval, and the closest pairs.
 
     Raises
     ------
     TypeError, ValueError
-        If records are missing, membership is not 0 or 1 for each of them and both, or a
-        parameter is out of range.
+        If records are missing, membership does not hold 0 or 1 for each of them and both of them,
+        or a parameter is out of range.
 
     See Also
     --------
-    blind_baseline : Whether the two sides come from different populations.
+    blind_baseline : Checks whether the two sides come from different populations.
 
     Notes
     -----
-    Some non-members are near a member by chance. In d dimensions, where the density does not vary,
-    it is a fraction of ``1 - 2 ** -(tolerance ** d)``, or about ``ln 2 * tolerance ** d``: 7% in
-    one dimension and 0.7% in two for a tolerance of 0.1, and next to nothing in more.
-    What counts is the dimension of the data, not the number of columns, and few distinct values in
-    a column act like fewer dimensions.
+    Some non-members are near a member by chance. In d dimensions with a constant density, their
+    share is ``1 - 2 ** -(tolerance ** d)``, or about ``ln 2 * tolerance ** d``: 7% in one dimension
+    and 0.7% in two for a tolerance of 0.1, and almost none in more dimensions. The dimension is the
+    intrinsic dimension of the data, not the number of columns; columns of few distinct values act
+    like fewer dimensions.
 
-    Where at least half of the queried records lie at distance 0 from a member, as in tables of a
-    few categories, the typical distance is 0 and near copies cannot be distinguished: `n_near`
-    is 0. In general a typical distance that is itself between copies hides them.
+    If at least half of the queried records lie at distance 0 from a member, as in tables of a few
+    categories, the typical distance is 0 and near copies cannot be distinguished: `n_near` is 0. In
+    general, a typical distance that is itself a distance between copies hides them.
 
-    A column of noise, or an identifier, keeps near copies apart; leave out what is not a feature.
+    A column of noise or an identifier keeps near copies apart; leave out columns that are not
+    features.
 
-    The interval takes the queried records for independent, or, with a field ``group_by``, for as
-    many independent records as vary as much as those people do.
+    The interval assumes that the queried records are independent. With a field ``group_by``, it is
+    computed for the number of independent records that would vary as much as these people do.
 
     Examples
     --------
@@ -179,7 +183,7 @@ def find_duplicates(
 
 
 def _estimate_share(near, people, level):
-    """The share of near copies, with the interval of as many independent records as they are."""
+    """The share of near copies, with the interval for the effective number of records."""
     if not len(near):
         return Interval(np.nan, 0.0, 1.0)
     share = float(near.mean())
@@ -215,8 +219,9 @@ def _list_pairs(queried, nearest, distances, typical):
 def _find_nearest(points, queried, members):
     """Nearest member of each queried row, and its distance.
 
-    Products of matrices in float32 find it fast. Where the distance comes out small against the
-    numbers it is the difference of, which is where it matters, it is looked for in float64.
+    Matrix products in float32 find it fast. A distance that is small compared with the lengths of
+    the two vectors is inaccurate, and small distances matter most, so these rows are searched again
+    in float64.
     """
     nearest, square, lengths = _search(points, queried, members, np.float32)
     unresolved = np.flatnonzero(square < _RESOLVED * lengths)
@@ -225,7 +230,7 @@ def _find_nearest(points, queried, members):
 
 
 def _search(points, queried, members, dtype):
-    """Nearest members by products of matrices; squared distances, squared lengths of the pairs."""
+    """Nearest members by matrix products, with squared distances and squared lengths."""
     queries, wide_queries = points.take(queried, dtype)
     own = _square(queries, wide_queries)
     nearest = np.zeros(len(queried), dtype=np.intp)
@@ -257,19 +262,19 @@ def _square(dense, wide):
 
 
 def _measure(points, queried, nearest):
-    """Distances as norms of differences, which have no error where records are equal."""
+    """Distances as norms of differences, which are exactly 0 for equal records."""
     distances = np.empty(len(queried))
     for start in range(0, len(queried), 500):
         block = slice(start, start + 500)
-        one, wide_one = points.take(queried[block], np.float64)
-        other, wide_other = points.take(nearest[block], np.float64)
-        wide = None if wide_one is None else wide_one - wide_other
-        distances[block] = np.sqrt(_square(one - other, wide))
+        query, wide_query = points.take(queried[block], np.float64)
+        member, wide_member = points.take(nearest[block], np.float64)
+        wide = None if wide_query is None else wide_query - wide_member
+        distances[block] = np.sqrt(_square(query - member, wide))
     return distances
 
 
 class DuplicatesCheck(BaseCheck):
-    """Whether few records are on both sides of the split."""
+    """Whether only few records have copies on the other side of the split."""
 
     name = "duplicates"
     part = "duplicates"

@@ -35,31 +35,32 @@ def negative_control(
     n_jobs: int | None = None,
     random_state: Seed = None,
 ) -> ControlResult:
-    """Attack a model whose training did not depend on membership; it must not be flagged.
+    """Attack a model whose training did not depend on membership; nothing must be found.
 
-    The victim is trained on a random half of the records, drawn alike from members and
-    non-members, and queried for the same records. If an attack still separates members from
-    non-members, they differ in a way that the model can see, and what an audit finds on the real
-    victim may be this difference.
+    The victim is trained on a random half of the members and a random half of the non-members, and
+    queried for all of them. If an attack still separates members from non-members, they differ in a
+    way that the model can see, and what an audit finds on the real victim may be this difference.
 
     Parameters
     ----------
     estimator : estimator
-        Of the kind of the victim; cloned, so that it may be fitted or not.
+        Estimator like the victim, fitted or not; it is cloned.
     records : Records of n records
         Labeled records, members and non-members mixed.
     membership : array-like of shape (n,)
         1 for the members of the real victim, 0 for others.
     attacks : "default" or mapping of str to attack, default="default"
-        As for :func:`audit`; those with a ``victim`` of their own take no part.
+        As for :func:`audit`; attacks with their own ``victim`` are left out.
     shadows : int or ShadowPool, default=16
         Number of shadow models, or a pool of them, such as the audit's pool.
     confidence_level : float, default=0.95
-        Level of the intervals; the control fails where the p-value is at most one minus this.
+        Confidence level of the intervals; the control fails if the p-value is at most one minus
+        this level.
     n_jobs : int, default=None
-        Shadow models trained in parallel.
+        Number of shadow models trained in parallel.
     random_state : int, RandomState instance or None, default=None
-        Determines the half, the victim and the shadow models.
+        Controls the half, the training of the victim and the shadow models. Pass an int for
+        reproducible results.
 
     Returns
     -------
@@ -69,14 +70,14 @@ def negative_control(
     Raises
     ------
     ValueError
-        When all records belong together, so that no half can be drawn, or no attack can run.
+        If all records belong together, so that no half can be drawn, or no attack can run.
     TypeError
-        When the estimator cannot be trained.
+        If the estimator cannot be trained.
 
     See Also
     --------
-    positive_control : A victim that must be caught.
-    blind_baseline : Tells the two apart without any victim.
+    positive_control : Attacks a model that must be detected.
+    blind_baseline : Separates members from non-members without any victim.
 
     Examples
     --------
@@ -96,10 +97,10 @@ def negative_control(
     level = check_confidence_level(confidence_level)
     if not hasattr(estimator, "fit"):
         raise TypeError(
-            f"estimator must be one that can be trained; got {type(estimator).__name__}."
+            f"estimator must have a fit method to be trained; got {type(estimator).__name__}."
         )
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
-    # Half of the members and half of the others: training on a record says nothing of its side.
+    # Half of the members and half of the non-members, so training is independent of membership.
     strata = 2 * compute_strata(records.y, not is_regressor(estimator)) + membership
     strata = np.unique(strata, return_inverse=True)[1]
     half = draw_members(records, strata, np.random.default_rng(seed))
@@ -127,7 +128,7 @@ class NegativeControlCheck(BaseControlCheck):
             return obstacle
         if isinstance(_get_estimator(case), CallableVictim):
             return "The victim cannot be trained."
-        return None if _list_attacks(run) else "Every attack has a victim of its own."
+        return None if _list_attacks(run) else "Every attack has its own victim."
 
     def _attack(self, case, run):
         return negative_control(
@@ -136,8 +137,7 @@ class NegativeControlCheck(BaseControlCheck):
             case.membership,
             attacks=_list_attacks(run),
             **({} if run.pool is None else {"shadows": run.pool}),
-            # One of three checks of the same thing, so that it is to raise a false alarm more
-            # rarely.
+            # A stricter level, because three checks look for the same thing and any can warn.
             confidence_level=min(1 - (1 - case.level) / 5, HIGHEST_LEVEL),
             n_jobs=case.request.n_jobs,
             random_state=case.seeds["checks"],
@@ -150,4 +150,4 @@ def _get_estimator(case):
 
 
 def _list_attacks(run):
-    return {name: one for name, one in run.attacks.items() if not has_own_victim(one)}
+    return {name: attack for name, attack in run.attacks.items() if not has_own_victim(attack)}

@@ -1,4 +1,4 @@
-"""The numbers of an audit for many labelings of the same scores, and how far out they lie."""
+"""The numbers of an audit for many labelings of the same scores, and their tail probabilities."""
 
 from typing import NamedTuple
 
@@ -21,10 +21,10 @@ class Part(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Numbers by labeling, of shape (n_labelings, n_numbers), and by how much they can move."""
+    """Numbers by labeling, of shape (n_labelings, n_numbers), and the steps in which they move."""
 
     numbers: np.ndarray  # NaN without members or non-members
-    steps: np.ndarray
+    steps: np.ndarray  # half of a step
 
     @classmethod
     def join(cls, several):
@@ -32,7 +32,7 @@ class Measured(NamedTuple):
 
 
 class Tails(NamedTuple):
-    """Tail probabilities of one number by labeling, small where it is far out."""
+    """Tail probabilities of one number by labeling; small if the number is extreme."""
 
     upper: np.ndarray
     lower: np.ndarray
@@ -46,9 +46,9 @@ class Ruler:
     ----------
     parts : list of Part
     scores : dict of str to ndarray of shape (n,)
-        By attack.
+        Scores by attack.
     places : ndarray of shape (n,)
-        Column of each record in what :meth:`measure` gets.
+        Column of each record in the labels of :meth:`measure`.
     n_units : int
         Number of columns.
     """
@@ -63,19 +63,19 @@ class Ruler:
         columns = [places[part.rows] for part in parts]
         ranks = [center_ranks(scores[part.attack][part.rows]) for part in parts]
         self._sums = _stack(ranks, columns, n_units)
-        self._sizes = _stack([np.ones(len(one)) for one in columns], columns, n_units)
-        self._n_records = np.array([len(one) for one in columns])
+        self._n_records = np.array([len(part.rows) for part in parts])
+        self._sizes = _stack(list(map(np.ones, self._n_records)), columns, n_units)
         self._n_units = np.diff(self._sizes.indptr)
         self._units = self._sizes.copy()
         self._units.data[:] = 1
 
     def measure(self, labels):
-        """The AUC of each part and then its TPRs.
+        """Measure the AUC of each part, and then its TPRs.
 
         Parameters
         ----------
         labels : ndarray of shape (n_labelings, n_units)
-            Ones and zeros.
+            1 for members, 0 for non-members.
 
         Returns
         -------
@@ -101,32 +101,32 @@ class Ruler:
 
 
 def center_ranks(scores):
-    """Twice the ranks minus their mean: whole numbers, sums of which are exact in any order."""
+    """Twice the centered ranks: integers, so their sums are exact in any order."""
     return 2 * rankdata(scores) - (len(scores) + 1)
 
 
 def _stack(values, columns, n_columns):
-    """A row for each vector; numbers with one column are added."""
-    row = np.repeat(np.arange(len(columns)), [len(one) for one in columns])
+    """A sparse matrix with a row for each vector; numbers in the same column are added."""
+    row = np.repeat(np.arange(len(columns)), list(map(len, columns)))
     entries = np.concatenate(values), (row, np.concatenate(columns))
     return sparse.coo_array(entries, shape=(len(columns), n_columns)).tocsr()
 
 
 def compute_tails(numbers, steps):
-    """How far out a number lies among those of all labelings, on one scale for all numbers.
+    """Compute how extreme a number is among all labelings, on one scale for all numbers.
 
-    A share among few records moves in large steps and is bounded, a rate near 0 is skewed; in
-    units of their standard deviations neither compares with the AUC of many records. So each
-    number is put on the scale of the Beta law that has its mean and its variance over the
-    labelings, half a step nearer to the middle. The scale decides how the numbers are weighed
-    against each other and not whether a p-value holds: all labelings are measured by it.
+    A share among few records is bounded and moves in large steps, and a rate near 0 is skewed. In
+    units of standard deviations, neither compares with the AUC of many records. Each number is
+    therefore expressed as a tail probability of the Beta law with its mean and variance over the
+    labelings, after moving it half a step towards the middle. The scale decides how the numbers are
+    weighed against each other, not whether a p-value is valid: it is the same for all labelings.
 
     Parameters
     ----------
     numbers : ndarray of shape (n_labelings,)
-        The truth first; NaN without members or non-members.
+        Values of the number, for the true membership first; NaN without members or non-members.
     steps : ndarray of shape (n_labelings,)
-        Half of what a number moves by.
+        Half of the step in which the number moves.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Whether all records of a person are on one side."""
+"""Check whether all records of a person are on one side."""
 
 from ..._core.visible import visible
 from ..text import join_names
@@ -7,7 +7,7 @@ from .base import MOST_NAMES, PASSED, WARNING, BaseCheck
 
 
 class PeopleCheck(BaseCheck):
-    """Whether all records of a person are on one side; nothing without the field ``group_by``."""
+    """Whether all records of a person are on one side; not asked without a field ``group_by``."""
 
     name = "people"
 

@@ -1,4 +1,4 @@
-"""Whether attacks find more than they would if membership had been assigned at random."""
+"""Test of whether attacks find more than if membership had been assigned at random."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,29 +24,35 @@ from .base import STATED, BaseCheck
 
 @dataclass(frozen=True)
 class PermutationResult:
-    """What the attacks reach, and what they reach when membership is assigned at random.
+    """Numbers of the attacks, and their distribution if membership is assigned at random.
 
     Attributes
     ----------
     pvalue : float
-        P-value of the most significant number, corrected for the choice among them: the smallest
+        P-value of the most significant number, corrected for the selection: the smallest
         ``pvalue_adjusted``.
     frame : DataFrame of one row per number
-        ``attack``; ``scope`` and ``group``, the part of the records, "overall" and "all" for all of
-        them; ``metric`` ("auc" or "tpr") and for a TPR the largest FPR allowed, ``max_fpr``;
-        ``estimate``; ``null_mean``, ``null_sd``, ``null_low`` and ``null_high``: mean, standard
-        deviation and 2.5% and 97.5% quantiles of the same under permuted membership; ``pvalue``:
-        one-sided, large where the estimate is not above its null; ``pvalue_adjusted``: the same,
-        corrected for the number of rows; ``pvalue_least``: what that would be for an estimate of 1,
-        so that a part of the records is too small where it is large; ``pvalue_below``, of AUCs: of
-        the lower tail, corrected for the number of AUCs, small where scores seem to have the wrong
-        sign. They are never turned.
+        Its columns are:
+
+        - ``attack``;
+        - ``scope`` and ``group``: part of the records, "overall" and "all" for all of them;
+        - ``metric`` ("auc" or "tpr"), and for a TPR the largest FPR allowed, ``max_fpr``;
+        - ``estimate``;
+        - ``null_mean``, ``null_sd``, ``null_low`` and ``null_high``: mean, standard deviation and
+          2.5% and 97.5% quantiles of the number under permuted membership;
+        - ``pvalue``: one-sided, large if the estimate is not above its null;
+        - ``pvalue_adjusted``: the same, corrected for the number of rows;
+        - ``pvalue_least``: adjusted p-value of an estimate of 1; if it is large, the part has too
+          few records;
+        - ``pvalue_below`` of an AUC: p-value of the lower tail, corrected for the number of AUCs,
+          small if scores seem to have the wrong sign. Signs are never reversed.
     n_permutations : int
-        Permutations drawn; no p-value is smaller than ``1 / (1 + n_permutations)``.
+        Number of permutations; no p-value is smaller than ``1 / (1 + n_permutations)``.
     n_units : int
-        What was permuted: records, or groups of them.
+        Number of units that were permuted: records, or groups of them.
     n_mixed : int
-        Groups with both members and non-members, whose records were permuted among themselves.
+        Number of groups with both members and non-members, whose records were permuted among
+        themselves.
     """
 
     pvalue: float
@@ -69,71 +75,71 @@ def permutation_test(
 ) -> PermutationResult:
     """Test whether attacks separate members from non-members better than chance.
 
-    Membership is assigned again at random, with as many members as there are, and the AUC of every
-    attack, and its TPR at low FPRs, are computed again, over all records and over parts of them. A
-    p-value is the share of these numbers that reach the real one, with the real one counted among
-    them, and so it is valid for every number of records and of permutations. All numbers see the
-    same permutations: for the adjusted p-values the most extreme number of a permutation is
-    compared (single-step max-T), which keeps the chance of any false finding at the level however
-    the numbers depend on each other.
+    Membership is permuted, which keeps the number of members, and the AUC of every attack and its
+    TPR at low FPRs are computed again, over all records and over parts of them. A p-value is the
+    share of these numbers that reach the real one, with the real one counted among them. It is
+    therefore valid for any number of records and of permutations. All numbers see the same
+    permutations. For the adjusted p-values, the most extreme number of each permutation is compared
+    (single-step max-T), which keeps the chance of any false finding at the level however the
+    numbers depend on each other.
 
-    The hypothesis is that the scores would have been the same had other records been the members.
-    It takes for granted that the members *were* drawn at random from the records, each set of
-    that size as likely as any other; with `group_by`, each set of that many whole groups. Where
-    they were not, a small p-value may come from the way they were drawn
-    (:func:`blind_baseline`).
+    The null hypothesis is that the scores would have been the same if other records had been the
+    members. The test assumes that the members *were* drawn at random from the records, with each
+    set of that size equally likely; with `group_by`, each set of that many whole groups. If they
+    were not, a small p-value may come from the way they were drawn (:func:`blind_baseline`).
 
     Parameters
     ----------
     membership : array-like of shape (n,)
         1 for the records that the victim was trained on, 0 for others.
     scores : array-like of shape (n,) or mapping of str to array-like of shape (n,)
-        Finite scores, higher = more likely a member, by the name of the attack. A single array is
-        called ``score``.
+        Finite scores by the name of the attack; higher means more likely a member. A single array
+        is called ``score``.
     max_fprs : sequence of float, default=()
-        False positive rates at which the true positive rates are tested as well. It finds an attack
-        that is sure of a few members, which an AUC hardly notices.
+        False positive rates at which the true positive rates are also tested. They detect an attack
+        that is certain about a few members, which an AUC hardly shows.
     subsets : sequence of (scope, group, mask), default=()
-        Parts of the records that are tested as well: two names, and a boolean array of shape (n,).
-        A part takes part with 2 members and 2 non-members, and at the `max_fprs` at which its
-        non-members allow ten false positives.
+        Parts of the records that are also tested: two names, and a boolean array of shape (n,). A
+        part needs at least 2 members and 2 non-members, and is tested at those `max_fprs` at which
+        its non-members allow ten false positives.
     judged : mapping of str to array-like of shape (n,), default=None
-        By attack a boolean for each record that it can judge; others take no part in its numbers.
+        By attack, a boolean for each record that it can judge; its numbers leave out the others.
     n_permutations : int, default=999
-        Permutations to draw. 50,000 records, 4 attacks and 2 rates take seconds.
+        Number of permutations. 50,000 records, 4 attacks and 2 rates take seconds.
     group_by : array-like of shape (n,), default=None
-        Who each record belongs to, where the records of one person or group were members together.
-        The records of a group move together; groups may differ in size. Where a group holds both
-        members and non-members, its records exchange membership among themselves.
+        Person or group of each record, if the records of a group were assigned to one side
+        together. The records of a group move together; groups may differ in size. If a group holds
+        both members and non-members, its records exchange membership among themselves.
     random_state : int, RandomState instance or None, default=None
-        Determines the permutations. The result is the same for any order of the records.
+        Controls the permutations. Pass an int for reproducible results, which do not depend on the
+        order of the records.
 
     Returns
     -------
     result : PermutationResult
-        The overall p-value and a DataFrame of the numbers.
+        Overall p-value and a table of the numbers.
 
     Raises
     ------
     ValueError
-        If membership is not 0 or 1 for each record and both, attacks are missing, scores are not
-        finite or not one per record, `n_permutations` is not positive, a group lacks a name, or a
-        mask is not one boolean per record.
+        If membership does not hold 0 or 1 for each record and both of them, attacks are missing,
+        scores are not finite or not one per record, `n_permutations` is not positive, a group lacks
+        a name, or a mask is not one boolean per record.
 
     See Also
     --------
-    skmia.metrics.auc_interval : How large the AUC is, with a confidence interval.
+    skmia.metrics.auc_interval : Estimates the AUC with a confidence interval.
 
     Notes
     -----
-    The AUC is the chance that a random member outscores a random non-member, ties counted half; a
-    TPR is the largest at a threshold that keeps to the FPR. To compare numbers of different kinds,
-    each is expressed as a tail of the Beta law with its mean and variance over the permutations and
-    the truth together, so that nothing depends on which of them is the truth. In units of standard
-    deviations, the AUC of a small group, which cannot exceed 1, could never stand out among the
-    others. Where a permutation leaves a part without members or without non-members, its numbers
-    count as their mean. Ranks are taken once, and sums of them are exact, so that a permutation
-    that gives the very same AUC counts as one that reaches it.
+    The AUC is the probability that a random member outscores a random non-member, with ties counted
+    half. A TPR is the largest at a threshold that keeps the FPR. To compare numbers of different
+    kinds, each is expressed as a tail probability of the Beta law with its mean and variance over
+    the permutations and the truth together, so that nothing depends on which of them is the truth.
+    In units of standard deviations, the AUC of a small group, which cannot exceed 1, could never
+    stand out among the others. If a permutation leaves a part without members or without
+    non-members, its numbers count as their mean. Ranks are computed once and their sums are exact,
+    so a permutation with exactly the same AUC counts as one that reaches it.
 
     References
     ----------
@@ -211,7 +217,7 @@ def _check_subsets(subsets, n_records):
 
 
 def _list_parts(membership, attacks, rates, subsets, judged):
-    """What is measured: each attack on all records, and on each part that is large enough."""
+    """List what is measured: each attack on all records, and on each part that is large enough."""
     parts = []
     everyone = np.ones(len(membership), dtype=bool)
     for scope, group, mask in [(OVERALL, EVERYONE, everyone), *subsets]:
@@ -241,7 +247,7 @@ def _arrange_units(membership, scores, subsets, group_by):
 
 
 def _compare(measured, parts):
-    """What the first row of numbers is among all of them."""
+    """Compare the first row of numbers, the truth, with all of them."""
     names = [
         (part.attack, part.scope, part.group, metric, rate)
         for part in parts
@@ -263,14 +269,14 @@ def _compare(measured, parts):
     frame["pvalue_adjusted"] = _count_reached(best, adjusted)
     frame["pvalue_least"] = _count_reached(best, least)
     frame["pvalue_below"] = np.where(is_auc, _count_reached(worst, below), np.nan)
-    # In each part of the records the AUCs of all attacks, then their TPRs.
+    # Sort by part of the records; within a part, the AUCs of all attacks precede their TPRs.
     places = {name: place for place, name in enumerate(dict.fromkeys(part[1:3] for part in parts))}
     part = [places[name] for name in zip(names["scope"], names["group"])]
     return frame.iloc[np.lexsort([~is_auc, part])].reset_index(drop=True)
 
 
 def _count_reached(extremes, tails):
-    """The share of labelings whose most extreme number is as far out as each of these."""
+    """Share of labelings whose most extreme number is at least as extreme as each of these."""
     return np.searchsorted(np.sort(extremes), tails, side="right") / len(extremes)
 
 
@@ -288,7 +294,7 @@ def _describe_null(numbers):
 
 
 class PermutationCheck(BaseCheck):
-    """What a permuted membership gives in place of the true one."""
+    """The numbers under permuted membership, compared with those under the true one."""
 
     name = "permuted membership"
     part = "permutations"

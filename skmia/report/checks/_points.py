@@ -1,4 +1,4 @@
-"""Features of any kind as points between which Euclidean distances mean something."""
+"""Features of any kind as points with meaningful Euclidean distances."""
 
 import numpy as np
 import pandas as pd
@@ -6,7 +6,7 @@ from scipy import sparse
 
 from ..._core.containers import is_frame, is_tensor, to_numpy
 
-# Columns of ones and zeros that a category may take in an array without holes.
+# A categorical column with fewer categories than this is encoded in a dense array.
 _FEW_CATEGORIES = 64
 _BLOCK_ELEMENTS = 1 << 20
 
@@ -17,12 +17,13 @@ class Points:
     Parameters
     ----------
     X : ndarray, DataFrame, sparse matrix or torch tensor of n rows
-        What :class:`~skmia.Records` takes; see :func:`find_duplicates` for how it is read.
+        Features as for :class:`~skmia.Records`; :func:`find_duplicates` describes how each kind of
+        column is scaled.
 
     Notes
     -----
-    Points have coordinates in a dense array and others in a sparse one, and are made when they are
-    asked for: those of all rows would be a copy of X that is several times as large.
+    A point has coordinates in a dense array and others in a sparse one. They are computed for the
+    rows that are requested: for all rows, they would be several times as large as X.
     """
 
     def __init__(self, X):
@@ -33,16 +34,17 @@ class Points:
             numbers, codes = _split(X)
             self._sparse = []
         self._numbers = _Numbers(numbers, one_unit=not is_frame(X) and X.ndim > 2)
-        self._few = [one for one in codes if one.max() < _FEW_CATEGORIES]
-        self._sparse += [_one_hot(one) for one in codes if one.max() >= _FEW_CATEGORIES]
+        self._few = [column for column in codes if column.max() < _FEW_CATEGORIES]
+        many = [column for column in codes if column.max() >= _FEW_CATEGORIES]
+        self._sparse += [_one_hot(column) for column in many]
 
     def take(self, rows, dtype):
-        """Coordinates of some rows.
+        """Compute the coordinates of some rows.
 
         Parameters
         ----------
         rows : ndarray of shape (k,)
-            Positions.
+            Positions of the rows.
         dtype : dtype
             Type of the coordinates.
 
@@ -50,7 +52,7 @@ class Points:
         -------
         dense : ndarray of shape (k, d)
         wide : csr_array of shape (k, e) or None
-            Further coordinates.
+            Further coordinates, in a sparse array.
         """
         dense = [self._numbers.take(rows, dtype)]
         for codes in self._few:
@@ -61,7 +63,7 @@ class Points:
 
 
 class _Numbers:
-    """Columns of numbers without their mean, in units of their standard deviation."""
+    """Columns of numbers, centered and divided by their standard deviation."""
 
     def __init__(self, values, one_unit):
         self._values = values
@@ -84,13 +86,13 @@ class _Numbers:
         if missing.any():
             values = np.where(missing, self._median, values)
         kept = self._kept
-        # Divided first: the difference of the largest numbers would be infinite.
+        # Division comes first, because a difference of very large numbers could overflow.
         values = values[:, kept] / self._scale[kept] - self._mean[kept] / self._scale[kept]
         return np.hstack([values, missing[:, self._has_missing]]).astype(dtype)
 
 
 def _describe_columns(values):
-    """Median, mean and standard deviation after imputation, number of missing values."""
+    """Median; mean and standard deviation after imputation; number of missing values."""
     missing = ~np.isfinite(values)
     medians = np.zeros(values.shape[1])
     for j in np.flatnonzero(missing.any(axis=0) & ~missing.all(axis=0)):
@@ -98,13 +100,13 @@ def _describe_columns(values):
     values = np.where(missing, medians, values)
     largest = np.abs(values).max(axis=0)
     largest[largest == 0] = 1
-    values /= largest  # squares of the largest numbers would be infinite
+    values /= largest  # because squares of very large numbers would overflow
     scale = np.where(values.min(axis=0) < values.max(axis=0), values.std(axis=0), 0)
     return medians, values.mean(axis=0) * largest, scale * largest, missing.sum(axis=0)
 
 
 def _scale_sparse(X):
-    """A sparse matrix in units of standard deviations; zeros stay, so that means do too."""
+    """Scale a sparse matrix by standard deviations without centering, so that zeros stay zero."""
     X = sparse.csr_array(X, dtype=np.float64, copy=True)
     X.sum_duplicates()
     missing = ~np.isfinite(X.data)
@@ -131,7 +133,7 @@ def _one_hot(codes):
 
 
 def _split(X):
-    """The numbers of X as an array of shape (n, k), and codes from 0 of each other column."""
+    """Split X into an array of numbers of shape (n, k) and the codes of each other column."""
     X = to_numpy(X) if is_tensor(X) else X
     if is_frame(X):
         columns = [X.iloc[:, j] for j in range(X.shape[1])]
@@ -147,7 +149,7 @@ def _split(X):
 
 
 def _read_column(column):
-    """Numbers and times as floats, anything else as codes; a missing category is a category."""
+    """Read numbers and times as floats and anything else as codes, with one for missing values."""
     if column.dtype == object:
         column = column.infer_objects()
     if column.dtype.kind in "mM":

@@ -15,7 +15,7 @@ from ..measure import FEWEST
 from ..victim import train_victim
 from ._control import BaseControlCheck, ControlResult, attack_control, make_control
 
-# Enough to see a gap of one half, and a matter of a second.
+# Enough to detect a gap of one half, in about a second.
 _MOST_RECORDS = 5000
 
 
@@ -30,40 +30,42 @@ def positive_control(
 ) -> ControlResult:
     """Attack a model that has memorized its training records, which must be detected.
 
-    The victim is a tree that splits at random and without any limit, trained on the members with
-    labels drawn at random, so that it is right about members, and about others half of the time.
-    Where even that is not found there are too few records, and an audit that finds nothing says
-    nothing.
+    The victim is a tree with random splits and unlimited depth. It is trained on the members with
+    random labels, so it is right about members, and about non-members half of the time. If not even
+    this is detected, there are too few records, and an audit that finds nothing is not evidence of
+    anything.
 
     Parameters
     ----------
     records : Records of n records
-        Labeled records, members and non-members mixed; of more than 5,000 so many are drawn.
-        Columns that are not numeric are numbered.
+        Labeled records, members and non-members mixed. If there are more than 5,000, a random
+        sample of this size is used. The values of other than numeric columns are replaced by
+        numbers.
     membership : array-like of shape (n,)
         1 for members, 0 for others.
     shadows : int, default=16
-        Number of shadow models, trees as well.
+        Number of shadow models, which are also trees.
     confidence_level : float, default=0.95
-        Level of the intervals; the control fails where the p-value is above one minus this.
+        Confidence level of the intervals; the control fails if the p-value is above one minus this
+        level.
     n_jobs : int, default=None
-        Trees trained in parallel.
+        Number of trees trained in parallel.
     random_state : int, RandomState instance or None, default=None
-        Determines the labels and the trees.
+        Controls the labels and the trees. Pass an int for reproducible results.
 
     Returns
     -------
     control : ControlResult
-        Result of the attacks that :func:`audit` makes by default.
+        Result of the default attacks of :func:`audit`.
 
     Raises
     ------
     ValueError
-        When there are fewer than 2 members or non-members.
+        If there are fewer than 2 members or non-members.
 
     See Also
     --------
-    negative_control : A victim that must not be caught.
+    negative_control : Attacks a model in which nothing must be found.
 
     Examples
     --------
@@ -96,7 +98,7 @@ def positive_control(
 
 
 def _draw_labels(membership, rng):
-    """As many of one label as of the other on each side, so that few records have both."""
+    """Draw labels that are balanced on each side, so that labels alone do not reveal the side."""
     labels = np.empty(len(membership), dtype=int)
     for side in (membership, ~membership):
         if side.sum() < FEWEST:
@@ -111,8 +113,8 @@ def _draw_labels(membership, rng):
 class PositiveControlCheck(BaseControlCheck):
     """Whether the attacks detect a model that has memorized its training records.
 
-    A finding of nothing is worth as much as this control, which is run there without being asked
-    for.
+    If an audit finds nothing, its result is only worth as much as this control, which therefore
+    runs even if it was not requested.
     """
 
     name = "positive control"

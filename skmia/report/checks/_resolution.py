@@ -1,4 +1,4 @@
-"""Which false positive rates can be measured."""
+"""Statement of which false positive rates can be measured."""
 
 from ...metrics import resolvable_fpr
 from ...metrics.resolution import check_resolution as is_resolved

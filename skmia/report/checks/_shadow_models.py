@@ -7,9 +7,10 @@ from .base import NOT_RUN, PASSED, WARNING, BaseCheck
 
 
 class ShadowModelsCheck(BaseCheck):
-    """Whether the victim is attacked about as well as the shadow models are.
+    """Whether the attack succeeds on the victim about as well as on shadow models.
 
-    Its finding is "below" or "above" if the AUC on the victim is so beside that on shadow models.
+    The finding is "below" or "above" if the AUC on the victim is clearly below or above the AUC on
+    shadow models.
     """
 
     name = "shadow models"
@@ -42,7 +43,7 @@ class ShadowModelsCheck(BaseCheck):
 
 
 def _lies_apart(own, last):
-    """Whether the victim's AUC differs by more than models and records do, and noticeably."""
+    """Whether the AUCs differ by more than models and records vary, and by at least 0.02."""
     gap = own["estimate"] - last["auc"]
     sampling = (own["high"] - own["low"]) / 2
     return abs(gap) > max(3 * last["sd"] + sampling, 0.02)

@@ -1,4 +1,4 @@
-"""Whether an attack ranks members significantly below non-members."""
+"""Check whether an attack ranks members significantly below non-members."""
 
 from ..._core.visible import visible
 from ..groups import OVERALL

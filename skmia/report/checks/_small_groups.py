@@ -1,4 +1,4 @@
-"""Groups that are too small to be judged on one model, and what shadow models say of them."""
+"""Groups that are too small to be judged on one model, and their leakage on shadow models."""
 
 from typing import NamedTuple
 
@@ -17,21 +17,21 @@ class SmallGroup(NamedTuple):
     scope: str
     group: str
     n_records: int
-    # Of attacks on shadow models treated as the victim; None without them.
+    # Advantage of the attack on shadow models treated as the victim; None without such attacks.
     advantage: float | None
     leaks: bool
 
 
 def list_small_groups(case, results, null, rounds):
-    """Groups in which a leak could not be significant, and whether shadow models leak there.
+    """List groups in which a leak could not be significant, and whether shadow models leak there.
 
     Parameters
     ----------
     case : Case
     results : DataFrame
-        The numbers of the audit.
+        Numbers of the audit.
     null : DataFrame
-        Of the permuted membership, with ``pvalue_least``.
+        Numbers of the permutation test, with ``pvalue_least``.
     rounds : Rounds or None
         Guesses about the training sets of shadow models.
 
@@ -58,11 +58,11 @@ def list_small_groups(case, results, null, rounds):
 
 
 def _judge(rounds, mask, people):
-    """Advantage over all rounds, and a bound of its p-value.
+    """Advantage over all rounds, and a bound on its p-value.
 
-    Without a leak, the prediction for a record is independent of the side to which it was assigned,
-    with its person, in that round. Hoeffding's inequality bounds the chance of so many right
-    guesses; it holds for draws without replacement as well.
+    Without a leak, the prediction for a record is independent of the side to which it was assigned
+    in that round together with its person. Hoeffding's inequality, which also holds for draws
+    without replacement, bounds the probability of so many correct predictions.
     """
     guesses, membership = np.asarray(rounds.guesses)[:, mask], rounds.membership[:, mask]
     everyone = np.ma.masked_less(rounds.membership, 0)
@@ -90,12 +90,13 @@ class SmallGroupsCheck(BaseCheck):
         groups = list_small_groups(case, findings.numbers, null, run.repetitions.rounds)
         if not groups:
             return None
-        leaking = [one for one in groups if one.leaks]
+        leaking = [group for group in groups if group.leaks]
         if not leaking:
-            names = join_names([visible(f"{one.scope}={one.group}") for one in groups], MOST_NAMES)
+            names = [visible(f"{small.scope}={small.group}") for small in groups]
+            names = join_names(names, MOST_NAMES)
             text = f"Even a perfect attack would not be significant in {names}: too few records."
             return self.answer(STATED, text, groups)
-        first = max(leaking, key=lambda one: one.advantage)
+        first = max(leaking, key=lambda group: group.advantage)
         others = len(leaking) - 1
         also = f" The same holds for {others} more groups." if others else ""
         place = visible(f"{first.scope}={first.group}")

@@ -6,16 +6,16 @@ from ..._core.checks import RATE_TOLERANCE
 
 
 class TopCounter:
-    """Members among the highest scores, while few others are among them.
+    """Count members among the highest scores, as long as few non-members are among them.
 
     Parameters
     ----------
     scores : ndarray of shape (n,)
         Higher means more likely a member.
     places : ndarray of shape (n,)
-        Column of each record in what :meth:`compute_tprs` gets.
+        Column of each record in the labels of :meth:`compute_tprs`.
     rates : sequence of float
-        Largest false positive rates.
+        Largest false positive rates allowed.
     """
 
     def __init__(self, scores, places, rates):
@@ -27,19 +27,19 @@ class TopCounter:
         self._rates = np.asarray(rates)
 
     def compute_tprs(self, labels, n_members):
-        """True positive rates.
+        """Compute true positive rates.
 
         Parameters
         ----------
         labels : ndarray of shape (n_labelings, n_columns)
-            1 for members, 0 for others.
+            1 for members, 0 for non-members.
         n_members : ndarray of shape (n_labelings,)
-            How many of the records are members.
+            Number of members.
 
         Returns
         -------
         tprs : ndarray of shape (n_labelings, n_rates)
-            0 without members.
+            True positive rates; 0 without members.
         """
         n_others = len(self._columns) - n_members
         allowed = np.floor((self._rates + RATE_TOLERANCE) * n_others[:, None])
@@ -54,9 +54,9 @@ class TopCounter:
         return found / np.maximum(n_members, 1)[:, None]
 
     def _count_false(self, labels, allowed):
-        """Others among the first 1, 2, ... records, as far as it takes to exceed what is allowed.
+        """Count non-members among the first 1, 2, ... records until they exceed what is allowed.
 
-        All records would be many times as many.
+        At low rates these are few of the records, so counting all of them would waste time.
         """
         n_records = len(self._columns)
         width = int(min(n_records, 2 * allowed.max() + 100))

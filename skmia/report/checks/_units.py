@@ -1,4 +1,4 @@
-"""What exchanges its membership when membership is assigned at random."""
+"""Units of a permutation: the records, or groups of them, that exchange their membership."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ _BLOCK_ELEMENTS = 1 << 22
 
 
 class Units(NamedTuple):
-    """Records, or groups of them, that have one membership and change it as a whole.
+    """Records, or groups of them, that have one membership and change it together.
 
     Attributes
     ----------
@@ -19,9 +19,10 @@ class Units(NamedTuple):
     is_member : ndarray of shape (n_units,), dtype bool
         Whether each unit is a member.
     blocks : ndarray of shape (n_units,)
-        Units of one block exchange their membership; block 0 comes first.
+        Block of each unit; units exchange their membership within a block. Block 0 comes first.
     n_mixed : int
-        Groups with members and non-members. Each is a block, and its records are units.
+        Number of groups with both members and non-members. Each is a block whose units are its
+        records.
     """
 
     places: np.ndarray
@@ -31,19 +32,19 @@ class Units(NamedTuple):
 
 
 def make_units(membership, group_by=None):
-    """Units of a permutation: whole groups, and the records of groups that have both sides.
+    """Make the units of a permutation: whole groups, and the records of mixed groups.
 
-    Where membership was assigned to groups at random, groups that are members as a whole exchange
-    it with those that are not. A group with both members and non-members keeps its number of
-    members: which of its records they are is what is drawn again. Each of the two is valid by
-    itself, and so are both together.
+    If membership was assigned to groups at random, groups of members exchange it with groups of
+    non-members. A group with both members and non-members keeps its number of members, and the
+    records that are members are drawn again. Each of the two permutations is valid, and so are both
+    together.
 
     Parameters
     ----------
     membership : ndarray of shape (n,), dtype bool
         True membership of each record.
     group_by : array-like of shape (n,), default=None
-        Who each record belongs to; None makes each record a group.
+        Person or group of each record. If None, each record is a group.
 
     Returns
     -------
@@ -52,7 +53,7 @@ def make_units(membership, group_by=None):
     Raises
     ------
     ValueError
-        If there is not a name for each record.
+        If a record has no name in `group_by`.
     """
     n_records = len(membership)
     if group_by is None:
@@ -66,32 +67,35 @@ def make_units(membership, group_by=None):
 
 
 def are_mixed(groups, membership):
-    """Which of the groups, numbered from 0, hold both members and non-members."""
+    """Return which of the groups, numbered from 0, hold both members and non-members."""
     n_members = np.bincount(groups, membership)
     return (n_members > 0) & (n_members < np.bincount(groups))
 
 
 def name_mixed(membership, group_by):
-    """Groups with records on both sides.
+    """Name the groups with records on both sides.
 
     Returns
     -------
     names : list of str
+        Names of these groups.
     n_groups : int
-        How many groups there are.
+        Number of all groups.
     """
     names, groups = number_groups(group_by, len(membership))
     return [str(name) for name in names[are_mixed(groups, membership)]], len(names)
 
 
 def order_units(units, keys):
-    """The same units in an order that does not depend on that of the records.
+    """Sort the units so that their order does not depend on the order of the records.
+
+    The permutations of one seed are then the same for any order of the records.
 
     Parameters
     ----------
     units : Units
     keys : ndarray of shape (n, n_keys)
-        Whole numbers, what is known of each record.
+        Integers that describe each record, such as ranks of its scores.
 
     Returns
     -------
@@ -107,12 +111,12 @@ def order_units(units, keys):
 
 
 def draw_labels(units, n_permutations, rng):
-    """The truth, and then permutations of it, some at a time: ones and zeros.
+    """Yield the true labels, and then permutations of them in blocks.
 
     Parameters
     ----------
     units : Units
-        Units in order.
+        Sorted units.
     n_permutations : int
     rng : numpy Generator
 
@@ -124,7 +128,7 @@ def draw_labels(units, n_permutations, rng):
     n_units = len(units.is_member)
     n_whole = int((units.blocks == 0).sum())
     n_members = int(units.is_member[:n_whole].sum())
-    # Members come first in each block when its records have been put in random order.
+    # Within a block, members come first; the draw puts its records in random order.
     mixed = units.blocks[n_whole:]
     pattern = units.is_member[n_whole:][np.lexsort([~units.is_member[n_whole:], mixed])]
     step = max(1, _BLOCK_ELEMENTS // n_units)
