@@ -58,7 +58,7 @@ def test_training_draws_nothing_from_the_global_generator(problem):
 
 
 def test_members_of_a_fitted_victim_must_be_known(problem):
-    with pytest.raises(ValueError, match="membership is needed where the victim is fitted"):
+    with pytest.raises(ValueError, match="membership is required if the victim is fitted"):
         audit(problem[0], problem[1])
 
 
@@ -107,7 +107,7 @@ def test_stored_predictions_of_another_model_are_noted(problem):
     victim, records, membership = problem
     other = DecisionTreeClassifier(max_depth=1).fit(records.X, records.y)
     report = audit(victim, records.with_outputs(other), membership, **ATTACKS)
-    assert "are not those stored with the records" in report.notes[0]
+    assert "differ from those stored with the records" in report.notes[0]
     assert audit(victim, records.with_outputs(victim), membership, **ATTACKS).notes == []
 
 
