@@ -7,6 +7,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
@@ -147,6 +148,13 @@ def test_a_forged_model_is_refused(refuse, people, tmp_path):
     model[-1]._tree.__setstate__(tuple(state))
     path = save(model, tmp_path / "model.skops")
     assert "damaged or forged" in refuse(path)
+
+
+def test_forged_sparse_rows_are_refused(refuse, people, tmp_path):
+    rows = sparse.csr_matrix(people[["age", "height"]][:N])
+    model = KNeighborsClassifier().fit(rows, people["ill"][:N])
+    model._fit_X.indices[3] = 10**6
+    assert refuse(save(model, tmp_path / "model.skops"))
 
 
 def test_a_model_that_lacks_a_part_ends_in_a_sentence(refuse, people, data, tmp_path):
