@@ -25,7 +25,7 @@ from skmia.attacks import LiRA, ShadowAttack, ThresholdAttack
 from skmia.datasets import fetch_adult
 
 FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer people, trees and shadow models
-N_PEOPLE, N_TREES, N_SHADOWS, N_JOBS = (2_000, 10, 8, 1) if FAST else (12_000, 100, 32, 2)
+N_PEOPLE, N_TREES, N_SHADOWS, N_JOBS = (1_000, 5, 4, 1) if FAST else (12_000, 100, 32, 2)
 
 # %%
 # The records

@@ -23,7 +23,7 @@ from skmia import audit
 from skmia.datasets import load_digits
 
 FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer digits, trees and shadow models
-N_DIGITS, N_TREES, N_SHADOWS, N_JOBS = (600, 20, 8, 1) if FAST else (1797, 100, 32, 2)
+N_DIGITS, N_TREES, N_SHADOWS, N_JOBS = (400, 10, 4, 1) if FAST else (1797, 100, 32, 2)
 
 records = load_digits()[:N_DIGITS]
 settings = {"shadows": N_SHADOWS, "fprs": (0.1, 0.02), "n_jobs": N_JOBS, "random_state": 0}

@@ -22,7 +22,7 @@ from skmia.datasets import load_digits
 from skmia.metrics import advantage_interval, auc_interval
 
 FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer shadow models, epochs and processes
-N_SHADOWS, N_EPOCHS, N_JOBS = (6, 30, 1) if FAST else (32, 100, 2)
+N_SHADOWS, N_EPOCHS, N_JOBS = (4, 10, 1) if FAST else (32, 100, 2)
 
 torch.set_num_threads(1)  # the net is small: more threads would wait for each other
 

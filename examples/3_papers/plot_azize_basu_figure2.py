@@ -24,7 +24,7 @@ from skmia.leakage import (
 from skmia.metrics import clopper_pearson
 
 FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer rows, columns and rounds
-N_ROWS, N_COLUMNS, N_ROUNDS = (100, 500, 1000) if FAST else (1000, 5000, 10_000)
+N_ROWS, N_COLUMNS, N_ROUNDS = (100, 200, 500) if FAST else (1000, 5000, 10_000)
 
 # %%
 # Rows and targets

@@ -43,7 +43,7 @@ from skmia.metrics import (
 from skmia.signals import AdversarialDistance
 
 FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer records, data sets and epochs
-N_RECORDS, N_KNOWN, N_NULL = (700, 100, 1) if FAST else (4000, 250, 5)
+N_RECORDS, N_KNOWN, N_NULL = (400, 60, 1) if FAST else (4000, 250, 5)
 
 # %%
 # The victims

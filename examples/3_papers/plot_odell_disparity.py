@@ -32,7 +32,7 @@ from skmia.disparity import DisparityDisplay, DisparityTest, GroupGuesses
 from skmia.games import membership_game
 
 FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer people, victims and epochs
-N_PEOPLE, N_ROUNDS, N_EPOCHS, N_JOBS = (4_000, 6, 5, 1) if FAST else (None, 40, 200, 2)
+N_PEOPLE, N_ROUNDS, N_EPOCHS, N_JOBS = (2_000, 6, 3, 1) if FAST else (None, 40, 200, 2)
 
 torch.set_num_threads(1)  # the nets are small: more threads would wait for each other
 

@@ -30,8 +30,8 @@ from skmia.datasets import load_digits
 from skmia.defenses import LabelSmoothingDefense, SELENADefense, SoftLabelDefense
 from skmia.model_selection import leave_one_model_out
 
-FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer models and settings
-N_MODELS, N_TREES = (6, 5) if FAST else (50, 30)
+FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer digits, models and settings
+N_DIGITS, N_MODELS, N_TREES = (500, 4, 5) if FAST else (None, 50, 30)
 ALPHAS = (np.inf, 0.0) if FAST else (np.inf, 4.0, 2.0, 1.0, 0.5, 0.0)
 SMOOTHINGS = (0.3,) if FAST else (0.1, 0.3, 0.5)
 SELENA = {"n_estimators": 5, "n_left_out": 2} if FAST else {}
@@ -43,7 +43,7 @@ MAX_FPRS = (0.02, 0.05, 0.1, 0.2, 0.5)
 # Wrong labels are drawn once and kept. The models are not trained on the right ones, which serve to
 # measure how well a model classifies digits that it was not trained on.
 
-digits = load_digits()
+digits = load_digits()[:N_DIGITS]
 rng = np.random.default_rng(0)
 wrong = rng.random(len(digits)) < 0.2
 y = np.where(wrong, (digits.y + rng.integers(1, 10, len(digits))) % 10, digits.y)

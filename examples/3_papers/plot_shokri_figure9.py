@@ -54,7 +54,7 @@ def load_location():
     else:
         with np.load(Path(FOLDER) / "location30.npz") as file:
             records = Records(np.unpackbits(file["x_bits"], axis=1, count=446), file["y"])
-    return records[records.y < 4] if FAST else records
+    return records[records.y < 3] if FAST else records
 
 
 def load_adult():
@@ -79,10 +79,10 @@ def make_net(width):
 
 ADULT = load_adult()
 FOREST = RandomForestClassifier(N_TREES, random_state=0)
-SIZE = 300 if FAST else 4_000
+SIZE = 150 if FAST else 4_000
 PROBLEMS = {
     # name: records, members, model
-    "Location-30, net": (load_location(), 100 if FAST else 1_200, make_net(128)),
+    "Location-30, net": (load_location(), 60 if FAST else 1_200, make_net(128)),
     "Adult, net": (ADULT, SIZE, encode_and(make_net(64))),
     "Adult, forest": (ADULT, SIZE, encode_and(FOREST)),
 }
