@@ -292,7 +292,7 @@ def test_integers_beyond_double_precision_count(tmp_path):
 
 
 PROGRAM = """
-import sys
+import importlib, pathlib, sys
 import numpy as np
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -313,11 +313,20 @@ def scale(X):
 
 records, _ = make_membership_problem(60, n_features=4, random_state=0)
 estimator = make_pipeline(FunctionTransformer(scale), Tree(max_depth=2))
-pool = ShadowPool(estimator, int(sys.argv[1]), checkpoint="pool", resolution=0.1, random_state=0)
-try:
-    print(pool.fit(records).transform(records)[:, :2].sum())
-except CheckpointError as error:
-    print(error)
+settings = {"checkpoint": "pool", "resolution": 0.1, "random_state": 0}
+
+def fit(n_models):
+    try:
+        pool = ShadowPool(estimator, n_models, **settings).fit(records)
+        print(pool.transform(records)[:, :2].sum(), end=";")
+    except CheckpointError as error:
+        print(error, end=";")
+
+fit(int(sys.argv[1]))
+for text in sys.argv[2:]:  # as of a module that is edited between two sessions
+    pathlib.Path("helpers.py").write_text(text)
+    importlib.reload(helpers)
+    fit(int(sys.argv[1]))
 """
 
 
@@ -326,19 +335,22 @@ def test_another_process_goes_on_unless_a_module_was_edited(tmp_path):
     helpers.write_text("BY = 3.0\n\ndef scale(X):\n    return X * BY\n")
     (tmp_path / "program.py").write_text(PROGRAM)
 
-    def run(n_models):
-        command = [sys.executable, "-B", "program.py", str(n_models)]
+    def run(n_models, *edits):
+        command = [sys.executable, "-B", "program.py", str(n_models), *edits]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-        return done.stdout.split(" ")
+        return done.stdout.split(";")[:-1]
 
-    first = run(2)
-    assert first[:-1] == ["fit"] * 2
+    (first,) = run(2)
+    assert first.split(" ")[:-1] == ["fit"] * 2
     helpers.write_text("BY = 3.0\n\ndef scale(X):\n    # A remark.\n    return X * BY\n")
-    assert run(4) == ["fit"] * 2 + first[-1:]
-    helpers.write_text("BY = 3.0\n\ndef scale(X):\n    return X + BY\n")
-    assert "differs in the code of scale (2)." in " ".join(run(4))
-    helpers.write_text("BY = 2.0\n\ndef scale(X):\n    return X * BY\n")
-    assert "differs in the global BY that scale (2) reads: 3.0 there, 2.0" in " ".join(run(4))
+    same, other_code, other_global = run(
+        4,
+        "BY = 3.0\n\ndef scale(X):\n    return X + BY\n",
+        "BY = 2.0\n\ndef scale(X):\n    return X * BY\n",
+    )
+    assert same == first
+    assert "differs in the code of scale (2)." in other_code
+    assert "differs in the global BY that scale (2) reads: 3.0 there, 2.0" in other_global
 
 
 def test_installed_packages_count_by_their_version():
