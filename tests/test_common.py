@@ -78,7 +78,6 @@ def make_threshold_attacks(problem):
         *("loss", "entropy", "correctness", "scaled_logit"),
         LabelRobustness(n_changes=3),
         LabelRobustness("swap", n_changes=3, population=problem.records),
-        BoundaryDistance(max_queries=150),
     )
     return [
         *(ThresholdAttack(problem.victim, signal=signal) for signal in signals),
@@ -167,7 +166,7 @@ def make_white_box_attacks():
         GradientAttack(NET.victim),
         GradientAttack(NET.victim, wrt="inputs", attack_estimator=TREE),
         LayerOutputsAttack(NET.victim, attack_estimator=TREE),
-        EnsembleAttack(NET.victim, attack_estimator=TREE),
+        EnsembleAttack(NET.victim, attack_estimator=TREE, cv=2),
         MahalanobisAttack(NET.victim, cv=2),
         FisherRaoAttack(NET.victim, cv=2, layers=[], max_iter=20),
     ]
@@ -202,7 +201,7 @@ RECIPES = {
         NodeEquationsAttack(problem.victim, outsiders=0.5, random_state=0),
     ],
     QuantileAttack: lambda problem: make_quantile_attacks(
-        problem, {}, {"estimator": None}, {"signal": "loss", "population": problem.records[::2]}
+        problem, {}, {"signal": "loss", "population": problem.records[::2]}
     ),
     RMIA: make_rmia_attacks,
     RenyiAttack: make_supervised(RenyiAttack),

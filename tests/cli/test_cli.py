@@ -193,8 +193,9 @@ def test_process_whose_reader_has_gone_says_nothing(data, tmp_path):
 
 
 @pytest.mark.usefixtures("audit_once", "no_drawing")
-def test_values_are_on_the_page_only_when_asked_for(run, refuse, data, tmp_path):
+def test_values_are_on_the_page_only_when_asked_for(run, refuse, data, tmp_path, monkeypatch):
     pytest.importorskip("jinja2")
+    monkeypatch.setitem(_model._SETTINGS, "random-forest", {"n_estimators": 10})
     page = tmp_path / "report.html"
     options = ["--data", data, "--target", "income", "--shadows", "4", "--out", tmp_path]
     run(*options)

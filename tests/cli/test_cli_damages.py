@@ -8,6 +8,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
+from skmia.attacks import LiRA, ThresholdAttack
 from skmia.cli import main
 
 # What may be anything of its kind: another text, or another number in its range, is no damage.
@@ -25,8 +26,9 @@ def document():
     membership = rng.permutation(240) % 2
     members = records[membership == 1]
     victim = DecisionTreeClassifier(random_state=0).fit(members.X, members.y)
+    attacks = {"LiRA": LiRA(), "loss": ThresholdAttack(signal="loss")}
     settings = {"group": "kind", "fprs": (0.1, 0.001), "controls": True, "shadows": 8}
-    report = audit(victim, records, membership, random_state=0, **settings)
+    report = audit(victim, records, membership, attacks=attacks, random_state=0, **settings)
     found = json.loads(report.to_json())
     for curve in found["curves"]:  # a few points show as much as a hundred
         for name in ("fpr", "tpr", "low", "high"):

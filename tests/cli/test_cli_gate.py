@@ -131,6 +131,7 @@ def test_leakage_in_a_group_does_not_pass_for_its_overall_numbers():
     assert code(make_report("leak", group_p=0.001, p=0.001), "tpr@0.01=0.05") == 0
 
 
+@pytest.mark.usefixtures("audit_once")
 @pytest.mark.parametrize(("limit", "expected"), [("auc=0.01", 1), ("advantage=1", 0)])
 def test_exit_codes(run, data, limit, expected):
     code, text, error = run("--data", data, "--target", "income", *QUICK, "--fail-above", limit)
@@ -155,6 +156,7 @@ def test_swapped_members_do_not_pass(run, tmp_path):
     assert json.loads((tmp_path / "out" / "audit.json").read_text())["evidence"] == "reversed"
 
 
+@pytest.mark.usefixtures("audit_once")
 def test_copies_on_both_sides_do_not_pass(run, tmp_path, table):
     path = tmp_path / "twins.csv"
     pd.concat([table.assign(m=1), table.assign(m=0)]).drop(columns="trained").to_csv(path)
@@ -180,6 +182,7 @@ def test_limits_are_looked_at_first(refuse, data, limit, message):
     assert message in refuse(*options, "--fail-above", limit)
 
 
+@pytest.mark.usefixtures("audit_once")
 def test_a_rate_that_is_not_resolved_does_not_pass(run, data):
     options = ["--data", data, "--target", "income", *QUICK, "--fail-above", "tpr@0.001=0.5"]
     code, _, error = run(*options)

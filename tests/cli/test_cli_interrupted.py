@@ -36,6 +36,7 @@ def interrupt_after(n_models, monkeypatch):
     monkeypatch.setattr(FolderCheckpoint, "save", save_or_stop)
 
 
+@pytest.mark.usefixtures("audit_once")
 def test_the_result_is_printed_before_files_are_written(run, options, tmp_path, monkeypatch):
     def fill_disk(*arguments, **settings):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -50,6 +51,7 @@ def test_the_result_is_printed_before_files_are_written(run, options, tmp_path, 
     )
 
 
+@pytest.mark.usefixtures("audit_once")
 def test_a_note_that_cannot_be_added_is_no_failure(run, options, tmp_path, monkeypatch):
     write, written = AuditReport.to_json, []
 

@@ -42,9 +42,9 @@ def model_options(path, numeric_data):
     return [*data, "--model", path, "--shadows", "4", "--jobs", "1"]
 
 
-@pytest.mark.parametrize("named", [True, False])
 @pytest.mark.parametrize(
-    "model", [RandomForestClassifier(5), HistGradientBoostingClassifier(max_iter=5)]
+    ("model", "named"),
+    [(RandomForestClassifier(5), True), (HistGradientBoostingClassifier(max_iter=5), False)],
 )
 def test_skops_model(run, table, numeric_data, tmp_path, model, named):
     X, y = numeric(table)

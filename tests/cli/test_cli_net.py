@@ -33,34 +33,32 @@ def net():
     return make_estimator
 
 
-@pytest.fixture
-def few_epochs(monkeypatch):
-    monkeypatch.setattr("skmia.cli._net._MOST_EPOCHS", 30)
+@pytest.mark.usefixtures("no_drawing")
+def test_batched_and_one_by_one_are_the_same_audit(run, data, tmp_path, net, monkeypatch):
+    from skmia._training.ways.torch_nets import TorchNetsWay
 
+    monkeypatch.setattr("skmia.cli._net._MOST_EPOCHS", 10)
+    train_together, together = TorchNetsWay.run, []
 
-@pytest.mark.usefixtures("few_epochs", "no_drawing")
-def test_batched_and_one_by_one_are_the_same_audit(run, data, tmp_path, net):
+    def note_and_run(*arguments):
+        together.append(True)
+        return train_together(*arguments)
+
+    monkeypatch.setattr(TorchNetsWay, "run", note_and_run)
     estimates = []
     for options in ([], ["--no-batching"]):
+        together.clear()
         options = ["--data", data, "--target", "income", *NET, *options, "--out", tmp_path]
         code, text, err = run(*options)
         assert (code, err) == (0, "")
-        assert "Perceptron(9-100-2, max_epochs=30)" in text
+        assert "Perceptron(9-100-2, max_epochs=10)" in text
+        assert bool(together) == bool("--no-batching" not in options)
         document = json.loads((tmp_path / "audit.json").read_text())
         assert document["settings"]["command"]["no_batching"] == bool("--no-batching" in options)
         overall = pd.DataFrame(document["results"]).query("scope == 'overall'")
         estimates.append(overall["estimate"].to_numpy(dtype=float))
     # The nets differ by what single precision makes of the order of a sum.
     np.testing.assert_allclose(estimates[0], estimates[1], atol=0.02)
-
-
-@pytest.mark.usefixtures("few_epochs")
-def test_batching_can_be_switched_off(run, data, tmp_path, net, monkeypatch):
-    from skmia._training.ways.torch_nets import TorchNetsWay
-
-    monkeypatch.setattr(TorchNetsWay, "run", lambda *_: pytest.fail("batched"))
-    code, *_ = run("--data", data, "--target", "income", *NET, "--no-batching")
-    assert code == 0
 
 
 def test_every_half_gives_the_net_as_many_columns(table, net):

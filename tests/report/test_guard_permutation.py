@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 from skmia.metrics import tpr_at_fpr_score
 from skmia.report import permutation_test
 
-N_DRAWS = 400
+N_DRAWS = 200
 
 
 def within(share, level, n_draws=N_DRAWS):
@@ -349,7 +349,7 @@ def test_few_members_that_stand_out_are_found_by_a_rate_and_not_by_the_auc():
 
 def test_rates_of_groups_that_move_together_are_valid():
     # Rows of one person score alike, so that a shuffle of single rows would find them.
-    n_people, repeats, draws = 120, 5, 200
+    n_people, repeats, draws = 120, 5, 100
     people = np.repeat(np.arange(n_people), repeats)
     rng = np.random.default_rng(3)
     pvalues = []
