@@ -52,10 +52,11 @@ fuzz: venv ## odd values at every public door, others each time; FUZZ=2000 is th
 coverage: venv ## the same with a table of the lines that no test ran
 	$(one_thread) .venv/$(bin)/python -m pytest $(workers) --cov $(TESTFLAGS)
 
-lint: .venv/lint.stamp ## what ruff and codespell find
+lint: .venv/lint.stamp ## what ruff, codespell and mypy find
 	.venv/$(bin)/ruff check .
 	.venv/$(bin)/ruff format --check .
 	.venv/$(bin)/codespell
+	.venv/$(bin)/mypy
 
 format: .venv/lint.stamp ## let ruff mend what it can
 	.venv/$(bin)/ruff check --fix .
@@ -73,7 +74,7 @@ test-install: .venv-install/test.stamp ## the package as it is installed, withou
 clean: ## remove environments, caches and build products
 	rm -rf .venv .venv-oldest .venv-install build dist *.egg-info \
 		doc/api doc/auto_examples doc/benchmarks \
-		.pytest_cache .ruff_cache .hypothesis .coverage htmlcov
+		.mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage htmlcov
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # In a variable, as a comma parts the arguments of a call.

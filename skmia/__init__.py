@@ -1,8 +1,13 @@
 """Membership-inference attacks as scikit-learn estimators."""
 
+from typing import TYPE_CHECKING
+
 from ._core.outputs import Outputs
 from ._core.records import Records
 from .shadow import ShadowPool
+
+if TYPE_CHECKING:
+    from .report._audit import audit
 
 __version__ = "0.1.0"
 

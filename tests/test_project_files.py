@@ -149,7 +149,13 @@ def test_a_tool_has_its_settings_in_one_file():
     in_setup = {re.split("[:]", name.removeprefix("tool:"))[0] for name in parser.sections()}
     assert not in_setup & set(PROJECT["tool"])
     others = ("pytest.ini", "tox.ini", "ruff.toml", ".ruff.toml", ".coveragerc", ".codespellrc")
+    others += ("mypy.ini", ".mypy.ini")
     assert [name for name in others if (ROOT / name).exists()] == []
+
+
+def test_types_are_part_of_the_package():
+    assert (ROOT / "skmia" / "py.typed").exists()
+    assert PROJECT["tool"]["setuptools"]["package-data"]["skmia"] == ["py.typed"]
 
 
 # What is told about the project

@@ -72,11 +72,11 @@ class Needs:
     'it reads class probabilities, decision values or the predictions of a regressor, ...'
     """
 
-    reads: frozenset
-    access: frozenset = frozenset()
+    reads: frozenset[str]
+    access: frozenset[str] = frozenset()
     keeps: frozenset = frozenset()
     known: str = NOBODY
-    lacks: tuple = ()
+    lacks: tuple[str, ...] = ()
 
     def why_not(self, offer: "Offer") -> str | None:
         """Why something with these needs cannot run on what is offered.
@@ -137,11 +137,11 @@ class Offer(NamedTuple):
     """
 
     kind: str
-    access: frozenset = frozenset()
+    access: frozenset[str] = frozenset()
     keeps: frozenset | None = None
     known: str = NOBODY
     trainable: bool = True
-    withheld: Mapping = MappingProxyType({})
+    withheld: Mapping[str, str] = MappingProxyType({})
 
 
 def _why_no_answers(needs, offer):

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Sequence
 
 from .._core.visible import visible, visible_lines
 from ..exceptions import TrainingError
@@ -14,7 +15,7 @@ _COMMANDS = ("audit", "compare", "inspect", "report")
 _BAD_INPUT = (ValueError, TypeError, OSError, ImportError, TrainingError)
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line.
 
     Parameters

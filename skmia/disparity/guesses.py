@@ -1,9 +1,10 @@
 """Guesses about the records of groups, round by round."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from .._core.groups import number_groups
 from .._core.numbers import are_among, as_plain, to_array
@@ -44,10 +45,10 @@ class GroupGuesses(NamedTuple):
     False
     """
 
-    guesses: Any
-    membership: Any
-    groups: Any
-    people: Any = None
+    guesses: ArrayLike
+    membership: ArrayLike
+    groups: ArrayLike
+    people: ArrayLike | None = None
 
 
 class Played(NamedTuple):

@@ -36,7 +36,7 @@ class EpsilonBound:
     delta: float
     method: str
     assumption: str
-    counts: dict = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
     threshold: float | None = None
     mu: float | None = None
     epsilon_high: float | None = None

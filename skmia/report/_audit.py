@@ -1,6 +1,7 @@
 """The audit: four values in a row, from a case to its report."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.frozen import FrozenEstimator
 
 from .._core.numbers import to_array
 from .._core.records import Records
-from .._core.types import PathLike, Seed
+from .._core.types import Seed
 from ..shadow import ShadowPool
 from ._case import open_case
 from ._describe import Clock, describe
@@ -33,7 +34,7 @@ def audit(
     confidence_level: float = 0.95,
     controls: bool = False,
     batched: Literal["auto"] | bool = "auto",
-    checkpoint: PathLike | None = None,
+    checkpoint: str | Path | None = None,
     n_jobs: int | None = None,
     random_state: Seed = None,
     verbose: int = 0,

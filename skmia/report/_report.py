@@ -129,22 +129,22 @@ class AuditReport:
     """
 
     findings: Findings
-    scores: dict
-    judged: dict
+    scores: dict[str, np.ndarray]
+    judged: dict[str, np.ndarray | None]
     membership: np.ndarray
     record_ids: np.ndarray
     people: np.ndarray | None
     victim: str
     victim_name: str
     task: str
-    data: dict
-    performance: dict
-    settings: dict
-    seeds: dict
-    seconds: dict
-    versions: dict
+    data: dict[str, int]
+    performance: dict[str, Any]
+    settings: dict[str, Any]
+    seeds: dict[str, Any]
+    seconds: dict[str, float]
+    versions: dict[str, str]
     created: str
-    notes: list
+    notes: list[str]
 
     @property
     def results(self) -> pd.DataFrame:

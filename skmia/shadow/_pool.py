@@ -15,7 +15,7 @@ from .._core.records import Records
 from .._core.seeding import refuse_trained_module
 from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, validate_params_of
 from .._core.splits import MOST_MODELS, check_room, join_copies
-from .._core.types import PathLike, Seed
+from .._core.types import Seed
 from .._core.validation import check_records
 from .._training.checkpoint import FolderCheckpoint, MemoryCheckpoint, saying_what_is_kept
 from .._training.first_answers import check_first_answers
@@ -208,7 +208,7 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         resolution: Literal["auto"] | float = "auto",
         batched: Literal["auto"] | bool = "auto",
         refit_frozen: bool = True,
-        checkpoint: PathLike | None = None,
+        checkpoint: str | Path | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Seed = None,

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 import numpy as np
 from sklearn.utils import gen_batches
@@ -143,10 +144,10 @@ class AdversarialDistance(VictimSignal):
     array([2., 1., 1., 2.])
     """
 
-    norm: str = "linf"
-    mode: str = "min"
+    norm: Literal["l1", "l2", "linf"] = "linf"
+    mode: Literal["min", "fixed_eps"] = "min"
     eps: float | None = None
-    bounds: tuple | None = None
+    bounds: tuple[float, float] | None = None
     n_steps: int = 20
     n_rounds: int = 8
     reads = ("proba", "logits")

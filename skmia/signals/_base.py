@@ -41,8 +41,8 @@ class Signal(ABC):
     """
 
     name: str
-    reads: tuple = KINDS
-    access: tuple = ()
+    reads: tuple[str, ...] = KINDS
+    access: tuple[str, ...] = ()
 
     # How infinite values are made finite before moments over shadow models are computed.
     _smoothing = Unsmoothed
@@ -127,7 +127,7 @@ class AnswerSignal(Signal):
         Kinds of outputs it reads.
     """
 
-    reads: tuple
+    reads: tuple[str, ...]
 
     def of(self, victim: BaseEstimator | None, records: Records) -> np.ndarray:
         return self(query(victim, records), records.y)

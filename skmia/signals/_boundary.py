@@ -1,5 +1,6 @@
 """Signal of the distance to the decision boundary, from predicted labels only."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -165,7 +166,7 @@ class BoundaryDistance(VictimSignal):
     array([2., 1., 1., 2.])
     """
 
-    scale: float | tuple = 1.0
+    scale: float | Sequence[float] = 1.0
     max_queries: int = 1000
     random_state: int = 0
     name = "boundary_distance"

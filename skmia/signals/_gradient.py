@@ -42,7 +42,7 @@ class GradientNorm(VictimSignal):
     array([-0.25, -0.35, -0.43, -0.19])
     """
 
-    wrt: str = "parameters"
+    wrt: Literal["parameters", "inputs"] = "parameters"
     reads = ("proba", "logits", "value")
     access = ("gradients",)
 

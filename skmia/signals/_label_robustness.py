@@ -1,6 +1,8 @@
 """Signal of how often a record keeps its label under random changes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -155,10 +157,10 @@ class LabelRobustness(VictimSignal):
     array([1.  , 0.95, 0.  ])
     """
 
-    change: str = "noise"
-    magnitudes: tuple | None = None
+    change: Literal["noise", "flip", "swap"] = "noise"
+    magnitudes: Sequence[float] | None = None
     n_changes: int = 25
-    scale: float | tuple = 1.0
+    scale: float | Sequence[float] = 1.0
     population: Records | None = None
     random_state: int = 0
     name = "label_robustness"

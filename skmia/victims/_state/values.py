@@ -27,7 +27,7 @@ class StoredArray(NamedTuple):
     path: str
     array: np.ndarray
     kind: str
-    columns: tuple | None = None
+    columns: tuple[str, ...] | None = None
 
 
 class StoredEstimator(NamedTuple):
@@ -58,9 +58,9 @@ class ModelState(NamedTuple):
         The model and each estimator inside of it, once, at its shortest path.
     """
 
-    arrays: tuple
-    unread: tuple = ()
-    estimators: tuple = ()
+    arrays: tuple[StoredArray, ...]
+    unread: tuple[str, ...] = ()
+    estimators: tuple[StoredEstimator, ...] = ()
 
     def to_frame(self) -> pd.DataFrame:
         """Summary with one row per stored array.
