@@ -24,7 +24,7 @@ _ASKING_INSIDE = {"SelectFromModel"}
 _TELLING = "rows", "values", "per-record", "leaf values", "covers", "thresholds", "edges"
 
 
-def strip_state(model):
+def strip_state(model: BaseEstimator) -> BaseEstimator:
     """Copy a fitted model without the stored state that its predictions do not use.
 
     The file of a fitted model holds more than predictions need: how many training rows came to each
