@@ -38,6 +38,7 @@ from skmia.attacks import (
     MorganAttack,
     NodeEquationsAttack,
     QuantileAttack,
+    ReleasedModelAttack,
     RenyiAttack,
     ShadowAttack,
     StoredValuesAttack,
@@ -204,6 +205,9 @@ RECIPES = {
         problem, {}, {"signal": "loss", "population": problem.records[::2]}
     ),
     RMIA: make_rmia_attacks,
+    ReleasedModelAttack: lambda problem: [
+        ReleasedModelAttack(problem.victim, outsiders=0.5, random_state=0)
+    ],
     RenyiAttack: make_supervised(RenyiAttack),
     ShadowAttack: make_shadow_attacks,
     StoredValuesAttack: make_stored_values_attacks,

@@ -19,10 +19,12 @@ from skmia import (
     disparity,
     epsilon,
     games,
+    leakage,
     memorization,
     metrics,
     model_selection,
     report,
+    signals,
     synthetic,
 )
 from skmia.attacks import AttributeInferenceAttack, LiRA
@@ -153,3 +155,14 @@ def test_attributes_are_guessed_in_the_columns_of_fit():
         tables.predict(Records(X, BITS))
     with pytest.raises(ValueError, match="The columns have other names, or another order"):
         tables.predict(Records(table[[3, 1, 2, 0]], BITS))
+
+
+def test_distances_beyond_floats_are_refused():
+    attack = leakage.MeanGLiRAttack(target=X[0], n_samples=20).fit(X)
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match="Numbers of this size give no"):
+        attack.score_samples(np.full((2, 3), 1e300) * [[1], [-1]])
+
+
+def test_signals_that_search_around_records_need_their_labels():
+    with pytest.raises(ValueError, match="The records carry no task labels"):
+        signals.AdversarialDistance().of(MODEL, Records(X))

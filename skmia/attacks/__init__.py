@@ -12,6 +12,7 @@ from ._mahalanobis import MahalanobisAttack
 from ._morgan import MorganAttack
 from ._node_equations import NodeEquationsAttack
 from ._quantile import QuantileAttack
+from ._released_model import ReleasedModelAttack
 from ._renyi import RenyiAttack
 from ._rmia import RMIA
 from ._shadow import ShadowAttack
@@ -34,6 +35,7 @@ __all__ = [
     "MorganAttack",
     "NodeEquationsAttack",
     "QuantileAttack",
+    "ReleasedModelAttack",
     "RenyiAttack",
     "ShadowAttack",
     "StoredValuesAttack",

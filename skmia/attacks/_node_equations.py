@@ -5,12 +5,13 @@ from numbers import Real
 from typing import Literal
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import expit, logit, ndtr
 from sklearn.base import BaseEstimator
 
 from .._core.asking import unwrap
 from .._core.needs import ANY, Needs
 from .._core.randomness import check_random_state
+from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
 from .._core.types import Seed
 from ..base import BaseAttack
@@ -22,6 +23,9 @@ _MOST_DENSE = 4000
 
 # Root mean squared residual above which equations contradict each other.
 _MOST_MISFIT = 3
+
+# Other evidence is not trusted beyond this: where it is wrong, exact equations must overrule it.
+_SURE = 1e-4
 
 
 class NodeEquationsAttack(BaseAttack):
@@ -98,6 +102,7 @@ class NodeEquationsAttack(BaseAttack):
     See Also
     --------
     LiRA : Needs answers to queries alone, and shadow models.
+    ReleasedModelAttack : Combines all attacks on files.
 
     Notes
     -----
@@ -185,8 +190,11 @@ class NodeEquationsAttack(BaseAttack):
         self._rows, targets, self._weights = scale(self._equations, self.outsiders, len(records))
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         self._solution = self._solve(self._rows, targets, seed)
-        self._digests, first = np.unique(digests[order], return_index=True)
+        self._digests, first, self._groups = np.unique(
+            digests[order], return_index=True, return_inverse=True
+        )
         self._ratios = self._solution.ratios[first]
+        self._targets, self._seed = targets, seed
         self.n_rows_, self.n_equations_ = self._equations.n_rows, len(targets)
         self.known_ = self._solution.known
         self.expected_auc_ = float(ndtr(np.sqrt(2 * self.known_ / (1 - self.known_))))
@@ -214,6 +222,39 @@ class NodeEquationsAttack(BaseAttack):
         """Whether far fewer, or more, members were found than there are, where no node says it."""
         missing = solution.residuals[-1] * np.sqrt(n * self.prior * (1 - self.prior))
         return self._equations.is_assumed and abs(missing) > n * self.prior / 2
+
+    def solve_again(self, candidates: Records, ratios: np.ndarray) -> bool:
+        """Solve the equations with other evidence as their prior, and keep what fits no worse.
+
+        Parameters
+        ----------
+        candidates : Records of n records
+            Those given to `fit`, in any order.
+        ratios : ndarray of shape (n,)
+            Log likelihood ratio of membership of each, from something else in the file.
+
+        Returns
+        -------
+        fits : bool
+            Whether the equations are fitted no worse with the evidence. If not, nothing changes.
+        """
+        place = np.searchsorted(self._digests, _as_pairs(candidates))
+        by_content = np.zeros(len(self._digests))
+        by_content[place] = ratios
+        prior = expit(by_content[self._groups] + logit(self.prior)).clip(_SURE, 1 - _SURE)
+        is_dense = self._solution.inverse is not None
+        solution = (
+            propagate(self._rows, self._targets, prior)
+            if is_dense
+            else regress(self._rows, self._targets, prior, self._seed)
+        )
+        misfit = float(np.sqrt(np.mean(solution.residuals**2)))
+        plain = float(np.sqrt(np.mean(self._solution.residuals**2)))
+        if not misfit <= max(plain, 1):  # a prior leaves the noise, which a free fit explains too
+            return False
+        self._solution, self._ratios = solution, np.empty(len(self._digests))
+        self._ratios[self._groups] = solution.ratios
+        return True
 
     def _score_samples(self, records):
         digests = _as_pairs(records)

@@ -106,16 +106,16 @@ def propagate(rows, targets, prior):
     rows : csr_array of shape (n_equations, n)
     targets : ndarray of shape (n_equations,)
         Of equations of unit noise.
-    prior : float
-        Share of members.
+    prior : float or ndarray of shape (n,)
+        Probability of membership without the equations.
 
     Returns
     -------
     solution : Solution
     """
-    n = rows.shape[1]
+    prior = np.broadcast_to(prior, rows.shape[1])
     gram, moment = (rows.T @ rows).toarray(), rows.T @ targets
-    precision, known = np.full(n, 1 / (prior * (1 - prior))), None
+    precision, known = 1 / (prior * (1 - prior)), None
     shift = prior * precision
     for _ in range(_N_STEPS):
         mean, inverse = _invert(gram, precision, moment + shift)
@@ -161,8 +161,8 @@ def regress(rows, targets, prior, seed):
     rows : csr_array of shape (n_equations, n)
     targets : ndarray of shape (n_equations,)
         Of equations of unit noise.
-    prior : float
-        Share of members.
+    prior : float or ndarray of shape (n,)
+        Probability of membership without the equations.
     seed : int
         Draws the probes of the rank.
 
@@ -170,16 +170,19 @@ def regress(rows, targets, prior, seed):
     -------
     solution : Solution
     """
-    n, damp = rows.shape[1], 1 / np.sqrt(prior * (1 - prior))
+    n = rows.shape[1]
+    prior = np.broadcast_to(prior, n)
+    spread = np.sqrt(prior * (1 - prior))
+    scaled = sparse.csr_array(rows * spread)  # bits of one spread, around 0
 
     def solve(right):
-        return lsqr(rows, right, damp=damp, iter_lim=_N_SWEEPS)[0]
+        return lsqr(scaled, right, damp=1, iter_lim=_N_SWEEPS)[0]
 
-    away = solve(targets - rows @ np.full(n, prior))
+    away = solve(targets - rows @ prior)
     rng = np.random.default_rng(seed)
     # The error of one probe is the root of two over the number of records at most.
     n_probes = int(np.clip(_N_PROBED // n, 1, _MOST_PROBES))
     probes = rng.choice([-1.0, 1.0], size=(n_probes, n))
-    known = _as_share(np.mean([probe @ solve(rows @ probe) for probe in probes]) / n)
-    ratios = away / (prior * (1 - prior) * (1 - known))
-    return Solution(ratios, known, targets - rows @ (prior + away), None)
+    known = _as_share(np.mean([probe @ solve(scaled @ probe) for probe in probes]) / n)
+    ratios = away / (spread * (1 - known))
+    return Solution(ratios, known, targets - rows @ prior - scaled @ away, None)

@@ -25,6 +25,7 @@ from .._core.shrinkage import CovarianceMixin
 from .._core.sklearn import Interval, at_least, validate_params_of
 from .._core.tradeoff import check_rates, power
 from .._core.types import FloatOrArray
+from .._core.validation import check_finite
 from ..metrics import membership_advantage_score
 from ._mean_law import ProjectionLaw, estimate_law, hold_out
 
@@ -187,7 +188,8 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
             Higher means more likely a member.
         """
         check_is_fitted(self)
-        return self._score(validate_matrix(self, X, dtype=np.float64, reset=False))
+        X = validate_matrix(self, X, dtype=np.float64, reset=False)
+        return check_finite(self._score(X), "Numbers of this size")
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Compute the distance to the threshold, ``score_samples(X) - offset_``.

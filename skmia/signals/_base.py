@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from .._core.numbers import as_numbers
 from .._core.outputs import KINDS, Outputs
 from .._core.records import Records
-from .._core.validation import query
+from .._core.validation import check_records, query
 from .smoothing import Unsmoothed
 
 _METHODS = {
@@ -274,7 +274,7 @@ class VictimSignal(Signal):
             raise ValueError(
                 f"Signal {self.name!r} needs the victim itself; stored outputs are not enough."
             )
-        return self._inspect(victim, records)
+        return self._inspect(victim, check_records(records))
 
     @abstractmethod
     def _inspect(self, victim, records):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -132,6 +133,18 @@ def test_missing_values_go_where_the_tree_sends_them():
         model, records, member = fit(model, (X, y))
         errors, _ = find_errors(read_node_equations(model, records), member)
         assert np.abs(errors).max() < 1e-10
+
+
+@pytest.mark.parametrize("absent", ["in sparse rows", "by their value"])
+def test_missing_entries_of_xgboost_go_where_the_tree_sends_them(absent):
+    xgboost = pytest.importorskip("xgboost")
+    X, y = CANCER
+    X = np.where(np.random.default_rng(0).random(X.shape) < 0.3, 0.0, X)
+    settings, X = ({"missing": 0.0}, X) if absent == "by their value" else ({}, sparse.csr_array(X))
+    model = xgboost.XGBClassifier(n_estimators=10, n_jobs=1, **settings)
+    model, records, member = fit(model, (X, y))
+    errors, _ = find_errors(read_node_equations(model, records), member)
+    assert np.median(np.abs(errors)) < 1e-6
 
 
 def test_columns_of_further_records_are_those_that_they_would_have():

@@ -187,3 +187,13 @@ def test_weights_of_a_net_are_read():
     stored = read(net)
     weights = net.module_.state_dict()["0.weight"].numpy()
     np.testing.assert_array_equal(stored["module_['0.weight']"].array, weights)
+
+
+def test_edges_between_few_distinct_values_are_midpoints():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=600), 2 * rng.integers(0, 20, 600)])
+    model = HistGradientBoostingClassifier(max_iter=1).fit(X, rng.integers(0, 2, 600))
+    kinds = {one.path: one for one in read_state(model).arrays if "bin_thresholds_" in one.path}
+    edges, midpoints = (next(kinds[path] for path in kinds if f"[{k}]" in path) for k in (0, 1))
+    assert (edges.kind, midpoints.kind) == ("edges", "thresholds")
+    np.testing.assert_array_equal(midpoints.array, np.arange(1, 39, 2))

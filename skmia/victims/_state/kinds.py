@@ -9,7 +9,7 @@ _NAMES = {
         "X_thresholds_ _y categories_ data_max_ data_min_ max_abs_ "
         "quantiles_ statistics_ vocabulary_ y_ y_train_ y_thresholds_"
     ),
-    "thresholds": "bin_threshold num_threshold split_conditions threshold",
+    "thresholds": "bin_midpoints bin_threshold num_threshold split_conditions threshold",
     "edges": "bin_edges_ bin_thresholds_ cut_values knots node_bounds",
     "counts": (
         "category_count_ class_count_ count counts_ feature_count_ n_node_samples n_samples_seen_ "

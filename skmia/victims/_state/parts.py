@@ -147,8 +147,25 @@ def _iter_attributes(part, state):
     if isinstance(state, dict):
         names = state.get("feature_names_in_")
         part = part if names is None else part._replace(columns=tuple(map(str, names)))
-        yield from (part.attribute(str(name), one) for name, one in state.items())
+        for name, one in state.items():
+            inner = part.attribute(str(name), one)
+            if name == "bin_thresholds_" and isinstance(state.get("n_bins"), Integral):
+                yield from _iter_edges(inner, state["n_bins"])
+            else:
+                yield inner
     elif isinstance(state, tuple) and type(part.value).__name__[:5] in ("KDTre", "BallT"):
         yield from (part.attribute(*one) for one in zip(_NEIGHBORS, state, strict=False))
     elif state is not None:
         yield part._replace(value=state)
+
+
+def _iter_edges(part, n_bins):
+    """Edges of histogram boosting by column; where they are not as many as fit, they are midpoints.
+
+    A column with at most as many distinct values as there are bins is split between its values, and
+    a midpoint of integers is often an integer that did not occur.
+    """
+    for k, edges in enumerate(part.value):
+        inner = part.item(k, edges)
+        # One bin is for missing values, and n bins have n - 1 edges.
+        yield inner if len(edges) >= n_bins - 2 else inner._replace(name="bin_midpoints")

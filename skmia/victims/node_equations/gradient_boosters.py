@@ -75,6 +75,8 @@ def why_not_xgboost(model):
 
 def read_xgboost(model, X, y, collector):
     """Equations of an XGBClassifier or XGBRegressor."""
+    if model.missing is not None:
+        X = np.where(X == np.float32(model.missing), np.nan, X)
     learner, settings = _load(model)
     stored = learner["gradient_booster"]["model"]
     trees, outputs = [Tree(one) for one in stored["trees"]], stored["tree_info"]

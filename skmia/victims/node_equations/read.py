@@ -47,10 +47,13 @@ class _Reader(NamedTuple):
         :class:`Further` and returns the number of training rows.
     why_not : callable
         Takes a fitted model and returns a reason, part of a sentence, or None.
+    absent : float
+        What the trees take an entry for that a sparse matrix does not store.
     """
 
     read: object
     why_not: object
+    absent: float = 0.0
 
 
 def _choose_reader(model):
@@ -63,7 +66,7 @@ def _choose_reader(model):
         if isinstance(model, kinds):
             return reader
     if type(model).__module__.startswith("xgboost.") and hasattr(model, "get_booster"):
-        return _Reader(read_xgboost, why_not_xgboost)
+        return _Reader(read_xgboost, why_not_xgboost, absent=np.nan)
     return None
 
 
@@ -149,7 +152,7 @@ def _read(model, records, collector, assumed):
     if why is not None:
         raise ValueError(f"The nodes of this {type(found).__name__} are not read: {why}.")
     X = records.X if steps is None else steps.transform(records.X)
-    X, y = _as_matrix(X, found), _check_labels(found, records.y)
+    X, y = _as_matrix(X, found, reader.absent), _check_labels(found, records.y)
     n_rows = reader.read(found, X, y, collector)
     if n_rows or assumed is None:
         return n_rows, False
@@ -160,8 +163,8 @@ def _read(model, records, collector, assumed):
     return n_rows, True
 
 
-def _as_matrix(X, model):
-    X = X.toarray() if sparse.issparse(X) else X
+def _as_matrix(X, model, absent):
+    X = _as_dense(X, absent) if sparse.issparse(X) else X
     allowed = "features that are numbers, as the trees split by them"
     X = as_numbers(X, "X", allowed)
     if X.ndim != 2 or X.shape[1] != model.n_features_in_:
@@ -169,6 +172,12 @@ def _as_matrix(X, model):
             f"The trees split by {model.n_features_in_} features; the records have shape {X.shape}."
         )
     return X
+
+
+def _as_dense(X, absent):
+    dense, X = np.full(X.shape, absent), X.tocoo()
+    dense[X.row, X.col] = X.data
+    return dense
 
 
 def _check_labels(model, y):

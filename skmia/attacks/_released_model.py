@@ -1,0 +1,171 @@
+"""The attack on a released model by everything that its file offers."""
+
+from copy import copy
+from numbers import Real
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from .._core.asking import unwrap
+from .._core.needs import ANY, Needs
+from .._core.sklearn import Interval
+from .._core.types import Seed
+from ..base import BaseAttack
+from ..base.parts import offer_of, why_not
+from ._node_equations import NodeEquationsAttack
+from ._stored_values import StoredValuesAttack
+
+_EQUATIONS = "node equations"
+
+
+class ReleasedModelAttack(BaseAttack):
+    r"""Attack a released model by everything that its file offers.
+
+    Each part reads another thing in the file; those that can read this model are combined. The
+    settings are the same for every model. This is the attack that :func:`skmia.audit` runs to say
+    what a model gives away *as a file*.
+
+    Parameters
+    ----------
+    victim : fitted estimator
+        Model whose file is attacked, in a :class:`~sklearn.frozen.FrozenEstimator`.
+    outsiders : float, default=0.0
+        Share of the training rows that are not among the candidates, in [0, 1).
+    prior : float, default=0.5
+        Share of members among the candidates, in (0, 1).
+    random_state : int, RandomState instance or None, default=None
+        Controls what is random in the parts. Pass an int for reproducible results.
+
+    Attributes
+    ----------
+    parts_ : dict of str to attack
+        The fitted parts that can read the file: ``"node equations"``
+        (:class:`NodeEquationsAttack`) and ``"stored values"`` (:class:`StoredValuesAttack`).
+    left_out_ : dict of str to str
+        Why the others cannot.
+    is_combined_ : bool
+        Whether the node equations are solved with the other evidence as their prior. They are not
+        if they fit worse then, because that evidence contradicts them; both are summed all the
+        same.
+    offset_ : float
+        Threshold of the score; without ``membership`` that of the parts.
+    classes_ : ndarray of shape (2,)
+        ``[0, 1]``.
+
+    Raises
+    ------
+    TypeError
+        If the victim is a function or service, whose file is not at hand.
+    ValueError
+        If no part can read the file.
+
+    See Also
+    --------
+    NodeEquationsAttack, StoredValuesAttack : The parts.
+
+    Notes
+    -----
+    The evidence of the parts about a record is summed. Evidence from values that are stored is the
+    prior of the node equations, which decide where they are exact. The score ranks records and is
+    not a calibrated likelihood ratio; see :func:`skmia.metrics.conformal_pvalues` for statements
+    about single records that hold at a given level.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import HistGradientBoostingClassifier
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from skmia.attacks import ReleasedModelAttack
+    >>> from skmia.datasets import make_membership_problem
+    >>> records, membership = make_membership_problem(random_state=0)
+    >>> members = records[membership == 1]
+    >>> model = HistGradientBoostingClassifier(random_state=0).fit(members.X, members.y)
+    >>> attack = ReleasedModelAttack(FrozenEstimator(model)).fit(records)
+    >>> sorted(attack.parts_)
+    ['node equations', 'stored values']
+    >>> bool(attack.score(records, membership) > 0.95)
+    True
+    """
+
+    _parameter_constraints = {
+        **BaseAttack._parameter_constraints,
+        "outsiders": [Interval(Real, 0, 1, closed="left")],
+        "prior": [Interval(Real, 0, 1, closed="neither")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        victim: BaseEstimator | None = None,
+        *,
+        outsiders: float = 0.0,
+        prior: float = 0.5,
+        random_state: Seed = None,
+    ) -> None:
+        self.victim = victim
+        self.outsiders = outsiders
+        self.prior = prior
+        self.random_state = random_state
+
+    def _needs(self):
+        return Needs(ANY, access=frozenset({"file"}))
+
+    def _make_parts(self):
+        settings = {"outsiders": self.outsiders, "prior": self.prior}
+        return {
+            _EQUATIONS: NodeEquationsAttack(
+                self.victim, **settings, random_state=self.random_state
+            ),
+            "stored values": StoredValuesAttack(self.victim),
+        }
+
+    def _fit(self, records, membership):
+        if self.victim is None:
+            raise ValueError(
+                "ReleasedModelAttack needs the fitted model itself; stored outputs are not enough."
+            )
+        self.parts_, self.left_out_ = {}, {}
+        offer = offer_of(self.victim)
+        for name, part in self._make_parts().items():
+            reason = why_not(part, offer)
+            if reason is None:
+                reason = self._try(name, part, records)
+            if reason is not None:
+                self.left_out_[name] = reason
+        if not self.parts_:
+            raise ValueError(
+                f"No attack can read the file of {type(unwrap(self.victim)).__name__}. "
+                f"{' '.join(self.left_out_.values())}"
+            )
+        self._combine(records)
+
+    def _try(self, name, part, records):
+        """Why a part cannot read this file although it reads files of this kind, or None."""
+        try:
+            self.parts_[name] = part.fit(records)
+        except NotFittedError:
+            raise
+        except (TypeError, ValueError) as error:  # settings of the model that no equation covers
+            return " ".join(str(error).split())
+        return None
+
+    def _combine(self, records):
+        equations = self.parts_.get(_EQUATIONS)
+        others = [part for part in self.parts_.values() if part is not equations]
+        # The part itself stays as it is, to be compared with the whole.
+        equations, self.is_combined_ = copy(equations), False
+        if equations is not None and others:
+            self.is_combined_ = equations.solve_again(records, _sum(others, records))
+        self._used = others if equations is None else [equations, *others]
+
+    def _score_samples(self, records):
+        return _sum(self._used, records)
+
+    def _natural_offset(self, records):
+        # Log likelihood ratios are cut at 0; hits alone at their own threshold.
+        exact = [part for name, part in self.parts_.items() if name == _EQUATIONS]
+        return float(np.sum([part.offset_ for part in exact or self._used]))
+
+
+def _sum(parts, records):
+    return np.sum([part.score_samples(records) for part in parts], axis=0)
