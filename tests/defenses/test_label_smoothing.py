@@ -7,17 +7,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skmia.defenses import LabelSmoothingDefense
 
 X, Y = load_digits(return_X_y=True)
 X, Y = X[:300] / 16, Y[:300]
-
-
-@parametrize_with_checks([LabelSmoothingDefense(LogisticRegression())])
-def test_it_is_an_ordinary_classifier(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5, 1.0])

@@ -27,9 +27,7 @@ WIDTHS = np.array([0.2, 1.0, 5.0])
 
 
 @parametrize_with_checks(
-    [
-        LaplaceMechanism(),
-        GaussianMechanism(),
+    [  # those with default settings are in tests/test_common.py
         GaussianMechanism(0.5, calibration="classic"),
         NonSphericalGaussianMechanism(lower=0, upper=1),
         NonSphericalGaussianMechanism(widths=2, allocation="minimum_trace"),

@@ -9,7 +9,6 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import (
     check_sample_weight_equivalence_on_dense_data,
     check_sample_weight_equivalence_on_sparse_data,
-    parametrize_with_checks,
 )
 
 from skmia.defenses import SELENADefense, SoftLabelDefense
@@ -17,11 +16,6 @@ from skmia.defenses._cross_fit import draw_left_out
 
 X, Y = load_digits(return_X_y=True)
 X, Y = X[:300] / 16, Y[:300]
-
-
-@parametrize_with_checks([SELENADefense(LogisticRegression(), n_estimators=3, n_left_out=1)])
-def test_it_is_an_ordinary_classifier(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("defense", [SELENADefense, SoftLabelDefense])

@@ -16,7 +16,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skmia import Records, ShadowPool
 from skmia.defenses import SoftLabelDefense
@@ -26,13 +25,6 @@ from skmia.defenses._soft_labels import soften
 X, Y = load_digits(return_X_y=True)
 X, Y = X[:300] / 16, Y[:300]
 SPREADS = ("label", "direction", "coordinate")
-
-
-@parametrize_with_checks(
-    [SoftLabelDefense(LogisticRegression(), alpha=1.0, n_estimators=4, n_left_out=2)]
-)
-def test_it_is_an_ordinary_classifier(estimator, check):
-    check(estimator)
 
 
 # Two models and three classes by hand: the mean is (.2, .5, .3), the deviations are (.1, .2, .1),

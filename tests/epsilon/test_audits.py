@@ -35,10 +35,8 @@ TREE = DecisionTreeClassifier()
 
 
 @parametrize_with_checks(
-    [
-        OneRunAudit(),
+    [  # those with default settings are in tests/test_common.py
         OneRunAudit(TREE, "natural", method="gaussian", n_canaries=0.3),
-        EpsilonAudit(GaussianNB(), n_trials=4),
         EpsilonAudit(
             TREE, 0, n_trials=4, neighbors="replace", method="gaussian", threshold="bonferroni"
         ),

@@ -16,9 +16,7 @@ from skmia.epsilon import (
 
 gaussian_bound = partial(epsilon_lower_bound, method="gaussian")
 
-N_AUDITS = 1000
-# A method that is too high in 5% of the cases at most stays below this with probability .999.
-MOST_TOO_HIGH = binom.ppf(0.999, N_AUDITS, 0.05)
+N_AUDITS = 400
 
 
 def make_guesses(true_positives, false_positives, n):
@@ -192,12 +190,17 @@ def count_too_high(audit, mechanism, truth, n_runs, n_audits=N_AUDITS):
     return (np.array(found) > truth).sum()
 
 
+def most_too_high(n_audits=N_AUDITS):
+    """A method that is too high in 5% of the cases at most stays below this, but for .001."""
+    return binom.ppf(0.999, n_audits, 0.05)
+
+
 def check_rarely_too_high(audit, mechanism, truth, threshold):
     """One hundred splits an audit take their time."""
     n_audits, n_runs = (40, 60) if threshold == "multisplit" else (N_AUDITS, 200)
     audit = partial(audit, threshold=threshold)
     count = count_too_high(audit, mechanism, truth, n_runs, n_audits)
-    assert count <= binom.ppf(0.999, n_audits, 0.05)
+    assert count <= most_too_high(n_audits)
 
 
 THRESHOLDS = [[0.5, 1.0, 1.5], "bonferroni", "split", "multisplit"]
@@ -229,16 +232,16 @@ def test_gaussian_bounds_of_normal_noise_are_rarely_too_high(mu, threshold):
 def test_medians_of_splits_are_rarely_too_high(bound, mu):
     audit = partial(bound, threshold="multisplit", delta=0.05)
     truth = gaussian_epsilon(mu, 0.05)
-    assert count_too_high(audit, partial(shift, mu), truth, 60) <= MOST_TOO_HIGH
+    n_audits = 1000
+    assert count_too_high(audit, partial(shift, mu), truth, 60, n_audits) <= most_too_high(n_audits)
 
 
 def test_bounds_for_two_copies_are_rarely_too_high():
     audit = partial(epsilon_lower_bound, threshold="split", n_copies=2)
-    assert count_too_high(audit, partial(respond, 2.0), 1.0, 200) <= MOST_TOO_HIGH
+    assert count_too_high(audit, partial(respond, 2.0), 1.0, 200) <= most_too_high()
     audit = partial(gaussian_bound, n_copies=2)
-    assert count_too_high(audit, partial(shift, 2.0), gaussian_epsilon(1, 1e-5), 200) <= (
-        MOST_TOO_HIGH
-    )
+    truth = gaussian_epsilon(1, 1e-5)
+    assert count_too_high(audit, partial(shift, 2.0), truth, 200) <= most_too_high()
 
 
 def test_the_assumption_of_a_gaussian_mechanism_can_be_wrong():
@@ -335,7 +338,7 @@ def test_a_credible_bound_of_one_mechanism_is_no_confidence_bound():
     # Rates that are equal make epsilon the larger of two ratios, which the prior does not expect.
     audit = partial(bayesian_epsilon_interval, threshold=1.0)
     count = count_too_high(audit, partial(respond, 3.0), 3.0, 200)
-    assert MOST_TOO_HIGH < count < 0.25 * N_AUDITS
+    assert most_too_high() < count < 0.25 * N_AUDITS
 
 
 # Words and errors

@@ -13,7 +13,7 @@ from skmia.epsilon import (
 
 one_run_gaussian_bound = partial(one_run_epsilon_lower_bound, method="gaussian")
 
-N_AUDITS = 1000
+N_AUDITS = 400
 MOST_TOO_HIGH = binom.ppf(0.999, N_AUDITS, 0.05)
 
 BINOMIAL = [

@@ -21,11 +21,9 @@ from skmia.leakage import (
 from skmia.signals import Signals
 
 
+# The one with default settings is in tests/test_common.py.
 @parametrize_with_checks(
-    [
-        GeneralizationGapBound(),
-        GeneralizationGapBound(assumption="subgaussian", proxy_variance=1e4, baseline=0.7),
-    ]
+    [GeneralizationGapBound(assumption="subgaussian", proxy_variance=1e4, baseline=0.7)]
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

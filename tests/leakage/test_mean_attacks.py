@@ -230,13 +230,13 @@ def draw_independent(rng, n_rows, n_features):
 @pytest.mark.parametrize(
     "attack, draw, n_features",
     [
-        (MeanLikelihoodRatioAttack(), draw_independent, 150),
-        (MeanGLiRAttack(), draw_independent, 150),
-        (MeanScalarProductAttack(reference="mean"), draw_independent, 150),
-        (MeanScalarProductAttack(random_state=0), draw_independent, 150),
-        (MeanLikelihoodRatioAttack(covariance="diagonal"), draw_correlated, 60),
-        (MeanLikelihoodRatioAttack(), draw_correlated, 60),
-        (MeanGLiRAttack(noise_scale=2.0), draw_correlated, 60),
+        (MeanLikelihoodRatioAttack(), draw_independent, 60),
+        (MeanGLiRAttack(), draw_independent, 60),
+        (MeanScalarProductAttack(reference="mean"), draw_independent, 60),
+        (MeanScalarProductAttack(random_state=0), draw_independent, 60),
+        (MeanLikelihoodRatioAttack(covariance="diagonal"), draw_correlated, 24),
+        (MeanLikelihoodRatioAttack(), draw_correlated, 24),
+        (MeanGLiRAttack(noise_scale=2.0), draw_correlated, 24),
     ],
     ids=lambda value: getattr(value, "__name__", str(value)),  # an address would differ by process
 )
@@ -247,7 +247,7 @@ def test_reference_rows_give_a_threshold_of_the_rate_that_was_asked_for(attack, 
     for _ in range(n_trials):
         target = draw(rng, 1, n_features)[0]
         one = clone(attack).set_params(target=target, n_samples=n_samples, target_fpr=0.05)
-        one.fit(draw(rng, 100, n_features))
+        one.fit(draw(rng, 39, n_features))
         released = draw(rng, 1, n_features) / np.sqrt(n_samples)  # of normal rows
         n_flagged += one.predict(released + noise * rng.normal(size=released.shape))[0]
     low, high = binom.ppf([0.0005, 0.9995], n_trials, 0.05)

@@ -29,8 +29,7 @@ def make_normal_features(n, shift, n_features=1, seed=0):
 
 
 @parametrize_with_checks(
-    [
-        WorstCaseVulnerability(),
+    [  # those with default settings are in tests/test_common.py
         WorstCaseVulnerability("plugin", n_permutations=5),
         WorstCaseVulnerability("kde", n_permutations=2),
         WorstCaseVulnerability("neighbors", n_permutations=5),

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from scipy.stats import binom
 from sklearn.metrics import pairwise_distances
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skmia.synthetic import (
     GowerEncoder,
@@ -171,8 +170,3 @@ def test_bad_input():
         measure(np.ones((4, 3)), np.ones((4, 3)), version="biased")
     with pytest.raises(ValueError, match="X needs at least 2 rows; got 1"):
         measure(pd.DataFrame({"a": "xyz"}, [0, 1]), pd.DataFrame({"a": ["x"]}), metric="gower")
-
-
-@parametrize_with_checks([NearestNeighborAdversarialAccuracy(), GowerEncoder()])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)

@@ -8,7 +8,6 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
 from sklearn.mixture import GaussianMixture
 from sklearn.neighbors import KernelDensity
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skmia import Records, ShadowPool
 from skmia.attacks import CalibratedAttack, LiRA
@@ -114,11 +113,6 @@ def test_bad_victims(problem):
 ATTACKED = Records(np.random.default_rng(1).normal(size=(60, 3)), np.arange(60) % 2)
 MEMBERSHIP = np.arange(60) // 2 % 2
 GENERATOR = FrozenEstimator(KernelDensity(bandwidth=0.1).fit(ATTACKED.X[MEMBERSHIP == 1]))
-
-
-@parametrize_with_checks([SyntheticDistance(KernelDensity())])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 NOT_ASKED = {
