@@ -10,11 +10,11 @@ from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_memory
-from tqdm import tqdm
 
 from .._core.asking import query_victim
 from .._core.containers import take_rows
 from .._core.hashing import hash_records
+from .._core.progress import show_progress
 from .._core.seeding import isolated_randomness, refuse_trained_module, seed_estimator
 from .._core.sklearn import N_JOBS, HasMethods, Interval, InvalidParameterError, at_least
 from .._core.splits import MOST_MODELS, compute_strata, number_units
@@ -100,7 +100,7 @@ def ask_left_out(estimator, data, left_out, seeds, *, targets=None, n_jobs=None,
     plan = plan_training(job, exact=True)
     if not plan.together:
         job = job._replace(fit=_Fit(data, targets))  # its errors come from the estimator
-    results = tqdm(plan.run(job), total=job.n_models, desc="sub-models", disable=not verbose)
+    results = show_progress(plan.run(job), verbose, "sub-models", job.n_models)
     kept = [result for _, result in sorted(results, key=lambda pair: pair[0])]
     answers = [result.facts["answers"] for result in kept]
     classes = np.unique(np.concatenate([data.y, *(answer.classes for answer in answers)]))

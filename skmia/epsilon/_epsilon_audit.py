@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from tqdm import tqdm
 
+from .._core.progress import show_progress
 from .._core.records import Records
 from .._core.sklearn import N_JOBS, StrOptions, at_least, validate_params_of
 from .._core.types import Seed
@@ -266,7 +266,7 @@ class EpsilonAudit(EpsilonAuditBase):
         keep, children = _CanaryKeeper(self._make_attack(), canary), seeds.spawn(len(subsets))
         job = Job(estimator, Data([records.X], records.y), subsets, children, keep, self.n_jobs)
         results = plan_training(job, exact=True).run(job)
-        kept = dict(tqdm(results, total=job.n_models, desc="trainings", disable=not self.verbose))
+        kept = dict(show_progress(results, self.verbose, "trainings", job.n_models))
         kept = [kept[k] for k in range(job.n_models)]
         warn_once([said for result in kept for said in result.warnings], job.n_models, "models")
         scores = np.concatenate([result.arrays["score"] for result in kept])

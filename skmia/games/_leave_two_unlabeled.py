@@ -7,11 +7,11 @@ from joblib import Parallel, effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import roc_auc_score
-from tqdm import tqdm
 
 from .._core.checks import check_bits, check_finite_vector, check_membership_scores
 from .._core.needs import BOTH
 from .._core.numbers import SMALLEST, check_number
+from .._core.progress import show_progress
 from .._core.randomness import check_random_state
 from .._core.records import Records
 from .._core.seeding import isolated_randomness, seed_estimator
@@ -228,7 +228,7 @@ def _refit_all(attack, records, membership, pairs, seeds, n_jobs, verbose):
     if effective_n_jobs(n_jobs) > 1:
         attack = use_one_job(clone(attack))
     rounds = zip(pairs, seeds.spawn(len(pairs)), strict=True)
-    bar = tqdm(rounds, total=len(pairs), desc="pairs", disable=not verbose)
+    bar = show_progress(rounds, verbose, "pairs", len(pairs))
     wins = Parallel(n_jobs=n_jobs)(
         delayed(_refit)(attack, records, membership, pair, bit) for pair, bit in bar
     )

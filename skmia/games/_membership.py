@@ -9,10 +9,10 @@ import pandas as pd
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
-from tqdm import tqdm
 
 from .._core.asking import unwrap
 from .._core.groups import number_groups, read_names
+from .._core.progress import show_progress
 from .._core.randomness import check_random_state
 from .._core.records import Records
 from .._core.seeding import refuse_trained_module
@@ -292,7 +292,7 @@ def _play_all(game, rounds, n_jobs, verbose):
     keep = Player(game, rounds)
     job = Job(game.estimator, data, subsets, rounds.victim_seeds, keep, n_jobs)
     results = plan_training(job, exact=True).run(job)
-    played = dict(tqdm(results, total=job.n_models, desc="rounds", disable=not verbose))
+    played = dict(show_progress(results, verbose, "rounds", job.n_models))
     caught = [warning for k in sorted(played) for warning in played[k].warnings]
     warn_once(caught, job.n_models, "victims")
     return [played[k].facts for k in sorted(played)]

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import gen_batches
-from tqdm import tqdm
 
 from .._core.checks import check_confidence_level
 from .._core.matrix import check_matrix
 from .._core.numbers import to_array
+from .._core.progress import show_progress
 from .._core.randomness import check_random_state
 from .._core.seeding import isolated_randomness, seed_estimator
 from .._core.sklearn import N_JOBS, HasMethods, at_least, validate_parameter_constraints
@@ -281,7 +281,7 @@ def _fit(attack, reference, seeds):
 
 def _play_all(game, seeds, n_jobs, verbose):
     parts = [seeds[part] for part in gen_batches(len(seeds), _ROUNDS)]
-    bar = tqdm(parts, desc=f"parts of {_ROUNDS} rounds", disable=not verbose)
+    bar = show_progress(parts, verbose, f"parts of {_ROUNDS} rounds")
     results = Parallel(n_jobs=n_jobs)(delayed(_play_part)(game, part) for part in bar)
     return (np.concatenate(column) for column in zip(*results, strict=True))
 

@@ -10,10 +10,10 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from tqdm import tqdm
 
 from .._core.asking import check_victim, unwrap
 from .._core.caches import caches_removed, walk
+from .._core.progress import show_progress
 from .._core.randomness import check_random_state
 from .._core.records import Records
 from .._core.sklearn import N_JOBS, HasMethods, at_least, validate_parameter_constraints
@@ -143,7 +143,7 @@ def retraining_oracle(
     plan = plan_training(job, exact=True)
     ((_, first),) = plan.run(job._replace(subsets=inside[:1], n_jobs=None))
     results = plan.run(job._replace(subsets=inside[1:]))
-    played = dict(tqdm(results, total=n_rounds, desc="pairs", disable=not verbose))
+    played = dict(show_progress(results, verbose, "pairs", n_rounds))
     prints = np.array([played[k].facts["print"] for k in sorted(played)])
     with_member, matches = first.facts["print"] == expected, prints == expected
     wins = np.where(matches == with_member, 0.5, np.where(with_member, 1.0, 0.0))

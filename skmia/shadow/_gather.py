@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from tqdm import tqdm
 
+from .._core.progress import show_progress
 from .._training.job import Kept
 
 
@@ -39,7 +39,7 @@ def gather(results, n_estimators, n_records, verbose):
     """
     signals = outputs = None
     models, caught, steps = [None] * n_estimators, {}, np.zeros(n_estimators)
-    for k, kept in tqdm(results, total=n_estimators, desc="shadow models", disable=not verbose):
+    for k, kept in show_progress(results, verbose, "shadow models", n_estimators):
         raw, answers = kept.arrays["raw"], kept.arrays.get("outputs")
         if signals is None:
             n_signals, n_queries, _ = raw.shape
