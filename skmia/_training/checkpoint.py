@@ -1,11 +1,8 @@
 """A folder that keeps finished shadow models if the process is interrupted or killed."""
 
-import io
 import json
-import sys
 import time
 import warnings
-import zipfile
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,8 +20,8 @@ from .._core.files import (
 from .._core.visible import visible
 from ..exceptions import CheckpointError
 from .identity import digest_arrays
-from .job import Kept
 from .manifest import check_identified, check_same_pool, digest_manifest
+from .signal_file import as_kept, parse
 from .states import TrainingStates
 
 _MANIFEST = "manifest.json"
@@ -261,7 +258,7 @@ class FolderCheckpoint:
         if content is None:
             return None
         try:
-            arrays, meta = _parse(content)
+            arrays, meta = parse(content)
             if meta["digest"] == self._digest:
                 self._check_arrays(arrays, meta, subset)
         # Lack of memory does not mean that the file is damaged: the file stays and the fit stops.
@@ -277,7 +274,7 @@ class FolderCheckpoint:
                 "another folder."
             )
         if not self._keep.keeps_models:
-            return _as_kept(arrays, meta, None)
+            return as_kept(arrays, meta, None)
         return self._load_with_model(path, arrays, meta)
 
     def _check_arrays(self, arrays, meta, subset):
@@ -298,7 +295,7 @@ class FolderCheckpoint:
                     return self._set_aside(path, f"{beside.name} is not the model it goes with")
                 file.seek(0)
                 try:
-                    return _as_kept(arrays, meta, joblib.load(file))
+                    return as_kept(arrays, meta, joblib.load(file))
                 except Exception as error:  # unpickling runs code of the model
                     raise CheckpointError(
                         f"{beside} cannot be loaded ({type(error).__name__}: {visible(error)}). It "
@@ -319,32 +316,6 @@ class FolderCheckpoint:
 
 def _reason(error):
     return error.strerror or f"{type(error).__name__} {error}".strip()
-
-
-def _parse(content):
-    """Arrays and facts of a file of signals."""
-    # np.savez does not compress, so a compressed part was not written here and may unpack to any
-    # size.
-    with zipfile.ZipFile(io.BytesIO(content)) as parts:
-        if any(part.compress_type != zipfile.ZIP_STORED for part in parts.infolist()):
-            raise ValueError("it is compressed")
-    with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-        arrays = {name: stored[name] for name in stored.files}
-    return arrays, json.loads(str(arrays.pop("meta")))
-
-
-def _as_kept(arrays, meta, model):
-    said = tuple((_warning_category(name), message) for name, message in meta["warnings"])
-    return Kept(meta["facts"], arrays, model, said)
-
-
-def _warning_category(name):
-    """Category of a stored warning, if Python, scikit-learn or skmia has it; else UserWarning."""
-    for module in ("builtins", "sklearn.exceptions", "skmia.exceptions"):
-        category = getattr(sys.modules[module], name, None)
-        if isinstance(category, type) and issubclass(category, Warning):
-            return category
-    return UserWarning
 
 
 @contextmanager

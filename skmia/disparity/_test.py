@@ -21,7 +21,7 @@ from ._permutation import compare_exposures
 from ._repeated_measures import analyze, compute_eta_squared, tabulate_analysis
 from ._table import check_table, drop_incomplete
 from .game import play
-from .guesses import GroupGuesses, read_exposures, read_guesses, tabulate
+from .guesses import GroupGuesses, read_exposures, read_groups, read_guesses, tabulate
 
 _SIZE = [Interval(Real, 0, 1, closed="neither"), at_least(1)]
 
@@ -287,7 +287,7 @@ class DisparityTest(BaseEstimator):
         validate_params_of(self)
         self.game_ = played = None
         if isinstance(X, Records):
-            self.game_, X = play(self, check_records(X, labels=False), self._read_field(X))
+            self.game_, X = play(self, check_records(X, labels=False), read_groups(X, self.group))
         if isinstance(X, GroupGuesses):
             played = read_guesses(X)
             X = tabulate(played)
@@ -331,7 +331,7 @@ class DisparityTest(BaseEstimator):
             If a group did not occur in ``fit``.
         """
         check_is_fitted(self)
-        groups = self._read_field(X) if isinstance(X, Records) else to_array(X, "X")
+        groups = read_groups(X, self.group) if isinstance(X, Records) else to_array(X, "X")
         if groups.ndim != 1:
             raise ValueError(
                 f"predict takes records or one group for each; got an array of shape "
@@ -367,14 +367,6 @@ class DisparityTest(BaseEstimator):
         """
         check_is_fitted(self)
         return describe_test(self)
-
-    def _read_field(self, records):
-        if self.group not in records.fields:
-            have = ", ".join(records.fields) or "none"
-            raise ValueError(
-                f"group={self.group!r} is not a field of the records; they have {have}."
-            )
-        return records[self.group]
 
     def _analyse(self):
         found = analyze(self.vulnerabilities_.to_numpy())

@@ -61,6 +61,20 @@ class Played(NamedTuple):
     people: np.ndarray
 
 
+def read_groups(records, field):
+    """Return the group of each record.
+
+    Raises
+    ------
+    ValueError
+        If the records lack the field.
+    """
+    if field not in records.fields:
+        have = ", ".join(records.fields) or "none"
+        raise ValueError(f"group={field!r} is not a field of the records; they have {have}.")
+    return records[field]
+
+
 def read_guesses(given):
     """Check guesses and number their groups and people.
 

@@ -33,7 +33,7 @@ from .._core.tradeoff import (
     threshold,
 )
 from ._known_rows import KnownRows
-from ._misspecified import MisspecifiedTarget
+from ._misspecified import MisspecifiedTarget, make_misspecified
 
 
 class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
@@ -375,12 +375,7 @@ class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
             self._products(left, right, X)
             for left, right in ((X, X), (X_assumed, X_assumed), (X, X_assumed))
         )
-        if np.isinf(cross).any():
-            raise ValueError(
-                f"The pair in row {np.isinf(cross).argmax()} differs from the mean in a column "
-                "without spread, which reveals membership without any test."
-            )
-        return MisspecifiedTarget(true, assumed, cross, *self._subsampling)
+        return make_misspecified(true, assumed, cross, self._subsampling)
 
     def top_k(self, X: ArrayLike, k: int) -> np.ndarray:
         """Return the rows that leak most, as canaries of an audit.

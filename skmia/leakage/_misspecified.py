@@ -82,3 +82,19 @@ class MisspecifiedTarget:
         rates = check_rates(fpr)
         shift = self._shift
         return power(rates, shift if rates.ndim == 0 else shift[:, np.newaxis], self.inclusion)
+
+
+def make_misspecified(true, assumed, cross, subsampling):
+    """Return the leakage of pairs of targets, given their inner products.
+
+    Raises
+    ------
+    ValueError
+        If a pair differs from the mean in a column without spread.
+    """
+    if np.isinf(cross).any():
+        raise ValueError(
+            f"The pair in row {np.isinf(cross).argmax()} differs from the mean in a column "
+            "without spread, which reveals membership without any test."
+        )
+    return MisspecifiedTarget(true, assumed, cross, *subsampling)

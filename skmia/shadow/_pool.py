@@ -19,19 +19,17 @@ from .._core.types import Seed
 from .._core.validation import check_records
 from .._training.checkpoint import FolderCheckpoint, MemoryCheckpoint, saying_what_is_kept
 from .._training.first_answers import check_first_answers
-from .._training.frozen import make_recipe
-from .._training.job import Data, Job
 from .._training.manifest import describe_job
-from .._training.notes import note_failures, warn_of_weights, warn_once
+from .._training.notes import note_failures, warn_once
 from .._training.plan import describe_training, plan_training
 from ..signals import ScaledLogit, Signal
 from ._design import drawn_design, infer_design
 from ._gather import gather
-from ._keep import PoolKeeper, check_temperatures, further_signals, signals_of
-from ._lookup import PoolLookup, augmented
+from ._job import describe_sampling, draw_entropy, make_job
+from ._keep import check_temperatures, further_signals, signals_of
+from ._lookup import PoolLookup
 from ._scores import check_scores
 from ._stored import StoredSignals
-from ._training_sets import draw_entropy, draw_training_sets
 
 
 class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
@@ -249,11 +247,11 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         self._check_parameters()
         records = check_records(X)
         checkpoint, entropy = self._start(records)
-        job, notes = self._make_job(records, entropy)
+        job, notes = make_job(self, records, entropy)
         check_first_answers(job)
         plan = plan_training(job, self.batched)
         if checkpoint is not None:
-            manifest = describe_job(job, records, entropy, self._design(), plan.numbers)
+            manifest = describe_job(job, records, entropy, describe_sampling(self), plan.numbers)
             checkpoint.open(manifest, job.keep)
         self._forget()
         with saying_what_is_kept(checkpoint, self.n_estimators):
@@ -319,27 +317,6 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         refuse_trained_module(unwrap(self.estimator))
         checkpoint = self._get_checkpoint()
         return checkpoint, draw_entropy(self.random_state, checkpoint)
-
-    def _make_job(self, records, entropy):
-        """Draw the training sets; return the job and notes on differences from the victim."""
-        seeds = np.random.SeedSequence(entropy).spawn(1 + self.n_estimators)
-        estimator, notes = make_recipe(unwrap(self.estimator), self.refit_frozen)
-        job = Job(
-            estimator=estimator,
-            data=Data([copy.X for copy in augmented(records, self.augment)], records.y),
-            subsets=draw_training_sets(self, records, seeds[0]),
-            seeds=seeds[1:],
-            keep=PoolKeeper(
-                tuple(self.signals), tuple(self.temperatures), self.resolution, self.store
-            ),
-            n_jobs=self.n_jobs,
-        )
-        return job, (*notes, *warn_of_weights(estimator, records))
-
-    def _design(self):
-        """Return the parameters of the sampling, for a checkpoint."""
-        design = {"max_samples": self.max_samples}
-        return design if self.paired else {**design, "paired": False}
 
     def _check_parameters(self):
         validate_params_of(self)

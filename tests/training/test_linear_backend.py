@@ -174,7 +174,7 @@ def test_without_a_penalty_separated_records_are_left_to_the_estimator():
     results, expected = run(job), training.run_alone(job)
     for k, result in results.items():
         assert result.warnings[-1][0] is ConvergenceWarning
-        assert "on its own" in result.warnings[-1][1]
+        assert "fitted it alone" in result.warnings[-1][1]
         assert np.array_equal(result.raw, expected[k].raw)
 
 
@@ -226,7 +226,7 @@ def test_least_squares_without_a_single_solution_is_left_to_the_estimator():
     job = make_job(LinearRegression(), X, X[:, 2] + np.random.default_rng(0).normal(size=len(X)))
     results, expected = run(job), training.run_alone(job)
     for k, result in results.items():
-        assert "on its own" in result.warnings[-1][1]
+        assert "fitted it alone" in result.warnings[-1][1]
         assert np.array_equal(result.raw, expected[k].raw)
 
 
@@ -403,8 +403,8 @@ REFUSED = [
     (LogisticRegression(class_weight={0: 0, 1: 1}), X_DATA, "Class_weight leaves out a class"),
     (LogisticRegression(), sparse.csr_matrix(X_DATA), "X is sparse"),
     (LogisticRegression(), X_DATA.reshape(len(X_DATA), 2, -1), "X has 3 dimensions"),
-    (LogisticRegression(), X_DATA.astype(object), "X holds other things than numbers"),
-    (LogisticRegression(), pd.DataFrame({"a": ["x"] * len(X_DATA)}), "X holds other things than n"),
+    (LogisticRegression(), X_DATA.astype(object), "X holds values that are not numbers"),
+    (LogisticRegression(), pd.DataFrame({"a": ["x"] * len(X_DATA)}), "X holds values that are"),
     (LogisticRegression(), np.where(X_DATA > 9, np.nan, X_DATA), "X holds NaN or infinite values"),
     (LogisticRegression(), np.zeros((len(X_DATA), 10_000))[:, :9000], None),
     (Ridge(positive=True), X_DATA, "Positive=True is set"),
@@ -412,19 +412,19 @@ REFUSED = [
     (Ridge(alpha=0), X_DATA, "Alpha=0 is not a positive number"),
     (Ridge(alpha=[1.0]), X_DATA, r"Alpha=\[1.0\] is not a positive number"),
     (LinearRegression(positive=True), X_DATA, "Positive=True is set"),
-    (LinearRegression(), X_DATA[:, [0] * 200], "A half has fewer records than there are features"),
+    (LinearRegression(), X_DATA[:, [0] * 200], "A training set has fewer records"),
     (make_pipeline(StandardScaler(), Ridge()), X_DATA[:, [0] * 200], "fewer records .* are scaled"),
     (make_pipeline(PCA(2), LogisticRegression()), X_DATA, "Pipeline fits its other steps on each"),
     (
         make_pipeline(PolynomialFeatures(), StandardScaler(), LogisticRegression()),
         X_DATA,
-        "Pipeline fits its other steps on each half",
+        "Pipeline fits its other steps on each training set",
     ),
     (make_pipeline(MinMaxScaler(clip=True), Ridge()), X_DATA, "fits its other steps"),
     (
         make_pipeline(StandardScaler(), LogisticRegression(fit_intercept=False)),
         X_DATA,
-        "has no intercept to take it up",
+        "has no intercept to absorb the shift",
     ),
     (make_pipeline(StandardScaler(), Ridge(), memory="cache"), X_DATA, "Pipeline has a memory"),
 ]
@@ -452,7 +452,7 @@ def test_too_many_features_and_records_are_refused():
 
 def test_targets_that_fit_the_model():
     y = np.random.default_rng(0).normal(size=len(X_DATA))
-    assert "Y holds no classes" in LinearWay().why_not(make_job(LogisticRegression(), X_DATA, y))
+    assert "Y does not hold" in LinearWay().why_not(make_job(LogisticRegression(), X_DATA, y))
     one = make_job(LogisticRegression(), X_DATA, np.zeros(len(X_DATA), dtype=int))
     assert "single class" in LinearWay().why_not(one)
     y[3] = np.inf

@@ -319,9 +319,9 @@ def test_a_newer_loss_is_refused():
     ("change", "reason"),
     [
         (sparse.csr_array, "sparse"),
-        (lambda X: X.astype(str), "other things than numbers"),
+        (lambda X: X.astype(str), "values that are not numbers"),
         (lambda X: X.reshape(len(X), 3, 2), "3 dimensions"),
-        (lambda X: pd.DataFrame(X).astype({0: "str"}), "other things than numbers"),
+        (lambda X: pd.DataFrame(X).astype({0: "str"}), "values that are not numbers"),
     ],
 )
 def test_records_that_cannot_be_stacked_are_refused(change, reason):

@@ -1,1 +1,1 @@
-"""How models are trained: one by one, or many of them in one program."""
+"""Ways to train the models of a job: one by one, or many together."""

@@ -1,4 +1,4 @@
-"""Any estimator: one model after the other in each worker."""
+"""Training of any estimator: one model after the other in each worker."""
 
 from time import perf_counter
 
@@ -14,7 +14,7 @@ from .way import Way
 
 
 class OneByOneWay(Way):
-    """One model after the other in each worker: any estimator."""
+    """Trains any estimator, one model after the other in each worker."""
 
     name = "one_by_one"
     together = False
@@ -23,7 +23,7 @@ class OneByOneWay(Way):
         return None
 
     def run(self, job, models, where):
-        # Taken one at a time: several processes on one checkpoint share the models that are left.
+        # Models are taken one at a time, because other processes may share the checkpoint.
         tasks = (job.part([k]) for k in models)
         for kept in where.run(_train_part, job, tasks):
             yield from kept
@@ -39,11 +39,11 @@ def fit_model(job, i, model):
     Raises
     ------
     TrainingError
-        Says what was trained on what, and what may help.
+        If the training fails; the message names the estimator and the records, and what may help.
     """
     members = np.flatnonzero(job.subsets[i])
     if job.fit is not None:
-        job.fit(model, members)  # whose errors are in its own words
+        job.fit(model, members)  # raises its own errors
         return
     n_records, y = len(job.data.y), job.data.y[members]
     try:
@@ -58,7 +58,7 @@ def fit_model(job, i, model):
 
 
 def make_model(job, i):
-    """An unfitted model of a job, with its seeds."""
+    """Return an unfitted model of a job, with its seeds."""
     model = clone(job.estimator)
     if job.seeds is not None:
         seed_estimator(model, job.seeds[i])
@@ -75,7 +75,7 @@ def train_alone(job, i, reason=None):
     i : int
         Place of the model in it.
     reason : str, default=None
-        Why training it with others failed, for a warning of it.
+        Why training it together with others failed. If given, the results carry a warning.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""How models are trained: one by one, or many of them in one program."""
+"""Base class of the ways to train the models of a job."""
 
 from abc import ABC, abstractmethod
 
@@ -9,11 +9,11 @@ class Way(ABC):
     Attributes
     ----------
     name : str
-        As shown in ``ShadowPool.backend_``.
+        Name of the way, as shown in ``ShadowPool.backend_``.
     together : bool
-        Whether it trains many models in one program.
+        Whether many models are trained in one program.
     exact : bool
-        Whether its models equal models trained one by one.
+        Whether the models equal models trained one by one.
     """
 
     name: str
@@ -22,12 +22,15 @@ class Way(ABC):
 
     @abstractmethod
     def why_not(self, job):
-        """Reason why the way cannot do a job, in one sentence; None where it can."""
+        """Return the reason why the way cannot train a job, in one sentence, or None."""
 
     def nearly(self, job):
-        """What the user's code has that keeps the way from a job of a kind that it can do.
+        """Return what in the user's code prevents training a job for which the way is meant.
 
-        One sentence; None where it can do the job, or the job is of another kind.
+        Returns
+        -------
+        reason : str or None
+            One sentence; None if the way can train the job, or is meant for other estimators.
         """
         return None
 
@@ -47,6 +50,6 @@ class Way(ABC):
         Yields
         ------
         k, kept : int, Kept
-            Each model once, in any order, as soon as it is there; and further ones, where they
-            come out of the same computation.
+            Number and results of each model, in any order, as soon as it is trained. Models that
+            were not requested may also appear if they come from the same computation.
         """

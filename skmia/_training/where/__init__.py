@@ -1,1 +1,1 @@
-"""Where tasks run: processes of this machine, or a cluster."""
+"""Workers that run tasks: processes of this machine, or a cluster."""

@@ -15,10 +15,10 @@ def _active_backend():
 
 
 class DaskWorkers(Workers):
-    """Tasks that are sent straight to a dask cluster.
+    """Sends tasks directly to a dask cluster.
 
-    It is taken inside ``joblib.parallel_config("dask")``. The records go to each worker once,
-    instead of with every batch of tasks, and a model whose worker died is trained by another one.
+    Used inside ``joblib.parallel_config("dask")``. The records are sent to each worker once instead
+    of with every batch of tasks, and if a worker dies, its model is trained by another one.
     """
 
     name = "dask"
@@ -31,16 +31,16 @@ class DaskWorkers(Workers):
 
         backend = _active_backend()
         client = backend.client
-        effective_n_jobs()  # if no workers are connected, joblib says how to wait for them
+        effective_n_jobs()  # without workers, joblib raises an error that says how to wait for them
         _warn_of_threads(client)
         shared, take_rest = split_job(job)
         shared = _send(client, shared)
-        # What is done is not held on to, so that the cluster may forget it.
+        # Finished futures are not kept, so that the cluster can free their results.
         left = {
             client.submit(train_rest, train, shared, take_rest(part), pure=False) for part in parts
         }
         try:
-            # A pool that is fitted on a worker lends its place to the models that it waits for.
+            # A pool that is itself fitted on a worker frees its slot for the models it waits for.
             with backend.retrieval_context():
                 for future, result in as_completed(list(left), with_results=True):
                     left.discard(future)
@@ -54,9 +54,8 @@ def _as_it_is(shared):
 
 
 def _send(client, shared):
-    # Scattered data would be lost with the last worker that holds them, and workers have to be
-    # there to begin with. What a task returns is made again, and an adaptive cluster starts workers
-    # for it.
+    # Scattered data need a running worker, and are lost with the last worker that holds them. The
+    # result of a task is computed again instead, and an adaptive cluster starts workers for it.
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sending large graph")
         return client.submit(_as_it_is, shared, pure=False)

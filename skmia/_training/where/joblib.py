@@ -1,4 +1,4 @@
-"""Where the tasks of a job run: in this process and others on the machine, through joblib."""
+"""Workers of joblib: this process, and others on the machine."""
 
 import sys
 from abc import ABC, abstractmethod
@@ -15,19 +15,19 @@ from ..._core.tasks import delayed
 
 
 class Workers(ABC):
-    """Where tasks run.
+    """Base class of the workers that run tasks.
 
     Attributes
     ----------
     name : str
-        As shown in ``ShadowPool.backend_``.
+        Name of the workers, as shown in ``ShadowPool.backend_``.
     """
 
     name: str
 
     @abstractmethod
     def are_active(self):
-        """Whether joblib has been told to use these workers."""
+        """Whether joblib is configured to use these workers."""
 
     @abstractmethod
     def run(self, train, job, parts):
@@ -38,20 +38,21 @@ class Workers(ABC):
         train : callable
             Takes a part of the job; runs in the worker.
         job : Job
-            What all parts share is taken from it.
+            Whole job, with the data that all parts share.
         parts : iterable of Job
-            As of :meth:`Job.part`; taken when their turn comes, where that is possible.
+            Parts as returned by :meth:`Job.part`; they are drawn when their turn comes, if the
+            backend allows it.
 
         Yields
         ------
         result : object
-            What ``train`` returns for each part, in the order in which they are done.
+            Result of ``train`` for each part, in the order in which the parts are finished.
         """
 
 
 def use_one_job(estimator):
-    """Set every ``n_jobs`` of an estimator, nested ones included, to 1."""
-    # None is one job within a worker already, and LogisticRegression warns of any other value.
+    """Set every ``n_jobs`` of an estimator, also of nested ones, to 1."""
+    # None already means one job within a worker, and LogisticRegression warns about other values.
     names = [
         name
         for name, value in estimator.get_params(deep=True).items()
@@ -66,18 +67,19 @@ def _thread_pools(n_modules):
 
 
 def run_on_one_thread(function, *arguments):
-    """Call a function with BLAS and OpenMP on a single thread; threads of Python take turns.
+    """Call a function with BLAS and OpenMP on a single thread; Python threads take turns.
 
-    Threads of several models, or of other programs on the machine, would wait for each other:
-    boosted trees on two threads take ten times as long, and more, where a core is taken.
+    Threads of several models, or of other programs on the machine, would wait for each other. If
+    one core is busy, boosted trees on two threads take ten times as long or more.
     """
-    # Looking for the libraries takes longer than a small tree; new ones come with new modules.
+    # Searching for the libraries takes longer than a small tree, so the result is cached until
+    # further modules, which may bring further libraries, are imported.
     with PROCESS_LOCK, _thread_pools(len(sys.modules)).limit(limits=1):
         return function(*arguments)
 
 
 def split_job(job):
-    """What all parts of a job share, and a function that leaves a part the rest of it."""
+    """Return the fields that all parts of a job share, and a function that drops them from one."""
     shared = {"estimator": use_one_job(clone(job.estimator)), "data": job.data}
     shared.update(keep=job.keep, fit=job.fit)
     empty = dict.fromkeys(shared)
@@ -85,13 +87,13 @@ def split_job(job):
 
 
 def train_rest(train, shared, rest):
-    """Train a part of a job in a worker, which is to start no workers or threads of its own."""
+    """Train a part of a job in a worker, without starting further workers or threads."""
     data = shared["data"].unpacked()
     return run_on_one_thread(train, rest._replace(**{**shared, "data": data}))
 
 
 class JoblibWorkers(Workers):
-    """The process itself, or further ones that joblib starts."""
+    """Runs tasks in this process or in further ones that joblib starts."""
 
     name = "joblib"
 
@@ -101,7 +103,7 @@ class JoblibWorkers(Workers):
     def run(self, train, job, parts):
         n_jobs = effective_n_jobs(job.n_jobs)
         if job.n_jobs is None and n_jobs == 1:
-            # Nobody has said how many processors to use: the estimator knows best.
+            # n_jobs was not set, so the estimator's own n_jobs applies.
             yield from (train(part._replace(estimator=clone(job.estimator))) for part in parts)
             return
         shared, take_rest = split_job(job)
@@ -112,14 +114,14 @@ class JoblibWorkers(Workers):
 
 
 def run_tasks(tasks, n_jobs):
-    """Results of tasks of joblib in the order in which they arrive."""
+    """Yield the results of joblib tasks in the order in which they arrive."""
     if get_active_backend()[0].supports_return_generator:
         return Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks)
     return _run_in_rounds(Parallel(n_jobs=n_jobs), tasks, 4 * effective_n_jobs(n_jobs))
 
 
 def _run_in_rounds(parallel, tasks, size):
-    """Results of a joblib backend that hands out none before all are there."""
+    """Yield the results of a joblib backend that returns nothing before all tasks are done."""
     with parallel:
         while some := list(islice(tasks, size)):
             yield from parallel(some)

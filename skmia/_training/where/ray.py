@@ -14,11 +14,11 @@ def _active_backend():
 
 
 class RayWorkers(Workers):
-    """Tasks that are sent straight to a ray cluster.
+    """Sends tasks directly to a ray cluster.
 
-    It is taken inside ``joblib.parallel_config("ray")``. The records go to each machine once,
-    finished models arrive one by one, and a model whose worker died is trained by another one; by
-    way of joblib none of the three would be so.
+    Used inside ``joblib.parallel_config("ray")``. The records are sent to each machine once,
+    finished models arrive one by one, and if a worker dies, its model is trained by another one.
+    The backend of joblib offers none of these.
     """
 
     name = "ray"
@@ -46,7 +46,7 @@ class RayWorkers(Workers):
 def _train_packed(*arguments):
     from ray import cloudpickle
 
-    # Arrays that come back as they are would be read-only views of the cluster's store.
+    # Arrays that are returned unpickled would be read-only views of the cluster's store.
     return cloudpickle.dumps(train_rest(*arguments))
 
 

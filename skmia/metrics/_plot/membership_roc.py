@@ -11,18 +11,16 @@ from sklearn.metrics import auc
 
 from ..._core.checks import (
     check_confidence_level,
-    check_judged,
-    check_membership_scores,
     check_rate,
 )
-from ..._core.drawing import COLORS, GRAY, LINE_STYLES, attack_scores, get_axes, thin_spines
+from ..._core.drawing import COLORS, LINE_STYLES, attack_scores, get_axes
 from ..._core.numbers import show
 from ..._core.records import Records
-from .._membership import point_at_fpr, realizable_points
+from .._membership import point_at_fpr
 from ..mixture import count_points, tpr_limits
-from ..people import check_people, split_people, thinned_sizes
-from ..resolution import MIN_FALSE_POSITIVES, check_resolution
-from .log_axes import scale_axes
+from ..resolution import check_resolution
+from .roc_axes import draw_background, label_axes
+from .roc_curves import compute_curves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -227,28 +225,7 @@ class MembershipRocDisplay:
             If `y_true`, scores or `groups` are not what the metrics take, a mapping is empty, or an
             attack can judge only members or only non-members.
         """
-        curves, sizes, counts = {}, {}, {}
-        named = _by_name(y_score, name)
-        for key, each in named.items():
-            membership, scores = check_membership_scores(y_true, each)
-            people = check_people(groups, len(membership))
-            n_members, n_nonmembers = int(membership.sum()), int((~membership).sum())
-            masks = check_judged(judged, named, len(membership))
-            if masks is not None:
-                rows = masks[key]
-                membership, scores = check_membership_scores(membership[rows], scores[rows])
-                people = people[rows]
-            sides = split_people(people, membership)
-            curves[key] = realizable_points(membership, scores)
-            sizes[key] = thinned_sizes(scores, membership, sides, curves[key][2])
-            counts[key] = tuple(side.n_rows for side in sides)
-        display = cls(
-            curves=curves,
-            n_members=n_members,
-            n_nonmembers=n_nonmembers,
-            sizes=sizes,
-            counts=counts,
-        )
+        display = cls(**compute_curves(y_true, _by_name(y_score, name), groups, judged))
         return display.plot(ax=ax, **kwargs)
 
     def frame(self, *, confidence_level: float = 0.95) -> pd.DataFrame:
@@ -332,8 +309,8 @@ class MembershipRocDisplay:
         if confidence_level is not None:
             for name in self.curves:
                 self._draw_band(name, confidence_level)
-        self._draw_background(chance)
-        self._label_axes()
+        draw_background(self.ax_, *self._floors(), self.n_nonmembers, chance)
+        label_axes(self.ax_, *self._floors(), self.n_members, self.n_nonmembers)
         self.ax_.legend(loc="lower right", fontsize="small", framealpha=0.9)
         return self
 
@@ -403,33 +380,3 @@ class MembershipRocDisplay:
             zorder=2,
             label=None if self.bands_ else f"pointwise {100 * confidence_level:g}% interval of TPR",
         )
-
-    def _draw_background(self, chance):
-        x_floor, y_floor = self._floors()
-        if chance:
-            rates = np.geomspace(min(x_floor, y_floor), 1, 200)
-            self.ax_.plot(
-                rates, rates, color=GRAY, linestyle=":", linewidth=1.2, label="chance: TPR = FPR"
-            )
-        self.ax_.axvspan(
-            x_floor,
-            min(MIN_FALSE_POSITIVES / self.n_nonmembers, 1.0),
-            color=GRAY,
-            alpha=0.12,
-            linewidth=0,
-            zorder=0,
-            label=f"not resolvable: < {MIN_FALSE_POSITIVES} false positives",
-        )
-
-    def _label_axes(self):
-        scale_axes(self.ax_, *self._floors())
-        self.ax_.set(
-            xlabel="False positive rate (fraction of non-members)",
-            ylabel="True positive rate (fraction of members)",
-            title=(
-                "Membership inference: ROC on logarithmic axes\n"
-                f"{self.n_members:,} members, {self.n_nonmembers:,} non-members"
-            ),
-        )
-        self.ax_.grid(which="major", color=GRAY, alpha=0.2, linewidth=0.6)
-        thin_spines(self.ax_)

@@ -1,6 +1,6 @@
 """Base class of white-box access to fitted models."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
@@ -14,11 +14,12 @@ from ..._core.outputs import Outputs
 from ..._core.types import Rows
 from ..layers import get_layers
 from . import _checks as checks
+from ._chunks import Chunked
 from ._moments import STATISTICS, summarize
 from ._pass import join, parts_of, scaled, split, transform
 
 
-class WhiteBox(ABC):
+class WhiteBox(Chunked):
     """Gradients and layers of a fitted model, as returned by :func:`open_white_box`.
 
     Arrays go in and come out as numpy arrays, wherever the model itself lives, and nothing of the
@@ -86,10 +87,11 @@ class WhiteBox(ABC):
         parameter_shapes: dict[str, tuple[int, ...]],
         chunk_size: int | None,
     ) -> None:
+        super().__init__(chunk_size)
         self.model, self.classes = model, classes
         self.parameter_shapes = parameter_shapes
         self.n_parameters = sum(int(np.prod(shape)) for shape in parameter_shapes.values())
-        self._transformers, self._head, self._chunk_size = transformers, head, chunk_size
+        self._transformers, self._head = transformers, head
 
     def encode(self, X: Rows) -> np.ndarray:
         """Apply the fitted preprocessing to rows.
@@ -370,42 +372,8 @@ class WhiteBox(ABC):
         return self._each(inputs, y, "parameters", "whole", collect)
 
     @abstractmethod
-    def _pass(self, chunk, wrt):
-        """Context in which a chunk of inputs is sent through the model: a ForwardPass.
-
-        ``wrt`` says what gradients will be asked for; None if none will.
-        """
-
-    @abstractmethod
-    def _rows_at_once(self, inputs, task):
-        """Rows of a chunk for a task: "answers", "inputs", "norms", "parts" or "whole"."""
-
-    @abstractmethod
     def _read_layers(self, chunk, names=None):
         """What the layers of these names, or all, give for a chunk: dict of name to (m, n)."""
-
-    def _apply(self, inputs, task, wrt, answer):
-        """Yield the rows and ``answer(forward pass, rows)`` of each chunk."""
-        size = self._chunk_size or self._rows_at_once(inputs, task)
-        for rows in gen_batches(len(inputs), size):
-            # Nothing of the model is kept changed while the caller has the chunk.
-            with self._pass(inputs[rows], wrt) as forward:
-                found = answer(checks.check_answers(forward, rows.start), rows)
-            yield rows, found
-
-    def _ask(self, inputs):
-        chunks = self._apply(inputs, "answers", None, lambda forward, rows: forward.raw)
-        return np.concatenate([raw for _, raw in chunks])
-
-    def _pull(self, inputs, cotangent):
-        """Gradients of inputs for ``cotangent(raw, rows)`` of each chunk."""
-
-        def answer(forward, rows):
-            unit, scale = split(cotangent(forward.raw, rows))
-            return scaled(forward.input_gradients(unit), scale)
-
-        chunks = self._apply(inputs, "inputs", "inputs", answer)
-        return np.concatenate([part for _, part in chunks])
 
     def _each(self, inputs, y, wrt, task, measure):
         """Chunks of ``measure(forward pass, cotangent, scale)`` for the gradients of the loss."""

@@ -92,7 +92,7 @@ class RulePass(TorchPass):
         if layer in self._edges:
             raise NotImplementedError("A layer is passed twice.")
         if len(received) != 1 or len(received[0]) != len(self._x):
-            raise NotImplementedError("A layer receives other things than one row for each record.")
+            raise NotImplementedError("A layer receives an input that is not one row per record.")
         self._received[layer] = received[0].detach()
         # Not the tensor itself, which an activation may change in place afterwards.
         self._edges[layer] = get_gradient_edge(output)

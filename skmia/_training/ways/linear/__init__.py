@@ -1,4 +1,4 @@
-"""Linear models solved together."""
+"""Linear models that are solved together."""
 
 from .way import LinearWay
 

@@ -1,4 +1,4 @@
-"""The features of a pool in coordinates in which linear models are well conditioned."""
+"""Features of a pool in coordinates in which linear models are well conditioned."""
 
 import numpy as np
 
@@ -8,23 +8,24 @@ _ROUNDING = 16 * np.finfo(float).eps
 class Design:
     """Centered and scaled features of all records.
 
-    Coordinates are changed, never the problem: an intercept takes up the centering, and the penalty
-    of each coefficient is divided by the square of its scale.
+    Only the coordinates change, not the problem: the intercept absorbs the centering, and the
+    penalty of each coefficient is divided by the square of its scale.
 
     Parameters
     ----------
     X : ndarray of shape (n, d)
         Features.
     fit_intercept : bool
-        Whether models have an intercept; without one nothing is centered.
+        Whether models have an intercept; without one, features are not centered.
     uniform : bool
-        Whether all coefficients of a model have one penalty. Then features that outnumber the
-        records are rotated into the n directions that the records span, which no penalty notices.
+        Whether all coefficients of a model have the same penalty. If there are more features than
+        records, they are then rotated into the n directions that the records span, which does not
+        change the penalty.
 
     Attributes
     ----------
     columns : ndarray of shape (n, n_columns)
-        Features, and a last column of ones with an intercept.
+        Features, with a last column of ones if there is an intercept.
     """
 
     def __init__(self, X, fit_intercept, uniform):
@@ -44,14 +45,14 @@ class Design:
         self.columns = np.column_stack([centered, np.ones(n)]) if fit_intercept else centered
 
     def penalty(self, strength, spread):
-        """Penalty of each column.
+        """Compute the penalty of each column.
 
         Parameters
         ----------
         strength : ndarray of shape (K,)
             Penalty of a squared coefficient of each model.
         spread : ndarray of shape (K, d) or None
-            What the model itself divides the features by.
+            Scale by which the model itself divides the features.
 
         Returns
         -------
@@ -62,7 +63,7 @@ class Design:
         return np.pad(penalty, [(0, 0), (0, int(self.fit_intercept))])
 
     def to_features(self, points):
-        """Coefficients and intercepts in the coordinates of the user.
+        """Return coefficients and intercepts in the user's coordinates.
 
         Parameters
         ----------

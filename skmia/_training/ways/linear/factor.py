@@ -1,4 +1,4 @@
-"""Symmetric systems of equations that say how well they can be solved."""
+"""Symmetric systems of equations, with their condition number."""
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -9,17 +9,17 @@ SMALLEST_RCOND = 1e-9
 
 
 class Factor:
-    """Cholesky factor of a matrix that is scaled to a diagonal of ones first.
+    """Cholesky factor of a matrix after scaling its diagonal to ones.
 
     Parameters
     ----------
     matrix : ndarray of shape (d, d)
-        Symmetric, with no negative eigenvalue.
+        Symmetric matrix without negative eigenvalues.
 
     Attributes
     ----------
     rcond : float
-        Reciprocal of the condition number of the scaled matrix; 0 where it is singular.
+        Reciprocal of the condition number of the scaled matrix; 0 if it is singular.
     """
 
     def __init__(self, matrix):
@@ -34,5 +34,5 @@ class Factor:
         self.rcond = dpocon(self._factor[0], norm, uplo="L")[0]
 
     def solve(self, right):
-        """Solution of matrix @ x = right."""
+        """Solve matrix @ x = right."""
         return cho_solve(self._factor, right / self._scale) / self._scale

@@ -1,4 +1,4 @@
-"""Logistic regressions on the halves of one pool, solved together."""
+"""Logistic regressions on the training sets of one pool, solved together."""
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
@@ -11,39 +11,40 @@ from .minimize import minimize_together
 from .plan import Solution
 from .softmax import CrossEntropies, Preconditioner
 
-# Estimated error of the logits, in nats, at which a model is finished, and at which single
-# precision is left; below what is promised, since the estimate is not a bound.
+# Estimated error of the logits, in nats, at which a model is finished, and at which computations
+# switch from single to double precision. The first is below the promised error, because the
+# estimate is not a bound.
 _TOL = 3e-4
 _COARSE = 0.02
 _ROUGH = 0.5
 _N_PILOTS = 8
 _SHARE = 0.9
 _POOL_STEPS, _STEPS = 100, 300
-# Steps after which it pays to look at the curvature again, and how often: of the first models, and
-# of one that is left over, provided that it has few coefficients.
+# Steps after which it pays to compute the curvature again, and how often: for the first models, and
+# for a model that did not converge with the others, if it has few coefficients.
 _PILOT_STEPS, _ROUNDS = 12, 4
 _SMALL, _SMALL_STEPS = 400, 80
 _ALONE_STEPS, _ALONE_ROUNDS = 4, 40
-# Steps from a point up to which the curvature there says how far the optimum is.
+# Within so many steps, the curvature at the start still tells how far the optimum is.
 _NEAR = 3
-# What a model may ask for and still mean the optimum: below or above it stops early on purpose.
+# A model with a smaller max_iter or a larger tol is assumed to stop early on purpose.
 _FEWEST_STEPS, _LARGEST_TOL = 100, 1e-3
-# Features, or directions that the records span, beyond which curvature costs more than it saves.
+# With more features, or directions that the records span, the curvature costs more than it saves.
 _MOST_COLUMNS = 3000
 _LARGEST_BYTES = 2**29
 
 
 class LogisticFamily:
-    """Logistic regressions with a smooth penalty or none."""
+    """Logistic regressions with an L2 penalty or without a penalty."""
 
     estimator = LogisticRegression
 
     def why_not(self, plan):
-        """Reason why a model cannot be solved, or None."""
+        """Return the reason why a model cannot be solved, or None."""
         return _wrong_setting(plan.model) or _wrong_size(plan)
 
     def make_solver(self, plan):
-        """Prepare what all models of a pool share."""
+        """Return a solver, which prepares what all models of a pool share."""
         return LogisticSolver(plan)
 
 
@@ -62,15 +63,15 @@ def _wrong_setting(model):
         return "warm_start=True is set"
     if model.max_iter < _FEWEST_STEPS or model.tol > _LARGEST_TOL:
         return (
-            f"max_iter={model.max_iter} and tol={model.tol:g} stop it before the optimum, which is "
-            f"what would be found (max_iter from {_FEWEST_STEPS}, tol up to {_LARGEST_TOL:g})"
+            f"max_iter={model.max_iter} and tol={model.tol:g} stop it before the optimum, which "
+            f"would be found here (max_iter from {_FEWEST_STEPS}, tol up to {_LARGEST_TOL:g})"
         )
     return None
 
 
 def _wrong_size(plan):
     if type_of_target(plan.y) not in ("binary", "multiclass"):
-        return "y holds no classes"
+        return "y does not hold classes"
     n_classes = len(np.unique(plan.y))
     if n_classes < 2:
         return "the records have a single class"
@@ -82,12 +83,12 @@ def _wrong_size(plan):
 
 
 def inverse_strength(model):
-    """C of the objective; infinite without a penalty."""
+    """Return C of the objective; infinite without a penalty."""
     return np.inf if model.penalty is None else float(model.C)
 
 
 class LogisticSolver:
-    """Solves logistic regressions with the curvature that the models of a pool have in common.
+    """Solves logistic regressions with the curvature that the models of a pool share.
 
     Parameters
     ----------
@@ -102,13 +103,13 @@ class LogisticSolver:
         self._prepare()
 
     def memory(self):
-        """Bytes that each further model takes."""
+        """Return the memory per further model, in bytes."""
         n_vectors = 1 if len(self._classes) == 2 else len(self._classes)
         numbers = 30 * self._design.columns.shape[1] + 3 * self._plan.X.shape[1]
         return 8 * n_vectors * numbers + 24 * len(self._codes)
 
     def _weigh(self, inside):
-        """Weight of each record for each model."""
+        """Return the weight of each record in each model."""
         weights = inside.astype(float)
         if self._model.class_weight is not None:
             for row, members in zip(weights, inside, strict=True):
@@ -125,13 +126,13 @@ class LogisticSolver:
         return CrossEntropies(self._design.columns, self._codes, weights, penalty)
 
     def _prepare(self):
-        """Start and curvature that suit all models of the pool.
+        """Compute a start and a curvature that suit all models of the pool.
 
-        The start is the optimum on all records. Where few records pin a model down, its curvature
-        is another one than there: then the curvature of the first models at their own optima is
-        used, with a share of the former, since records that none of them was trained on would go
-        missing. Always to look at the first ones makes a result independent of who is solved with
-        it.
+        The start is the optimum on all records. If a model is determined by few records, its
+        curvature differs from the curvature there. Then the curvature of the first models at their
+        own optima is used, mixed with a share of the former, because some records may be in none of
+        their training sets. The same first models are always used, so that a result does not depend
+        on which models are solved with it.
         """
         pilots = np.arange(min(_N_PILOTS, len(self._plan.membership)))
         losses = self._losses(self._plan.membership[pilots], self._plan.spread(pilots))
@@ -149,8 +150,8 @@ class LogisticSolver:
             own = losses.curvature(points, pilots)
             mixed = [_SHARE * own_row + (1 - _SHARE) * all_ for own_row, all_ in zip(own, base)]
             self._curve = Preconditioner(pool, mixed)
-        # Without a penalty, records that can be separated have no optimum; and some optima are so
-        # far that a model takes less time on its own. No use to look for them in every model.
+        # Without a penalty, separable records have no optimum, and some optima are so far away that
+        # the estimator itself is faster. If the first models fail, the others are not tried.
         far = self._is_free() or losses.size > _SMALL
         self._hopeless = far and not found.done.all()
 
@@ -163,12 +164,12 @@ class LogisticSolver:
         return CrossEntropies(self._design.columns, self._codes, weights, penalty)
 
     def solve(self, models):
-        """Optima of some models.
+        """Find the optima of some models.
 
         Parameters
         ----------
         models : ndarray of int
-            Their numbers in the pool.
+            Numbers of the models in the pool.
 
         Returns
         -------
@@ -177,7 +178,7 @@ class LogisticSolver:
         losses = self._losses(self._plan.membership[models], self._plan.spread(models))
         rows = np.arange(len(models))
         n_classes = losses.present.sum(axis=1)
-        # One vector for two classes has another penalty than two of them.
+        # Two classes with one vector have another penalty than two classes with two vectors.
         fit = n_classes == 2 if losses.n_vectors == 1 else n_classes > 2
         start = losses.project(np.repeat(self._start[None], len(models), axis=0), rows)
         points, solved, n_iter = start, np.zeros(len(models), bool), np.zeros(len(models), int)
@@ -195,7 +196,7 @@ class LogisticSolver:
         return Solution(coef, intercept, n_iter, solved, fit, losses.present, further)
 
     def _has_single_optimum(self, losses):
-        """Which models have no more than one optimum."""
+        """Return which models have at most one optimum."""
         single = np.full(losses.n_models, not self._hopeless)
         if self._is_free() and not self._hopeless:
             for row, weights in enumerate(losses.weights):
@@ -218,7 +219,7 @@ def _minimize(losses, start, rows, curve, tol, max_iter, coarse=_COARSE):
 
 
 def _solve_alone(losses, point, row):
-    """Go on with the model's own curvature, looked at again after every few steps."""
+    """Continue with the model's own curvature, which is updated every few steps."""
     n_iter = 0
     for _ in range(_ALONE_ROUNDS):
         curve = Preconditioner(losses, losses.curvature(point[None], [row]))

@@ -1,4 +1,4 @@
-"""Minimizing many smooth convex functions of one shape at once."""
+"""Joint minimization of many smooth convex functions of the same shape."""
 
 from typing import NamedTuple
 
@@ -6,33 +6,33 @@ import numpy as np
 
 _MEMORY = 12
 _MAX_TRIALS = 25
-# Slope at the end of a step, as a share of that at its start, above which it went too far.
+# A step is too long if the slope at its end exceeds this share of the slope at its start.
 _OVERSHOOT = 0.5
-# Finished functions are dropped when they are this share: smaller arrays, but a copy to make them.
+# Share of finished functions at which they are dropped: smaller arrays are faster, but the removal
+# costs a copy.
 _DROP = 0.2
-# Steps beyond which a function is less and less like its preconditioner, and the estimate of the
-# error with it.
+# A function that needs more steps differs from the preconditioner, so its error is underestimated.
 _EASY = 25
 
 
 class Minima(NamedTuple):
-    """Where the minimization ended."""
+    """Points at which the minimization ended."""
 
     points: np.ndarray  # (K, D)
-    done: np.ndarray  # (K,), bool: whether the error is small enough
+    done: np.ndarray  # (K,), bool: whether the estimated error is small enough
     n_iter: np.ndarray  # (K,)
 
 
 def dot(a, b):
-    """Products of corresponding rows."""
+    """Return the inner products of corresponding rows."""
     return np.einsum("kd,kd->k", a, b)
 
 
 class _History:
-    """Limited-memory BFGS for K functions: what the last steps did to the gradients.
+    """Limited-memory BFGS for K functions: the last steps and the changes of the gradients.
 
-    Kept in the compact form of Byrd, Nocedal and Schnabel (1994), which needs few passes over the
-    arrays and the preconditioned changes of the gradients only.
+    The compact form of Byrd, Nocedal and Schnabel (1994) needs few passes over the arrays, and only
+    the preconditioned changes of the gradients.
     """
 
     def __init__(self, shape):
@@ -46,7 +46,7 @@ class _History:
     def push(self, step, change, solved):
         slot = len(self._order) if len(self._order) < _MEMORY else self._order[0]
         self._order = [other for other in self._order if other != slot] + [slot]
-        # Rounding can leave no curvature on a step that moved next to nothing: it counts for none.
+        # After a tiny step, rounding can leave no positive curvature; such a step is ignored.
         usable = (dot(step, change) > 0)[:, None]
         self._steps[:, slot], self._solved[:, slot] = step * usable, solved * usable
         change = (change * usable)[:, :, None]
@@ -60,9 +60,9 @@ class _History:
             setattr(self, name, getattr(self, name)[kept])
 
     def solve(self, gradient, solved):
-        """Approximate inverse Hessians times the gradients.
+        """Multiply the gradients by the approximate inverse Hessians.
 
-        ``solved`` are the preconditioned gradients.
+        ``solved`` holds the preconditioned gradients.
         """
         if not self._order:
             return solved
@@ -81,7 +81,7 @@ class _History:
 
 
 class _Descent:
-    """Points of the functions that are not finished."""
+    """Current points of the functions that are not finished."""
 
     def __init__(self, gradient, precondition, start, models, coarse):
         self._compute, self._precondition, self.coarse = gradient, precondition, coarse
@@ -98,7 +98,7 @@ class _Descent:
         self._solved = self._precondition(self.gradient, self.models)
 
     def refine(self):
-        """Go on with gradients in full precision."""
+        """Continue with gradients in double precision."""
         self.coarse = False
         self._measure()
 
@@ -109,15 +109,15 @@ class _Descent:
         self.history.take(kept)
 
     def look(self):
-        """Directions of descent and slopes along them."""
+        """Return directions of descent and the slopes along them."""
         direction = -self.history.solve(self.gradient, self._solved)
         return direction, dot(direction, self.gradient)
 
     def step(self, direction, slope):
-        """Go along each direction until its slope has fallen; for which it did.
+        """Go along each direction until its slope has fallen; return for which it has.
 
-        Slopes alone decide: of a convex function they are monotone along a line, and unlike
-        differences of values they are exact next to the minimum.
+        Only slopes decide. The slope of a convex function is monotone along a line, and near the
+        minimum it is accurate, unlike differences of values.
         """
         points = self.points + direction
         gradient = self._gradient_at(points, slice(None))
@@ -126,7 +126,7 @@ class _Descent:
             far = np.flatnonzero(~(end <= -_OVERSHOOT * slope))
             if not len(far):
                 break
-            # Where the slope would vanish if it were linear along the step.
+            # The length at which the slope would vanish if it were linear along the step.
             share = np.nan_to_num(slope[far] / (slope[far] - end[far]), nan=0.1)
             length[far] *= np.clip(share, 0.1, 0.7)
             points[far] = self.points[far] + length[far, None] * direction[far]
@@ -144,27 +144,27 @@ class _Descent:
 
 
 def minimize_together(gradient, start, models, precondition, *, reach, tol, coarse, max_iter):
-    """Minimize convex functions by limited-memory BFGS with one preconditioner for all.
+    """Minimize convex functions by limited-memory BFGS with a common preconditioner.
 
     Parameters
     ----------
     gradient : callable
-        ``gradient(points, models, coarse)`` gives the gradients of some functions, of shape
-        (k, D); in single precision where ``coarse`` is true.
+        ``gradient(points, models, coarse)`` returns the gradients of some functions, of shape
+        (k, D); in single precision if ``coarse`` is true.
     start : ndarray of shape (K, D)
-        Where to start.
+        Points to start from.
     models : array-like of shape (K,)
-        Numbers of the functions, as ``gradient`` understands them.
+        Numbers of the functions, which are passed to ``gradient``.
     precondition : callable
         ``precondition(vectors, models)`` multiplies by an approximate inverse Hessian.
     reach : float
-        Turns the length of a step, in the metric of the Hessian, into the unit of ``tol``.
+        Factor from the length of a step, in the metric of the Hessian, to the unit of ``tol``.
     tol : float
-        Estimated error below which a function is finished; less after many steps.
+        Estimated error below which a function is finished; it becomes stricter after many steps.
     coarse : float
-        Estimated error below which single precision no longer serves; infinite never uses it.
+        Estimated error below which single precision is not enough; infinite to never use it.
     max_iter : int
-        Steps at most.
+        Maximum number of steps.
 
     Returns
     -------
@@ -196,5 +196,5 @@ def _descend(descent, reach, tol, coarse, max_iter):
         if descent.coarse and not good.all():
             descent.refine()
         elif not good.any():
-            break  # no step goes down in double precision: rounding is all that is left
+            break  # in double precision, only rounding keeps steps from going down
     return found

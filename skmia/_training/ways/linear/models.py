@@ -1,4 +1,4 @@
-"""Solved linear models as fitted estimators, and their answers."""
+"""Solved linear models as fitted estimators, and their outputs."""
 
 import warnings
 from copy import deepcopy
@@ -19,14 +19,14 @@ _BYTES_OF_ANSWERS = 2**27
 
 
 class Workshop:
-    """Makes what a pool keeps of solved models.
+    """Turns solutions into the results that a pool keeps.
 
     Parameters
     ----------
     job : Job
         Job that the models belong to.
     plan : Plan
-        The same, as solvers read it.
+        Parts of the job that solvers read.
     """
 
     def __init__(self, job, plan):
@@ -37,10 +37,11 @@ class Workshop:
         self._queries = [as_matrix(X) for X in job.data.tables]
 
     def _fit_pattern(self):
-        """An estimator fitted on next to nothing.
+        """Fit an estimator to a few records, as a pattern for the solved models.
 
-        It has all attributes of a fitted one whatever the version of scikit-learn, the type of its
-        coefficients among them, and gives the warnings that its settings deserve.
+        The pattern has all attributes of a fitted estimator in the installed version of
+        scikit-learn, including the type of the coefficients, and gives the warnings about its
+        parameters.
         """
         pattern = clone(self._job.estimator)
         model = split_estimator(pattern)[1]
@@ -59,18 +60,18 @@ class Workshop:
         return pattern, [(warning.category, str(warning.message)) for warning in kept]
 
     def finish(self, models, rows, solution, seconds):
-        """What is kept of solved models.
+        """Yield the results of solved models.
 
         Parameters
         ----------
         models : ndarray of int
             Numbers of all models of the solution.
         rows : ndarray of int
-            Which of them are wanted.
+            Places of the requested models among them.
         solution : Solution
             Solution for the models.
         seconds : float
-            Each model's share of the time.
+            Training time per model.
 
         Yields
         ------

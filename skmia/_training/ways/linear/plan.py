@@ -1,4 +1,4 @@
-"""What the solvers of linear shadow models read of a pool, and what they give back."""
+"""Input and output of the solvers of linear shadow models."""
 
 from typing import NamedTuple
 
@@ -14,24 +14,25 @@ _SCALERS = (MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler)
 
 # Entries of X, which takes 1 GB in double precision.
 _LARGEST_X = 2**27
-# Share of the spread over all records below which the spread of a half needs a closer look.
+# If the spread in a training set is below this share of the spread over all records, rounding may
+# matter and scikit-learn computes it.
 _DOUBTFUL = 1e-3
 
 
 class Solution(NamedTuple):
-    """Models in the coordinates of the features as they come in."""
+    """Solved models, in the coordinates of the original features."""
 
     coef: np.ndarray  # (k, n_vectors, d)
     intercept: np.ndarray  # (k, n_vectors)
     n_iter: np.ndarray  # (k,)
     solved: np.ndarray  # (k,), bool
-    expected: np.ndarray  # (k,), bool: False where another kind of model is to be fitted
+    expected: np.ndarray  # (k,), bool: False if a model has too few classes to be solved here
     present: np.ndarray  # (k, n_classes), bool: classes of the training records
-    further: list  # attributes that a fitted model of the kind has in addition
+    further: list  # further fitted attributes of each model
 
 
 def split_estimator(estimator):
-    """Scaler and model of an estimator.
+    """Split an estimator into its scaler and its model.
 
     Returns
     -------
@@ -45,7 +46,7 @@ def split_estimator(estimator):
 
 
 def why_not_steps(estimator):
-    """Reason why the steps of a Pipeline cannot be taken into the model, or None."""
+    """Return the reason why the steps of a Pipeline cannot be merged into the model, or None."""
     if type(estimator) is not Pipeline:
         return None
     if estimator.memory is not None:
@@ -56,16 +57,17 @@ def why_not_steps(estimator):
         return None
     if len(steps) > 2 or type(scaler) not in _SCALERS or getattr(scaler, "clip", False):
         return (
-            "the Pipeline fits its other steps on each half, and only one scaling of the features "
-            f"({', '.join(kind.__name__ for kind in _SCALERS)}) can be taken into the model"
+            "the Pipeline fits its other steps on each training set, and only one scaling of the "
+            f"features ({', '.join(kind.__name__ for kind in _SCALERS)}) can be merged into the "
+            "model"
         )
     if not getattr(model, "fit_intercept", True):
-        return "the Pipeline shifts the features and the model has no intercept to take it up"
+        return "the Pipeline shifts the features and the model has no intercept to absorb the shift"
     return None
 
 
 def why_not_features(X):
-    """Reason why features cannot be stacked into one matrix of numbers, or None."""
+    """Return the reason why features cannot be one matrix of finite numbers, or None."""
     if sparse.issparse(X):
         return "X is sparse"
     if is_tensor(X):
@@ -75,29 +77,29 @@ def why_not_features(X):
     if X.shape[0] * X.shape[1] > _LARGEST_X:
         return f"X has more than {_LARGEST_X >> 20} million entries, which have to be copied"
     if is_frame(X) and not X.columns.is_unique:
-        return "X has several columns of one name"
+        return "X has several columns with the same name"
     kinds = [dtype.kind for dtype in X.dtypes] if is_frame(X) else [X.dtype.kind]
     if not set(kinds) <= set("biuf"):
-        return "X holds other things than numbers"
+        return "X holds values that are not numbers"
     values = np.asarray(X)
     if values.dtype.kind not in "biuf":
         return "X holds missing values"  # of a nullable column
     if not np.isfinite(values).all():
         return "X holds NaN or infinite values"
     if are_too_large(values):
-        return "X holds values whose squares no float holds"
+        return "X holds values whose squares overflow"
     return None
 
 
 def are_too_large(values):
-    """Whether a sum of squares of finite numbers, or of their products, can overflow."""
+    """Return whether a sum of squares of finite numbers, or of their products, can overflow."""
     dtype = values.dtype if values.dtype.kind == "f" else np.dtype(np.float64)
     limit = np.sqrt(np.finfo(dtype).max / max(1, values.size))
     return bool((np.abs(values, dtype=dtype) > limit).any())
 
 
 def as_matrix(X):
-    """Features as an array of the type in which scikit-learn takes them."""
+    """Return features as an array of the type that scikit-learn would use."""
     X = np.asarray(X)
     return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
 
@@ -108,7 +110,7 @@ class Plan:
     Parameters
     ----------
     job : Job
-        Of an estimator and records that passed ``why_not``.
+        Job for which ``why_not`` returned None.
     """
 
     def __init__(self, job):
@@ -117,7 +119,7 @@ class Plan:
         self.X, self.y = as_matrix(self._records), job.data.y
 
     def spread(self, models):
-        """What the scalers of some models divide the features by.
+        """Compute the scales by which the scalers of some models divide the features.
 
         Returns
         -------
@@ -132,13 +134,13 @@ class Plan:
         return self._without_idle(spread, models)
 
     def _standard_deviations(self, models):
-        """What StandardScaler divides by, for all models at once."""
+        """Compute the scales of StandardScaler for all models at once."""
         inside = self.membership[models]
         share = inside / inside.sum(axis=1, keepdims=True)
         centered = self.X - self.X.mean(axis=0, dtype=float)
         variance = share @ centered**2 - (share @ centered) ** 2
         spread = np.sqrt(np.maximum(variance, 0))
-        # Next to none is for scikit-learn to tell from none.
+        # scikit-learn decides whether a very small variance counts as zero.
         least = _DOUBTFUL * np.sqrt(np.mean(centered**2, axis=0))
         for row in np.flatnonzero((spread <= least).any(axis=1)):
             columns = np.flatnonzero(spread[row] <= least)
@@ -147,10 +149,10 @@ class Plan:
         return spread
 
     def _without_idle(self, spread, models):
-        """The same, with a usual number for features that are constant in a half.
+        """Replace the scale of features that are constant in a training set by a usual one.
 
-        Their coefficient is 0 under any penalty, but a scaler leaves them as they are, which may
-        mean a penalty that is thousands of times the penalty of other models.
+        Their coefficient is 0 under any penalty. A scaler gives them a scale of 1, which may mean a
+        penalty that is thousands of times larger than in other models, and a bad condition.
         """
         usual = np.median(spread, axis=0)
         for row, feature in zip(*np.nonzero(np.abs(np.log(spread / usual)) > 1), strict=True):
@@ -160,13 +162,13 @@ class Plan:
         return spread
 
     def fit_scaler(self, k):
-        """The scaler as one model fits it."""
+        """Fit the scaler on the training set of one model."""
         members = np.flatnonzero(self.membership[k])
         return clone(self.scaler).fit(take_rows(self._records, members), self.y[members])
 
 
 def affine_map(scaler):
-    """Shift and divisor of a fitted scaling, which makes (x - shift) / divisor of x."""
+    """Return shift and divisor of a fitted scaler, which maps x to (x - shift) / divisor."""
     n_features = scaler.n_features_in_
     if isinstance(scaler, MinMaxScaler):
         return -scaler.min_ / scaler.scale_, 1 / scaler.scale_
@@ -178,5 +180,5 @@ def affine_map(scaler):
 
 
 def _centers(scaler):
-    # StandardScaler knows the mean whether or not it takes it off.
+    # StandardScaler has mean_ even if it does not subtract the mean.
     return getattr(scaler, "with_mean", getattr(scaler, "with_centering", False))

@@ -1,4 +1,4 @@
-"""Ridge and ordinary least squares on the halves of one pool, in closed form."""
+"""Ridge regression and least squares on the training sets of one pool, in closed form."""
 
 import numpy as np
 from scipy.linalg import eigvalsh
@@ -9,7 +9,8 @@ from .factor import SMALLEST_RCOND, Factor
 from .plan import Solution, are_too_large
 
 _EXACT_SOLVERS = ("auto", "cholesky", "svd")
-# Singular values of the features, of whose squares more is lost, that are clearly not 0.
+# Ratio to the largest singular value above which one is clearly not 0. Squaring, as the normal
+# equations do, loses smaller ones to rounding.
 _SMALLEST_RATIO = 1e-5
 _LARGEST_BYTES = 2**29
 
@@ -31,7 +32,7 @@ class RidgeFamily:
         n, d = plan.X.shape
         if _has_few_records(plan):
             if plan.scaler is not None:
-                return "a half has fewer records than there are features, and they are scaled"
+                return "a training set has fewer records than there are features, which are scaled"
             d = n
         return _wrong_target(plan) or _too_large(d)
 
@@ -50,7 +51,7 @@ class LeastSquaresFamily:
         if plan.model.positive:
             return "positive=True is set"
         if _has_few_records(plan):
-            return "a half has fewer records than there are features"
+            return "a training set has fewer records than there are features"
         return _wrong_target(plan) or _too_large(plan.X.shape[1])
 
     def make_solver(self, plan):
@@ -64,9 +65,9 @@ def _has_few_records(plan):
 
 def _wrong_target(plan):
     if plan.y.dtype.kind not in "biuf" or not np.isfinite(plan.y).all():
-        return "y holds other things than finite numbers"
+        return "y holds values that are not finite numbers"
     if are_too_large(plan.y):
-        return "y holds values whose squares no float holds"
+        return "y holds values whose squares overflow"
     return None
 
 
@@ -77,7 +78,7 @@ def _too_large(size):
 
 
 class NormalSolver:
-    """Solves the normal equations of each half.
+    """Solves the normal equations of each training set.
 
     Parameters
     ----------
@@ -116,7 +117,7 @@ class NormalSolver:
             factors.append(factor if solved[row] else None)
             if solved[row]:
                 points[row] = factor.solve(right[row])
-        # One correction by the residuals themselves makes up for what the squares have lost.
+        # One step of iterative refinement recovers the accuracy lost by the normal equations.
         residual = inside * (self._target - points @ columns.T)
         right = residual @ columns - penalty * points
         for row in np.flatnonzero(solved):
@@ -125,7 +126,7 @@ class NormalSolver:
         return _as_solution(coef, intercept + self._offset, solved, further)
 
     def _grams(self, inside):
-        """Products of the columns over the records of each model."""
+        """Yield the Gram matrix of each training set; complements come from the total."""
         columns, previous = self._design.columns, None
         for row, members in enumerate(inside):
             if row % 2 and np.array_equal(members, ~inside[row - 1]):
@@ -136,7 +137,7 @@ class NormalSolver:
             yield previous
 
     def _compute_rank(self, gram):
-        """Attributes of a LinearRegression, and whether its features are clearly independent."""
+        """Return attributes of a LinearRegression, and whether its features are independent."""
         model = self._plan.model
         if not isinstance(model, LinearRegression):
             return {}, True
@@ -147,7 +148,7 @@ class NormalSolver:
             squares = gram[:-1, :-1] - np.outer(sums, sums) / size
         squares = eigvalsh(squares * scale * scale[:, None])[::-1]
         singular = np.sqrt(np.maximum(squares, 0))
-        # The smaller ones count as 0 for scikit-learn, which then gives another solution.
+        # scikit-learn treats smaller singular values as 0 and then returns another solution.
         least = max(_SMALLEST_RATIO, 10 * getattr(model, "tol", 0.0))
         return {"rank_": len(scale), "singular_": singular}, singular[-1] > least * singular[0]
 

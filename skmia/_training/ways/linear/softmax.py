@@ -6,21 +6,21 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor
 from scipy.linalg.lapack import dpotri
 
-# Logits worked on at once: what is read again soon stays in the cache.
+# Number of logits per block, so that values that are read again soon stay in the cache.
 _BLOCK = 2**17
-# Logits up to here can be exponentiated as they are.
+# Logits up to this size can be exponentiated without overflow.
 _SAFE = {np.dtype(np.float64): 600.0, np.dtype(np.float32): 80.0}
-# Added to the diagonal of a curvature that is scaled to ones, the first that makes it definite.
+# Added to the unit diagonal of a scaled curvature until it is positive definite.
 _JITTER = (1e-12, 1e-9, 1e-6, 1.0)
 _FAR_RECORDS = 256
-# Coefficients of a model up to which the curvature between its classes is kept as well.
+# Up to so many coefficients, the curvature between classes is also computed.
 _FULL = 2500
 
 
 class CrossEntropies:
     """Mean cross-entropy plus penalty of K logistic regressions, as functions of coefficients.
 
-    A point holds the coefficients of one model, class by class; two classes have one vector.
+    A point holds the coefficients of one model, class by class; two classes share one vector.
 
     Parameters
     ----------
@@ -29,9 +29,9 @@ class CrossEntropies:
     codes : ndarray of shape (n,)
         Numbers of the classes from 0.
     weights : ndarray of shape (K, n)
-        Weight of each record for each model, 0 where it is not trained on it.
+        Weight of each record in each model; 0 if the model is not trained on it.
     penalty : ndarray of shape (K, n_columns)
-        Of squared coefficients, halved; the sum of the weights of a model counts as 1.
+        Penalty of each squared coefficient, times 1/2, if the weights of a model sum to 1.
     """
 
     def __init__(self, columns, codes, weights, penalty):
@@ -60,7 +60,7 @@ class CrossEntropies:
         return self.n_vectors * self.columns.shape[1]
 
     def gradient(self, points, models, coarse=False):
-        """Gradients of some models, of shape (k, size)."""
+        """Compute the gradients of some models, of shape (k, size)."""
         columns, weights = self._in_single() if coarse else (self.columns, self.weights)
         k = len(points)
         vectors = points.reshape(k * self.n_vectors, -1).astype(columns.dtype, copy=False)
@@ -78,9 +78,9 @@ class CrossEntropies:
         return self._single
 
     def _blocks(self, vectors, models, columns, weights, width=1):
-        """Weighted probabilities of blocks of records, of shape (k, n_vectors, rows).
+        """Yield weighted probabilities of blocks of records, of shape (k, n_vectors, rows).
 
-        ``width`` is the most numbers for each record that will be computed from a block.
+        ``width`` is the largest number of values per record that is computed from a block.
         """
         step = max(64, _BLOCK // max(len(vectors), width))
         absent = ~self.present[models]
@@ -94,13 +94,13 @@ class CrossEntropies:
                 yield rows, _weigh_softmax(logits, weights[:, rows], absent)
 
     def curvature(self, points, models):
-        """Mean over some models of their Hessians.
+        """Compute the mean of the Hessians of some models.
 
         Returns
         -------
         hessians : list of ndarray of shape (g, n_columns, g, n_columns)
-            Between all classes (one entry), or within each of them where these are too many. Of
-            the first only the part below the diagonal is filled.
+            One block for all classes, of which only the part below the diagonal is filled; if there
+            are too many coefficients, one block for each class.
         """
         groups = [range(self.n_vectors)]
         if self.size > _FULL:
@@ -124,7 +124,7 @@ class CrossEntropies:
         return hessians
 
     def bound(self, model):
-        """Upper bound of the Hessian of one model wherever it is (Böhning, 1992)."""
+        """Return an upper bound of the Hessian of one model at any point (Böhning, 1992)."""
         # p (1 - p) is at most 1/4; diag(p) - p p' is at most (I - 1 1' / C) / 2, and so at most I /
         # 2, which has no terms between classes: all classes share one block.
         factor = 0.25 if self.n_vectors == 1 else 0.5
@@ -134,10 +134,10 @@ class CrossEntropies:
         return [hessian] * self.n_vectors
 
     def project(self, vectors, models):
-        """Sum to zero over the classes of a model, and zero for those that it does not have."""
-        # The same vector added to all classes changes no probability: of all equivalent
-        # coefficients those that sum to zero have the smallest penalty. Absent classes have logits
-        # of minus infinity, so that their coefficients have no effect but the penalty.
+        """Make vectors sum to zero over the classes of a model, and zero for absent classes."""
+        # Adding the same vector to all classes does not change any probability. Of all equivalent
+        # coefficients, those that sum to zero have the smallest penalty. Absent classes have logits
+        # of minus infinity, so their coefficients only add to the penalty.
         if self.n_vectors == 1:
             return vectors
         present = self.present[models][:, :, None]
@@ -148,13 +148,13 @@ class CrossEntropies:
         )
 
     def _level(self):
-        # All classes may rise together without any effect, so that curvature is zero that way;
-        # vectors that sum to zero over the classes do not notice what is put there.
+        # The curvature is zero in the directions in which all classes rise together. This term
+        # makes it positive there, and does not affect vectors that sum to zero over the classes.
         return self.columns.T @ self.columns / (len(self.columns) * self.n_vectors**2)
 
 
 def _weigh_sigmoid(logits, weights):
-    # w / (1 + exp(-z)). The cut keeps exp finite; there the quotient is 0 up to rounding.
+    # w / (1 + exp(-z)). The limit keeps exp finite; beyond it, the quotient is 0 up to rounding.
     np.negative(logits, out=logits)
     np.minimum(logits, _SAFE[logits.dtype], out=logits)
     np.exp(logits, out=logits)
@@ -194,14 +194,14 @@ def _add_to_diagonal(hessian, penalty):
 
 
 class Preconditioner:
-    """Approximate inverse Hessian, one block for all classes or one for each.
+    """Approximate inverse Hessian, with one block for all classes or one block for each.
 
     Parameters
     ----------
     losses : CrossEntropies
-        For which it is.
+        Functions to minimize.
     hessians : list of ndarray
-        As :meth:`CrossEntropies.curvature` gives them.
+        Blocks as returned by :meth:`CrossEntropies.curvature`.
 
     Attributes
     ----------
@@ -226,10 +226,10 @@ class Preconditioner:
 
 
 def _invert(hessian):
-    """Inverse of a symmetric block whose lower half is filled."""
+    """Invert a symmetric block of which the lower half is filled."""
     matrix = np.tril(hessian.reshape(hessian.shape[0] * hessian.shape[1], -1))
-    # Scaled to ones on the diagonal, one jitter suits columns of any unit. The inverse of S H S is
-    # S^-1 H^-1 S^-1, so the same scale is applied once more afterwards.
+    # With ones on the diagonal, the same jitter suits columns of any unit. The inverse of S H S is
+    # S^-1 H^-1 S^-1, so the scale is applied once more afterwards.
     scale = 1 / np.sqrt(np.maximum(np.diagonal(matrix), np.finfo(float).tiny))
     matrix *= scale * scale[:, None]
     for jitter in _JITTER:
@@ -242,8 +242,8 @@ def _invert(hessian):
 
 
 def _compute_reach(columns, blocks):
-    # A step v with v' H v = 1 changes the logit x' v_c by at most sqrt(x' (H^-1)_cc x), by Cauchy
-    # and Schwarz. Only the records of the largest norm are tried.
+    # By the Cauchy-Schwarz inequality, a step v with v' H v = 1 changes the logit x' v_c by at most
+    # sqrt(x' (H^-1)_cc x). Only the records with the largest norms are tried.
     norms = np.einsum("nd,nd->n", columns, columns)
     far = columns[np.argsort(norms)[-_FAR_RECORDS:]]
     d, largest = columns.shape[1], 0.0

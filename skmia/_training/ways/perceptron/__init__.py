@@ -1,4 +1,4 @@
-"""Multi-layer perceptrons of scikit-learn trained together."""
+"""Perceptrons of scikit-learn that are trained together."""
 
 from .way import PerceptronWay
 

@@ -1,7 +1,7 @@
 """Optimizers of scikit-learn's perceptrons for many models at once.
 
-Each operation is the one of ``sklearn.neural_network._stochastic_optimizers``, in its order, so
-that the rounding is the same too; what differs is that nothing is allocated.
+They perform the operations of ``sklearn.neural_network._stochastic_optimizers`` in the same order,
+so that results are rounded in the same way, but they allocate no new arrays.
 """
 
 import numpy as np
@@ -10,14 +10,14 @@ from ...._core.sklearn import make_adam, make_sgd
 
 
 class Adam:
-    """Adam, with the correction of the bias in the learning rate.
+    """Adam, with the bias correction in the learning rate.
 
     Parameters
     ----------
     model : MLPClassifier or MLPRegressor
-        Its settings are read.
+        Model with the settings of the optimizer.
     parameters : ndarray of shape (k, p)
-        Of all models, changed in place.
+        Parameters of all models, which are changed in place.
     """
 
     def __init__(self, model, parameters):
@@ -27,16 +27,16 @@ class Adam:
         self._scratch, self._steps = np.empty_like(parameters), np.zeros(len(parameters))
 
     def arrays(self):
-        """What it keeps of each model."""
+        """Return the arrays of the state, with one row per model."""
         return self._first, self._second, self._steps
 
     def keep(self, rows):
-        """Go on with some of the models."""
+        """Keep only some of the models."""
         for name in ("_first", "_second", "_scratch", "_steps"):
             setattr(self, name, getattr(self, name)[rows])
 
     def step(self, rows, parameters, gradient):
-        """Change the parameters of a slice of the models; the gradient is used up."""
+        """Update the parameters of a slice of the models; the gradient is overwritten."""
         first, second, scratch = self._first[rows], self._second[rows], self._scratch[rows]
         beta_1, beta_2 = self._betas
         first *= beta_1
@@ -53,14 +53,14 @@ class Adam:
         parameters += gradient
 
     def export(self, row, split):
-        """The optimizer that scikit-learn leaves in a model, with which ``partial_fit`` goes on."""
+        """Return the optimizer that scikit-learn stores in a model for ``partial_fit``."""
         moments = split(self._first[row]), split(self._second[row])
         return make_adam(self._rate, self._betas, self._epsilon, moments, int(self._steps[row]))
 
     def _corrected_rate(self, rows, dtype):
         beta_1, beta_2 = self._betas
         self._steps[rows] += 1
-        # Python's power, model by model: numpy's power differs in the last bit.
+        # Python's power for each model, because numpy's power differs in the last bit.
         rates = [
             self._rate * np.sqrt(1 - beta_2 ** int(t)) / (1 - beta_1 ** int(t))
             for t in self._steps[rows]
@@ -74,9 +74,9 @@ class Momentum:
     Parameters
     ----------
     model : MLPClassifier or MLPRegressor
-        Its settings are read.
+        Model with the settings of the optimizer.
     parameters : ndarray of shape (k, p)
-        Of all models, changed in place.
+        Parameters of all models, which are changed in place.
     """
 
     def __init__(self, model, parameters):
@@ -85,20 +85,20 @@ class Momentum:
         self._velocity = np.zeros_like(parameters)
 
     def arrays(self):
-        """What it keeps of each model."""
+        """Return the arrays of the state, with one row per model."""
         return (self._velocity,)
 
     def keep(self, rows):
-        """Go on with some of the models."""
+        """Keep only some of the models."""
         self._velocity = self._velocity[rows]
 
     def export(self, row, split):
-        """The optimizer that scikit-learn leaves in a model, with which ``partial_fit`` goes on."""
+        """Return the optimizer that scikit-learn stores in a model for ``partial_fit``."""
         settings = self._rate, self._momentum, self._nesterov, self._power
         return make_sgd(*settings, split(self._velocity[row]))
 
     def step(self, rows, parameters, gradient):
-        """Change the parameters of a slice of the models; the gradient is used up."""
+        """Update the parameters of a slice of the models; the gradient is overwritten."""
         velocity = self._velocity[rows]
         gradient *= self._rate
         velocity *= self._momentum
@@ -111,5 +111,5 @@ class Momentum:
 
 
 def make_optimizer(model, parameters):
-    """The optimizer that a model asks for."""
+    """Return the optimizer of a model."""
     return (Adam if model.solver == "adam" else Momentum)(model, parameters)

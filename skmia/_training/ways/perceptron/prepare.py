@@ -1,4 +1,4 @@
-"""Perceptrons as scikit-learn has them before the first epoch."""
+"""Perceptrons of scikit-learn before their first epoch."""
 
 import numpy as np
 from sklearn.pipeline import Pipeline
@@ -12,22 +12,22 @@ class Network:
     Parameters
     ----------
     model : MLPClassifier or MLPRegressor
-        Initialized: weights drawn, its generator ahead of the first shuffle.
+        Initialized model: its weights are drawn, and its generator is at the first shuffle.
     X : ndarray of shape (n, d)
-        Training records as its ``fit`` has them after validation.
+        Training records after the validation in ``fit``.
     y : ndarray of shape (n, n_outputs)
-        Targets as the loss takes them.
+        Targets in the form that the loss expects.
 
     Attributes
     ----------
     widths : tuple of int
-        Of all layers, the layer of the features first.
+        Widths of all layers, beginning with the features.
     order : ndarray of shape (n,) or None
-        Of the records in the present epoch.
+        Order of the records in the current epoch.
     reached_limit : bool
         Whether training ended at ``max_iter``.
     ending : list of ndarray or None
-        Weights and arrays of the optimizer with which training ended.
+        Weights and arrays of the optimizer at the end of training.
     """
 
     def __init__(self, model, X, y):
@@ -37,27 +37,27 @@ class Network:
 
     @property
     def kind(self):
-        """What networks must have in common to be trained in one stack."""
+        """Properties that networks must have in common to be trained in one stack."""
         return self.widths, self.X.dtype, self.model.out_activation_
 
     def facts(self):
-        """What an epoch changes beside arrays, as JSON takes it."""
+        """State of the training other than arrays, as values that JSON can hold."""
         facts = {"reached": self.reached_limit, "ended": self.ending is not None}
         return export_training(self.model) | facts
 
     def set_facts(self, facts):
-        """Take back what :meth:`facts` gave."""
+        """Restore a state that :meth:`facts` returned."""
         import_training(self.model, facts)
         self.reached_limit = facts["reached"]
 
     def is_finite(self):
-        """Whether training came to weights that scikit-learn would accept."""
+        """Whether the trained weights are finite, as scikit-learn requires."""
         weights = (*self.model.coefs_, *self.model.intercepts_)
         return all(np.isfinite(weight).all() for weight in weights)
 
 
 def last_step(estimator):
-    """The model at the end of any number of Pipelines."""
+    """Return the last step of an estimator, through any number of Pipelines."""
     while type(estimator) is Pipeline and estimator.steps:
         estimator = estimator.steps[-1][1]
     return estimator
@@ -69,14 +69,14 @@ def start_network(estimator, fit):
     Parameters
     ----------
     estimator : estimator
-        Fitted in place.
+        Estimator, which is fitted in place.
     fit : callable
-        Calls ``estimator.fit`` with its records.
+        Function that calls ``estimator.fit`` with its records.
 
     Returns
     -------
     network : Network or None
-        None where the model is trained already, as sparse records are left to scikit-learn.
+        None if the model is already trained, because scikit-learn trains on sparse records itself.
     """
     model = last_step(estimator)
     X, y = fit_to_first_epoch(model, fit)

@@ -1,4 +1,4 @@
-"""Networks of one shape as stacked arrays: forward, backward, loss."""
+"""Networks of one shape as stacked arrays: forward pass, backward pass and loss."""
 
 from itertools import pairwise
 
@@ -51,17 +51,17 @@ _OUTPUTS = {"identity": _do_nothing, "logistic": _logistic, "softmax": _softmax}
 
 
 def _send_back(delta, coefs, out):
-    if delta.shape[2] == 1:  # an outer product, which BLAS and broadcasting are twice as slow at
+    if delta.shape[2] == 1:  # for an outer product, BLAS and broadcasting take twice as long
         np.einsum("kbo,kho->kbh", delta, coefs, out=out)
     else:
         np.matmul(delta, coefs.swapaxes(1, 2), out=out)
 
 
 class Stack:
-    """The weights of k networks and room for one batch of each.
+    """The weights of k networks, and buffers for one batch of each.
 
-    All weights of a model lie in one row, those that are regularized first, so that an optimizer
-    takes them in one go.
+    All weights of a model are in one row, those with a penalty first, so that an optimizer can
+    update them at once.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Stack:
     ----------
     parameters : ndarray of shape (k, p)
     batch : ndarray of shape (k, batch_size, d)
-        Where the records of a batch are put.
+        Buffer for the records of a batch.
     """
 
     def __init__(self, networks, batch_size):
@@ -104,7 +104,7 @@ class Stack:
         self._coef_grads, self._intercept_grads = self._split(self._gradient)
 
     def _split(self, rows):
-        """Views of each layer's weights and intercepts."""
+        """Return views of the weights and intercepts of each layer."""
         coefs, intercepts, begin = [], [], 0
         for a, b in pairwise(self._widths):
             coefs.append(rows[:, begin : begin + a * b].reshape(-1, a, b))
@@ -115,24 +115,24 @@ class Stack:
         return coefs, intercepts
 
     def keep(self, rows):
-        """Go on with some of the models."""
+        """Keep only some of the models."""
         self.parameters = self.parameters[rows]
         self._make_room(self.batch.shape[1])
 
     def split_row(self, row):
-        """Copies of the parts of one model's row: the layers' weights, then their intercepts."""
+        """Copy the row of one model as a list: the weights of the layers, then their intercepts."""
         coefs, intercepts = self._split(row[None].copy())
         return [coef[0].copy() for coef in coefs] + [
             intercept[0, 0].copy() for intercept in intercepts
         ]
 
     def penalty(self, rows):
-        """What the loss has on top for the weights, times the number of records."""
+        """Return the penalty of the loss, times the number of records."""
         coefs = self.parameters[rows, : self._n_coef]
         return 0.5 * self._alpha * np.einsum("kp,kp->k", coefs, coefs)
 
     def forward(self, rows, size):
-        """Answers of a slice of the models to their first ``size`` records of the batch."""
+        """Return the outputs of a slice of the models for the first ``size`` records of a batch."""
         values = self._values[0][rows, :size]
         for i, coefs in enumerate(self._coefs):
             following = self._values[i + 1][rows, :size]
@@ -143,20 +143,21 @@ class Stack:
         return values
 
     def backward(self, rows, size, y):
-        """Gradient of the loss at the answers that :meth:`forward` gave.
+        """Return the gradient of the loss at the last outputs of :meth:`forward`.
 
         Parameters
         ----------
         rows : slice
-            Models.
+            Models to use.
         size : int
-            Records of each.
+            Number of records of each model.
         y : ndarray of shape (k, size, n_outputs)
+            Targets.
 
         Returns
         -------
         gradient : ndarray of shape (k, p)
-            Overwritten by the next call.
+            Gradient, which the next call overwrites.
         """
         delta = self._deltas[-1][rows, :size]
         np.subtract(self._values[-1][rows, :size], y, out=delta)
@@ -177,7 +178,7 @@ class Stack:
 
 
 def sum_losses(out_activation, answers, y):
-    """Sum over records of one model's loss without the penalty.
+    """Sum the losses of the records of one model, without the penalty.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Epochs of many perceptrons, each with its own order of records and its own end."""
+"""Joint training of perceptrons, each with its own order of records and its own end."""
 
 import json
 import warnings
@@ -12,12 +12,12 @@ from .stack import Stack, sum_losses
 
 
 def batch_size_of(model, n_rows):
-    """Records of a full batch."""
+    """Return the number of records in a full batch."""
     return min(200 if model.batch_size == "auto" else int(model.batch_size), n_rows)
 
 
 def plan_batches(n_rows, full):
-    """Batches of one epoch, as models of different numbers of records take them together.
+    """Plan the batches of one epoch for models with different numbers of records.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def plan_batches(n_rows, full):
     Returns
     -------
     batches : list of (slice, slice)
-        The models, which all take a batch of one size, and the places in their orders.
+        Models that have a batch of the same size, and the places of its records in their orders.
     """
     batches = []
     for start in range(0, n_rows[-1], full):
@@ -46,11 +46,11 @@ class Training:
     Parameters
     ----------
     networks : list of Network
-        Of one kind. Their models are fitted in place, and their records are let go of.
+        Networks of one kind. Their models are fitted in place, and their records are released.
     """
 
     def __init__(self, networks):
-        # Models that make a batch of one size lie next to each other.
+        # Sorted, so that models with a batch of the same size are a slice of the stack.
         self._networks = sorted(networks, key=lambda network: len(network.X))
         self._live = list(self._networks)
         self._settings = model = networks[0].model
@@ -68,14 +68,14 @@ class Training:
         return plan_batches([len(network.X) for network in self._live], self._full)
 
     def run_to_end(self, after_epoch=lambda: None):
-        """Make all epochs.
+        """Run all epochs.
 
         Parameters
         ----------
         after_epoch : callable
-            Called without arguments.
+            Function without arguments that is called after each epoch.
         """
-        with np.errstate(all="ignore"):  # a model that diverges is looked at when it has ended
+        with np.errstate(all="ignore"):  # models that diverge are detected when training has ended
             while self._live:
                 self._run_epoch()
                 ended = np.array([self._ends(network) for network in self._live])
@@ -84,7 +84,7 @@ class Training:
                 after_epoch()
 
     def export_state(self):
-        """Where the training stands, as arrays by name."""
+        """Return the state of the training as arrays by name."""
         rows = {id(network): row for row, network in enumerate(self._live)}
         live = [self._stack.parameters, *self._optimizer.arrays()]
         parts = [
@@ -101,7 +101,7 @@ class Training:
         return arrays
 
     def import_state(self, arrays):
-        """Go on from where a training of the same networks stood."""
+        """Continue from the state of a training of the same networks."""
         for i, own in enumerate([self._stack.parameters, *self._optimizer.arrays()]):
             own[...] = arrays[f"array {i}"]
         facts, start = json.loads(str(arrays["facts"])), 0
@@ -134,7 +134,7 @@ class Training:
     def _step(self, rows, records, penalty):
         size = records.stop - records.start
         for network, room in zip(self._live[rows], self._stack.batch[rows], strict=True):
-            # Clipping is never needed, and lets numpy write to the place without a copy.
+            # Indices are always valid; mode="clip" lets numpy write to `out` without a buffer.
             np.take(network.X, network.order[records], axis=0, out=room[:size], mode="clip")
         penalty[rows] += self._stack.penalty(rows)
         self._answers[rows, records] = self._stack.forward(rows, size)
@@ -173,7 +173,7 @@ class Training:
 
 
 def warn_of_end(network):
-    """Give the warnings that scikit-learn gives in its loop over the epochs."""
+    """Give the warnings that scikit-learn would give in its loop over the epochs."""
     model, n_rows = network.model, network.model.t_ // network.model.n_iter_
     if model.batch_size != "auto" and model.batch_size > n_rows:
         warnings.warn(

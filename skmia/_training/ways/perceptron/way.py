@@ -1,4 +1,4 @@
-"""The way that trains many perceptrons of scikit-learn together."""
+"""Joint training of perceptrons of scikit-learn."""
 
 from collections import defaultdict
 from itertools import pairwise
@@ -19,21 +19,21 @@ from .memory import count_together
 from .prepare import Network, last_step, start_network
 from .train import Training, warn_of_end
 
-# Beyond, the time goes into products of matrices, which a model that is trained alone can
+# Larger networks spend their time in matrix products, which a model that is trained alone can
 # spread over all cores.
 _MOST_WEIGHTS = 2_000_000
 
 
 class PerceptronWay(Way):
-    """MLPClassifier and MLPRegressor with a stochastic solver, many at a time.
+    """Trains many MLPClassifiers or MLPRegressors with a stochastic solver at a time.
 
-    Each model draws, rounds and stops as scikit-learn has it, so that its weights are the ones that
-    it would have got alone; what the models share is the way through Python and numpy. That is
-    a lot where networks and batches are small (an epoch takes a fifteenth of the time with 20
-    features, 16 hidden units and batches of 32), and little where the time goes into the products
-    of matrices anyway (half the time with 105 features, 100 hidden units and batches of 200).
+    Each model draws, rounds and stops exactly as in scikit-learn, so its weights are those that it
+    would have alone. The models share the overhead of Python and numpy. This saves much time if
+    networks and batches are small (an epoch takes a fifteenth of the time with 20 features, 16
+    hidden units and batches of 32), and less if matrix products dominate (half the time with 105
+    features, 100 hidden units and batches of 200).
 
-    The steps of a Pipeline before the perceptron are fitted for each model as ever.
+    The steps of a Pipeline before the perceptron are fitted separately for each model.
     """
 
     name = "perceptron"
@@ -51,20 +51,20 @@ class PerceptronWay(Way):
 
 class _Prepared(NamedTuple):
     estimator: object
-    network: Network | None  # None where the estimator is fitted already
+    network: Network | None  # None if the estimator is already fitted
     warnings: list
 
 
 def _why_not_settings(model):
     if model.solver not in ("adam", "sgd"):
-        return f"solver={model.solver!r} does not go through the records in batches"
+        return f"solver={model.solver!r} does not train in batches"
     if model.solver == "sgd" and model.learning_rate != "constant":
         return f"learning_rate={model.learning_rate!r} changes the rate of each model on its own"
     if getattr(model, "loss", None) not in ("log_loss", "squared_error"):
         return f"loss={model.loss!r} is neither the log loss nor the squared error"
     for name, why in (
         ("early_stopping", "sets records aside for validation"),
-        ("warm_start", "goes on from weights of an earlier fit"),
+        ("warm_start", "continues from the weights of an earlier fit"),
         ("verbose", "prints the progress of each model"),
     ):
         if getattr(model, name):
@@ -82,29 +82,29 @@ def _why_not_records(job):
         if is_tensor(X):
             return "X is a torch tensor"
         if has_steps:
-            continue  # what the steps make of it is looked at model by model
+            continue  # the output of the steps is checked for each model
         if X.ndim != 2:
             return f"X has {X.ndim} dimensions"
         kinds = {dtype.kind for dtype in X.dtypes} if is_frame(X) else {X.dtype.kind}
         if not kinds <= set("biuf"):
-            return "X holds other things than numbers"
+            return "X holds values that are not numbers"
     return None
 
 
 def _why_not_size(job, model):
     hidden = np.ravel(model.hidden_layer_sizes)
     if hidden.dtype.kind not in "iu":
-        return None  # scikit-learn says in its own words what is wrong
-    # How many features the steps of a Pipeline make is not known before they are fitted.
+        return None  # scikit-learn raises its own error
+    # The number of features behind the steps of a Pipeline is not known before they are fitted.
     known = [job.data.tables[0].shape[1]] if last_step(job.estimator) is job.estimator else []
     n_weights = sum(a * b for a, b in pairwise([*known, *hidden.tolist()]))
     if n_weights > _MOST_WEIGHTS:
-        return f"networks of {n_weights:,} weights leave nothing to share but the products"
+        return f"networks of {n_weights:,} weights spend their time in products that are not shared"
     return None
 
 
 def _count_together(job):
-    """How many models like the first of a job are trained together."""
+    """Return the number of models like the first of a job that are trained together."""
     return count_together(_prepare(job, 0).network, effective_n_jobs(job.n_jobs))
 
 
@@ -116,7 +116,7 @@ def _prepare(job, i):
 
 
 def _train_group(job):
-    """What is kept of the models of a group, which are all of the job's."""
+    """Train all models of a job, which is one group, and return their results."""
     return train_or_halve(job, _train, _finish)
 
 
@@ -135,7 +135,7 @@ def _finish(trained, job, i, seconds):
     prepared = trained[i]
     network, said = prepared.network, prepared.warnings
     if network is not None and not network.is_finite():
-        # scikit-learn refuses such a model, in its own words.
+        # scikit-learn raises an error for such a model.
         return train_alone(job, i)
     with job.randomness(i):
         if network is not None:

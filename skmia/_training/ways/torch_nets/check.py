@@ -1,4 +1,4 @@
-"""A few steps of two models against the ordinary path, before all are trusted to this one."""
+"""Comparison of joint and ordinary training on a few steps of two models."""
 
 import warnings
 
@@ -15,18 +15,19 @@ from .prepare import CannotBatchError, fit_transformers, prepare, shared_table
 from .train import Training, as_precise
 
 _N_BATCHES, _N_EPOCHS = 3, 2
-# On a CPU products of matrices then take most of the time, and one net has the cache to itself:
-# with 0.7 million weights many nets at once are 1.8 times as fast, with 2 million 1.0 to 1.3 times.
+# On a CPU, matrix products dominate in larger nets, and a net that is trained alone has the cache
+# to itself: many nets at once are 1.8 times as fast with 0.7 million weights, and 1.0 to 1.3 times
+# with 2 million.
 _MOST_WEIGHTS = 2_000_000
-# Relative to the largest weight of a parameter: rounding, after a handful of steps.
+# Rounding after a few steps, relative to the largest weight of a parameter.
 _PRECISE_ROUNDING, _ROUNDING = 1e-9, 1e-3
 
 
 def why_not_trained(job, generic=False):
-    """Reason why a job's nets are not trained as they ought to be, found by training two.
+    """Return the reason why joint training would give other nets, found by training two of them.
 
-    The comparison is in double precision, where rounding cannot hide a difference, unless the
-    module cannot compute in it.
+    The comparison is in double precision, in which rounding cannot hide a difference, unless the
+    module does not support it.
     """
     try:
         table = shared_table(job)
@@ -34,7 +35,7 @@ def why_not_trained(job, generic=False):
     except CannotBatchError as refusal:
         return str(refusal)
     except Exception as error:
-        return f"The net cannot be made ready for training ({_first_line(error)})."
+        return f"The net cannot be prepared for training ({_first_line(error)})."
     module = prepared[0].net.module_
     if prepared[0].signature != prepared[1].signature:
         return "The parameters of the shadow models differ in shape."
@@ -58,7 +59,7 @@ def _why_not_module(module, device):
 
 
 def _why_not_asked(ready, table):
-    """Reason why a net cannot answer in the types in which its rows come."""
+    """Return the reason why a net cannot predict for rows of their type, or None."""
     table = table or ready.table
     try:
         with preserved_randomness(), torch.no_grad():
@@ -81,7 +82,7 @@ def _compare(job, prepared, table, generic):
             Training(prepared, table, generic, dtype).run(_N_EPOCHS, _N_BATCHES)
         except Exception as error:
             if "random operation" in str(error):
-                return "The module draws random numbers otherwise than through nn.Dropout."
+                return "The module draws random numbers in other ways than through nn.Dropout."
             return f"torch cannot vectorize the module over models ({_first_line(error)})."
         tolerance = _ROUNDING if dtype is None else _PRECISE_ROUNDING
         for ready, module in zip(prepared, expected):
@@ -102,7 +103,7 @@ def _first_line(error):
 
 
 def _train_ordinary(job, k, dtype):
-    """The module of one model after the first batches of the first epochs of skorch's own loop."""
+    """Train the module of one model on the first batches of the first epochs, in skorch's loop."""
     model = clone(job.estimator)
     seed_estimator(model, job.seeds[k])
     members = np.flatnonzero(job.subsets[k])

@@ -1,16 +1,16 @@
-"""Dropout masks from each model's own generator."""
+"""Dropout masks from the generator of each model."""
 
 import torch
 from torch import nn
 
 
 def is_active(module):
-    """Whether a module is a Dropout that draws."""
+    """Whether a module is a Dropout that draws random numbers."""
     return type(module) is nn.Dropout and 0 < module.p < 1
 
 
 def draw_masks(sites, generators, dtype):
-    """Masks of one batch, drawn in the order in which the modules of a net draw them.
+    """Draw the masks of one batch in the order in which the modules of a net draw them.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the training loop needs of a way to compute gradients."""
+"""Base class of the ways to compute the gradients of many nets."""
 
 from abc import ABC, abstractmethod
 
@@ -12,16 +12,16 @@ class Engine(ABC):
     Parameters
     ----------
     nets : list of NeuralNet
-        The models, initialized and of one architecture; they are read only.
+        Initialized models of one architecture, which are not changed.
     labels : Tensor
         All targets.
 
     Attributes
     ----------
     stack : Stack
-        Their weights.
+        Weights of the models.
     takes_sums : bool
-        Whether the rows that are handed to it come without their zeros.
+        Whether rows are passed without the zeros of their binary columns.
     """
 
     takes_sums = False
@@ -32,30 +32,30 @@ class Engine(ABC):
         self.stack = Stack([net.module_ for net in nets])
 
     def restore(self):
-        """Trained parameters of all models by their names in the module."""
+        """Return the trained parameters of all models by their names in the module."""
         return self.stack.trained
 
     @abstractmethod
     def sites(self, x):
-        """Probability and shape of each dropout of one model's batch ``x``, in order."""
+        """Return probability and shape of each dropout for a batch ``x`` of one model, in order."""
 
     @abstractmethod
     def gradients(self, models, x, y, masks):
-        """Gradients of each model's loss on its own batch.
+        """Compute the gradients of the loss of each model on its own batch.
 
         Parameters
         ----------
         models : slice
-            Which models.
+            Models to use.
         x : Tensor of shape (n_chosen, batch, ...)
-            Their rows.
+            Rows of these models.
         y : Tensor of shape (n_chosen, batch, ...)
-            Their targets.
+            Targets of these models.
         masks : list of Tensor of shape (n_chosen, ...)
-            For each of ``sites``.
+            One mask for each of ``sites``.
 
         Returns
         -------
         gradients : list of Tensor
-            In the order of ``stack.trained``.
+            Gradients in the order of ``stack.trained``.
         """

@@ -1,4 +1,4 @@
-"""Any module whose forward pass torch can vectorize over models."""
+"""Gradients of any module whose forward pass torch can vectorize over models."""
 
 import copy
 from functools import partial
@@ -13,7 +13,7 @@ from .engine import Engine
 
 
 class _StackedLinear(torch.autograd.Function):
-    """A Linear that becomes one batched product; torch's own rule makes several of it."""
+    """A Linear as one batched product; the rule of torch would make several products."""
 
     @staticmethod
     def forward(x, weight, bias):
@@ -29,7 +29,7 @@ class _StackedLinear(torch.autograd.Function):
             part if part is None else _with_models_first(part, dim, info.batch_size)
             for part, dim in zip((x, weight, bias), in_dims)
         )
-        # Features first: the batch is the long side of the product where the layer is narrow.
+        # Features come first, because in a narrow layer the batch is the longer axis.
         rows = x.reshape(len(x), -1, x.shape[-1]).transpose(1, 2)
         if bias is None:
             out = torch.bmm(weight, rows)
@@ -47,7 +47,7 @@ def _linear(module, x):
 
 
 class GenericEngine(Engine):
-    """Gradients of any module, by a vectorizing transformation of torch.
+    """Gradients of any module, with the vectorizing transformation of torch.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class GenericEngine(Engine):
         return self._sites[x.shape]
 
     def _probe(self, x):
-        """Run one model to learn what its dropouts are given."""
+        """Run one model to record the shapes of the inputs of its dropouts."""
         sites = []
         probe = copy.deepcopy(self.net.module_).train()
         for module in probe.modules():

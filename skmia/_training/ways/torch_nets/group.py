@@ -1,4 +1,4 @@
-"""One group of shadow nets, trained in one program by one process."""
+"""Training of one group of nets by one process."""
 
 from collections import defaultdict
 from contextlib import contextmanager
@@ -14,22 +14,22 @@ from ..one_by_one import train_alone
 from .prepare import as_table_rows, prepare, shared_table
 from .train import Training
 
-# Rows that a trained net is asked for at once: bounds its activations.
+# Number of rows for which a trained net is queried at once, to limit the memory of activations.
 _ROWS = 8192
 
 
 def train_group(job, generic=False):
-    """Train and ask a group of nets.
+    """Train and query a group of nets.
 
-    The arithmetic is on one thread: with more of them, it would depend on their number how a sum is
-    rounded. Processes are what uses further cores.
+    The arithmetic runs on one thread, because the rounding of sums would depend on the number of
+    threads. Further cores are used by further processes.
 
     Parameters
     ----------
     job : Job
-        Of the group's models only.
+        Job of the models of the group.
     generic : bool, default=False
-        Whether plain perceptrons too take the path for any module.
+        Whether plain perceptrons also use the path for any module.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def train_group(job, generic=False):
 
 def _finish(trained, job, i, seconds):
     prepared = trained[i]
-    if isinstance(prepared, str):  # the reason why only the ordinary path can train it
+    if isinstance(prepared, str):  # the reason why the net cannot be trained with others
         return train_alone(job, i, prepared)
     asking = partial(_asked_in_bulk, prepared)
     caught, model = prepared.warnings, prepared.model
@@ -54,7 +54,7 @@ def _finish(trained, job, i, seconds):
 
 
 def _train(job, generic):
-    """The models, trained, or for each that cannot be trained with others the reason."""
+    """Train the models; a model that cannot be trained with others is replaced by the reason."""
     table = shared_table(job)
     trained = [_prepare_or_say(job, i, table) for i in range(job.n_models)]
     stacks = defaultdict(list)
@@ -77,12 +77,12 @@ def _prepare_or_say(job, i, table):
 
 @contextmanager
 def _asked_in_bulk(prepared):
-    """Answer from whole tensors: a DataLoader collects its batches record by record."""
+    """Let a net predict from whole tensors, because a DataLoader collects single records slowly."""
     net = prepared.net
 
     def forward_iter(X, training=False, device="cpu"):
         for rows in as_table_rows(X, prepared.dtype, "cpu").split(_ROWS):
-            # Which moves them to the net.
+            # The evaluation step moves the rows to the device of the net.
             yield to_device(net.evaluation_step((rows, None), training=training), device)
 
     net.forward_iter = forward_iter

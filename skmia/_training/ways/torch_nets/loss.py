@@ -1,4 +1,4 @@
-"""The losses of many models, as their nets compute them from what their modules return."""
+"""Losses of many models, computed by their nets from the outputs of their modules."""
 
 from functools import partial
 
@@ -19,14 +19,14 @@ _BY_ELEMENT = (
 
 
 def loss_of(net, out, y):
-    """Loss of one model's batch."""
+    """Return the loss of a batch of one model."""
     if isinstance(net, NeuralNetBinaryClassifier):
-        out = out.reshape(-1)  # what its infer does
+        out = out.reshape(-1)  # as in its infer method
     return net.get_loss(out, y, training=True)
 
 
 class TotalLoss:
-    """Sum of the losses of many models on batches of one size.
+    """Sum of the losses of many models on batches of the same size.
 
     Parameters
     ----------
@@ -48,12 +48,12 @@ class TotalLoss:
     def __call__(self, out, y):
         if not self._is_mean_of_records(out, y):
             return vmap(partial(loss_of, self.net))(out, y).sum()
-        # One mean over the records of all models: a single loss in place of many.
+        # One mean over the records of all models is faster than a loss for each model.
         return len(out) * loss_of(self.net, out.flatten(0, 1), y.flatten(0, 1))
 
     def _is_mean_of_records(self, out, y):
         if self.by_label:
             return out.ndim == 3
-        # Other shapes are broadcast, record against record.
+        # With other shapes, the loss would broadcast one record against another.
         own = isinstance(self.net, NeuralNetBinaryClassifier) and out.numel() == y.numel()
         return self.by_element and (out.shape == y.shape or own)

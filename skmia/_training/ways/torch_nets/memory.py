@@ -1,25 +1,25 @@
-"""How much memory one model of a batched training takes."""
+"""Memory of one model in joint training."""
 
 import copy
 
 import torch
 
-# Copies of each parameter: in the net, stacked, its gradient, and up to three in the optimizer.
+# Arrays per parameter: in the net, in the stack, its gradient, and up to three in the optimizer.
 _COPIES = 6
-# An activation, its gradient, and what the steps between them keep.
+# Arrays per activation: itself, its gradient, and one kept for the backward pass.
 _ACTIVATIONS = 3
 _BYTES_ON_CPU = 512 * 2**20
 
 
 def memory_for(device):
-    """Bytes that models trained at once may take: half of what is free on a GPU."""
+    """Return the bytes that jointly trained models may take: half of the free memory on a GPU."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0] // 2
     return _BYTES_ON_CPU
 
 
 def bytes_per_model(prepared, table):
-    """Bytes of one model while it is trained, beside the records that all models share.
+    """Return the bytes of one model in training, without the records that all models share.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def bytes_per_model(prepared, table):
 
 
 def _activation_bytes(module, rows):
-    """Bytes of the outputs of all parts of a module for one record."""
+    """Return the bytes of the outputs of all parts of a module for one record."""
     total = 0
 
     def count(part, inputs, out):

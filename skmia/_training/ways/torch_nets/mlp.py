@@ -1,9 +1,9 @@
 """Plain multilayer perceptrons, with features first and the backward pass written out.
 
-The activations of all models are an array (n_models, n_units, batch): products with the weights
-then read and write along the batch, which is the long side where the layers are narrow. Only the
-sums that stand for a first layer on one-hot columns come with the units of a record side by side,
-and what belongs to them is laid out as they are.
+The activations of all models are an array (n_models, n_units, batch). Products with the weights
+then read and write along the batch, which is the longer axis if the layers are narrow. Only the
+sums that replace a first layer on one-hot columns have the units of a record next to each other,
+and the arrays that are combined with them use the same layout.
 """
 
 from functools import partial
@@ -30,15 +30,15 @@ _FORWARD = {
     "sigmoid": torch.sigmoid_,
 }
 # The slopes of these activations are functions of their outputs, h > 0, 1 - h^2 and h (1 - h), so
-# the output may take the place of the input, which is not needed again. In place: takes the
-# gradient of an activation's output, and the output.
+# the output may overwrite the input, which is not needed again. Each function takes the gradient of
+# the output, which it overwrites, and the output.
 _BACKWARD = {
     "relu": lambda d, h: _aten.threshold_backward.grad_input(d, h, 0, grad_input=d),
     "tanh": lambda d, h: _aten.tanh_backward.grad_input(d, h, grad_input=d),
     "sigmoid": lambda d, h: _aten.sigmoid_backward.grad_input(d, h, grad_input=d),
 }
-# What has nothing to round. The other activations may round the last numbers of an array, which do
-# not fill a register, differently; models side by side must round as each model alone does.
+# Activations without rounding. Others may round the last numbers of an array, which do not fill a
+# register, differently, although stacked models must be rounded like each model alone.
 _EXACT = {"relu"}
 _MODULES = {nn.ReLU: "relu", nn.Tanh: "tanh", nn.Sigmoid: "sigmoid"}
 _FUNCTIONS = {
@@ -53,7 +53,7 @@ _METHODS = {"relu": "relu", "tanh": "tanh", "sigmoid": "sigmoid"}
 
 
 class Layer(NamedTuple):
-    """A Linear and what follows it."""
+    """A Linear and the steps that follow it."""
 
     weight: str
     bias: str | None
@@ -61,7 +61,7 @@ class Layer(NamedTuple):
 
 
 class Chain(NamedTuple):
-    """A module that is one Linear after the other."""
+    """A module that is a sequence of Linears."""
 
     flatten: bool  # all but the first axis of the input
     dropout: float  # of the input
@@ -70,7 +70,7 @@ class Chain(NamedTuple):
 
 
 def _call(node, modules):
-    """What a node of a graph does to its only tensor, as a function."""
+    """Return the operation of a node on its only tensor as a function."""
     rest, kwargs = node.args[1:], node.kwargs
     if node.op == "call_module":
         return modules[node.target]
@@ -95,9 +95,9 @@ def _is_flatten(node, modules):
 
 
 class _Tracer(fx.Tracer):
-    """A tracer of one module that leaves modules of other threads alone.
+    """A tracer that does not affect modules in other threads.
 
-    While torch traces a module, it replaces the call of all modules of the process.
+    While torch traces a module, it replaces the call method of all modules of the process.
     """
 
     def __init__(self):
@@ -111,11 +111,11 @@ class _Tracer(fx.Tracer):
 
 
 def _linked_nodes(module):
-    """Nodes of the module's graph, where each reads the one before and nothing else; or None."""
+    """Return the nodes of the graph of a module if each reads only the previous one, or None."""
     try:
         with PROCESS_LOCK:
             nodes = list(_Tracer().trace(module).nodes)
-    except Exception:  # control flow that depends on the data, and much else
+    except Exception:  # for example control flow that depends on the data
         return None
     if [node.op for node in (nodes[0], nodes[-1])] != ["placeholder", "output"]:
         return None
@@ -132,7 +132,7 @@ def _linked_nodes(module):
 
 
 def as_chain(module):
-    """The chain that a module is.
+    """Read a module as a chain of Linears.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def as_chain(module):
     Returns
     -------
     chain : Chain or None
-        None where it is anything else, such as one with a parameter outside its Linears.
+        None if it is anything else, such as a module with parameters outside its Linears.
     """
     nodes, modules = _linked_nodes(module), dict(module.named_modules())
     if nodes is None or any(has_hooks(part) for part in modules.values()):
@@ -164,7 +164,7 @@ def as_chain(module):
 
 
 def _read_start(nodes, modules):
-    """Whether the input is flattened, and its dropout; None where it is anything else."""
+    """Whether the input is flattened, and its dropout; None if there is anything else."""
     flatten = bool(nodes) and _is_flatten(nodes[0], modules)
     nodes = nodes[flatten:]
     if not nodes:
@@ -175,7 +175,7 @@ def _read_start(nodes, modules):
 
 
 def _read_layer(nodes, modules):
-    """A Linear and the steps up to the next; None where one is not known."""
+    """A Linear and the steps up to the next one; None if a step is not supported."""
     name, steps = nodes[0].target, []
     for node in nodes[1:]:
         if _is_dropout(node, modules):
@@ -204,8 +204,8 @@ def _does_nothing(node, modules):
 
 
 def _is_whole(chain, module):
-    """Whether the chain's weights are all that the module has, each used once and trained."""
-    # A Linear that is used twice has its names twice here, so that the lists differ.
+    """Whether the weights of a chain are all that its module has, used once and trained."""
+    # The names of a Linear that is used twice appear twice here, so the lists differ.
     names = [name for layer in chain.layers for name in (layer.weight, layer.bias) if name]
     parameters = dict(module.named_parameters())
     trained = all(parameter.requires_grad for parameter in parameters.values())
@@ -220,11 +220,11 @@ class MLPEngine(Engine):
     nets : list of NeuralNet
         Nets to train together.
     chain : Chain
-        What their module is.
+        Chain of their module.
     labels : Tensor
         All targets.
     columns : Columns, default=None
-        How the rows are stored, where it is without their zeros.
+        Columns of rows that are stored without zeros. If None, rows are dense.
     """
 
     def __init__(self, nets, chain, labels, columns=None):
@@ -282,7 +282,7 @@ class MLPEngine(Engine):
         return [gradients[name] for name in trained]
 
     def _open(self, x, masks):
-        """Rows as the first Linear takes them, and the masks that are left."""
+        """Return rows in the form for the first Linear, and the remaining masks."""
         if self.chain.flatten:
             x = x.flatten(2)
         if self.chain.dropout:
@@ -291,15 +291,15 @@ class MLPEngine(Engine):
         return x.transpose(1, 2), masks
 
     def _send_back(self, weight, d, i):
-        """Gradient of the input of a layer, laid out as that input is."""
-        # W' d, computed as (d' W)' for the first layer on sums, whose output is a transposed view:
-        # what follows works in place on both and reads them in the same order.
+        """Return the gradient of the input of a layer, in the memory layout of this input."""
+        # The gradient is W' d. Behind a first layer on sums, whose output is a transposed view, it
+        # is computed as (d' W)', so that in-place steps read both in the same order.
         if i == 1 and self.takes_sums:
             return torch.bmm(d.transpose(1, 2), weight).transpose(1, 2)
         return torch.bmm(weight.transpose(1, 2), d)
 
     def _forward(self, trained, h, masks):
-        """Output of the last Linear, the input of each, and what undoes the steps after each."""
+        """Return the output of the last Linear, the inputs of all, and their backward steps."""
         inputs, tapes, masks = [], [], iter(masks)
         for i, layer in enumerate(self.chain.layers):
             inputs.append(h)
@@ -315,7 +315,7 @@ class MLPEngine(Engine):
         return h, inputs, tapes
 
     def _head(self, z, y):
-        """Gradient of the losses with respect to the output of the last Linear."""
+        """Return the gradient of the losses with respect to the output of the last Linear."""
         with torch.enable_grad():
             leaf = z.transpose(1, 2).detach().requires_grad_()
             out = leaf.flatten(0, 1)
@@ -327,7 +327,7 @@ class MLPEngine(Engine):
 
 
 def _apply_steps(steps, h, masks):
-    """What the steps after a Linear make of its output, which is used up, and what undoes them."""
+    """Apply the steps after a Linear to its output, in place; return also the backward steps."""
     tape, is_needed = [], False
     for kind, what in steps:
         if kind == "dropout":
@@ -335,8 +335,9 @@ def _apply_steps(steps, h, masks):
             h = h * mask
             tape.append(mask.mul)
         else:
-            # The backward of an activation reads its output. Only a second activation right behind
-            # it would overwrite that; a dropout makes a new tensor, and a Linear leaves it alone.
+            # The backward step of an activation reads its output. Only a second activation directly
+            # behind it would overwrite this output: a dropout returns a new tensor, and a Linear
+            # does not change its input.
             h, backward = _activate(what, h.clone() if is_needed else h)
             tape.append(backward)
         is_needed = kind == "activation"
@@ -344,7 +345,7 @@ def _apply_steps(steps, h, masks):
 
 
 def _activate(name, z):
-    """An activation's output, which takes the place of its input, and what undoes it."""
+    """Apply an activation in place; return its output and its backward step."""
     if name in _EXACT:
         h = _FORWARD[name](z)
         return h, partial(_BACKWARD[name], h=h)
@@ -360,8 +361,8 @@ def _activate(name, z):
 
 
 def _softmax_head(z, y):
-    """Gradient of the mean cross-entropy with respect to logits, features first."""
-    # (softmax - one-hot label) / number of records.
+    """Return the gradient of the mean cross-entropy with respect to logits, features first."""
+    # The gradient is (softmax - one-hot label) / number of records.
     d = torch.softmax(z, 1)
     label = y.unsqueeze(1)
     d.scatter_add_(1, label, d.new_full((), -1.0).expand(label.shape))

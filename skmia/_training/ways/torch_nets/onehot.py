@@ -1,4 +1,4 @@
-"""Tables with many columns and few ones: stored, and multiplied, without the zeros."""
+"""Tables of mostly zeros, such as one-hot columns, stored and multiplied without the zeros."""
 
 from typing import NamedTuple
 
@@ -9,16 +9,16 @@ from torch.nn import functional as F
 
 from .stack import rows_in_whole_registers
 
-# Fewer zeros than this for each one, and products with all of them are as fast; measured.
+# With fewer zeros than this for each one, dense products are as fast, according to measurements.
 _LEAST_ZEROS = 5
 _FEWEST_COLUMNS = 16
 
 
 class Columns(NamedTuple):
-    """Which columns of a table are stored in which way."""
+    """Positions of the columns of a table that are stored in each way."""
 
-    binary: tuple  # of 0 and 1
-    rest: tuple
+    binary: tuple  # columns of zeros and ones
+    rest: tuple  # all others
 
     @property
     def width(self):
@@ -27,21 +27,22 @@ class Columns(NamedTuple):
 
 
 class OneHotRows(NamedTuple):
-    """Rows of a table whose binary columns are kept as the positions of their ones.
+    """Rows of a table whose binary columns are stored as the positions of their ones.
 
     Attributes
     ----------
     rest : Tensor of shape (..., n_rest + 1)
-        The other columns, then a one, by which a bias is a weight like others.
+        The other columns, and a column of ones, so that a bias is a weight like others.
     ones : Tensor of shape (..., most_ones), dtype int32
-        Places among the binary columns; their number fills up a row that has fewer.
+        Positions of the ones among the binary columns. Shorter rows are padded with the number of
+        binary columns.
     """
 
     rest: torch.Tensor
     ones: torch.Tensor
 
     def to_dense(self, columns):
-        """The rows as they were."""
+        """Return the dense rows."""
         X = self.rest.new_zeros(*self.rest.shape[:-1], len(columns.binary) + 1)
         X.scatter_(-1, self.ones.long(), 1.0)
         X = torch.cat([X[..., :-1], self.rest[..., :-1]], dim=-1)
@@ -51,7 +52,7 @@ class OneHotRows(NamedTuple):
 
 
 def without_zeros(X):
-    """Rows without the zeros of their binary columns, and the columns; None where few are zeros.
+    """Store rows without the zeros of their binary columns; None if too few are zeros.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ def without_zeros(X):
     """
     if X.ndim != 2 or X.shape[1] < _FEWEST_COLUMNS or not X.is_floating_point():
         return None
-    if X.device.type != "cpu":  # where products with zeros cost less than leaving them out
+    if X.device.type != "cpu":  # on a GPU, products with zeros cost less than leaving them out
         return None
     is_binary = ((X == 0) | (X == 1)).all(0)
     (binary,), (rest,) = is_binary.nonzero(as_tuple=True), (~is_binary).nonzero(as_tuple=True)
@@ -77,15 +78,15 @@ def without_zeros(X):
         return None
     ones = torch.full((len(X), most), len(binary), dtype=torch.int32)
     first = torch.repeat_interleave(counts.cumsum(0) - counts, counts)
-    # `row` ascends, so positions minus the position of the row's first entry count its ones from
-    # 0.
+    # `row` is sorted, so a position minus the position of the first entry of its row is the place
+    # of a one within the row.
     ones[row, torch.arange(len(row)) - first] = column.int()
     others = torch.cat([X[:, rest], X.new_ones(len(X), 1)], dim=1)
     return OneHotRows(others, ones), Columns(tuple(binary.tolist()), tuple(rest.tolist()))
 
 
 def join_rows(tables, columns):
-    """The rows of several tables under each other."""
+    """Concatenate the rows of several tables."""
     most = max(table.ones.shape[1] for table in tables)
     missing = [most - table.ones.shape[1] for table in tables]
     ones = [
@@ -100,9 +101,10 @@ class SummedLayer:
     Parameters
     ----------
     weight, bias : str
-        Names of its parameters; bias may be None.
+        Names of the parameters of the layer; bias may be None.
     stack : Stack
-        All models' parameters; the layer's are replaced by ``names``, laid out as they are read.
+        Parameters of all models. Those of the layer are replaced by ``names``, in the layout in
+        which they are read.
     columns : Columns
         Columns of the rows.
     """
@@ -114,14 +116,14 @@ class SummedLayer:
         W = stack.pop(weight)
         b = torch.zeros_like(W[:, :, 0]) if bias is None else stack.pop(bias)
         W, n_binary = W.transpose(1, 2), len(columns.binary)
-        # The last row, of zeros, is what fills up; it is there at least once.
+        # Padded positions point to a row of zeros, of which there is at least one at the end.
         table = W.new_zeros(len(W), rows_in_whole_registers(n_binary + 1, W.shape[2]), W.shape[2])
         table[:, :n_binary] = W[:, list(columns.binary)]
         stack.add("(ones)", table)
         stack.add("(rest)", torch.cat([W[:, list(columns.rest)], b.unsqueeze(1)], dim=1))
 
     def restore(self, trained):
-        """All parameters, with the layer's parameters as the module has them."""
+        """Return all parameters, with those of the layer in the form of the module."""
         table, rest = (trained[name] for name in self.names)
         W = table.new_empty(len(table), self.columns.width, table.shape[2])
         W[:, list(self.columns.binary)] = table[:, : len(self.columns.binary)]
@@ -132,11 +134,11 @@ class SummedLayer:
         return own | {name: tensor for name, tensor in trained.items() if name not in self.names}
 
     def forward(self, trained, rows):
-        """Output of the layer, features first, but with the records of a unit apart in memory."""
+        """Return the output of the layer, features first, as a transposed view."""
         table, rest = (trained[name] for name in self.names)
         n_models, n_entries, n_units = table.shape
         # A product of zeros and ones with the weights is a sum of rows of the weights. The tables
-        # of all models lie under each other, and each model's places are moved to its own table.
+        # of all models are concatenated, and the positions of each model are shifted to its table.
         first = torch.arange(n_models, dtype=torch.int32) * n_entries
         self._entries = (rows.ones + first.view(-1, 1, 1)).flatten(0, 1)
         sums = F.embedding_bag(self._entries, table.flatten(0, 1), mode="sum")
@@ -144,24 +146,24 @@ class SummedLayer:
         return z.transpose(1, 2)
 
     def gradients(self, d, trained, rows):
-        """Gradients by name, given the gradient ``d`` of the output of the last ``forward``."""
+        """Return gradients by name, given the gradient ``d`` of the last output."""
         d = d.transpose(1, 2).contiguous()
         shape = trained["(ones)"].shape
         rest = torch.bmm(rows.rest.transpose(1, 2), d)
         if self.bias is None:
-            rest[:, -1] = 0  # a bias that starts at 0 and never moves
+            rest[:, -1] = 0  # without a bias, this weight stays at 0
         records, starts = self._where(shape[0] * shape[1])
         ones = F.embedding_bag(records, d.flatten(0, 1), starts, mode="sum").view(shape)
-        # The rows that fill up must stay 0, or records with few ones would get something added.
+        # The padding rows must stay 0, because they are added to records with few ones.
         ones[:, len(self.columns.binary) :] = 0
         return {"(ones)": ones, "(rest)": rest}
 
     def _where(self, n_entries):
-        """For each entry of the table the records that hold it, in a row, and their starts."""
-        # The gradient of a row of the table is the sum of d over the records that hold it. From
-        # entries by record to records by entry is the transpose of a sparse matrix, rows to
-        # columns, which keeps records in order: sums have the same order each time. Its shape is
-        # kept; only the positions change from batch to batch.
+        """Return the records that hold each entry of the table, concatenated, and their starts."""
+        # The gradient of a row of the table is the sum of d over the records that hold it. To get
+        # records by entry from entries by record, a sparse matrix is converted from rows to
+        # columns. This keeps the records in order, so sums are rounded in the same way each time.
+        # The matrix is reused; only its positions change from batch to batch.
         n_rows, width = self._entries.shape
         if (n_rows, n_entries) not in self._holders:
             starts = np.arange(0, n_rows * width + 1, width, dtype=np.int32)

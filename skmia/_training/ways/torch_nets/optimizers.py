@@ -1,37 +1,37 @@
 """Elementwise optimizers of torch, on parameters stacked over models.
 
-Each computes what the single-tensor form of ``torch.optim`` does, up to rounding. Models may have
-made different numbers of steps, as one may have a batch more in every epoch than another.
+Each computes the same as the single-tensor form of ``torch.optim``, up to rounding. Models may have
+made different numbers of steps, because one may have one batch more per epoch than another.
 """
 
 from abc import ABC, abstractmethod
 from functools import lru_cache
 
-# Elements updated at once: the handful of passes over them then stays in the cache of a core.
+# Number of elements that are updated at once, so that the passes over them stay in the cache.
 _BLOCK = 1 << 16
 
 
 class Rule(ABC):
-    """How an optimizer changes one stacked parameter.
+    """Update rule of an optimizer for one stacked parameter.
 
     Parameters
     ----------
     settings : dict
-        ``defaults`` of the optimizer.
+        Attribute ``defaults`` of the optimizer.
     """
 
-    #: Names of the arrays that it keeps for each parameter.
+    #: Names of the arrays in the state of each parameter.
     state: tuple = ()
 
     def __init__(self, settings, device="cpu"):
         self.settings, self.device = settings, device
 
     def start(self, name):
-        """First value of an array of the state."""
+        """Return the initial value of an array of the state."""
         return 0.0
 
     def update_all(self, parameters, gradients, states, t):
-        """Change several flat parameters in place."""
+        """Update several flat parameters in place."""
         for p, g, state in zip(parameters, gradients, states, strict=True):
             size = _BLOCK if self.device == "cpu" else max(1, len(p))
             for start in range(0, len(p), size):
@@ -40,7 +40,7 @@ class Rule(ABC):
 
     @abstractmethod
     def update(self, p, g, state, t):
-        """Change ``p`` in place; ``t`` steps were made, this one included.
+        """Update ``p`` in place; ``t`` counts the steps, including this one.
 
         ``g`` may be overwritten.
         """
@@ -72,14 +72,14 @@ class SGD(Rule):
 
 @lru_cache
 def _has_fused_adam(device):
-    """Whether this torch has the update of Adam in a single loop."""
+    """Whether this version of torch has a fused update of Adam."""
     import torch
     from torch.optim.adam import adam
 
     probe = torch.zeros(1, device=device)
     try:
         adam([probe], [probe], [probe], [probe], [], [probe], fused=True, **_NO_DECAY, **_DEFAULTS)
-    except Exception:  # whatever an older version, or a device without it, says
+    except Exception:  # the error differs between versions and devices
         return False
     return True
 
@@ -89,7 +89,7 @@ _NO_DECAY = {"weight_decay": 0.0, "maximize": False}
 
 
 class Adam(Rule):
-    """Adam, its AMSGrad variant, and AdamW where the decay is decoupled."""
+    """Adam, its AMSGrad variant, and AdamW if the decay is decoupled."""
 
     decoupled = False
 
@@ -108,7 +108,7 @@ class Adam(Rule):
 
         means, squares, *largest = zip(*states, strict=True)
         beta1, beta2 = self.settings["betas"]
-        # Counted up in place; one tensor would be for all of them.
+        # One tensor per parameter, because torch increments each of them in place.
         made = list(torch.full((len(parameters),), float(t - 1), device=parameters[0].device))
         (adamw if self.decoupled else adam)(
             parameters,
@@ -200,7 +200,7 @@ _SETTINGS = {
 
 
 def why_not_optimizer(net):
-    """Reason why the optimizer of a skorch net is refused, by its class and parameters."""
+    """Return the reason why the optimizer of a skorch net is not supported, or None."""
     import torch
 
     kind = net.optimizer
@@ -212,7 +212,7 @@ def why_not_optimizer(net):
             f"{', '.join(RULES)}."
         )
     for name, value in {"lr": net.lr, **net.get_params_for("optimizer")}.items():
-        if name in ("foreach", "fused"):  # the same numbers by other loops
+        if name in ("foreach", "fused"):  # other implementations of the same update
             continue
         if name not in _SETTINGS[kind.__name__] | {"lr"}:
             return f"optimizer__{name} is not reproduced for many nets at once."
@@ -222,14 +222,14 @@ def why_not_optimizer(net):
 
 
 class StackedOptimizer:
-    """An optimizer of each of many models, in one.
+    """The optimizers of many models in one.
 
     Parameters
     ----------
     optimizer : torch Optimizer
-        That of one of the models, before its first step.
+        Optimizer of one of the models, before its first step.
     parameters : list of Tensor of shape (n_models, n)
-        Changed in place; of each row, a gradient may be shorter.
+        Parameters, which are changed in place. The rows of a gradient may be shorter.
     """
 
     def __init__(self, optimizer, parameters):
@@ -246,14 +246,14 @@ class StackedOptimizer:
         self._rooms, self._parts = [None] * len(parameters), {}
 
     def step(self, models, gradients):
-        """One step of some models.
+        """Make one step of some models.
 
         Parameters
         ----------
         models : slice
             Models to update.
         gradients : list of Tensor of shape (n_chosen, ...)
-            Overwritten.
+            Gradients, which are overwritten.
         """
         if not gradients:
             return
@@ -266,7 +266,7 @@ class StackedOptimizer:
             self.rule.update_all(parameters, [g[run].view(-1) for g in gradients], states, t)
 
     def _part(self, rows):
-        """Parameters and state of some models, flat."""
+        """Return flat views of the parameters and the state of some models."""
         key = rows.start, rows.stop
         if key not in self._parts:
             parameters = [p[rows].view(-1) for p in self.parameters]
@@ -275,7 +275,7 @@ class StackedOptimizer:
         return self._parts[key]
 
     def _fill(self, i, models, gradient):
-        """A gradient as wide as the parameter, with zeros at its end."""
+        """Pad a gradient with zeros to the width of its parameter."""
         gradient, p = gradient.reshape(len(gradient), -1), self.parameters[i]
         if gradient.shape[1] == p.shape[1]:
             return gradient
@@ -288,7 +288,7 @@ class StackedOptimizer:
 
 
 def _runs(counts, models):
-    """Slices of the chosen models with equal numbers of steps."""
+    """Split the chosen models into slices with equal numbers of steps."""
     chosen = counts[models]
     stops = [i for i in range(1, len(chosen)) if chosen[i] != chosen[i - 1]] + [len(chosen)]
     return [slice(a, b) for a, b in zip([0, *stops], stops)] if chosen else []

@@ -1,24 +1,24 @@
-"""Which records each model sees in which batch: the draws of torch's DataLoader, one by one."""
+"""Order of the records in the batches of each model, with the same draws as torch's DataLoader."""
 
 import torch
 
 
 class BatchOrder:
-    """The batches of one model, drawn from a generator of its own.
+    """The order of the records of one model, drawn from its own generator.
 
-    A DataLoader draws a seed when it is iterated, whether or not it uses it, and one more for the
-    permutation where it shuffles; the validation set takes its seed after the last batch.
+    An iterated DataLoader always draws a seed, even if it does not use it, and another one for the
+    permutation if it shuffles. The seed of the validation set is drawn after the last batch.
 
     Parameters
     ----------
     generator : torch Generator
-        In the state in which the model's training starts.
+        Generator in its state at the start of the training.
     n_rows : int
-        Training records.
+        Number of training records.
     shuffle : bool
-        Whether each epoch has an order of its own.
+        Whether each epoch has its own order.
     has_valid : bool
-        Whether a validation set is passed through after each epoch.
+        Whether a validation set is evaluated after each epoch.
     """
 
     def __init__(self, generator, n_rows, shuffle, has_valid):
@@ -29,7 +29,7 @@ class BatchOrder:
         return torch.empty((), dtype=torch.int64).random_(generator=self.generator).item()
 
     def begin_epoch(self):
-        """Positions of the training records in the order of the epoch; None for their own."""
+        """Return the positions of the training records in the epoch; None if they are in order."""
         self._draw_seed()
         if not self.shuffle:
             return None
@@ -37,28 +37,29 @@ class BatchOrder:
         return torch.randperm(self.n_rows, generator=torch.Generator().manual_seed(seed))
 
     def end_epoch(self):
-        """Draw what the validation set draws."""
+        """Draw the seed that the validation set would draw."""
         if self.has_valid:
             self._draw_seed()
 
 
 def plan_batches(n_rows, batch_size, drop_last):
-    """Batches of one epoch, as models of different numbers of records take them together.
+    """Plan the batches of one epoch for models with different numbers of records.
 
     Parameters
     ----------
     n_rows : list of int
-        Training records of each model, in ascending order, so that the models that make a batch
-        of one size lie next to each other.
+        Number of training records of each model, in ascending order, so that models with a batch of
+        the same size are next to each other.
     batch_size : int
-        Records of a full batch; -1 for all.
+        Number of records of a full batch; -1 for all records.
     drop_last : bool
         Whether a last batch that is not full is left out.
 
     Returns
     -------
     batches : list of list of (slice, slice)
-        For each batch of the epoch the models and the records, in groups of equal size.
+        For each batch of the epoch, groups of models whose batch has the same size, and the places
+        of its records.
     """
     batches = []
     n_rows = torch.as_tensor(n_rows)

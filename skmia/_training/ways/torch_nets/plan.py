@@ -1,4 +1,4 @@
-"""What of a skorch net is understood; each question answers with a reason to refuse or None."""
+"""Checks of whether a skorch net is supported; each returns the reason why not, or None."""
 
 import re
 from numbers import Integral
@@ -13,19 +13,19 @@ _HARMLESS_CALLBACKS = {"EpochTimer", "PassthroughScoring", "PrintLog", "Progress
 
 _LOADER_PARAMETERS = {"batch_size", "drop_last", "num_workers", "pin_memory", "shuffle"}
 
-# What Python and scikit-learn put into every subclass.
+# Attributes that Python and scikit-learn add to every subclass.
 _MADE = re.compile(r"__\w+__|set_\w+_request|_sklearn_\w+|_abc_\w+")
 
 
 def find_net(estimator):
-    """The skorch net that is the estimator or the last step of a Pipeline; None without one."""
+    """Return the skorch net that is the estimator or the last step of a Pipeline, or None."""
     model = estimator.steps[-1][1] if type(estimator) is Pipeline else estimator
     classes = [f"{base.__module__}.{base.__name__}" for base in type(model).__mro__]
     return model if "skorch.net.NeuralNet" in classes else None
 
 
 def why_not_estimator(estimator):
-    """Reason why an estimator is refused by its parameters alone; nothing is trained or copied."""
+    """Return the reason why an estimator is not supported, judging by its parameters alone."""
     net = find_net(estimator)
     if net is None:
         return (
@@ -34,7 +34,7 @@ def why_not_estimator(estimator):
     if net is not estimator and estimator.memory is not None:
         return "A Pipeline with a memory fits copies of its steps."
     if net is not estimator and getattr(estimator, "transform_input", None):
-        return "A Pipeline with transform_input hands further data to its steps."
+        return "A Pipeline with transform_input passes further data to its steps."
     questions = (
         _ask_class,
         _ask_flow,
@@ -48,13 +48,13 @@ def why_not_estimator(estimator):
 
 
 def why_not_class(estimator):
-    """Reason why the class of a skorch net is refused; None for other estimators."""
+    """Return the reason why the class of a skorch net is not supported, or None."""
     net = find_net(estimator)
     return None if net is None else _ask_class(net)
 
 
 def why_not_rows(X):
-    """Reason why rows that reach a net are refused."""
+    """Return the reason why rows that reach a net are not supported, or None."""
     if is_tensor(X):
         return None
     kind = getattr(getattr(X, "dtype", None), "kind", None)
@@ -84,13 +84,13 @@ def _ask_class(net):
 
 def _ask_flow(net):
     if net.warm_start:
-        return "warm_start=True goes on from the weights of the last fit."
+        return "warm_start=True continues from the weights of the last fit."
     if net.compile:
         return "compile=True wraps the module."
     if net.use_caching is False:
         return "use_caching=False makes the scoring callbacks draw random numbers."
     if net.device is None:
-        return "device=None leaves open where the net is trained."
+        return "device=None does not say where the net is trained."
     if not isinstance(net.max_epochs, Integral):
         return f"max_epochs is {show(net.max_epochs)}, not an integer."
     return None
@@ -116,7 +116,7 @@ def _ask_iterators(net):
     for iterator in ("iterator_train", "iterator_valid"):
         if getattr(net, iterator) is not DataLoader:
             return f"{iterator} is not the DataLoader of torch."
-        # A shuffled validation set would take a further draw in each epoch.
+        # A shuffled validation set would draw one more random number in each epoch.
         known = _LOADER_PARAMETERS - ({"shuffle"} if iterator == "iterator_valid" else set())
         settings = {"batch_size": net.batch_size, **net.get_params_for(iterator)}
         for name, value in settings.items():
@@ -133,7 +133,7 @@ def _ask_dataset(net):
     from skorch.dataset import Dataset
 
     if net.dataset is not Dataset or net.get_params_for("dataset"):
-        return "The net has a dataset of its own."
+        return "The net has its own dataset."
     return None
 
 

@@ -1,4 +1,4 @@
-"""All that happens to a shadow net before its first batch, as the ordinary path does it."""
+"""Preparation of a net up to its first batch, with the same steps as in ordinary training."""
 
 import warnings
 from typing import NamedTuple
@@ -15,17 +15,17 @@ from .plan import find_net, why_not_rows
 
 
 class CannotBatchError(Exception):
-    """A model that only the ordinary path can train; its text is the reason."""
+    """Raised for a model that cannot be trained with others; its text is the reason."""
 
 
 def select(tensor, rows):
-    """Rows of a tensor, or of an array."""
+    """Return some rows of a tensor."""
     chosen = tensor.index_select(0, rows.reshape(-1).to(tensor.device))
     return chosen.view(*rows.shape, *tensor.shape[1:])
 
 
 class Table(NamedTuple):
-    """Rows on the device of the net, in the types in which skorch hands them to it."""
+    """Rows on the device of the net, in the types in which skorch passes them to it."""
 
     X: torch.Tensor | OneHotRows
     y: torch.Tensor
@@ -33,17 +33,17 @@ class Table(NamedTuple):
 
     @property
     def tensors(self):
-        """All that is stored."""
+        """All stored tensors."""
         return [*(self.X if self.columns else [self.X]), self.y]
 
     def take(self, rows):
-        """Some of the X, as it is stored."""
+        """Return some rows of X in their stored form."""
         if self.columns is None:
             return select(self.X, rows)
         return OneHotRows(*(select(part, rows) for part in self.X))
 
     def take_dense(self, rows):
-        """Some of the X, as the module takes it."""
+        """Return some rows of X in the form for the module."""
         X = self.take(rows)
         return X if self.columns is None else X.to_dense(self.columns)
 
@@ -52,21 +52,21 @@ class Prepared(NamedTuple):
     """A shadow model before its training."""
 
     model: object  # the net, or the Pipeline with its other steps fitted
-    net: object  # initialized
-    table: Table | None  # rows of its own, after the other steps; None where all models share them
-    rows: torch.Tensor  # of the table, that it is trained on
+    net: object  # initialized net
+    table: Table | None  # its own rows, after the other steps; None if all models share one table
+    rows: torch.Tensor  # rows of the table that it is trained on
     order: BatchOrder
-    dtype: torch.dtype  # of the rows, as the net is given them
+    dtype: torch.dtype  # of the rows that are passed to the net
     warnings: list
 
     @property
     def device(self):
-        """Where the net is trained."""
+        """Device on which the net is trained."""
         return torch.device(self.net.device)
 
     @property
     def signature(self):
-        """What two models must have in common to be trained in one program."""
+        """Properties that two models must have in common to be trained in one program."""
         named = [*self.net.module_.named_parameters(), *self.net.module_.named_buffers()]
         shapes = tuple((name, tuple(tensor.shape), tensor.dtype) for name, tensor in named)
         if self.table is None:
@@ -79,20 +79,20 @@ class Prepared(NamedTuple):
 
 
 def as_table_rows(rows, dtype, device):
-    """Rows as one tensor, without a copy where none is needed."""
+    """Return rows as one tensor, without a copy if possible."""
     with accepting_read_only():
         if not is_tensor(rows):
-            rows = np.ascontiguousarray(rows)  # torch takes no view that runs backwards
+            rows = np.ascontiguousarray(rows)  # because torch does not support negative strides
         return torch.as_tensor(rows).to(device=device, dtype=dtype)
 
 
 def make_table(net, X, y):
-    """Rows in the types that a DataLoader of the net makes of them, without needless zeros.
+    """Convert rows to the types that a DataLoader of the net would give, without needless zeros.
 
     Raises
     ------
     CannotBatchError
-        If it does not make one tensor of X and one of y.
+        If the DataLoader does not return one tensor of X and one of y.
     """
     reason = why_not_rows(X)
     if reason:
@@ -110,7 +110,7 @@ def make_table(net, X, y):
 
 
 def fit_transformers(model, X, y):
-    """Fit all steps of a Pipeline but the net; the net and what it is given."""
+    """Fit all steps of a Pipeline except the net; return the net and its input."""
     net = find_net(model)
     if net is model:
         return net, X
@@ -118,19 +118,19 @@ def fit_transformers(model, X, y):
 
 
 def _split(net, X, y):
-    """Positions of the training rows, and whether there is a validation set."""
+    """Return the positions of the training rows, and whether there is a validation set."""
     train, valid = net.get_split_datasets(X, y)
     if isinstance(train, torch.utils.data.Subset) and getattr(train.dataset, "X", None) is X:
         positions = torch.as_tensor(np.asarray(train.indices))
     elif getattr(train, "X", None) is X:
         positions = torch.arange(len(y))
     else:
-        raise CannotBatchError("The train_split of the net makes a data set of its own.")
+        raise CannotBatchError("The train_split of the net returns its own data set.")
     return positions, valid is not None
 
 
 def prepare(job, k, shared):
-    """Make one shadow model ready for its first batch.
+    """Prepare one model for its first batch.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def prepare(job, k, shared):
     k : int
         Number of the model.
     shared : Table or None
-        Rows that all models are given, if there are such.
+        Rows that all models share, if there are any.
 
     Returns
     -------
@@ -148,7 +148,7 @@ def prepare(job, k, shared):
     Raises
     ------
     CannotBatchError
-        If only the ordinary path can train it.
+        If the model cannot be trained with others.
     """
     model = clone(job.estimator)
     seed_estimator(model, job.seeds[k])
@@ -172,7 +172,7 @@ def prepare(job, k, shared):
 
 
 def shared_table(job):
-    """The table of all records, where nothing is fitted on them before the net; else None."""
+    """Return the table of all records; None if steps before the net are fitted on them."""
     net = find_net(job.estimator)
     if net is not job.estimator and len(job.estimator.steps) > 1:
         return None

@@ -1,29 +1,29 @@
-"""The weights of many models, stacked parameter by parameter."""
+"""Weights of many models, stacked parameter by parameter."""
 
 import torch
 
-# Numbers in the two widest registers of a processor, by which torch goes through an array.
+# Count of numbers in the two widest registers of a processor, the step of the loops of torch.
 _LANES = 32
 
 
 class Stack:
     """Parameters and buffers of modules of one architecture.
 
-    What a loop over an array leaves over, when it has gone through it by whole registers, is
-    computed otherwise and may be rounded otherwise. Each model's part of a parameter fills whole
-    registers here, so that its numbers do not depend on the models that it is trained with.
+    Loops over an array process whole registers; the remaining numbers are computed in another way,
+    which may round differently. Here, the part of each model fills whole registers, so its numbers
+    do not depend on the models that it is trained with.
 
     Parameters
     ----------
     modules : list of Module
-        The models, initialized; they are read only.
+        Modules of the initialized models, which are not changed.
 
     Attributes
     ----------
     trained : dict of str to Tensor of shape (n_models, ...)
         Parameters that the optimizer changes.
     memory : dict of str to Tensor of shape (n_models, ...)
-        What these are the beginning of, row by row.
+        Padded rows, of which the trained parameters are the beginning.
     fixed : dict of str to Tensor of shape (n_models, ...)
         Frozen parameters, and buffers, which the forward pass may change.
     """
@@ -39,16 +39,16 @@ class Stack:
                 self.fixed[name] = stacked
 
     def add(self, name, values):
-        """Have a parameter trained."""
+        """Add a parameter that is trained."""
         self.memory[name], self.trained[name] = in_whole_registers(values)
 
     def pop(self, name):
-        """Take a parameter out."""
+        """Remove a parameter and return it."""
         del self.memory[name]
         return self.trained.pop(name)
 
     def part(self, models):
-        """The trained parameters of a slice of the models."""
+        """Return the trained parameters of a slice of the models."""
         key = models.start, models.stop
         if key not in self._parts:
             self._parts[key] = {name: tensor[models] for name, tensor in self.trained.items()}
@@ -61,7 +61,7 @@ class Stack:
 
 
 def in_whole_registers(values):
-    """Values of several models in memory, where each model's part fills whole registers.
+    """Pad the values of several models so that the part of each model fills whole registers.
 
     Parameters
     ----------
@@ -70,9 +70,9 @@ def in_whole_registers(values):
     Returns
     -------
     memory : Tensor of shape (n_models, n)
-        That of ``values`` where it is so already; else a copy, with zeros at the end of each row.
+        Memory of ``values`` if no padding is needed; else a copy with zeros at the end of each row.
     values : Tensor of shape (n_models, ...)
-        A view of it.
+        View of the values in this memory.
     """
     shape = values.shape
     rows = values.contiguous().view(shape[0], -1)
@@ -85,14 +85,14 @@ def in_whole_registers(values):
 
 
 def rows_in_whole_registers(n_rows, width):
-    """Smallest number of rows, at least ``n_rows``, that fill whole registers."""
+    """Return the smallest number of rows, at least ``n_rows``, that fill whole registers."""
     while n_rows * width % _LANES:
         n_rows += 1
     return n_rows
 
 
 def load_into(modules, stacked):
-    """Give each module its row of the stacked parameters and buffers."""
+    """Copy to each module its row of the stacked parameters and buffers."""
     for k, module in enumerate(modules):
         named = {**dict(module.named_parameters()), **dict(module.named_buffers())}
         with torch.no_grad():

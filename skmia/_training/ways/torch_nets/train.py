@@ -14,18 +14,18 @@ from .stack import load_into
 
 
 def make_engine(nets, table, generic=False):
-    """The fastest way to compute the gradients of some nets."""
+    """Return the fastest way to compute the gradients of some nets."""
     chain = None if generic else as_chain(nets[0].module_.train())
     if chain is not None and table.columns is None and table.X.ndim > 2 and not chain.flatten:
         chain = None  # its layers are applied to each step of a sequence
     if chain is None:
         return GenericEngine(nets, table.y)
-    # Dropout takes ones away, so that nothing but the dense rows will do.
+    # Dropout of the input removes and scales ones, so it needs dense rows.
     return MLPEngine(nets, chain, table.y, None if chain.dropout else table.columns)
 
 
 def join_tables(prepared, table):
-    """One table of all models' rows, and the rows of each model in it."""
+    """Return one table of the rows of all models, and the rows of each model in it."""
     if table is not None:
         return table, [ready.rows for ready in prepared]
     tables = [ready.table for ready in prepared]
@@ -37,12 +37,12 @@ def join_tables(prepared, table):
 
 
 def as_precise(batch, dtype):
-    """A batch of real numbers in another type; integers, and all where there is none, as it is."""
+    """Convert a batch of real numbers to another type, if one is given."""
     return batch.to(dtype) if dtype is not None and batch.is_floating_point() else batch
 
 
 def _as_bytes(tensor):
-    """The memory of a contiguous tensor, of whatever type."""
+    """Return the memory of a contiguous tensor of any type as bytes."""
     return tensor.reshape(-1).view(torch.uint8)
 
 
@@ -52,11 +52,11 @@ class Training:
     Parameters
     ----------
     prepared : list of Prepared
-        The models; weights are written into their modules at the end.
+        Models; their weights are written into their modules at the end.
     table : Table or None
         Rows that all models share.
     generic : bool, default=False
-        Whether the path for any module is taken for plain perceptrons too.
+        Whether plain perceptrons also use the path for any module.
     dtype : torch dtype or None, default=None
         Type to which batches of real numbers are converted.
     """
@@ -78,16 +78,16 @@ class Training:
         )
 
     def run(self, n_epochs, n_batches=None, after_epoch=None):
-        """Train until ``n_epochs`` epochs have been made.
+        """Train up to a total of ``n_epochs`` epochs.
 
         Parameters
         ----------
         n_epochs : int
-            Those made before included.
+            Total number of epochs, including those of earlier calls.
         n_batches : int, default=None
-            Batches of each epoch, where not all are taken.
+            Number of batches of each epoch. If None, all batches are used.
         after_epoch : callable, default=None
-            Called without arguments.
+            Function without arguments that is called after each epoch.
         """
         while self.epoch < n_epochs:
             order = self._begin_epoch()
@@ -103,11 +103,11 @@ class Training:
         load_into([net.module_ for net in self.nets], stacked)
 
     def run_to_end(self, after_epoch):
-        """Make all the epochs that the nets ask for."""
+        """Run all epochs of the nets."""
         self.run(self.net.max_epochs, after_epoch=after_epoch)
 
     def _tensors(self):
-        """All tensors that an epoch changes in place, by name, and the generators."""
+        """Return all tensors that an epoch changes in place, by name, and the generators."""
         stack, generators = self.engine.stack, [ready.order.generator for ready in self.prepared]
         named = [*stack.memory.items(), *stack.fixed.items()]
         for name, state in zip(stack.memory, self.optimizer.state, strict=True):
@@ -115,7 +115,7 @@ class Training:
         return {f"tensor {name}": tensor for name, tensor in named}, generators
 
     def export_state(self):
-        """Where the training stands, as arrays by name."""
+        """Return the state of the training as arrays by name."""
         tensors, generators = self._tensors()
         arrays = {name: _as_bytes(tensor).cpu().numpy() for name, tensor in tensors.items()}
         arrays["epoch"], arrays["n_steps"] = np.array(self.epoch), np.array(self.optimizer.n_steps)
@@ -123,7 +123,7 @@ class Training:
         return arrays
 
     def import_state(self, arrays):
-        """Go on from where a training of the same models stood."""
+        """Continue from the state of a training of the same models."""
         tensors, generators = self._tensors()
         for name, tensor in tensors.items():
             _as_bytes(tensor).copy_(torch.from_numpy(arrays[name]))
@@ -132,7 +132,7 @@ class Training:
             generator.set_state(torch.from_numpy(state))
 
     def _begin_epoch(self):
-        """Rows of the table in the order of the epoch, shape (n_models, n_widest)."""
+        """Return rows of the table in the order of the epoch, shape (n_models, n_widest)."""
         order = torch.zeros(len(self.rows), max(map(len, self.rows)), dtype=torch.int64)
         for k, (ready, rows) in enumerate(zip(self.prepared, self.rows)):
             positions = ready.order.begin_epoch()

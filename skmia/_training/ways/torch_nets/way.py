@@ -1,4 +1,4 @@
-"""The way that trains many skorch nets in one program."""
+"""Joint training of skorch nets."""
 
 from functools import partial
 
@@ -11,27 +11,28 @@ from .plan import find_net, why_not_class, why_not_estimator, why_not_rows
 
 
 class TorchNetsWay(Way):
-    """Many skorch nets at once: the same weights, batches and losses as one after the other.
+    """Trains many skorch nets at once, with the weights, batches and losses of ordinary training.
 
-    Every model starts from the weights, and sees the batches, that the ordinary path gives it; its
-    weights differ from it by rounding only, which single precision lets grow during a long
-    training. Nothing is printed and the nets' histories stay empty.
+    Every model starts from the same weights and sees the same batches as in ordinary training. Its
+    trained weights only differ by rounding, which grows during a long training in single precision.
+    Nothing is printed and the histories of the nets stay empty.
 
-    Each process has one thread on a CPU, and further ones come with ``n_jobs``. A perceptron of
-    Linear, ReLU, Tanh, Sigmoid and Dropout has bitwise the same weights whichever nets are trained
-    with it, where the library's products of matrices do not depend on addresses in memory: MKL's do
-    on some processors, unless the environment says ``MKL_CBWR=COMPATIBLE``. There, and for other
-    modules, the last bit can depend on ``n_jobs`` and on the number of models.
+    Each process uses one thread on a CPU; ``n_jobs`` sets the number of processes. A perceptron of
+    Linear, ReLU, Tanh, Sigmoid and Dropout has bitwise the same weights whichever nets it is
+    trained with, if the matrix products of the library do not depend on memory addresses. Those of
+    MKL do on some processors, unless the environment variable ``MKL_CBWR=COMPATIBLE`` is set. On
+    these processors, and for other modules, the last bit can depend on ``n_jobs`` and on the number
+    of models.
 
-    What it refuses and why is the answer of :meth:`why_not`.
+    :meth:`why_not` returns the reason why a net is not supported.
 
     Parameters
     ----------
     memory : int, default=None
-        Bytes that the models trained at once may take; the records come on top. None takes 512 MiB
-        on a CPU, shared by all processes, and half of what is free on a GPU.
+        Bytes that the jointly trained models may take, without the records. If None, 512 MiB on a
+        CPU, shared by all processes, and half of the free memory on a GPU.
     generic : bool, default=False
-        Whether plain perceptrons too take the path for any module.
+        Whether plain perceptrons also use the path for any module.
     """
 
     name = "torch"
@@ -69,7 +70,7 @@ class TorchNetsWay(Way):
         table = shared_table(job)
         try:
             first = prepare(job, 0, table)
-        except Exception:  # told by the ordinary path, when its turn comes
+        except Exception:  # ordinary training of this model raises the error again
             return 1
         memory = memory_for(first.device) if self.memory is None else self.memory
         return max(1, memory // effective_n_jobs(job.n_jobs) // bytes_per_model(first, table))

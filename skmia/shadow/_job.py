@@ -1,4 +1,4 @@
-"""Training sets of the shadow models, and the entropy from which they are drawn."""
+"""The job of a pool: its training sets, its seeds, and what is kept of each model."""
 
 from numbers import Integral
 
@@ -8,6 +8,11 @@ from sklearn.utils import check_random_state
 
 from .._core.asking import unwrap
 from .._core.splits import compute_strata, draw_pairs
+from .._training.frozen import make_recipe
+from .._training.job import Data, Job
+from .._training.notes import warn_of_weights
+from ._keep import PoolKeeper
+from ._lookup import augmented
 
 
 def draw_entropy(random_state, checkpoint):
@@ -57,3 +62,40 @@ def draw_training_sets(pool, records, seeds):
     strata = compute_strata(records.y, is_classifier(unwrap(pool.estimator)))
     draws = draw_pairs(records, strata, n_samples, seeds.spawn(n_draws))
     return np.concatenate(draws) if pool.paired else np.array([first for first, _ in draws])
+
+
+def make_job(pool, records, entropy):
+    """Make the job of training the models of a pool.
+
+    Parameters
+    ----------
+    pool : ShadowPool
+        Pool with its parameters.
+    records : Records of n records
+        Records of the pool.
+    entropy : list of int
+        Entropy of all seeds.
+
+    Returns
+    -------
+    job : Job
+    notes : tuple of str
+        Sentences on how the models differ from the victim.
+    """
+    seeds = np.random.SeedSequence(entropy).spawn(1 + pool.n_estimators)
+    estimator, notes = make_recipe(unwrap(pool.estimator), pool.refit_frozen)
+    job = Job(
+        estimator=estimator,
+        data=Data([copy.X for copy in augmented(records, pool.augment)], records.y),
+        subsets=draw_training_sets(pool, records, seeds[0]),
+        seeds=seeds[1:],
+        keep=PoolKeeper(tuple(pool.signals), tuple(pool.temperatures), pool.resolution, pool.store),
+        n_jobs=pool.n_jobs,
+    )
+    return job, (*notes, *warn_of_weights(estimator, records))
+
+
+def describe_sampling(pool):
+    """Return the parameters of the sampling, for a checkpoint."""
+    sampling = {"max_samples": pool.max_samples}
+    return sampling if pool.paired else {**sampling, "paired": False}
