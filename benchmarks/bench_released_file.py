@@ -1,14 +1,14 @@
-"""What the nodes of released tree models say of who was in their training data.
+"""What the files of released models say of who was in their training data.
 
-For each model and table, several random halves of the candidates are members. Prints the mean AUC
-and TPR at 1% FPR of the file attack, the standard deviation of the AUC over halves, the AUC that it
-predicts before a member is known, the AUC of the loss (what a service reveals without shadow
-models) and that of permuted bits; with --outsiders, the same where a share of the members is not
-among the candidates. A TPR of 1,000 candidates rests on 5 false positives; 2,000 take ten times as
-long.
+For each model, table and attack on the file that reads the model, several random halves of the
+candidates are members. Prints the mean AUC and TPR at 1% FPR of the attack, the standard deviation
+of the AUC over halves, the AUC that it predicts before a member is known, that of permuted bits,
+and the AUC of the loss (what a service reveals without shadow models); with --outsiders, the same
+where a share of the members is not among the candidates. A TPR of 1,000 candidates rests on 5 false
+positives; 2,000 take ten times as long for the equations of nodes.
 
     python benchmarks/bench_released_file.py [--tables FOLDER] [--halves 5] [--candidates 1000]
-        [--outsiders 0.05] [--lira 64]
+        [--attacks nodes thresholds] [--outsiders 0.05] [--lira 64]
 
 FOLDER holds adult.csv.gz, law_school.csv.gz, diabetes130.csv.gz and pendigits.csv.gz as their
 publishers have them; without it, normal features are drawn.
@@ -16,8 +16,10 @@ publishers have them; without it, normal features are drawn.
 
 import argparse
 import warnings
+from functools import partial
 from pathlib import Path
 from time import process_time
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -33,11 +35,16 @@ from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool
-from skmia.attacks import LiRA, NodeEquationsAttack, ThresholdAttack
+from skmia.attacks import LiRA, NodeEquationsAttack, SplitThresholdAttack, ThresholdAttack
 from skmia.metrics import tpr_at_fpr_score
 
 # Halves are drawn from here on: those of smaller numbers were in view when settings were chosen.
 FIRST_SEED = 1000
+
+ATTACKS = {
+    "nodes": partial(NodeEquationsAttack, random_state=0),
+    "thresholds": SplitThresholdAttack,
+}
 
 
 def read_table(path, label, positive=None, dropped=()):
@@ -91,8 +98,16 @@ def list_models():
     return models | {"XGBoost": XGBClassifier(n_jobs=1), "XGBoost d3 20it": shallow}
 
 
-def attack_half(model, X, y, seed, options):
-    """Numbers of the file attack on a model of one random half."""
+class Half(NamedTuple):
+    """A model of one half of some rows, and the rows that an attacker knows."""
+
+    victim: object
+    candidates: Records
+    member: np.ndarray
+
+
+def draw_half(model, X, y, seed, options):
+    """Fit a model on one random half."""
     rng = np.random.default_rng(seed)
     rows = rng.permutation(len(y))[: options.candidates]
     member = np.zeros(len(rows), dtype=bool)
@@ -101,28 +116,55 @@ def attack_half(model, X, y, seed, options):
     victim = FrozenEstimator(clone(model).fit(X[member], y[member]))
     missing = rng.permutation(np.flatnonzero(member))[: round(options.outsiders * member.sum())]
     known = np.setdiff1d(np.arange(len(rows)), missing)
-    known = known[np.isin(y[known], victim.classes_)]
-    candidates, member = Records(X[known], y[known]), member[known]
+    if hasattr(victim, "classes_"):
+        known = known[np.isin(y[known], victim.classes_)]
+    return Half(victim, Records(X[known], y[known]), member[known])
+
+
+def attack_half(half, name, seed, options):
+    """Numbers of one attack on the file; None if it does not read the model."""
+    attack = ATTACKS[name](half.victim, outsiders=options.outsiders)
     start = process_time()
-    attack = NodeEquationsAttack(victim, outsiders=options.outsiders, random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what is measured is how strong it is nevertheless
-        scores = attack.fit(candidates).score_samples(candidates)
-    numbers = {
-        "auc": roc_auc_score(member, scores),
-        "tpr": tpr_at_fpr_score(member, scores, max_fpr=0.01, on_unresolvable="ignore"),
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is measured is how strong it is nevertheless
+            scores = attack.fit(half.candidates).score_samples(half.candidates)
+    except (TypeError, ValueError):
+        return None
+    seconds = process_time() - start
+    permuted = np.random.default_rng(seed).permutation(half.member)
+    return {
+        "AUC": roc_auc_score(half.member, scores),
+        "TPR": tpr_at_fpr_score(half.member, scores, max_fpr=0.01, on_unresolvable="ignore"),
         "expected": attack.expected_auc_,
-        "loss": roc_auc_score(
-            member, ThresholdAttack(victim).fit(candidates).score_samples(candidates)
-        ),
-        "permuted": roc_auc_score(rng.permutation(member), scores),
-        "seconds": process_time() - start,
+        "permuted": roc_auc_score(permuted, scores),
+        "seconds": seconds,
     }
+
+
+def ask_service(model, half, seed, options):
+    """AUC of attacks that ask the model."""
+    attacks = {"loss": ThresholdAttack(half.victim)}
     if options.lira:
-        pool = ShadowPool(model, options.lira, random_state=seed).fit(candidates)
-        lira = LiRA(victim, FrozenEstimator(pool)).fit(candidates)
-        numbers["lira"] = roc_auc_score(member, lira.score_samples(candidates))
-    return numbers
+        pool = ShadowPool(model, options.lira, random_state=seed).fit(half.candidates)
+        attacks["LiRA"] = LiRA(half.victim, FrozenEstimator(pool))
+    return {
+        name: roc_auc_score(half.member, attack.fit(half.candidates).score_samples(half.candidates))
+        for name, attack in attacks.items()
+    }
+
+
+def measure(model, X, y, options):
+    """Numbers of each attack that reads the model, one row for each half."""
+    runs = {name: [] for name in options.attacks}
+    for seed in range(FIRST_SEED, FIRST_SEED + options.halves):
+        half = draw_half(model, X, y, seed, options)
+        asked = ask_service(model, half, seed, options)
+        for name in options.attacks:
+            numbers = attack_half(half, name, seed, options)
+            if numbers is not None:
+                runs[name].append(numbers | asked)
+    return {name: pd.DataFrame(rows) for name, rows in runs.items() if rows}
 
 
 def main():
@@ -130,22 +172,20 @@ def main():
     parser.add_argument("--tables", type=Path)
     parser.add_argument("--halves", type=int, default=5)
     parser.add_argument("--candidates", type=int, default=1000)
+    parser.add_argument("--attacks", nargs="+", choices=list(ATTACKS), default=list(ATTACKS))
     parser.add_argument("--outsiders", type=float, default=0.0)
     parser.add_argument("--lira", type=int, default=0, help="number of shadow models")
     options = parser.parse_args()
-    titles = ["table", "model", "AUC", "sd", "TPR", "expected", "loss", "permuted", "seconds"]
-    print(f"| {' | '.join(titles + ['LiRA'] * bool(options.lira))} |")
-    print("|---" * (len(titles) + bool(options.lira)) + "|")
+    titles = ["AUC", "sd", "TPR", "expected", "permuted", "loss"] + ["LiRA"] * bool(options.lira)
+    print(f"| {' | '.join(['table', 'model', 'attack', *titles, 'seconds'])} |")
+    print("|---" * (len(titles) + 4) + "|")
     for table, (X, y) in read_tables(options.tables).items():
         for name, model in list_models().items():
-            seeds = range(FIRST_SEED, FIRST_SEED + options.halves)
-            runs = pd.DataFrame([attack_half(model, X, y, seed, options) for seed in seeds])
-            mean = runs.mean()
-            cells = [table, name, f"{mean['auc']:.3f}", f"{runs['auc'].std():.3f}"]
-            cells += [f"{mean[key]:.3f}" for key in ("tpr", "expected", "loss", "permuted")]
-            cells += [f"{mean['seconds']:.1f}"]
-            cells += [f"{mean['lira']:.3f}"] if options.lira else []
-            print(f"| {' | '.join(cells)} |", flush=True)
+            for attack, runs in measure(model, X, y, options).items():
+                numbers = runs.mean().to_dict() | {"sd": runs["AUC"].std()}
+                cells = [f"{numbers[title]:.3f}" for title in titles]
+                cells += [f"{numbers['seconds']:.1f}"]
+                print(f"| {' | '.join([table, name, attack, *cells])} |", flush=True)
 
 
 if __name__ == "__main__":

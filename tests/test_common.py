@@ -41,6 +41,7 @@ from skmia.attacks import (
     ReleasedModelAttack,
     RenyiAttack,
     ShadowAttack,
+    SplitThresholdAttack,
     StoredValuesAttack,
     ThresholdAttack,
     VulnerableRecordsAttack,
@@ -210,6 +211,7 @@ RECIPES = {
     ],
     RenyiAttack: make_supervised(RenyiAttack),
     ShadowAttack: make_shadow_attacks,
+    SplitThresholdAttack: lambda problem: [SplitThresholdAttack(problem.victim, outsiders=0.5)],
     StoredValuesAttack: make_stored_values_attacks,
     ThresholdAttack: make_threshold_attacks,
     VulnerableRecordsAttack: lambda problem: [
@@ -232,9 +234,10 @@ def test_every_public_attack_is_checked():
 
 
 def find_failures_of_file_attacks(attack):
-    if "nodes" not in attack.needs().access:
+    missing = attack.needs().access & {"nodes", "thresholds"}
+    if not missing:
         return {}
-    return {"check_attack_certain_victim": "the victim of this check has no nodes"}
+    return {"check_attack_certain_victim": f"the victim of this check has no {min(missing)}"}
 
 
 @parametrize_with_attack_checks(

@@ -28,6 +28,7 @@ ACCESS = {
     "samples": "samples",
     "file": "the file of the model",
     "nodes": "the nodes of trees",
+    "thresholds": "the thresholds of trees",
 }
 
 
@@ -47,7 +48,7 @@ class Needs:
     access : frozenset of str, default=frozenset()
         What the attack needs of the victim beyond stored outputs: ``"queries"`` about further
         records, ``"gradients"``, ``"layers"``, ``"samples"``, ``"file"`` (the fitted model itself),
-        ``"nodes"`` (of trees).
+        ``"nodes"`` and ``"thresholds"`` (of trees).
     keeps : frozenset, default=frozenset()
         What a pool must keep of each shadow model: ``"auto"``, the log odds, margin or log
         residual; ``("auto", T)``, the log odds at temperature T; a

@@ -39,6 +39,7 @@ __all__ = [
     "make_sgd",
     "note_loss",
     "read_baseline",
+    "read_edges_of_boosting",
     "read_initial_margins",
     "read_support_vectors",
     "read_trees_of_boosting",
@@ -287,6 +288,11 @@ def load_tree_types():
 def read_trees_of_boosting(model):
     """Trees of a HistGradientBoostingClassifier or HistGradientBoostingRegressor, as a list."""
     return [tree for iteration in model._predictors for tree in iteration]
+
+
+def read_edges_of_boosting(model):
+    """Edges of the bins of each feature, of a fitted histogram boosting."""
+    return [np.asarray(edges) for edges in model._bin_mapper.bin_thresholds_]
 
 
 def read_baseline(model):

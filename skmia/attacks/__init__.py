@@ -16,6 +16,7 @@ from ._released_model import ReleasedModelAttack
 from ._renyi import RenyiAttack
 from ._rmia import RMIA
 from ._shadow import ShadowAttack
+from ._split_threshold import SplitThresholdAttack
 from ._stored_values import StoredValuesAttack
 from ._threshold import ThresholdAttack
 from ._vulnerable_records import VulnerableRecordsAttack
@@ -38,6 +39,7 @@ __all__ = [
     "ReleasedModelAttack",
     "RenyiAttack",
     "ShadowAttack",
+    "SplitThresholdAttack",
     "StoredValuesAttack",
     "ThresholdAttack",
     "VulnerableRecordsAttack",

@@ -14,8 +14,8 @@ from .._core.randomness import check_random_state
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
 from .._core.types import Seed
-from ..base import BaseAttack
 from ..victims.node_equations import read_further_columns, read_node_equations
+from ._candidates import CandidatesAttack
 from ._solve_bits import multiply_rows, propagate, regress, scale
 
 # Candidates up to which a dense system is solved; its time grows with their cube.
@@ -28,7 +28,7 @@ _MOST_MISFIT = 3
 _SURE = 1e-4
 
 
-class NodeEquationsAttack(BaseAttack):
+class NodeEquationsAttack(CandidatesAttack):
     r"""Solve what the nodes of a released tree model count for the membership of candidates.
 
     A file of trees says how many training rows came to each node, with which class fractions, sums
@@ -101,6 +101,7 @@ class NodeEquationsAttack(BaseAttack):
 
     See Also
     --------
+    SplitThresholdAttack : Reads thresholds, also of files without counts.
     LiRA : Needs answers to queries alone, and shadow models.
     ReleasedModelAttack : Combines all attacks on files.
 
@@ -151,7 +152,7 @@ class NodeEquationsAttack(BaseAttack):
     """
 
     _parameter_constraints = {
-        **BaseAttack._parameter_constraints,
+        **CandidatesAttack._parameter_constraints,
         "outsiders": [Interval(Real, 0, 1, closed="left")],
         "prior": [Interval(Real, 0, 1, closed="neither")],
         "solver": [StrOptions({"auto", "propagation", "ridge"})],
@@ -176,28 +177,18 @@ class NodeEquationsAttack(BaseAttack):
     def _needs(self):
         return Needs(ANY, access=frozenset({"file", "nodes"}))
 
-    def _fit(self, records, membership):
-        if self.victim is None:
-            raise ValueError(
-                "NodeEquationsAttack needs the fitted model itself; stored outputs are not enough."
-            )
-        # Sorted by content, so that nothing depends on the order in which records come.
-        digests = _as_pairs(records)
-        order = np.argsort(digests, kind="stable")
+    def _judge_candidates(self, records):
         n_members = self.prior * len(records)
         assumed = n_members / (1 - self.outsiders), n_members * (1 - self.prior)
-        self._equations = read_node_equations(self.victim, records[order], assumed)
+        self._equations = read_node_equations(self.victim, records, assumed)
         self._rows, targets, self._weights = scale(self._equations, self.outsiders, len(records))
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         self._solution = self._solve(self._rows, targets, seed)
-        self._digests, first, self._groups = np.unique(
-            digests[order], return_index=True, return_inverse=True
-        )
-        self._ratios = self._solution.ratios[first]
         self._targets, self._seed = targets, seed
         self.n_rows_, self.n_equations_ = self._equations.n_rows, len(targets)
         self.known_ = self._solution.known
         self.expected_auc_ = float(ndtr(np.sqrt(2 * self.known_ / (1 - self.known_))))
+        return self._solution.ratios
 
     def _solve(self, rows, targets, seed):
         is_small = rows.shape[1] <= _MOST_DENSE and self.outsiders == 0
@@ -214,7 +205,7 @@ class NodeEquationsAttack(BaseAttack):
             "rows that are not among the candidates, or with sample weights. Scores are weaker "
             "than they could be; set outsiders to the share of missing rows, if you know it.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
         return regress(rows, targets, self.prior, seed) if self.solver == "auto" else solution
 
@@ -238,10 +229,8 @@ class NodeEquationsAttack(BaseAttack):
         fits : bool
             Whether the equations are fitted no worse with the evidence. If not, nothing changes.
         """
-        place = np.searchsorted(self._digests, _as_pairs(candidates))
-        by_content = np.zeros(len(self._digests))
-        by_content[place] = ratios
-        prior = expit(by_content[self._groups] + logit(self.prior)).clip(_SURE, 1 - _SURE)
+        ratios = self._sort_by_content(candidates, ratios)
+        prior = expit(ratios + logit(self.prior)).clip(_SURE, 1 - _SURE)
         is_dense = self._solution.inverse is not None
         solution = (
             propagate(self._rows, self._targets, prior)
@@ -252,24 +241,10 @@ class NodeEquationsAttack(BaseAttack):
         plain = float(np.sqrt(np.mean(self._solution.residuals**2)))
         if not misfit <= max(plain, 1):  # a prior leaves the noise, which a free fit explains too
             return False
-        self._solution, self._ratios = solution, np.empty(len(self._digests))
-        self._ratios[self._groups] = solution.ratios
+        self._solution = solution
+        self._keep(solution.ratios)
         return True
 
-    def _score_samples(self, records):
-        digests = _as_pairs(records)
-        place = np.minimum(np.searchsorted(self._digests, digests), len(self._digests) - 1)
-        ratios, new = self._ratios[place], np.flatnonzero(self._digests[place] != digests)
-        if len(new):
-            columns = read_further_columns(self.victim, records[new], self._equations)
-            columns = multiply_rows(columns, self._weights)
-            ratios[new] = self._solution.judge(self._rows, columns)
-        return ratios
-
-    def _natural_offset(self, records):
-        return 0.0
-
-
-def _as_pairs(records):
-    """Both words of each record's digest, as one sortable value."""
-    return np.rec.fromarrays(records.digests, dtype="u8,u8")
+    def _judge_further(self, records):
+        columns = read_further_columns(self.victim, records, self._equations)
+        return self._solution.judge(self._rows, multiply_rows(columns, self._weights))

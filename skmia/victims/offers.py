@@ -10,6 +10,9 @@ from ._callable import CallableVictim
 from ._white_box import open_white_box
 from ._white_box._sklearn_models import FAMILIES
 from .node_equations import has_node_equations
+from .split_thresholds import has_split_thresholds
+
+_PARTS_OF_FILES = {"nodes": has_node_equations, "thresholds": has_split_thresholds}
 
 
 def last_step(model):
@@ -75,10 +78,11 @@ def get_access(model):
         found.add("file")
     else:
         reasons["file"] = "which is kept elsewhere"
-    if has_node_equations(model):
-        found.add("nodes")
-    else:
-        reasons["nodes"] = f"which skmia cannot read from {type(last_step(model)).__name__}"
+    for word, is_known in _PARTS_OF_FILES.items():
+        if is_known(model):
+            found.add(word)
+        else:
+            reasons[word] = f"which skmia cannot read from {type(last_step(model)).__name__}"
     return frozenset(found), reasons
 
 

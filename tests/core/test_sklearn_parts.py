@@ -30,6 +30,7 @@ from skmia._core.sklearn import (
     make_sgd,
     note_loss,
     read_baseline,
+    read_edges_of_boosting,
     read_initial_margins,
     read_support_vectors,
     read_trees_of_boosting,
@@ -157,6 +158,16 @@ def test_trees_of_boosting(kind):
     with moved("scikit-learn's histogram boosting no longer keeps its trees in _predictors."):
         n_trees = 4 * (3 if kind is HistGradientBoostingClassifier else 1)
         assert len(read_trees_of_boosting(model)) == n_trees
+
+
+@pytest.mark.parametrize("kind", [HistGradientBoostingClassifier, HistGradientBoostingRegressor])
+def test_edges_of_boosting(kind):
+    model = kind(max_iter=1).fit(X, Y)
+    with moved("scikit-learn's histogram boosting no longer keeps its edges in _bin_mapper."):
+        edges = read_edges_of_boosting(model)
+        assert len(edges) == X.shape[1]
+        distinct = np.unique(X[:, 0])
+        np.testing.assert_allclose(edges[0], (distinct[1:] + distinct[:-1]) / 2)
 
 
 @pytest.mark.parametrize("kind", [HistGradientBoostingClassifier, HistGradientBoostingRegressor])

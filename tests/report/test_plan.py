@@ -31,6 +31,7 @@ from skmia.attacks import (
     ReleasedModelAttack,
     RenyiAttack,
     ShadowAttack,
+    SplitThresholdAttack,
     StoredValuesAttack,
     ThresholdAttack,
     VulnerableRecordsAttack,
@@ -81,6 +82,7 @@ def make_attacks():
         "ReleasedModelAttack": ReleasedModelAttack(),
         "RenyiAttack": RenyiAttack(cv=2),
         "ShadowAttack": ShadowAttack(attack_estimator=TREE),
+        "SplitThresholdAttack": SplitThresholdAttack(),
         "StoredValuesAttack": StoredValuesAttack(),
         "ThresholdAttack": ThresholdAttack(),
         "VulnerableRecordsAttack": VulnerableRecordsAttack(level=0.5),
@@ -100,7 +102,7 @@ NO_GRADIENTS = {
     "MahalanobisAttack",
     "WhiteBoxAttack",
 }
-NO_NODES = {"NodeEquationsAttack"}
+NO_NODES = {"NodeEquationsAttack", "SplitThresholdAttack"}
 NO_PROBABILITIES = {
     "DensityAttack",
     "DiversityAttack",

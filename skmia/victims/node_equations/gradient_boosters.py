@@ -39,7 +39,7 @@ class Tree:
         return place
 
 
-def _load(model):
+def load_booster(model):
     """The stored booster and the settings of its trees."""
     booster = model.get_booster()
     learner = json.loads(bytes(booster.save_raw("json")))["learner"]
@@ -49,7 +49,7 @@ def _load(model):
 
 def why_not_xgboost(model):
     """Why the nodes of a fitted XGBoost model are not read, or None."""
-    learner, settings = _load(model)
+    learner, settings = load_booster(model)
     kind, objective = learner["gradient_booster"]["name"], learner["objective"]["name"]
     if kind != "gbtree":
         return f"its booster is {kind!r}, and only 'gbtree' is known"
@@ -73,11 +73,15 @@ def why_not_xgboost(model):
     return None
 
 
+def mark_missing(model, X):
+    """Features with NaN for what the model takes for missing."""
+    return X if model.missing is None else np.where(X == np.float32(model.missing), np.nan, X)
+
+
 def read_xgboost(model, X, y, collector):
     """Equations of an XGBClassifier or XGBRegressor."""
-    if model.missing is not None:
-        X = np.where(X == np.float32(model.missing), np.nan, X)
-    learner, settings = _load(model)
+    X = mark_missing(model, X)
+    learner, settings = load_booster(model)
     stored = learner["gradient_booster"]["model"]
     trees, outputs = [Tree(one) for one in stored["trees"]], stored["tree_info"]
     eta, penalty = float(settings["eta"]), float(settings["lambda"])

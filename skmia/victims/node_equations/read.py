@@ -3,8 +3,6 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
-from sklearn.base import is_classifier
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -15,11 +13,10 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn.pipeline import Pipeline
 from sklearn.tree import BaseDecisionTree
 
 from ..._core.asking import check_victim, unwrap
-from ..._core.numbers import as_numbers, show
+from ..inputs import check_labels, find_model, read_features
 from .boosting import read_gradient_boosting, read_histogram_boosting
 from .cart import read_forest, read_tree
 from .equations import Collector, Further
@@ -70,21 +67,9 @@ def _choose_reader(model):
     return None
 
 
-def _find_model(model):
-    """The model behind searches and the steps of a Pipeline, and these steps."""
-    model = unwrap(model)
-    if hasattr(model, "best_estimator_"):
-        return _find_model(model.best_estimator_)
-    if not isinstance(model, Pipeline):
-        return model, None
-    steps = model[:-1] if len(model.steps) > 1 else None
-    last, further = _find_model(model[-1])
-    return (last, steps) if further is None else (None, None)
-
-
 def has_node_equations(model):
     """Whether a model is of a kind whose equations can be read."""
-    return _choose_reader(_find_model(model)[0]) is not None
+    return _choose_reader(find_model(model)[0]) is not None
 
 
 def read_node_equations(model, records, assumed=None):
@@ -139,7 +124,7 @@ def read_further_columns(model, records, equations):
 
 
 def _read(model, records, collector, assumed):
-    found, steps = _find_model(model)
+    found, steps = find_model(model)
     reader = _choose_reader(found)
     if reader is None:
         raise TypeError(
@@ -151,8 +136,8 @@ def _read(model, records, collector, assumed):
     why = reader.why_not(found)
     if why is not None:
         raise ValueError(f"The nodes of this {type(found).__name__} are not read: {why}.")
-    X = records.X if steps is None else steps.transform(records.X)
-    X, y = _as_matrix(X, found, reader.absent), _check_labels(found, records.y)
+    X = read_features(found, steps, records.X, absent=reader.absent)
+    y = check_labels(found, records.y)
     n_rows = reader.read(found, X, y, collector)
     if n_rows or assumed is None:
         return n_rows, False
@@ -161,34 +146,3 @@ def _read(model, records, collector, assumed):
     one = np.zeros(len(X), dtype=np.intp)
     collector.add(one, np.ones(len(X)), np.array([n_rows]), variance)
     return n_rows, True
-
-
-def _as_matrix(X, model, absent):
-    X = _as_dense(X, absent) if sparse.issparse(X) else X
-    allowed = "features that are numbers, as the trees split by them"
-    X = as_numbers(X, "X", allowed)
-    if X.ndim != 2 or X.shape[1] != model.n_features_in_:
-        raise ValueError(
-            f"The trees split by {model.n_features_in_} features; the records have shape {X.shape}."
-        )
-    return X
-
-
-def _as_dense(X, absent):
-    dense, X = np.full(X.shape, absent), X.tocoo()
-    dense[X.row, X.col] = X.data
-    return dense
-
-
-def _check_labels(model, y):
-    """Numbers of the classes, or float targets."""
-    if not is_classifier(model):
-        return as_numbers(y, "y", "numbers, as the targets of a regressor are")
-    y, classes = np.asarray(y), np.asarray(model.classes_)
-    unknown = ~np.isin(y, classes)
-    if unknown.any():
-        raise ValueError(
-            f"The model does not know the label {show(y[unknown].tolist()[0])} of "
-            f"{unknown.sum()} records; its classes are {show(classes.tolist())}."
-        )
-    return np.searchsorted(classes, y)

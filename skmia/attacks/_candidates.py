@@ -1,0 +1,62 @@
+"""What attacks on a file have in common: candidates are judged together, others one by one."""
+
+from abc import abstractmethod
+
+import numpy as np
+
+from ..base import BaseAttack
+
+
+class CandidatesAttack(BaseAttack):
+    """Base class of attacks that judge all candidates at once by the file of a model.
+
+    A subclass implements ``_judge_candidates(records)`` and ``_judge_further(records)``, which
+    return log likelihood ratios of membership without the prior.
+    """
+
+    def _fit(self, records, membership):
+        if self.victim is None:
+            raise ValueError(
+                f"{type(self).__name__} needs the fitted model itself; stored outputs are not "
+                "enough."
+            )
+        # Sorted by content, so that nothing depends on the order in which records come.
+        digests = _as_pairs(records)
+        order = np.argsort(digests, kind="stable")
+        self._digests, self._groups = np.unique(digests[order], return_inverse=True)
+        self._keep(self._judge_candidates(records[order]))
+
+    def _keep(self, ratios):
+        """Keep the score of each candidate, in order of content; equal ones have the same."""
+        self._ratios = np.empty(len(self._digests))
+        self._ratios[self._groups] = ratios
+
+    def _sort_by_content(self, records, values):
+        """Values of the candidates, given in any order, in the order in which they are judged."""
+        by_content = np.empty(len(self._digests))
+        by_content[np.searchsorted(self._digests, _as_pairs(records))] = values
+        return by_content[self._groups]
+
+    def _score_samples(self, records):
+        digests = _as_pairs(records)
+        place = np.minimum(np.searchsorted(self._digests, digests), len(self._digests) - 1)
+        ratios, new = self._ratios[place], np.flatnonzero(self._digests[place] != digests)
+        if len(new):
+            ratios[new] = self._judge_further(records[new])
+        return ratios
+
+    def _natural_offset(self, records):
+        return 0.0
+
+    @abstractmethod
+    def _judge_candidates(self, records):
+        """Judge the candidates, which come sorted by content, all together."""
+
+    @abstractmethod
+    def _judge_further(self, records):
+        """Judge each of some further records as one more candidate."""
+
+
+def _as_pairs(records):
+    """Both words of each record's digest, as one sortable value."""
+    return np.rec.fromarrays(records.digests, dtype="u8,u8")

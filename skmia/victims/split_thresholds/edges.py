@@ -1,0 +1,60 @@
+"""Edges of the bins of histogram boosting: what kind they are, column by column."""
+
+import numpy as np
+
+from ..._core.sklearn import read_edges_of_boosting, read_trees_of_boosting
+
+# Rounding of sums of alternating gaps, relative to the range of a column.
+_ROUNDING = 1e-9
+
+
+def list_edges(model, X):
+    """Edges of each column, and whether they are midpoints, judged by values of candidates.
+
+    Of a file that was stripped of the edges, those that trees split at: they can be of any kind.
+    """
+    trees = read_trees_of_boosting(model)
+    used = np.concatenate([one.nodes[one.nodes["is_leaf"] == 0] for one in trees])
+    edges, kinds = [], []
+    for j, stored in enumerate(read_edges_of_boosting(model)):
+        column = used["num_threshold"][used["feature_idx"] == j]
+        edges.append(stored if len(stored) else np.unique(column[np.isfinite(column)]))
+        kinds.append(bool(len(stored)) and are_midpoints(stored, X[:, j]))
+    return edges, np.array(kinds)
+
+
+def are_midpoints(edges, values):
+    """Whether all edges of a column can be midpoints of consecutive values of one list.
+
+    A column with at most as many values as bins has an edge between any two of them; else edges are
+    quantiles, of which equal ones are dropped. If edges are midpoints, one value determines all
+    others. The list is taken to exist if half of it or more is found among the candidates' values.
+
+    Parameters
+    ----------
+    edges : ndarray of shape (n_edges,)
+        In ascending order.
+    values : ndarray of shape (n_values,)
+        Values of candidates.
+
+    Returns
+    -------
+    is_chain : bool
+    """
+    # The k-th value lies sign_k * u + shift_k below the k-th edge, for the same u > 0 of all k.
+    gaps, sign = np.diff(edges), (-1.0) ** np.arange(len(edges))
+    shift = sign * np.append(0, np.cumsum(gaps * sign[1:]))
+    values = np.unique(values)
+    scale = edges[-1] - edges[0] + np.abs(edges).max()
+    slack = _ROUNDING * scale
+    low = max(0.0, np.max(-shift[sign > 0])) - slack
+    high = np.min(shift[sign < 0], initial=np.inf) + slack
+    place = np.searchsorted(edges, values)
+    inside = place < len(edges)
+    place, below = place[inside], edges[place[inside]] - values[inside]
+    implied = sign[place] * (below - shift[place])
+    implied = implied[(implied > low) & (implied < high)]
+    if not len(implied):
+        return False
+    steps = np.unique(np.rint(np.sort(implied) / slack), return_counts=True)
+    return bool(steps[1].max() >= len(edges) / 2)

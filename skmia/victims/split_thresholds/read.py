@@ -1,0 +1,193 @@
+"""Thresholds of a model of trees, by its kind."""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.ensemble import (
+    BaggingClassifier,
+    BaggingRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.tree import BaseDecisionTree
+
+from ..._core.asking import check_victim, unwrap
+from ..._core.sklearn import read_trees_of_boosting
+from ..inputs import find_model, read_features
+from ..node_equations.gradient_boosters import load_booster, mark_missing
+from .edges import list_edges
+from .events import INNER_EDGE, MIDPOINT, QUANTILE, VALUE, explain
+from .nodes import Columns, drop_repeated, find_edges, find_nodes, join
+from .refusals import why_not_bagged, why_not_grown, why_not_histogram, why_not_xgboost
+
+_FORESTS = (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+_BAGS = (BaggingClassifier, BaggingRegressor)
+_HISTOGRAMS = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
+_BOOSTED = (GradientBoostingClassifier, GradientBoostingRegressor)
+
+# Rows from which histogram boosting takes its edges; of more it draws a sample.
+_MOST_BINNED = 200_000
+
+
+class _Reader(NamedTuple):
+    """How the thresholds of a kind of models are read, and why not those of one of them.
+
+    Attributes
+    ----------
+    read : callable
+        ``read(model, X, n, prior)`` with the fitted model and the features as they reach its trees,
+        of n candidates first, returns a list of :class:`Events`, one for each sample that trees
+        were grown on.
+    why_not : callable
+        Takes a fitted model and returns a reason, part of a sentence, or None.
+    absent : float
+        What the trees take an entry for that a sparse matrix does not store.
+    """
+
+    read: object
+    why_not: object
+    absent: float = 0.0
+
+
+def _choose_reader(model):
+    for kinds, reader in (
+        (BaseDecisionTree, _Reader(_read_tree, why_not_grown)),
+        (_FORESTS, _Reader(_read_forest, why_not_grown)),
+        (_BAGS, _Reader(_read_bag, why_not_bagged)),
+        (_BOOSTED, _Reader(_read_boosted, lambda model: None)),
+        (_HISTOGRAMS, _Reader(_read_histogram, why_not_histogram)),
+    ):
+        if isinstance(model, kinds):
+            return reader
+    if type(model).__module__.startswith("xgboost.") and hasattr(model, "get_booster"):
+        return _Reader(_read_xgboost, why_not_xgboost, absent=np.nan)
+    return None
+
+
+def has_split_thresholds(model):
+    """Whether a model is of a kind whose thresholds can be read."""
+    return _choose_reader(find_model(model)[0]) is not None
+
+
+def read_split_thresholds(model, X, prior, further=None):
+    """Thresholds of a model's trees, and the candidates' values that explain them.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted model of trees, a Pipeline that ends in one, or a search that has chosen one.
+    X : array-like of shape (n, ...)
+        Candidates, as the model takes them.
+    prior : float
+        Share of members among the candidates.
+    further : array-like of shape (n_further, ...), default=None
+        Other records, numbered from n on. Each counts for itself alone.
+
+    Returns
+    -------
+    events : list of Events
+        One for each sample that trees were grown on, and each kind of thresholds.
+
+    Raises
+    ------
+    TypeError
+        If the model is of another kind.
+    ValueError
+        If its thresholds are not made of values.
+    """
+    found, steps = find_model(model)
+    reader = _choose_reader(found)
+    if reader is None:
+        raise TypeError(
+            "Thresholds are read from decision trees, random forests, bagged trees, gradient "
+            "boosting, histogram gradient boosting and XGBoost, also at the end of a Pipeline; got "
+            f"{type(unwrap(model)).__name__}."
+        )
+    check_victim(model)
+    why = reader.why_not(found)
+    if why is not None:
+        raise ValueError(f"The thresholds of this {type(found).__name__} are not read: {why}.")
+    tables = [X] if further is None else [X, further]
+    tables = [read_features(found, steps, one, absent=reader.absent) for one in tables]
+    groups = reader.read(found, np.concatenate(tables), len(tables[0]), prior)
+    return [events for events in groups if events.n_thresholds]
+
+
+def _explain_together(nodes, kept, columns, prior):
+    """Events of trees that were grown on the same sample."""
+    return explain(drop_repeated(join(nodes), columns), MIDPOINT, kept, columns, prior)
+
+
+def _read_tree(model, X, n, prior):
+    columns = Columns(X.astype(np.float32), n)
+    return [_explain_together([find_nodes(model.tree_, columns)], 1.0, columns, prior)]
+
+
+def _read_forest(model, X, n, prior):
+    columns = Columns(X.astype(np.float32), n)
+    nodes = [find_nodes(one.tree_, columns) for one in model.estimators_]
+    return _explain_samples(model, nodes, columns, prior)
+
+
+def _read_bag(model, X, n, prior):
+    columns = Columns(X.astype(np.float32), n)
+    nodes = [
+        find_nodes(one.tree_, columns, chosen)
+        for one, chosen in zip(model.estimators_, model.estimators_features_, strict=True)
+    ]
+    return _explain_samples(model, nodes, columns, prior)
+
+
+def _explain_samples(model, nodes, columns, prior):
+    """Events of trees each of which has a sample of its own, or all the same rows."""
+    share = 1.0 if model.max_samples is None else model.max_samples
+    kept = -np.expm1(-share) if model.bootstrap else share
+    if kept == 1:
+        return [_explain_together(nodes, 1.0, columns, prior)]
+    return [explain(one, MIDPOINT, kept, columns, prior) for one in nodes]
+
+
+def _read_boosted(model, X, n, prior):
+    columns = Columns(X.astype(np.float32), n)
+    stages = [[find_nodes(one.tree_, columns) for one in stage] for stage in model.estimators_]
+    if model.subsample == 1:
+        return [_explain_together([one for stage in stages for one in stage], 1.0, columns, prior)]
+    return [_explain_together(stage, model.subsample, columns, prior) for stage in stages]
+
+
+def _read_histogram(model, X, n, prior):
+    n_rows = read_trees_of_boosting(model)[0].nodes["count"][0]
+    kept = min(1.0, _MOST_BINNED / max(n_rows, 1))
+    edges, inner = list_edges(model, X[:n])
+    columns, events = Columns(X, n), []
+    for rule, chosen in ((INNER_EDGE, inner), (QUANTILE, ~inner)):
+        some = [edges[j] for j in np.flatnonzero(chosen)]
+        features = np.repeat(np.flatnonzero(chosen), [len(one) for one in some])
+        nodes = find_edges(features, np.concatenate([np.empty(0), *some]), columns)
+        events.append(explain(nodes, rule, kept, columns, prior))
+    return events
+
+
+def _read_xgboost(model, X, n, prior):
+    trees = load_booster(model)[0]["gradient_booster"]["model"]["trees"]
+    splits = [np.array(tree["left_children"]) >= 0 for tree in trees]
+    features, conditions = (
+        np.concatenate([np.array(t[name])[s] for t, s in zip(trees, splits, strict=True)])
+        for name in ("split_indices", "split_conditions")
+    )
+    both = np.stack([features, conditions.astype(np.float32).astype(np.float64)])
+    features, conditions = np.unique(both, axis=1)
+    columns = Columns(mark_missing(model, X.astype(np.float32)), n)
+    nodes = find_edges(features, conditions, columns)
+    return [explain(nodes, VALUE, 1.0, columns, prior)]

@@ -1,0 +1,55 @@
+"""Models whose thresholds do not tell of values."""
+
+from numbers import Integral
+
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+from sklearn.tree import BaseDecisionTree, ExtraTreeClassifier, ExtraTreeRegressor
+
+from ..node_equations.gradient_boosters import load_booster
+
+_DRAWN = "they are drawn at random between the values of a node, and are not made of values"
+_CATEGORIES = "it splits on categories; encode them as numbers"
+
+
+def why_not_grown(model):
+    """Why the thresholds of a fitted decision tree or forest are not read, or None."""
+    kinds = ExtraTreesClassifier, ExtraTreesRegressor, ExtraTreeClassifier, ExtraTreeRegressor
+    if isinstance(model, kinds) or getattr(model, "splitter", "best") != "best":
+        return _DRAWN
+    return _why_not_sampled(model) if getattr(model, "bootstrap", False) else None
+
+
+def _why_not_sampled(model):
+    if isinstance(model.max_samples, Integral):
+        return f"max_samples={model.max_samples} leaves open of how many rows its samples are"
+    return None
+
+
+def why_not_bagged(model):
+    """Why the thresholds of fitted bagged trees are not read, or None."""
+    for one in model.estimators_:
+        if not isinstance(one, BaseDecisionTree):
+            return f"it holds a {type(one).__name__}, and only decision trees are known"
+        if why_not_grown(one) is not None:
+            return _DRAWN
+    return _why_not_sampled(model)
+
+
+def why_not_histogram(model):
+    """Why the edges of a fitted histogram gradient boosting are not read, or None."""
+    return _CATEGORIES if model.is_categorical_ is not None and any(model.is_categorical_) else None
+
+
+def why_not_xgboost(model):
+    """Why the thresholds of a fitted XGBoost model are not read, or None."""
+    learner, _ = load_booster(model)
+    kind = learner["gradient_booster"]["name"]
+    if kind != "gbtree":
+        return f"its booster is {kind!r}, and only 'gbtree' is known"
+    method = model.get_params().get("tree_method") or "auto"
+    if method not in ("auto", "hist"):
+        return f"tree_method={method!r} makes thresholds in a way that is not known"
+    stored = learner["gradient_booster"]["model"]
+    if any(any(tree.get("split_type", ())) for tree in stored["trees"]):
+        return _CATEGORIES
+    return None
