@@ -125,7 +125,9 @@ class NodeEquationsAttack(CandidatesAttack):
 
     Counts and covers may have been taken out of the file, as
     :func:`~skmia.defenses.strip_state` does: leaf values, class fractions and means are equations
-    by themselves.
+    by themselves, and a fraction with all of its digits, such as 3/7, says of how many rows it is
+    one. Leaf values may have been rounded, to decimals or to half precision. The attack finds the
+    step in the file, and gives each equation the variance that its step makes.
 
     Training data has been reconstructed from the nodes of small random forests before (Ferry et
     al.); here candidates are known, features may be real-valued and tables large.

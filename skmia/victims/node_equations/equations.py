@@ -79,7 +79,7 @@ class Collector:
         coefficients : ndarray of shape (n_candidates,)
             Coefficient of each candidate in the equation of its node; 0 leaves it out.
         targets, variances : ndarray of shape (n_nodes,)
-            Right-hand side of each node's equation, and its variance.
+            Right-hand side of each node's equation, NaN for none, and its variance.
         terms : ndarray of shape (n_candidates,), default=None
             Size of what each coefficient is a difference of. An equation in which little but
             rounding is left says nothing and is dropped. If None, the coefficients themselves.
@@ -92,7 +92,7 @@ class Collector:
         terms = np.abs(coefficients) if terms is None else terms
         size = np.sqrt(np.bincount(nodes, coefficients**2, minlength=n_nodes))
         rounding = precision * np.sqrt(np.bincount(nodes, terms**2, minlength=n_nodes))
-        kept = np.flatnonzero(size > _LEAST * rounding)
+        kept = np.flatnonzero((size > _LEAST * rounding) & np.isfinite(targets))
         place = np.full(n_nodes, -1)
         place[kept] = self._n_equations + np.arange(len(kept))
         self._n_equations += len(kept)
@@ -106,12 +106,13 @@ class Collector:
 
     def _add_blur(self, place, nodes, rounded):
         """Variance of each node's equation by rounding; keeps how it changes with the bits."""
-        sums = np.bincount(nodes, rounded.terms, minlength=len(place))
-        sums = self.share * sums + rounded.constant
-        variances = rounded.step**2 / 12
-        change = (variances * sums)[nodes] * rounded.terms
+        n_nodes, terms, drift = len(place), rounded.terms, rounded.drift
+        own = self.share * np.bincount(nodes, terms, minlength=n_nodes) + rounded.constant
+        drifted = self.share * np.bincount(nodes, np.broadcast_to(drift, len(nodes)), n_nodes)
+        scale = rounded.step**2 / 12
+        change = (scale * own)[nodes] * terms + drifted[nodes] * drift
         self._blur.append(_entries(place, nodes, change))
-        return variances * sums**2
+        return scale * own**2 + drifted**2
 
     def equations(self, n_rows):
         """All equations that were added, of a file of so many training rows."""
@@ -137,6 +138,8 @@ class Further:
     n_records : int
         Number of further records.
     """
+
+    share = 0.5
 
     def __init__(self, equations, n_records):
         self._shape = len(equations.targets), n_records

@@ -23,11 +23,35 @@ class Rounded(NamedTuple):
         What each member adds to the sum.
     constant : float
         What is added to the sum of each node.
+    drift : ndarray of shape (n_candidates,)
+        Standard deviation of what each member adds to the equation because values of earlier trees
+        were rounded, too. Members of a node share most of these errors, and are taken to share all.
     """
 
     step: np.ndarray
     terms: np.ndarray
     constant: float = 0.0
+    drift: np.ndarray | float = 0.0
+
+
+class Drift:
+    """Errors of the margins of candidates by the rounding of earlier trees.
+
+    Parameters
+    ----------
+    n_candidates, n_outputs : int
+    """
+
+    def __init__(self, n_candidates, n_outputs):
+        self._variances = np.zeros((n_candidates, n_outputs))
+
+    def of(self, k, curvature):
+        """Standard deviation of what each candidate adds to equations of an output."""
+        return np.sqrt(self._variances[:, k]) * curvature
+
+    def add(self, k, steps):
+        """Add the rounding of a tree's values, with the step at each candidate's leaf."""
+        self._variances[:, k] += steps**2 / 12
 
 
 def find_steps(values):
