@@ -8,8 +8,8 @@ from sklearn.frozen import FrozenEstimator
 
 from .._core.records import Records
 from .._core.validation import check_records
-from ..attacks import NodeEquationsAttack, StoredValuesAttack
-from ..victims.node_equations import has_node_equations
+from ..attacks import NodeEquationsAttack, SplitThresholdAttack, StoredValuesAttack
+from ..victims.offers import get_access
 from ._result import CandidateSearch
 
 # Candidates up to which equations are also checked for contradictions, which takes a second.
@@ -27,13 +27,14 @@ def search_candidates(model, records):
     records = check_records(records, labels=False)
     if records.y is None and is_regressor(model):
         raise ValueError("A regressor stores targets, and the records have none: pass their y.")
-    # Without labels the attack on stored values is the same: it compares only targets.
+    # Values of features are compared without labels.
     labeled = Records(records.X, np.zeros(len(records))) if records.y is None else records
     victim, notes = FrozenEstimator(model), []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         stored = StoredValuesAttack(victim).fit(labeled)
         equations = _solve(victim, records, notes)
+        thresholds = _weigh(victim, labeled, notes)
     notes += dict.fromkeys(str(one.message) for one in caught)
     n_rows = int(stored.found_["whole_row"].sum())
     return CandidateSearch(
@@ -42,22 +43,36 @@ def search_candidates(model, records):
         n_values=len(stored.found_) - n_rows,
         places=stored.places_,
         equations=equations,
+        thresholds=thresholds,
         notes=tuple(notes),
     )
 
 
 def _solve(victim, records, notes):
-    if not has_node_equations(victim):
+    # The strength that is said beforehand is that of ridge regression, which takes seconds.
+    solver = "auto" if len(records) <= _MOST_PROPAGATED else "ridge"
+    attack = NodeEquationsAttack(victim, solver=solver, random_state=0)
+    return _read_strength(
+        attack, records, ("n_equations_", "n_rows_", "known_", "expected_auc_", "misfit_"), notes
+    )
+
+
+def _weigh(victim, records, notes):
+    attack = SplitThresholdAttack(victim)
+    return _read_strength(attack, records, ("n_thresholds_", "explained_", "expected_auc_"), notes)
+
+
+def _read_strength(attack, records, names, notes):
+    """What an attack on trees says of its strength, or None."""
+    own, name = attack.needs().access - {"file", "queries"}, type(attack).__name__
+    if not own <= get_access(attack.victim)[0]:
         return None
     if records.y is None:
-        notes.append("NodeEquationsAttack was not run: it needs the labels of the candidates.")
+        notes.append(f"{name} was not run: it needs the labels of the candidates.")
         return None
     try:
-        # The strength that is said beforehand is that of ridge regression, which takes seconds.
-        solver = "auto" if len(records) <= _MOST_PROPAGATED else "ridge"
-        attack = NodeEquationsAttack(victim, solver=solver, random_state=0).fit(records)
+        attack.fit(records)
     except ValueError as error:
-        notes.append(f"NodeEquationsAttack was not run: {error}")
+        notes.append(f"{name} was not run: {error}")
         return None
-    names = ("n_equations_", "n_rows_", "known_", "expected_auc_", "misfit_")
-    return {name[:-1]: getattr(attack, name) for name in names}
+    return {one[:-1]: getattr(attack, one) for one in names}

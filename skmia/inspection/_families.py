@@ -23,6 +23,10 @@ class Family(NamedTuple):
         Kinds of attributes that have a kind of their own here.
     covers : bool
         Whether the sentence covers the estimators inside of one.
+    has_nodes : bool
+        Whether there are trees whose nodes have counts or sums, unless these were removed.
+    is_random : bool
+        Whether their thresholds are drawn, so that they say nothing of values.
     """
 
     names: str
@@ -31,6 +35,8 @@ class Family(NamedTuple):
     changes: tuple = ()
     kinds: dict = {}
     covers: bool = True
+    has_nodes: bool = False
+    is_random: bool = False
 
 
 _FEWER = "Fewer trees with fewer and larger leaves (min_samples_leaf) give fewer equations."
@@ -44,6 +50,7 @@ FAMILIES = (
         "Each node stores how many training rows came to it, with their class fractions or mean "
         "target. Each threshold lies halfway between two training values.",
         ("Fewer and larger leaves (min_samples_leaf, max_leaf_nodes) give fewer equations.",),
+        has_nodes=True,
     ),
     Family(
         "ExtraTreeClassifier ExtraTreeRegressor",
@@ -51,6 +58,8 @@ FAMILIES = (
         "Each node stores how many training rows came to it, with their class fractions or mean "
         "target. Thresholds are drawn at random and are no training values.",
         ("Fewer and larger leaves (min_samples_leaf, max_leaf_nodes) give fewer equations.",),
+        has_nodes=True,
+        is_random=True,
     ),
     Family(
         "RandomForestClassifier RandomForestRegressor",
@@ -59,6 +68,7 @@ FAMILIES = (
         "came to it, with their class fractions or mean target. Each threshold lies halfway "
         "between two training values. The seed of a tree repeats the draw of its sample.",
         (_FEWER, "Ten rows per leaf are not enough if there are many trees."),
+        has_nodes=True,
     ),
     Family(
         "ExtraTreesClassifier ExtraTreesRegressor",
@@ -67,6 +77,8 @@ FAMILIES = (
         "bootstrap=True, with their class fractions or mean target. Thresholds are drawn at random "
         "and are no training values.",
         (_FEWER, "Ten rows per leaf are not enough if there are many trees."),
+        has_nodes=True,
+        is_random=True,
     ),
     Family(
         "GradientBoostingClassifier GradientBoostingRegressor",
@@ -75,6 +87,7 @@ FAMILIES = (
         "residuals, or a leaf value that is computed from them. Each threshold lies halfway "
         "between two training values.",
         (_FEWER,),
+        has_nodes=True,
     ),
     Family(
         "HistGradientBoostingClassifier HistGradientBoostingRegressor",
@@ -86,6 +99,7 @@ FAMILIES = (
             "Few rounds (max_iter) with large leaves (min_samples_leaf) give fewer equations.",
             "Removing the counts does not help: the leaf values give the same equations.",
         ),
+        has_nodes=True,
     ),
     Family(
         "XGBModel",
@@ -94,6 +108,7 @@ FAMILIES = (
         "it, and each leaf a weight that is computed from them. With tree_method='hist' each split "
         "condition is a training value in single precision.",
         ("Few rounds (n_estimators) of a small max_depth give fewer equations.",),
+        has_nodes=True,
     ),
     Family(
         "LGBMModel",
@@ -116,6 +131,8 @@ FAMILIES = (
         "came to it. Thresholds are drawn at random. Seeds repeat the draws of the samples.",
         ("Fewer and smaller trees (n_estimators, max_samples, max_depth) store less.",),
         {"categories_": "structure"},  # numbers of leaves
+        has_nodes=True,
+        is_random=True,
     ),
     Family(
         "KNeighborsClassifier KNeighborsRegressor KNeighborsTransformer RadiusNeighborsClassifier "
@@ -266,6 +283,10 @@ _OF_FEATURES = {
 }
 
 # For estimators of no family, by the kinds of the arrays that they store.
+STRIPPED = (
+    "Counts and sums of nodes were removed. Thresholds remain, and leaf values or class fractions, "
+    "which are computed from the training rows of a leaf."
+)
 BY_KIND = {
     "rows": "Arrays are stored that are named as training rows are.",
     "values": "Arrays are stored that are named as values of training rows are.",

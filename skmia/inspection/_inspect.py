@@ -1,19 +1,30 @@
 """Inspection of a fitted model as a file."""
 
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
-
 from .._core.asking import unwrap
 from .._core.records import Records
 from ..victims import read_state
-from ..victims.node_equations import has_node_equations
-from ..victims.offers import get_access, has_file
+from ..victims.offers import get_access
 from ._candidates import search_candidates
-from ._families import BY_KIND, CHANGES_OF_KIND, LEVEL_OF_KIND, LEVELS, find_family
+from ._families import BY_KIND, CHANGES_OF_KIND, LEVEL_OF_KIND, LEVELS, STRIPPED, find_family
+from ._reconstruct import count_values, list_values
 from ._result import Finding, ModelInspection
 from ._rows import count_training_rows
-from ._stored import generalize, get_strongest, list_owned_arrays, make_frame, name_place
+from ._stored import (
+    check_model,
+    generalize,
+    get_strongest,
+    is_fitted,
+    list_owned_arrays,
+    make_frame,
+    name_place,
+)
+
+# Attacks by what they need of a model file, in the terms of their needs.
+_READERS = {
+    "nodes": "NodeEquationsAttack",
+    "thresholds": "SplitThresholdAttack",
+    "gradients": "WhiteBoxAttack",
+}
 
 
 def inspect_model(model: object, records: Records | None = None) -> ModelInspection:
@@ -32,7 +43,8 @@ def inspect_model(model: object, records: Records | None = None) -> ModelInspect
     records : Records of n records, default=None
         Candidates that may have been training rows, with X as the model takes it.
         :class:`~skmia.attacks.StoredValuesAttack` looks for their rows and values, and
-        :class:`~skmia.attacks.NodeEquationsAttack` is fitted on them if it reads the model.
+        :class:`~skmia.attacks.NodeEquationsAttack` and :class:`~skmia.attacks.SplitThresholdAttack`
+        are fitted on them if they read the model.
 
     Returns
     -------
@@ -50,8 +62,10 @@ def inspect_model(model: object, records: Records | None = None) -> ModelInspect
 
     See Also
     --------
+    reconstruct_values : Rebuilds values of the training data, without candidates.
     skmia.victims.read_state : Lists all stored arrays, each on its own.
     skmia.attacks.StoredValuesAttack : Says of each record where it was found.
+    skmia.attacks.ReleasedModelAttack : Scores each record by everything that the file offers.
     skmia.attacks.NodeEquationsAttack : Scores each record by what the nodes of trees count.
 
     Notes
@@ -79,7 +93,7 @@ def inspect_model(model: object, records: Records | None = None) -> ModelInspect
     0  _fit_X  rows  (50, 3)
     """
     model = unwrap(model)
-    _check_model(model)
+    check_model(model)
     state = read_state(model)
     owned = list_owned_arrays(state)
     findings = _list_findings(owned, state.estimators)
@@ -89,19 +103,10 @@ def inspect_model(model: object, records: Records | None = None) -> ModelInspect
         level=get_strongest({one.level for one in findings}),
         findings=findings,
         stored=make_frame(owned),
+        rebuilt=count_values(list_values(model, state)),
         unread=state.unread,
         candidates=None if records is None else search_candidates(model, records),
     )
-
-
-def _check_model(model):
-    name = type(model).__name__
-    if not has_file(model):
-        raise TypeError(f"An inspection reads the file of a model; {name} has none.")
-    if not hasattr(model, "fit"):
-        raise TypeError(f"model must be a fitted estimator; got {name}.")
-    if not _is_fitted(model):
-        raise NotFittedError(f"model must be fitted; this {name} is not.")
 
 
 def _describe(model):
@@ -122,7 +127,7 @@ def _list_findings(owned, estimators):
     for one in estimators:
         family = find_family(one.estimator)
         tells = kinds.get(one.path, set()) & BY_KIND.keys()
-        if one.path in kinds and (family is not None or tells) and _is_fitted(one.estimator):
+        if one.path in kinds and (family is not None or tells) and is_fitted(one.estimator):
             key = generalize(one.path), type(one.estimator).__name__
             groups.setdefault(key, []).append((one, tells))
     findings = [
@@ -136,24 +141,15 @@ def _list_findings(owned, estimators):
     return tuple(sorted(findings, key=lambda one: LEVELS.index(one.level)))
 
 
-def _is_fitted(estimator):
-    """Whether an estimator has learned anything; parameters hold some that have not."""
-    if not isinstance(estimator, BaseEstimator):
-        return True
-    try:
-        check_is_fitted(estimator)
-    except NotFittedError:
-        return False
-    return True
-
-
 def _make_finding(path, estimators, kinds):
     family, name = find_family(estimators[0]), type(estimators[0]).__name__
     if family is None:
         levels, stores, changes = set(), "", ()
         told = [kind for kind in BY_KIND if kind in kinds]
     else:
-        levels, stores, changes = {family.level}, family.stores, family.changes
+        levels, changes = {family.level}, family.changes
+        is_stripped = family.has_nodes and not kinds & {"counts", "covers"}
+        stores = STRIPPED if is_stripped else family.stores
         # What depends on the fit, and is not in the sentence on the family.
         told = [kind for kind in ("targets", "per-record") if kind in kinds]
         told = [] if family.level == "rows" else told
@@ -166,9 +162,8 @@ def _make_finding(path, estimators, kinds):
 
 def _list_attacks(estimator, kinds):
     """The attacks that read an estimator of these kinds of arrays, by what they need of it."""
-    found = ["NodeEquationsAttack"] if has_node_equations(estimator) else []
-    if kinds & {"rows", "values", "targets", "edges"}:
-        found.append("StoredValuesAttack")
-    if hasattr(estimator, "predict") and "gradients" in get_access(estimator)[0]:
-        found.append("WhiteBoxAttack")
-    return tuple(found)
+    access, family = get_access(estimator)[0], find_family(estimator)
+    access -= {"thresholds"} if family is not None and family.is_random else set()
+    found = [name for word, name in _READERS.items() if word in access]
+    stored = ["StoredValuesAttack"] if kinds & {"rows", "values", "targets", "edges"} else []
+    return (*found, *stored)

@@ -58,6 +58,9 @@ class CandidateSearch:
     equations : dict or None
         ``n_equations``, ``n_rows``, ``known``, ``expected_auc`` and ``misfit`` of a
         :class:`~skmia.attacks.NodeEquationsAttack`, or None if it does not read the model.
+    thresholds : dict or None
+        ``n_thresholds``, ``explained`` and ``expected_auc`` of a
+        :class:`~skmia.attacks.SplitThresholdAttack`, or None if it does not read the model.
     notes : tuple of str
         Warnings of the attacks, and why one was not run.
     """
@@ -67,6 +70,7 @@ class CandidateSearch:
     n_values: int
     places: pd.DataFrame
     equations: dict | None = None
+    thresholds: dict | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -87,6 +91,9 @@ class ModelInspection:
         One for each kind of estimator that stores something, the most telling first.
     stored : DataFrame
         What ``to_frame`` returns.
+    rebuilt : DataFrame
+        How many values of each column :func:`reconstruct_values` can rebuild without candidates,
+        with the columns ``exact``, ``derived`` and ``edge``.
     unread : tuple of str
         Paths of objects that could not be read, with their types.
     candidates : CandidateSearch or None
@@ -98,6 +105,7 @@ class ModelInspection:
     level: str | None
     findings: tuple[Finding, ...]
     stored: pd.DataFrame = field(repr=False)
+    rebuilt: pd.DataFrame = field(repr=False)
     unread: tuple[str, ...] = ()
     candidates: CandidateSearch | None = None
 
@@ -130,6 +138,7 @@ class ModelInspection:
                 vars(one) | {"attacks": list(one.attacks), "changes": list(one.changes)}
                 for one in self.findings
             ],
+            "rebuilt": _as_lists(self.rebuilt.reset_index()),
             "unread": list(self.unread),
             "candidates": None
             if found is None

@@ -6,10 +6,13 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from sklearn.base import is_regressor
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.ensemble import GradientBoostingRegressor, RandomTreesEmbedding
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 from ..victims import StoredArray, StoredEstimator
+from ..victims.offers import has_file
 from ._families import LEVELS, find_family, get_kinds
 
 # Arrays that say nothing of single training rows.
@@ -30,6 +33,8 @@ _ORDER = (
 )
 # Numbers of lists but for those of steps, which are different estimators.
 _NUMBER = re.compile(r"(?<!steps)(?<!transformers_)(?<!transformer_list)\[\d+\]")
+# Kinds of which a node has a number that is never 0 at the root.
+_OF_NODES = {"counts", "covers"}
 # Their trees are regressors of residuals, or of random numbers.
 _OF_OTHERS = GradientBoostingRegressor, RandomTreesEmbedding
 _COLUMNS = ["path", "kind", "n_arrays", "shape", "n_values", "bytes"]
@@ -51,9 +56,16 @@ def list_owned_arrays(state):
     for one in state.arrays:
         owner = _find_owner(one.path, places)
         kind = _get_kind(one, owner)
-        if kind not in _OTHERWISE:
+        if kind not in _OTHERWISE and not _is_removed(one, kind):
             owned.append(OwnedArray(one, kind, owner))
     return [_mark_targets(one, arrays) for one in owned]
+
+
+def _is_removed(stored, kind):
+    """Whether numbers of nodes were set to 0, as they are where a file was stripped."""
+    array = stored.array
+    is_node = kind in _OF_NODES and not sparse.issparse(array) and array.dtype.kind in "iuf"
+    return is_node and not array.any()
 
 
 def _mark_targets(one, arrays):
@@ -61,12 +73,13 @@ def _mark_targets(one, arrays):
     tree, _, name = one.stored.path.rpartition(".values")
     counts = arrays.get(f"{tree}.nodes['n_node_samples']")
     is_tree = one.kind == "leaf values" and not name and counts is not None
-    if not is_tree or counts.array.min() > 1 or not _keeps_targets(one.owner.estimator):
+    if not is_tree or counts.array.min() != 1 or not keeps_targets(one.owner.estimator):
         return one
     return one._replace(kind="targets")
 
 
-def _keeps_targets(estimator):
+def keeps_targets(estimator):
+    """Whether the trees of an estimator are grown on the targets of a regression."""
     return is_regressor(estimator) and not isinstance(estimator, _OF_OTHERS)
 
 
@@ -86,6 +99,33 @@ def _get_kind(stored, owner):
     kinds = {} if owner is None else get_kinds(owner.estimator)
     name = stored.path.rpartition(".")[2].partition("[")[0]
     return kinds.get(name, stored.kind)
+
+
+def is_fitted(estimator):
+    """Whether an estimator has learned anything; parameters hold some that have not."""
+    if not isinstance(estimator, BaseEstimator):
+        return True
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        return False
+    return True
+
+
+def check_model(model):
+    """Refuse what has no file or was not fitted."""
+    name = type(model).__name__
+    if not has_file(model):
+        raise TypeError(f"An inspection reads the file of a model; {name} has none.")
+    if not hasattr(model, "fit"):
+        raise TypeError(f"model must be a fitted estimator; got {name}.")
+    if not is_fitted(model):
+        raise NotFittedError(f"model must be fitted; this {name} is not.")
+
+
+def is_inside(path, other):
+    """Whether a path leads through another one."""
+    return not other or path.startswith((f"{other}.", f"{other}["))
 
 
 def generalize(path):

@@ -20,6 +20,7 @@ _HEADLINES = {
     None: "No array that is known to come from training rows was found in the file.",
 }
 _SERVICE = (
+    "skmia.defenses.strip_state drops what predictions do not use, which is hardly ever enough. "
     "Behind a service a model gives answers alone: skmia audit --model measures what they tell. "
     "What is not stored as an array, such as text or code, was not read."
 )
@@ -40,6 +41,7 @@ def write_summary(inspection):
     ]
     for one in inspection.findings:
         lines += ["", *_write_finding(one)]
+    lines += _write_rebuilt(inspection.rebuilt)
     if inspection.candidates is not None:
         lines += ["", *_write_candidates(inspection.candidates)]
     if inspection.unread:
@@ -72,6 +74,23 @@ def _write_stored(frame):
     return lines
 
 
+def write_counts(frame, most=None):
+    """Numbers of values by column."""
+    lines = [f"{'exact':>9s}{'derived':>9s}{'edge':>9s}  column"]
+    lines += [
+        f"{one.exact:9,d}{one.derived:9,d}{one.edge:9,d}  {visible(one.Index)}"
+        for one in frame.iloc[:most].itertuples()
+    ]
+    return lines + ([] if most is None or len(frame) <= most else [f"{len(frame) - most} more"])
+
+
+def _write_rebuilt(frame):
+    if frame.empty:
+        return []
+    lines = ["", "Values that can be rebuilt without candidates (reconstruct_values lists them)"]
+    return lines + [f"  {line}" for line in write_counts(frame, _MOST_PLACES)]
+
+
 def _write_finding(one):
     place = f"{visible(one.path)}: " if one.path else ""
     number = f" ({one.n_estimators:,} of them)" if one.n_estimators > 1 else ""
@@ -98,6 +117,8 @@ def _write_candidates(found):
     lines.append("  Hits near the number by chance are no evidence, and none is a proof.")
     if found.equations is not None:
         lines += _write_equations(found.equations)
+    if found.thresholds is not None:
+        lines.append(_write_thresholds(found.thresholds))
     return lines + [_wrap(f"Note: {visible(note)}", "  ") for note in found.notes]
 
 
@@ -122,3 +143,11 @@ def _write_equations(one):
             "  ",
         )
     ]
+
+
+def _write_thresholds(one):
+    return _wrap(
+        f"Values of the candidates explain {one['explained']:.0%} of {one['n_thresholds']:,} "
+        f"thresholds: expected AUC {one['expected_auc']:.3f} from them alone.",
+        "  ",
+    )

@@ -92,7 +92,7 @@ def test_a_table_is_not_needed(run, people, tmp_path):
     code, out, _ = run(save(model, tmp_path / "model.skops"))
     assert code == 0
     assert "_bin_mapper.bin_thresholds_[*]" in out
-    assert "candidate" not in out
+    assert "candidate records" not in out
 
 
 def test_equations_of_trees_are_counted(run, people, data, tmp_path):

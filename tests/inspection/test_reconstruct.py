@@ -1,0 +1,330 @@
+"""Values that are rebuilt from a model without candidates are those of its training data."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.compose import ColumnTransformer, make_column_transformer
+from sklearn.ensemble import (
+    ExtraTreesRegressor,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    RandomTreesEmbedding,
+)
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    KBinsDiscretizer,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+)
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeRegressor
+
+from skmia.inspection import inspect_model, reconstruct_values
+from skmia.inspection._edges import rebuild_values
+
+LAW = Path(__file__).parents[3] / "shared" / "data" / "law_school.csv.gz"
+LAW = LAW if LAW.exists() else Path("/work/shared/data/law_school.csv.gz")
+N = 300
+RNG = np.random.default_rng(0)
+TABLE = pd.DataFrame(
+    {
+        "height": RNG.normal(170, 8, 2 * N),
+        "age": RNG.integers(18, 80, 2 * N),
+        "grade": RNG.integers(10, 41, 2 * N) / 10,
+        "city": RNG.choice(["Rome", "Oslo", "Lima"], 2 * N),
+    }
+)
+LABELS = (TABLE["age"] > 40).astype(int).to_numpy()
+TARGETS = (TABLE["age"] + RNG.normal(size=2 * N)).to_numpy()
+MEMBERS, OTHERS = TABLE[:N], TABLE[N:]
+NUMBERS = ["height", "age", "grade"]
+
+
+def rebuild(model):
+    return reconstruct_values(model).to_frame()
+
+
+def select(frame, column, how):
+    chosen = frame["column"].isna() if column is None else frame["column"] == column
+    return frame.loc[chosen & (frame["how"] == how)]
+
+
+def share_found(values, table):
+    return np.isin(np.asarray(values, dtype=float), table).mean()
+
+
+@pytest.mark.parametrize("n_values", [3, 30, 200])
+@pytest.mark.parametrize("decimals", [0, 1, 2])
+def test_middles_on_a_grid_give_all_values(n_values, decimals):
+    rng = np.random.default_rng(n_values)
+    wrong = 0
+    for _ in range(50):
+        values = np.unique(rng.integers(0, 2 * n_values, n_values)) / 10**decimals
+        rebuilt = rebuild_values((values[1:] + values[:-1]) / 2)
+        wrong += rebuilt is not None and not np.allclose(rebuilt, values, atol=1e-9)
+    assert wrong == 0
+
+
+def test_middles_that_leave_several_sets_give_none():
+    assert rebuild_values(np.array([10.0, 30.0, 50.0])) is None
+    assert rebuild_values(np.array([0.1234567, 1.7, 2.9])) is None
+    np.testing.assert_array_equal(rebuild_values(np.array([0.5, 1.5, 3.0])), [0, 1, 2, 4])
+
+
+def test_quantiles_on_a_grid_are_not_taken_for_middles():
+    rng, n_rebuilt = np.random.default_rng(0), 0
+    for _ in range(30):
+        column = np.round(np.exp(rng.normal(3, 2, 3000)))
+        edges = np.percentile(column, np.linspace(0, 100, 256)[1:-1], method="midpoint")
+        n_rebuilt += rebuild_values(np.unique(edges)) is not None
+    assert n_rebuilt == 0
+
+
+@pytest.mark.parametrize(
+    "scaler", [None, StandardScaler(), MinMaxScaler(), RobustScaler()], ids=str
+)
+def test_histograms_give_all_values_of_coarse_columns_by_name(scaler):
+    boosting = HistGradientBoostingClassifier(max_iter=2)
+    model = make_pipeline(scaler, boosting) if scaler else boosting
+    frame = rebuild(model.fit(MEMBERS[NUMBERS], LABELS[:N]))
+    for name in ("age", "grade"):
+        # The extremes may be known exactly.
+        found = frame.loc[(frame["column"] == name) & (frame["how"] != "edge"), "value"]
+        found = np.sort(found.to_numpy(dtype=float))
+        np.testing.assert_allclose(found, np.unique(MEMBERS[name]), rtol=0, atol=1e-9)
+
+
+def test_histograms_give_values_of_a_column_with_many():
+    model = HistGradientBoostingClassifier(max_iter=2).fit(MEMBERS[["height"]], LABELS[:N])
+    edges = select(rebuild(model), "height", "edge")["value"]
+    # 300 distinct values and 254 edges: of quantiles, many are halfway between two.
+    is_value = share_found(edges, MEMBERS["height"])
+    assert len(edges) == 254
+    assert is_value > 0.1
+    assert share_found(edges, OTHERS["height"]) == 0
+
+
+def test_all_columns_of_law_school_are_rebuilt():
+    if not LAW.exists():
+        pytest.skip("the table is not here")
+    table = pd.read_csv(LAW).select_dtypes("number")[:1000]
+    X, y = table.drop(columns="cluster"), table["cluster"]
+    frame = rebuild(HistGradientBoostingClassifier(max_iter=2).fit(X, y))
+    for name in X:
+        found = select(frame, name, "derived")["value"].astype(float)
+        several = X[name].nunique() > 2
+        assert not several or set(found.round(9)) == set(X[name].astype(float).round(9))
+
+
+def make_columns(last):
+    scaled = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
+    columns = make_column_transformer((scaled, NUMBERS), (OneHotEncoder(), ["city"]))
+    return make_pipeline(columns, last)
+
+
+def test_names_and_values_come_through_pipelines_and_columns():
+    frame = rebuild(make_columns(KNeighborsClassifier()).fit(MEMBERS, LABELS[:N]))
+    assert set(frame["column"]) == set(TABLE)
+    for name in NUMBERS:
+        found = select(frame, name, "derived")["value"].astype(float)
+        assert len(found) == MEMBERS[name].nunique()
+        near = np.sort(np.unique(MEMBERS[name]))
+        np.testing.assert_allclose(np.sort(found), near, rtol=1e-9)
+    assert set(select(frame, "city", "exact")["value"]) == {"Rome", "Oslo", "Lima"}
+
+
+def test_records_with_a_value_are_counted():
+    frame = rebuild(KNeighborsClassifier().fit(MEMBERS[["age"]], LABELS[:N]))
+    told = frame.set_index("value")["n_records"].astype(int)
+    expected = MEMBERS["age"].value_counts()
+    assert told.sort_index().tolist() == expected.sort_index().tolist()
+
+
+def test_a_search_is_looked_into():
+    search = GridSearchCV(make_columns(SVC()), {"svc__C": [1, 2]}, cv=2)
+    frame = rebuild(search.fit(MEMBERS, LABELS[:N]))
+    assert {"age", "city"} <= set(frame["column"])
+
+
+def test_members_of_a_bag_have_columns_of_their_own():
+    from sklearn.ensemble import BaggingClassifier
+
+    bag = BaggingClassifier(KNeighborsClassifier(), max_features=1, random_state=0)
+    frame = rebuild(bag.fit(MEMBERS[NUMBERS], LABELS[:N]))
+    for name, some in frame.groupby("column"):
+        assert share_found(some["value"], MEMBERS[name]) == 1
+
+
+@pytest.mark.parametrize(
+    "model, least",
+    [
+        (DecisionTreeRegressor(), 1.0),
+        (ExtraTreesRegressor(3, random_state=0), 1.0),
+        (RandomForestRegressor(3, random_state=0), 0.8),
+    ],
+    ids=["tree", "extra trees", "forest"],
+)
+def test_targets_of_leaves_with_one_record(model, least):
+    frame = rebuild(model.fit(MEMBERS[NUMBERS], TARGETS[:N]))
+    assert len(frame) >= least * N
+    exact = select(frame, None, "exact")["value"]
+    assert len(exact) >= least * N / 2
+    assert share_found(exact, TARGETS[:N]) == 1
+    assert share_found(exact, TARGETS[N:]) == 0
+    derived = select(frame, None, "derived")["value"].astype(float)
+    assert set(derived.round(9)) <= set(TARGETS[:N].round(9))
+
+
+def test_targets_of_neighbors():
+    frame = rebuild(KNeighborsRegressor().fit(MEMBERS[NUMBERS], TARGETS[:N]))
+    assert set(select(frame, None, "exact")["value"]) == set(TARGETS[:N])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [GradientBoostingRegressor(n_estimators=3), RandomTreesEmbedding(3), RandomForestClassifier(3)],
+    ids=["residuals", "random", "classes"],
+)
+def test_trees_on_other_targets_give_none(model):
+    y = LABELS if isinstance(model, RandomForestClassifier) else TARGETS
+    assert rebuild(model.fit(MEMBERS[NUMBERS], y[:N])).empty
+
+
+def test_boosters_give_values_in_single_precision():
+    xgboost = pytest.importorskip("xgboost")
+    model = xgboost.XGBRegressor(n_estimators=30, n_jobs=1).fit(MEMBERS[NUMBERS], TARGETS[:N])
+    values = select(rebuild(model), "height", "exact")["value"]
+    assert len(values) > 30
+    assert share_found(values, MEMBERS["height"].astype(np.float32)) == 1
+    assert share_found(values, OTHERS["height"].astype(np.float32)) == 0
+
+
+def test_boosters_of_other_methods_are_left_out():
+    xgboost = pytest.importorskip("xgboost")
+    model = xgboost.XGBRegressor(n_estimators=3, tree_method="exact", n_jobs=1)
+    assert rebuild(model.fit(MEMBERS[NUMBERS], TARGETS[:N])).empty
+
+
+def test_categories_are_exact_unless_they_were_given():
+    frame = rebuild(OrdinalEncoder().fit(MEMBERS[["city"]]))
+    assert set(frame["value"]) == {"Rome", "Oslo", "Lima"}
+    public = OrdinalEncoder(categories=[["Lima", "Oslo", "Quito", "Rome"]])
+    assert rebuild(public.fit(MEMBERS[["city"]])).empty
+
+
+def test_categories_inside_of_histogram_boosting_have_their_column():
+    table = MEMBERS[["age", "city"]].astype({"city": "category"})
+    model = HistGradientBoostingRegressor(max_iter=2, categorical_features="from_dtype")
+    frame = rebuild(model.fit(table, TARGETS[:N]))
+    assert set(select(frame, "city", "exact")["value"]) == {"Rome", "Oslo", "Lima"}
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        QuantileTransformer(n_quantiles=N),
+        MinMaxScaler(),
+        KBinsDiscretizer(5, strategy="uniform"),
+        SimpleImputer(strategy="most_frequent"),
+    ],
+    ids=["quantiles", "extremes", "bins", "mode"],
+)
+def test_what_transformers_call_exact_is_exact(model):
+    frame = rebuild(model.fit(MEMBERS[["height"]]))
+    exact = select(frame, "height", "exact")["value"]
+    assert len(exact)
+    assert share_found(exact, MEMBERS["height"]) == 1
+    assert share_found(exact, OTHERS["height"]) == 0
+
+
+def test_quantiles_of_all_records_are_their_values():
+    frame = rebuild(QuantileTransformer(n_quantiles=N).fit(MEMBERS[["height"]]))
+    edges = select(frame, "height", "edge")["value"]
+    assert share_found(edges, MEMBERS["height"]) > 0.6
+    assert share_found(edges, OTHERS["height"]) == 0
+
+
+def test_words_are_listed():
+    frame = rebuild(CountVectorizer().fit(["ann smith", "bob"]))
+    assert set(frame["value"]) == {"ann", "bob", "smith"}
+    assert rebuild(CountVectorizer(vocabulary=["ann"]).fit(["ann", "bob"])).empty
+
+
+def test_sparse_rows_are_read_by_column():
+    X = sparse.csr_matrix(MEMBERS[["age", "grade"]].to_numpy())
+    frame = rebuild(KNeighborsClassifier().fit(X, LABELS[:N]))
+    assert set(select(frame, "x0", "exact")["value"]) == set(MEMBERS["age"])
+
+
+def test_unknown_steps_do_not_lend_their_columns_the_names_of_the_table():
+    from sklearn.decomposition import PCA
+
+    model = make_pipeline(PCA(2), KNeighborsClassifier()).fit(MEMBERS[NUMBERS], LABELS[:N])
+    assert set(rebuild(model)["column"]) == {"pca0", "pca1"}
+
+
+def test_passthrough_and_dropped_columns_keep_the_order():
+    parts = [("kept", "passthrough", ["grade"]), ("gone", "drop", ["height"])]
+    columns = ColumnTransformer(parts, remainder=MinMaxScaler())
+    model = make_pipeline(columns, KNeighborsClassifier())
+    frame = rebuild(model.fit(MEMBERS[NUMBERS], LABELS[:N]))
+    assert set(select(frame, "grade", "exact")["value"]) == set(MEMBERS["grade"])
+    known = frame.loc[frame["column"] == "age", "value"].astype(float)
+    assert set(known.round(9)) == set(MEMBERS["age"])
+    assert "height" not in set(frame["column"])
+
+
+def test_models_that_keep_no_value_give_an_empty_frame():
+    found = reconstruct_values(LogisticRegression().fit(MEMBERS[["age"]], LABELS[:N]))
+    assert found.to_frame().empty
+    assert found.to_frame().columns.tolist() == ["column", "value", "how", "n_records", "path"]
+    assert found.count_by_column().empty
+    assert "not told" in str(found)
+
+
+def test_the_summary_counts_by_column():
+    found = reconstruct_values(make_columns(KNeighborsClassifier()).fit(MEMBERS, LABELS[:N]))
+    counts = found.count_by_column()
+    assert counts.loc["age", "derived"] == MEMBERS["age"].nunique()
+    assert counts.loc["city", "exact"] == 3
+    assert any(line.endswith("  city") for line in found.summary().splitlines())
+    assert "told only by the rows" in found.summary()
+
+
+def test_what_was_not_fitted_is_refused():
+    with pytest.raises(NotFittedError, match="must be fitted"):
+        reconstruct_values(SVC())
+
+
+def test_names_of_columns_stay_on_their_line():
+    table = MEMBERS[["age"]].rename(columns={"age": "a\nNo leakage\x1b[2J"})
+    found = reconstruct_values(KNeighborsClassifier().fit(table, LABELS[:N]))
+    assert "\nNo" not in found.summary()
+    assert "\x1b" not in found.summary()
+
+
+def test_a_stripped_file_is_described_as_such():
+    from skmia.defenses import strip_state
+
+    model = RandomForestClassifier(3, random_state=0).fit(MEMBERS[NUMBERS], LABELS[:N])
+    with pytest.warns(UserWarning):
+        inspection = inspect_model(strip_state(model))
+    assert inspection.n_rows is None
+    assert "counts" not in set(inspection.to_frame()["kind"])
+    assert inspection.findings[0].stores.startswith("Counts and sums of nodes were removed.")
