@@ -125,7 +125,9 @@ class NodeEquationsAttack(CandidatesAttack):
 
     Counts and covers may have been taken out of the file, as
     :func:`~skmia.defenses.strip_state` does: leaf values, class fractions and means are equations
-    by themselves.
+    by themselves, and a fraction with all of its digits, such as 3/7, says of how many rows it is
+    one. Leaf values may have been rounded, to decimals or to half precision. The attack finds the
+    step in the file, and gives each equation the variance that its step makes.
 
     Training data has been reconstructed from the nodes of small random forests before (Ferry et
     al.); here candidates are known, features may be real-valued and tables large.
@@ -181,7 +183,9 @@ class NodeEquationsAttack(CandidatesAttack):
         n_members = self.prior * len(records)
         assumed = n_members / (1 - self.outsiders), n_members * (1 - self.prior)
         self._equations = read_node_equations(self.victim, records, assumed)
-        self._rows, targets, self._weights = scale(self._equations, self.outsiders, len(records))
+        self._rows, targets, self._weights, self._pulls = scale(
+            self._equations, self.outsiders, len(records)
+        )
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         self._solution = self._solve(self._rows, targets, seed)
         self._targets, self._seed = targets, seed
@@ -193,9 +197,9 @@ class NodeEquationsAttack(CandidatesAttack):
     def _solve(self, rows, targets, seed):
         is_small = rows.shape[1] <= _MOST_DENSE and self.outsiders == 0
         if self.solver == "propagation" or (self.solver == "auto" and is_small):
-            solution = propagate(rows, targets, self.prior)
+            solution = propagate(rows, targets, self.prior, self._pulls)
         else:
-            solution = regress(rows, targets, self.prior, seed)
+            solution = regress(rows, targets, self.prior, seed, self._pulls)
         self.misfit_ = float(np.sqrt(np.mean(solution.residuals**2)))
         if self.misfit_ <= _MOST_MISFIT and not self._has_collapsed(solution, rows.shape[1]):
             return solution
@@ -207,7 +211,11 @@ class NodeEquationsAttack(CandidatesAttack):
             UserWarning,
             stacklevel=5,
         )
-        return regress(rows, targets, self.prior, seed) if self.solver == "auto" else solution
+        return (
+            regress(rows, targets, self.prior, seed, self._pulls)
+            if self.solver == "auto"
+            else solution
+        )
 
     def _has_collapsed(self, solution, n):
         """Whether far fewer, or more, members were found than there are, where no node says it."""
@@ -233,9 +241,9 @@ class NodeEquationsAttack(CandidatesAttack):
         prior = expit(ratios + logit(self.prior)).clip(_SURE, 1 - _SURE)
         is_dense = self._solution.inverse is not None
         solution = (
-            propagate(self._rows, self._targets, prior)
+            propagate(self._rows, self._targets, prior, self._pulls)
             if is_dense
-            else regress(self._rows, self._targets, prior, self._seed)
+            else regress(self._rows, self._targets, prior, self._seed, self._pulls)
         )
         misfit = float(np.sqrt(np.mean(solution.residuals**2)))
         plain = float(np.sqrt(np.mean(self._solution.residuals**2)))
@@ -247,4 +255,5 @@ class NodeEquationsAttack(CandidatesAttack):
 
     def _judge_further(self, records):
         columns = read_further_columns(self.victim, records, self._equations)
-        return self._solution.judge(self._rows, multiply_rows(columns, self._weights))
+        ratios = self._solution.judge(self._rows, multiply_rows(columns, self._weights))
+        return ratios + self._pulls.mean()  # which differs little between records

@@ -82,6 +82,10 @@ def scale(equations, outsiders, n_candidates):
     targets : ndarray of shape (n_equations,)
     weights : ndarray of shape (n_equations,)
         By which the rows were multiplied.
+    pulls : ndarray of shape (n_candidates,)
+        Log likelihood ratio of each bit by how the noise grows with it: a leaf value that was
+        rounded fixes a sum over members with an error in proportion to their number. Without it,
+        having no members would explain such a file best.
     """
     rows, targets = equations.rows, equations.targets
     squares = np.asarray((rows**2).sum(axis=1)).ravel()
@@ -89,7 +93,8 @@ def scale(equations, outsiders, n_candidates):
     rate = outsiders * equations.n_rows / n_candidates
     targets = targets - rate * np.asarray(rows.sum(axis=1)).ravel()
     noise = np.sqrt(equations.variances + rate * squares + _NOISE**2 * squares)
-    return multiply_rows(rows, 1 / noise), targets / noise, 1 / noise
+    pulls = equations.blur.T @ noise**-2.0
+    return multiply_rows(rows, 1 / noise), targets / noise, 1 / noise, pulls
 
 
 def multiply_rows(rows, weights):
@@ -98,7 +103,7 @@ def multiply_rows(rows, weights):
     return sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
 
 
-def propagate(rows, targets, prior):
+def propagate(rows, targets, prior, pulls=0.0):
     """Expectation propagation: a Gaussian in place of each bit, refined until they agree.
 
     Parameters
@@ -108,13 +113,15 @@ def propagate(rows, targets, prior):
         Of equations of unit noise.
     prior : float or ndarray of shape (n,)
         Probability of membership without the equations.
+    pulls : float or ndarray of shape (n,), default=0.0
+        Log likelihood ratio of each bit beside the equations.
 
     Returns
     -------
     solution : Solution
     """
     prior = np.broadcast_to(prior, rows.shape[1])
-    gram, moment = (rows.T @ rows).toarray(), rows.T @ targets
+    gram, moment = (rows.T @ rows).toarray(), rows.T @ targets + pulls
     precision, known = 1 / (prior * (1 - prior)), None
     shift = prior * precision
     for _ in range(_N_STEPS):
@@ -153,7 +160,7 @@ def _as_share(known):
     return float(min(max(known, 0.0), _MOST_KNOWN))
 
 
-def regress(rows, targets, prior, seed):
+def regress(rows, targets, prior, seed, pulls=0.0):
     """Ridge regression around the share of members, by sparse products alone.
 
     Parameters
@@ -165,6 +172,8 @@ def regress(rows, targets, prior, seed):
         Probability of membership without the equations.
     seed : int
         Draws the probes of the rank.
+    pulls : float or ndarray of shape (n,), default=0.0
+        Log likelihood ratio of each bit beside the equations.
 
     Returns
     -------
@@ -178,7 +187,8 @@ def regress(rows, targets, prior, seed):
     def solve(right):
         return lsqr(scaled, right, damp=1, iter_lim=_N_SWEEPS)[0]
 
-    away = solve(targets - rows @ prior)
+    moved = spread * pulls  # a linear term of the likelihood moves the center of the prior
+    away = moved + solve(targets - rows @ prior - scaled @ moved)
     rng = np.random.default_rng(seed)
     # The error of one probe is the root of two over the number of records at most.
     n_probes = int(np.clip(_N_PROBED // n, 1, _MOST_PROBES))

@@ -192,3 +192,23 @@ def test_equations_that_hold_for_no_member_are_not_solved_so():
     assert roc_auc_score(member[:-50], attack.score_samples(known)) > 0.9
     attack.set_params(outsiders=0.1).fit(known)
     assert roc_auc_score(member[:-50], attack.score_samples(known)) > 0.9
+
+
+def test_rounding_leaf_values_does_not_hide_members():
+    victim, records, member = fit_stripped(10)
+    for iteration in victim.estimator._predictors:
+        for tree in iteration:
+            tree.nodes["value"] = np.round(tree.nodes["value"], 2)
+    # Without how the error of an equation grows with its members, no member explains it best.
+    attack = NodeEquationsAttack(victim).fit(records)
+    assert attack.misfit_ < 1.5
+    assert roc_auc_score(member, attack.score_samples(records)) > 0.9
+    assert 0.4 * N < attack.predict(records).sum() < 0.6 * N
+
+
+@pytest.mark.filterwarnings("ignore:Predictions of this")
+def test_a_stripped_forest_is_attacked_by_the_shares_of_its_leaves():
+    member = draw_half(0)
+    model = ExtraTreesClassifier(min_samples_leaf=5, random_state=0).fit(X[member], Y[member])
+    attack = NodeEquationsAttack(FrozenEstimator(strip_state(model))).fit(RECORDS)
+    assert roc_auc_score(member, attack.score_samples(RECORDS)) > 0.95

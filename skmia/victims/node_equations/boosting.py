@@ -6,6 +6,7 @@ from sklearn.base import is_classifier
 
 from ..._core.sklearn import read_baseline, read_initial_margins, read_trees_of_boosting
 from .equations import DOUBLE, SINGLE
+from .rounding import Drift, Rounded, find_steps
 
 
 class Gradients:
@@ -40,11 +41,13 @@ def make_gradients(model, y):
     return Gradients(y, len(model.classes_))
 
 
-def add_sum(collector, leaves, parts, targets, precision):
+def add_sum(collector, leaves, parts, targets, precision, rounded):
     """Add equations whose coefficients are sums of two parts that may cancel."""
     first, second = parts
     terms = np.abs(first) + np.abs(second)
-    collector.add(leaves, first + second, targets, terms=terms, precision=precision)
+    collector.add(
+        leaves, first + second, targets, terms=terms, precision=precision, rounded=rounded
+    )
 
 
 def route(nodes, X):
@@ -68,7 +71,10 @@ def read_histogram_boosting(model, X, y, collector):
     gradients = make_gradients(model, y)
     trees = read_trees_of_boosting(model)
     n_outputs = model.n_trees_per_iteration_
+    find = find_steps([one.nodes["value"][one.nodes["is_leaf"] == 1] for one in trees])
+    rate, penalty = model.learning_rate, model.l2_regularization
     margins = np.repeat(read_baseline(model), len(X), axis=0).astype(np.float64)
+    drift = Drift(*margins.shape)
     for start in range(0, len(trees), n_outputs):
         slope, curvature = (one.astype(np.float32) for one in gradients.at(margins))
         for k, tree in enumerate(trees[start : start + n_outputs]):
@@ -76,9 +82,12 @@ def read_histogram_boosting(model, X, y, collector):
             leaves = route(nodes, X)
             if nodes["count"][0]:  # else the file was stripped
                 collector.add(leaves, np.ones(len(X)), nodes["count"])
-            step = nodes["value"] / model.learning_rate
+            step = nodes["value"] / rate
             newton = slope[:, k].astype(float), step[leaves] * curvature[:, k]
-            add_sum(collector, leaves, newton, -model.l2_regularization * step, SINGLE)
+            rounding, terms = find(nodes["value"]), curvature[:, k].astype(float)
+            rounded = Rounded(rounding / rate, terms, penalty, drift.of(k, terms))
+            drift.add(k, rounding[leaves])
+            add_sum(collector, leaves, newton, -penalty * step, SINGLE, rounded)
             margins[:, k] += nodes["value"][leaves]
     return trees[0].nodes["count"][0]
 
@@ -89,6 +98,8 @@ def read_gradient_boosting(model, X, y, collector):
     n_outputs = model.estimators_.shape[1]
     factor = (n_outputs - 1) / n_outputs if n_outputs > 1 else 1.0
     margins = read_initial_margins(model, X)
+    drift = Drift(*margins.shape)
+    find = find_steps([_read_leaves(one.tree_) for one in model.estimators_.ravel()])
     for stage in model.estimators_:
         slope, curvature = gradients.at(margins)
         for k, estimator in enumerate(stage):
@@ -98,9 +109,16 @@ def read_gradient_boosting(model, X, y, collector):
                 collector.add(leaves, np.ones(len(X)), tree.n_node_samples)
                 _add_inner_nodes(collector, tree, X, residual)
             newton = residual * factor, -value[leaves] * curvature[:, k]
-            add_sum(collector, leaves, newton, np.zeros(tree.node_count), DOUBLE)
+            rounding, terms = find(value), curvature[:, k]
+            rounded = Rounded(rounding, terms, 0.0, drift.of(k, terms))
+            drift.add(k, model.learning_rate * rounding[leaves])
+            add_sum(collector, leaves, newton, np.zeros(tree.node_count), DOUBLE, rounded)
             margins[:, k] += model.learning_rate * value[leaves]
     return model.estimators_[0, 0].tree_.n_node_samples[0]
+
+
+def _read_leaves(tree):
+    return tree.value[tree.children_left < 0, 0, 0]
 
 
 def _add_inner_nodes(collector, tree, X, residual):

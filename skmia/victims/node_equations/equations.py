@@ -27,6 +27,9 @@ class Equations(NamedTuple):
         was assumed.
     places : list of ndarray
         For each set of nodes the equation of each node, -1 for none.
+    blur : csr_array of shape (n_equations, n_candidates)
+        Of an equation whose variance depends on the bits, as rounding makes it, the variance times
+        the relative change of its root with each bit.
     is_assumed : bool
         Whether the number of rows was assumed, by one more equation, the last.
     """
@@ -36,6 +39,7 @@ class Equations(NamedTuple):
     variances: np.ndarray
     n_rows: float
     places: list
+    blur: sparse.csr_array
     is_assumed: bool = False
 
 
@@ -46,13 +50,26 @@ class Collector:
     ----------
     n_candidates : int
         Number of candidate records.
+    share : float, default=0.5
+        Number of training rows over the number of candidates, which is expected at each node.
     """
 
-    def __init__(self, n_candidates):
-        self.n_candidates, self._n_equations = n_candidates, 0
+    def __init__(self, n_candidates, share=0.5):
+        self.n_candidates, self.share, self._n_equations = n_candidates, share, 0
         self._rows, self._targets, self._variances, self._places = [], [], [], []
+        self._blur = []
 
-    def add(self, nodes, coefficients, targets, variances=0.0, *, terms=None, precision=DOUBLE):
+    def add(
+        self,
+        nodes,
+        coefficients,
+        targets,
+        variances=0.0,
+        *,
+        terms=None,
+        precision=DOUBLE,
+        rounded=None,
+    ):
         """Add an equation for each node that some candidates come to.
 
         Parameters
@@ -62,25 +79,40 @@ class Collector:
         coefficients : ndarray of shape (n_candidates,)
             Coefficient of each candidate in the equation of its node; 0 leaves it out.
         targets, variances : ndarray of shape (n_nodes,)
-            Right-hand side of each node's equation, and its variance.
+            Right-hand side of each node's equation, NaN for none, and its variance.
         terms : ndarray of shape (n_candidates,), default=None
             Size of what each coefficient is a difference of. An equation in which little but
             rounding is left says nothing and is dropped. If None, the coefficients themselves.
         precision : float, default=2.2e-16
             Relative rounding error of the terms.
+        rounded : Rounded, default=None
+            How the values that make the equations were rounded before the release.
         """
         n_nodes = len(targets)
         terms = np.abs(coefficients) if terms is None else terms
         size = np.sqrt(np.bincount(nodes, coefficients**2, minlength=n_nodes))
         rounding = precision * np.sqrt(np.bincount(nodes, terms**2, minlength=n_nodes))
-        kept = np.flatnonzero(size > _LEAST * rounding)
+        kept = np.flatnonzero((size > _LEAST * rounding) & np.isfinite(targets))
         place = np.full(n_nodes, -1)
         place[kept] = self._n_equations + np.arange(len(kept))
         self._n_equations += len(kept)
         self._places.append(place)
         self._rows.append(_entries(place, nodes, coefficients))
         self._targets.append(np.asarray(targets, dtype=np.float64)[kept])
-        self._variances.append((np.broadcast_to(variances, (n_nodes,)) + rounding**2)[kept])
+        variances = variances + rounding**2
+        if rounded is not None and rounded.step.any():
+            variances = variances + self._add_blur(place, nodes, rounded)
+        self._variances.append(variances[kept])
+
+    def _add_blur(self, place, nodes, rounded):
+        """Variance of each node's equation by rounding; keeps how it changes with the bits."""
+        n_nodes, terms, drift = len(place), rounded.terms, rounded.drift
+        own = self.share * np.bincount(nodes, terms, minlength=n_nodes) + rounded.constant
+        drifted = self.share * np.bincount(nodes, np.broadcast_to(drift, len(nodes)), n_nodes)
+        scale = rounded.step**2 / 12
+        change = (scale * own)[nodes] * terms + drifted[nodes] * drift
+        self._blur.append(_entries(place, nodes, change))
+        return scale * own**2 + drifted**2
 
     def equations(self, n_rows):
         """All equations that were added, of a file of so many training rows."""
@@ -90,6 +122,7 @@ class Collector:
             np.concatenate(self._variances),
             float(n_rows),
             self._places,
+            _matrix(self._blur, (self._n_equations, self.n_candidates)),
         )
 
 
@@ -106,11 +139,13 @@ class Further:
         Number of further records.
     """
 
+    share = 0.5
+
     def __init__(self, equations, n_records):
         self._shape = len(equations.targets), n_records
         self._places, self._rows = iter(equations.places), []
 
-    def add(self, nodes, coefficients, targets, variances=0.0, *, terms=None, precision=DOUBLE):
+    def add(self, nodes, coefficients, targets, *others, **options):
         """Put the coefficients of the records into the equations of their nodes."""
         self._rows.append(_entries(next(self._places), nodes, coefficients))
 
@@ -127,6 +162,8 @@ def _entries(place, nodes, coefficients):
 
 
 def _matrix(entries, shape):
+    if not entries:
+        return sparse.csr_array(shape)
     rows, columns, values = (np.concatenate(part) for part in zip(*entries, strict=True))
     return sparse.csr_array((values.astype(np.float64), (rows, columns)), shape=shape)
 

@@ -9,6 +9,7 @@ from sklearn.base import is_classifier
 from .boosting import add_sum, make_gradients
 from .equations import SINGLE
 from .refusals import WEIGHTED
+from .rounding import Drift, Rounded, find_steps
 
 _OBJECTIVES = {"binary:logistic", "multi:softprob", "multi:softmax", "reg:squarederror"}
 _NEUTRAL = {"subsample": 1.0, "alpha": 0.0, "max_delta_step": 0.0}
@@ -89,6 +90,8 @@ def read_xgboost(model, X, y, collector):
     n_outputs = max(outputs) + 1
     margins = np.empty((len(X), n_outputs))
     margins[:] = _read_base(learner)
+    find = find_steps([tree.conditions[tree.left < 0] for tree in trees])
+    drift = Drift(*margins.shape)
     n_rows = None
     for start in range(0, len(trees), n_outputs):
         slope, curvature = gradients.at(margins)
@@ -102,7 +105,10 @@ def read_xgboost(model, X, y, collector):
             if tree.covers[0]:  # else the file was stripped
                 collector.add(leaves, curvature[:, k], tree.covers, precision=SINGLE)
             newton = slope[:, k], step[leaves] * curvature[:, k]
-            add_sum(collector, leaves, newton, -penalty * step, SINGLE)
+            rounding, terms = find(tree.conditions), curvature[:, k]
+            rounded = Rounded(rounding / eta, terms, penalty, drift.of(k, terms))
+            drift.add(k, rounding[leaves])
+            add_sum(collector, leaves, newton, -penalty * step, SINGLE, rounded)
             margins[:, k] += tree.conditions[leaves]
     return n_rows
 

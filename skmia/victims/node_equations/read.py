@@ -97,7 +97,8 @@ def read_node_equations(model, records, assumed=None):
         If it was fitted with settings whose equations are not known, or a candidate has a label
         that the model does not know.
     """
-    collector = Collector(len(records))
+    share = 0.5 if assumed is None else assumed[0] / len(records)
+    collector = Collector(len(records), share)
     n_rows, is_assumed = _read(model, records, collector, assumed)
     return collector.equations(n_rows)._replace(is_assumed=is_assumed)
 
