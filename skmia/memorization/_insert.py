@@ -1,6 +1,7 @@
 """Insertion of canaries into training data."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,8 +12,8 @@ from .._core.types import Seed
 
 
 def insert_canaries(
-    sequences: np.ndarray | Sequence[Sequence[int]],
-    canaries: ArrayLike | Sequence[Sequence[int]],
+    sequences: np.ndarray | Sequence[Any],
+    canaries: ArrayLike | Sequence[Any],
     n_insertions: ArrayLike | int = 1,
     *,
     random_state: Seed = None,

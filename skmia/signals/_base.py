@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from .._core.numbers import as_numbers
@@ -132,7 +133,7 @@ class AnswerSignal(Signal):
     def of(self, victim: BaseEstimator | None, records: Records) -> np.ndarray:
         return self(query(victim, records), records.y)
 
-    def __call__(self, outputs: Outputs, y: np.ndarray) -> np.ndarray:
+    def __call__(self, outputs: Outputs, y: ArrayLike) -> np.ndarray:
         """Compute the signal from given outputs.
 
         Parameters
@@ -154,7 +155,7 @@ class AnswerSignal(Signal):
         """
         return self._evaluate(outputs, self._check(outputs, y))
 
-    def raw(self, outputs: Outputs, y: np.ndarray, resolution: float = 0.0) -> np.ndarray:
+    def raw(self, outputs: Outputs, y: ArrayLike, resolution: float = 0.0) -> np.ndarray:
         """Compute the signal from given outputs, for moments over models.
 
         The logarithms of probabilities of exactly 0 or 1 would dominate every moment. Such

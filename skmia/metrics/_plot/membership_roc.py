@@ -129,7 +129,7 @@ class MembershipRocDisplay:
     def from_estimator(
         cls,
         attack: BaseEstimator | Mapping[str, BaseEstimator],
-        records: Records,
+        records: Records | ArrayLike,
         membership: ArrayLike,
         *,
         name: str | None = None,

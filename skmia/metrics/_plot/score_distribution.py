@@ -91,7 +91,7 @@ class ScoreDistributionDisplay:
     def from_estimator(
         cls,
         attack: BaseEstimator,
-        records: Records,
+        records: Records | ArrayLike,
         membership: ArrayLike,
         *,
         bins: int | str = 50,
