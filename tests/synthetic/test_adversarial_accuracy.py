@@ -61,7 +61,7 @@ def test_definition_by_loops(version, kind):
 @pytest.mark.parametrize(
     ("kind", "version", "expected"),
     [
-        ("continuous", "original", 9 / 19),
+        ("continuous", "original", 5 / 11),
         ("continuous", "unbiased", 0.5),
         ("continuous", "tie_corrected", 0.5),
         ("binary", "tie_corrected", 0.5),
@@ -71,11 +71,13 @@ def test_expectation_for_equal_distributions(kind, version, expected):
     rng = np.random.default_rng(1)
 
     def draw():
-        X = rng.normal(size=(10, 3))
+        X = rng.normal(size=(6, 3))
         return X if kind == "continuous" else (X > 0.5).astype(float)
 
-    values = [measure(draw(), draw(), version=version).mean for _ in range(500)]
-    assert abs(np.mean(values) - expected) < 3 * np.std(values) / np.sqrt(500)
+    # Few rows, by which the versions differ most.
+    values = [measure(draw(), draw(), version=version).mean for _ in range(200)]
+    error = np.std(values) / np.sqrt(200)
+    assert abs(np.mean(values) - expected) < 3 * error < 1 / 2 - 5 / 11
 
 
 def test_ties_bias_the_versions_that_do_not_correct_them():

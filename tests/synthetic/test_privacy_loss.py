@@ -56,22 +56,22 @@ def test_error_rates():
             for _ in range(repetitions)
         )
 
-    assert count_rejections(0, 100) <= binom.ppf(0.999, 100, 0.05)
+    assert count_rejections(0, 60) <= binom.ppf(0.999, 60, 0.05)
     assert count_rejections(1.0, 20) == 20
 
 
 @pytest.mark.parametrize("copied", [0, 0.3])
 def test_intervals_cover(copied):
-    rng = np.random.default_rng(3)
+    rng, n_draws = np.random.default_rng(3), 120
     results = np.array(
         [
             PrivacyLoss(n_permutations=0).fit(*make_tables(60, copied, rng)).result_.to_numpy()
-            for _ in range(300)
+            for _ in range(n_draws)
         ]
     )
     truth = results[:, :, 0].mean(axis=0)
     inside = (results[:, :, 1] <= truth) & (truth <= results[:, :, 2])
-    assert (inside.sum(axis=0) >= binom.ppf(0.001, 300, 0.95)).all()
+    assert (inside.sum(axis=0) >= binom.ppf(0.001, n_draws, 0.95)).all()
 
 
 def test_copies_and_draws():
