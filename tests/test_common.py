@@ -203,7 +203,7 @@ RECIPES = {
         NodeEquationsAttack(problem.victim, outsiders=0.5, random_state=0),
     ],
     QuantileAttack: lambda problem: make_quantile_attacks(
-        problem, {}, {"signal": "loss", "population": problem.records[::2]}
+        problem, {"signal": "loss", "population": problem.records[::2]}
     ),
     RMIA: make_rmia_attacks,
     ReleasedModelAttack: lambda problem: [
@@ -304,7 +304,7 @@ def test_attacks_on_a_regressor(attack, check):
         RMIA(shadows=CLASSIFIER.shadows, population=STORED[::2]),
         CalibratedAttack(shadows=CLASSIFIER.shadows),
         ShadowAttack(shadows=CLASSIFIER.shadows, attack_estimator=TREE),
-        QuantileAttack(population=STORED[::2], estimator=DecisionTreeRegressor(), target_fpr=0.2),
+        *make_quantile_attacks(CLASSIFIER, {"victim": None, "population": STORED[::2]}),
     ],
     STORED,
     CLASSIFIER.membership,
@@ -341,9 +341,6 @@ LABELS = FrozenEstimator(
         ThresholdAttack(LABELS, signal="correctness"),
         ThresholdAttack(LABELS, signal=LabelRobustness(n_changes=3)),
         ThresholdAttack(LABELS, signal=BoundaryDistance(max_queries=150)),
-        *make_quantile_attacks(
-            CLASSIFIER, {"victim": LABELS, "signal": LabelRobustness(n_changes=3)}
-        ),
     ],
     CLASSIFIER.records,
     CLASSIFIER.membership,

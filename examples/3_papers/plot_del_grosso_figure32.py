@@ -33,7 +33,7 @@ from skmia.signals import AnswerSignal, Signals
 
 FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer sizes, nets, images and epochs
 SIZES = (20, 60) if FAST else (20, 50, 100, 200, 500, 1000, 2000, 5000)
-N_NETS, N_NETS_LARGE, N_OTHERS, MAX_EPOCHS = (2, 2, 300, 30) if FAST else (5, 3, 2000, 150)
+N_NETS, N_NETS_LARGE, N_OTHERS, MAX_EPOCHS = (2, 2, 300, 5) if FAST else (5, 3, 2000, 150)
 
 torch.set_num_threads(1)  # the nets are small: more threads would wait for each other
 
@@ -112,7 +112,7 @@ def train_net(X, y, seed):
         optimizer=torch.optim.Adam,
         lr=0.002,
         batch_size=50,
-        max_epochs=int(np.clip(3000 / len(y), 30, MAX_EPOCHS)),
+        max_epochs=min(MAX_EPOCHS, max(30, 3000 // len(y))),
         classes=range(10),
         train_split=None,
         verbose=0,

@@ -153,6 +153,7 @@ def make_fatal(markers, n_deaths):
     return FatalTree()
 
 
+@pytest.mark.slow
 def test_a_killed_worker_costs_no_model(client, records, tmp_path):
     pool = ShadowPool(make_fatal(tmp_path, 1), 8, random_state=0)
     with joblib.parallel_config("dask"):
