@@ -84,6 +84,7 @@ def list_models():
         "HistGB l100 20it": HistGradientBoostingClassifier(
             max_iter=20, min_samples_leaf=100, random_state=0
         ),
+        "ExtraTrees": ExtraTreesClassifier(random_state=0),
         "ExtraTrees l10": ExtraTreesClassifier(min_samples_leaf=10, random_state=0),
         "GradientBoosting": GradientBoostingClassifier(random_state=0),
         "RandomForest": RandomForestClassifier(random_state=0),

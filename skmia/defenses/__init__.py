@@ -7,7 +7,7 @@ from ._label_smoothing import LabelSmoothingDefense
 from ._laplace import LaplaceMechanism
 from ._non_spherical import NonSphericalGaussianMechanism
 from ._output import LabelOnlyDefense, RoundingDefense, TemperatureDefense, TopKDefense
-from ._released import strip_state
+from ._released import ReleasedFileDefense, strip_state
 from ._selena import SELENADefense
 from ._soft_labels import SoftLabelDefense
 
@@ -19,6 +19,7 @@ __all__ = [
     "LabelSmoothingDefense",
     "LaplaceMechanism",
     "NonSphericalGaussianMechanism",
+    "ReleasedFileDefense",
     "RoundingDefense",
     "SELENADefense",
     "SoftLabelDefense",

@@ -35,7 +35,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import all_estimators
 
-from skmia.defenses import SELENADefense, strip_state
+from skmia.defenses import ReleasedFileDefense, SELENADefense, strip_state
 from skmia.victims import read_state
 from tests.helpers.generic import make_generically
 
@@ -324,3 +324,60 @@ def test_a_model_that_is_not_fitted_is_refused():
         strip_state(LogisticRegression())
     with pytest.raises(TypeError):
         strip_state(X)
+
+
+@pytest.mark.parametrize("model", TREES, ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_leaf_values_are_rounded_and_shares_still_add_to_one(model, n_classes):
+    if isinstance(model, FrozenEstimator):
+        model = model.estimator
+    y = np.digitize(TARGETS, np.quantile(TARGETS, np.linspace(0, 1, n_classes + 1)[1:-1]))
+    fit_quietly(model, X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        stripped = strip_state(model, decimals=1)
+    leaves = [one for one in read_state(stripped).arrays if one.kind == "leaf values"]
+    assert len(leaves) > 0
+    assert all(np.allclose(10 * one.array, np.rint(10 * one.array)) for one in leaves)
+    np.testing.assert_allclose(stripped.predict_proba(X).sum(axis=1), 1)
+    assert np.abs(stripped.predict_proba(X) - model.predict_proba(X)).max() < 0.5
+
+
+def test_leaf_values_of_xgboost_are_rounded():
+    xgboost = pytest.importorskip("xgboost")
+    model = xgboost.XGBRegressor(n_estimators=3, n_jobs=1).fit(X, TARGETS)
+    with pytest.warns(UserWarning, match="leaf values"):
+        stripped = strip_state(model, decimals=1)
+    given = model.get_booster().predict(xgboost.DMatrix(X), output_margin=True)
+    got = stripped.get_booster().predict(xgboost.DMatrix(X), output_margin=True)
+    assert 0 < np.abs(given - got).max() <= 3 * 0.05 + 1e-5
+
+
+def test_models_without_leaf_values_are_not_rounded():
+    with pytest.raises(ValueError, match="LogisticRegression has no leaf values to round"):
+        strip_state(LogisticRegression().fit(X, LABELS), decimals=1)
+    for decimals in (-1, 1.5, True):
+        with pytest.raises(ValueError, match="decimals"):
+            strip_state(LogisticRegression().fit(X, LABELS), decimals=decimals)
+
+
+def test_a_defended_forest_is_stripped_after_each_fit_and_answers_bitwise_the_same():
+    forest = RandomForestClassifier(5, random_state=0)
+    defended = ReleasedFileDefense(forest).fit(X, LABELS)
+    np.testing.assert_array_equal(defended.predict_proba(X), forest.fit(X, LABELS).predict_proba(X))
+    assert not defended.estimator_.estimators_[0].tree_.n_node_samples.any()
+    assert not hasattr(defended, "decision_function")
+    search = GridSearchCV(
+        ReleasedFileDefense(forest), {"decimals": [None, 1], "estimator__max_depth": [2, 3]}, cv=2
+    ).fit(X, LABELS)
+    assert search.best_estimator_.estimator_.random_state is None
+    linear = ReleasedFileDefense(LogisticRegression()).fit(X, LABELS)
+    expected = LogisticRegression().fit(X, LABELS).decision_function(X)
+    np.testing.assert_array_equal(linear.decision_function(X), expected)
+
+
+def test_a_frozen_model_stays_as_it_is_when_its_defense_is_fitted():
+    forest = RandomForestClassifier(5, random_state=0).fit(X, LABELS)
+    defended = ReleasedFileDefense(FrozenEstimator(forest), decimals=1).fit(X, LABELS)
+    assert forest.estimators_[0].tree_.n_node_samples.any()
+    np.testing.assert_allclose(defended.predict_proba(X), forest.predict_proba(X), atol=0.05)

@@ -2,6 +2,7 @@
 
 import copy
 import warnings
+from numbers import Integral
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..._core.asking import unwrap
-from ..._core.sklearn import load_tree_types
+from ..._core.sklearn import Interval, load_tree_types, validate_parameter_constraints
 from ..._core.skorch_nets import is_skorch
 from ...victims import read_state
 from ._trees import strip_bins, strip_booster, strip_histogram_nodes, strip_tree
@@ -23,8 +24,11 @@ _ASKING_INSIDE = {"SelectFromModel"}
 # Kinds of stored arrays that are, or are computed from, single training records.
 _TELLING = "rows", "values", "per-record", "leaf values", "covers", "thresholds", "edges"
 
+# Of more decimals than this, double precision keeps none.
+DECIMALS = [Interval(Integral, 0, 15, closed="both"), None]
 
-def strip_state(model: BaseEstimator) -> BaseEstimator:
+
+def strip_state(model: BaseEstimator, *, decimals: int | None = None) -> BaseEstimator:
     """Copy a fitted model without the stored state that its predictions do not use.
 
     The file of a fitted model holds more than predictions need: how many training rows came to each
@@ -39,17 +43,24 @@ def strip_state(model: BaseEstimator) -> BaseEstimator:
     model : estimator
         Fitted estimator of scikit-learn, also one that holds others, such as a Pipeline or a
         search; an XGBoost model; a skorch net. It is not changed.
+    decimals : int or None, default=None
+        If an int, leaf values of trees are also rounded to this number of decimals, which changes
+        predictions. In forests these are class fractions or means, in boosting steps of the raw
+        score. One decimal hides a part, at a cost in accuracy that you have to measure; two or more
+        hide little from an attacker who knows of the rounding.
 
     Returns
     -------
     stripped : estimator
-        Copy of the same class. Predictions, probabilities, decision values and transformed records
-        are bitwise equal.
+        Copy of the same class. Without ``decimals``, predictions, probabilities, decision values
+        and transformed records are bitwise equal.
 
     Raises
     ------
     NotFittedError
         If the model is not fitted.
+    ValueError
+        If leaf values are to be rounded and the model has none.
 
     Warns
     -----
@@ -60,6 +71,7 @@ def strip_state(model: BaseEstimator) -> BaseEstimator:
     See Also
     --------
     skmia.victims.read_state : Lists what a model stores, before and after.
+    ReleasedFileDefense : Classifier that is stripped after each fit.
     skmia.attacks.NodeEquationsAttack : Attacks the file of a tree model, stripped or not.
 
     Notes
@@ -95,9 +107,7 @@ def strip_state(model: BaseEstimator) -> BaseEstimator:
     >>> bool((net.predict_proba(X) == stripped.predict_proba(X)).all())
     True
     """
-    check_is_fitted(model)
-    stripped = copy.deepcopy(model)
-    _strip_all(stripped)
+    stripped = make_stripped(model, decimals)
     remaining = _list_remaining(stripped)
     if remaining:
         warnings.warn(
@@ -110,28 +120,41 @@ def strip_state(model: BaseEstimator) -> BaseEstimator:
     return stripped
 
 
-def strip_quietly(model):
-    """Strip a fitted model in place, without a word on what remains."""
-    _strip_all(model)
-    return model
+def make_stripped(model, decimals):
+    """Copy a fitted model as :func:`strip_state` does, without a word on what remains."""
+    check_is_fitted(model)
+    validate_parameter_constraints({"decimals": DECIMALS}, {"decimals": decimals}, "strip_state")
+    stripped = copy.deepcopy(model)
+    n_rounded = _strip_all(stripped, decimals)
+    if decimals is not None and not n_rounded:
+        raise ValueError(
+            f"{type(unwrap(model)).__name__} has no leaf values to round; set decimals=None."
+        )
+    return stripped
 
 
-def _strip_all(model):
-    """Strip an object and all that is inside of it, in place."""
+def _strip_all(model, decimals):
+    """Strip an object and all that is inside of it, in place; returns its number of trees."""
     tree_type, predictor_type = load_tree_types()
-    queue, seen = [model], {}
+    queue, seen, n_trees = [model], {}, 0
     while queue:
         value = queue.pop()
         if id(value) in seen or isinstance(value, _CODE):
             continue
         seen[id(value)] = value  # held, so that its number is not given to another object
         if isinstance(value, tree_type):
-            strip_tree(value)
+            strip_tree(value, decimals)
         elif isinstance(value, predictor_type):
-            strip_histogram_nodes(value.nodes)
+            strip_histogram_nodes(value.nodes, decimals)
         elif isinstance(value, BaseEstimator):
-            _strip_estimator(value)
+            _strip_estimator(value, decimals)
+        n_trees += isinstance(value, (tree_type, predictor_type)) or _has_booster(value)
         queue.extend(_iter_inside(value))
+    return n_trees
+
+
+def _has_booster(value):
+    return _package_of(value) == "xgboost" and "_Booster" in getattr(value, "__dict__", {})
 
 
 def _iter_inside(value):
@@ -151,7 +174,7 @@ def _package_of(value):
     return type(value).__module__.partition(".")[0]
 
 
-def _strip_estimator(estimator):
+def _strip_estimator(estimator, decimals):
     """Take out of one estimator what it does not predict with."""
     if is_skorch(estimator):
         _strip_net(estimator)
@@ -166,9 +189,9 @@ def _strip_estimator(estimator):
         estimator.targets_ = None  # of defenses that train on soft labels
     if hasattr(estimator, "bin_thresholds_"):
         strip_bins(estimator)
-    if _package_of(estimator) == "xgboost" and "_Booster" in state:
+    if _has_booster(estimator):
         state.pop("evals_result_", None)
-        strip_booster(estimator.get_booster())
+        strip_booster(estimator.get_booster(), decimals)
 
 
 _SEEDS = (int, np.integer, np.random.RandomState, np.random.Generator)
@@ -181,7 +204,10 @@ def _strip_net(net):
 
 def _list_remaining(model):
     """Kinds of stored arrays that depend on single records, as text."""
-    kinds = {one.kind for one in read_state(model).arrays if _says_anything(one.array)}
+    state = [one for one in read_state(model).arrays if _says_anything(one.array)]
+    kinds = {one.kind for one in state}
+    if any("split_conditions" in one.path for one in state):
+        kinds.add("leaf values")  # of XGBoost, in one array with its thresholds
     found = [kind for kind in _TELLING if kind in kinds]
     return " and ".join([", ".join(found[:-1]), found[-1]] if len(found) > 1 else found)
 

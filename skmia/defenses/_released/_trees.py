@@ -9,18 +9,38 @@ _OF_HISTOGRAM_NODES = "count", "gain", "depth", "bin_threshold"
 _OF_XGBOOST_TREES = "sum_hessian", "loss_changes", "base_weights"
 
 
-def strip_tree(tree):
-    """Set to 0 what a compiled tree of scikit-learn does not predict with, in place."""
+def strip_tree(tree, decimals=None):
+    """Set to 0 what a compiled tree of scikit-learn does not predict with, in place.
+
+    With ``decimals``, values of its leaves are rounded.
+    """
     for numbers in (tree.impurity, tree.n_node_samples, tree.weighted_n_node_samples):
         numbers[:] = 0
-    tree.value[tree.children_left >= 0] = 0
+    leaves = tree.children_left < 0
+    tree.value[~leaves] = 0
+    if decimals is not None:
+        is_classifier = np.max(tree.n_classes) > 1
+        rounded = _round_shares if is_classifier else np.round
+        tree.value[leaves] = rounded(tree.value[leaves], decimals)
 
 
-def strip_histogram_nodes(nodes):
+def _round_shares(shares, decimals):
+    """Rounded shares that still add to 1: the largest takes the rest."""
+    rounded = np.round(shares, decimals)
+    most = rounded.argmax(axis=-1)[..., None]
+    rest = 1 - rounded.sum(axis=-1, keepdims=True)
+    largest = np.take_along_axis(rounded, most, axis=-1) + rest
+    np.put_along_axis(rounded, most, np.round(largest, decimals), axis=-1)
+    return rounded
+
+
+def strip_histogram_nodes(nodes, decimals=None):
     """Set to 0 what nodes of histogram boosting do not predict with, in place."""
     for name in _OF_HISTOGRAM_NODES:
         nodes[name] = 0
     nodes["value"][nodes["is_leaf"] == 0] = 0
+    if decimals is not None:
+        nodes["value"] = np.round(nodes["value"], decimals)
 
 
 def strip_bins(mapper):
@@ -33,7 +53,7 @@ def strip_bins(mapper):
     ]
 
 
-def strip_booster(booster):
+def strip_booster(booster, decimals=None):
     """Set to 0 what trees of XGBoost do not predict with, in place."""
     settings = booster.save_config()
     stored = json.loads(bytes(booster.save_raw("json")))
@@ -42,6 +62,11 @@ def strip_booster(booster):
             continue  # leaves of several outputs are in other places
         for name in _OF_XGBOOST_TREES:
             tree[name] = np.zeros(len(tree[name])).tolist()
+        if decimals is not None:
+            is_leaf = np.array(tree["left_children"]) < 0
+            values = np.array(tree["split_conditions"], dtype=np.float64)
+            values[is_leaf] = np.round(values[is_leaf], decimals)
+            tree["split_conditions"] = values.tolist()
     booster.load_model(bytearray(json.dumps(stored), "ascii"))
     booster.load_config(settings)
 

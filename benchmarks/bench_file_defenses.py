@@ -1,0 +1,141 @@
+"""What stripping, rounding and a student leave of the attacks on released tree models.
+
+For each model and table, several random halves of the candidates are members. Each row is a way to
+release the model: as it is, stripped, stripped and rounded, or a student that was trained on the
+model's labels of other rows. Prints accuracy and log loss on further rows, and the mean AUC, with
+its standard deviation over halves, and TPR at 1% FPR of the attacks: NodeEquationsAttack, which
+finds in the file what was stripped and rounded (adaptive); the same with values taken as exact
+(naive); SplitThresholdAttack; and the loss, which needs no file. A TPR of 1,000 candidates rests on
+5 false positives.
+
+    python benchmarks/bench_file_defenses.py [--tables FOLDER] [--halves 5] [--candidates 1000]
+
+FOLDER holds the tables that bench_released_file.py reads; without it, normal features are drawn.
+"""
+
+import argparse
+import warnings
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+import pandas as pd
+from bench_released_file import FIRST_SEED, list_models, read_tables
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import log_loss, roc_auc_score
+
+from skmia import Records
+from skmia.attacks import NodeEquationsAttack, SplitThresholdAttack, ThresholdAttack
+from skmia.defenses import strip_state
+from skmia.metrics import tpr_at_fpr_score
+from skmia.victims.node_equations import boosting, cart, gradient_boosters
+
+TABLES = "Law School", "Adult", "normal"
+MODELS = (
+    *("HistGB", "GradientBoosting", "XGBoost", "ExtraTrees", "ExtraTrees l10", "RandomForest"),
+    "RandomForest l10",
+)
+N_FURTHER = 2000
+
+
+def make_releases(model, X, y, further):
+    """Ways to release a model, by name, made of its members and of other rows."""
+    fitted = clone(model).fit(X, y)
+    student = clone(model).fit(further.X, fitted.predict(further.X))
+    return {
+        "as it is": fitted,
+        "stripped": strip_state(fitted),
+        **{f"{d} decimals": strip_state(fitted, decimals=d) for d in (3, 2, 1)},
+        "student": strip_state(student),
+    }
+
+
+def attack_naively(victim, candidates):
+    """Scores of the node equations of values that are taken as exact."""
+    with (
+        patch.object(boosting, "find_steps", lambda values: np.zeros_like),
+        patch.object(gradient_boosters, "find_steps", lambda values: np.zeros_like),
+        patch.object(cart, "find_steps", lambda values: np.zeros_like),
+    ):
+        return attack(NodeEquationsAttack(victim, random_state=0), candidates)
+
+
+def attack(attack, candidates):
+    """Scores of an attack, or None where it cannot read the file."""
+    try:
+        return attack.fit(candidates).score_samples(candidates)
+    except (TypeError, ValueError):
+        return None
+
+
+def measure_half(model, X, y, seed, n_candidates):
+    """Numbers of each release of a model of one random half."""
+    rng = np.random.default_rng(seed)
+    rows = rng.permutation(len(y))[: n_candidates + 2 * N_FURTHER]
+    member = np.zeros(n_candidates, dtype=bool)
+    member[rng.permutation(n_candidates)[: n_candidates // 2]] = True
+    records = Records(X[rows], y[rows])
+    candidates, others = records[:n_candidates], records[n_candidates:]
+    members = candidates[member]
+    releases = make_releases(model, members.X, members.y, others[:N_FURTHER])
+    test, found = others[N_FURTHER:], []
+    for name, release in releases.items():
+        victim = FrozenEstimator(release)
+        numbers = {
+            "release": name,
+            "accuracy": release.score(test.X, test.y),
+            "log loss": log_loss(test.y, np.clip(release.predict_proba(test.X), 1e-6, 1)),
+        }
+        for title, scores in {
+            "adaptive": attack(NodeEquationsAttack(victim, random_state=0), candidates),
+            "naive": attack_naively(victim, candidates),
+            "thresholds": attack(SplitThresholdAttack(victim), candidates),
+            "loss": attack(ThresholdAttack(victim), candidates),
+        }.items():
+            if scores is not None:
+                numbers[f"{title} AUC"] = roc_auc_score(member, scores)
+                numbers[f"{title} TPR"] = tpr_at_fpr_score(
+                    member, scores, max_fpr=0.01, on_unresolvable="ignore"
+                )
+        found.append(numbers)
+    return found
+
+
+def show(mean, spread, title):
+    """AUC with its standard deviation over halves, and TPR, of one attack."""
+    if f"{title} AUC" not in mean or np.isnan(mean[f"{title} AUC"]):
+        return "-"
+    auc, tpr = mean[f"{title} AUC"], mean[f"{title} TPR"]
+    return f"{auc:.3f} ({spread[f'{title} AUC']:.3f}), {tpr:.3f}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tables", type=Path)
+    parser.add_argument("--halves", type=int, default=5)
+    parser.add_argument("--candidates", type=int, default=1000)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")  # of what remains in a file, and of equations that contradict
+    attacks = ["adaptive", "naive", "thresholds", "loss"]
+    titles = ["table", "model", "release", "accuracy", "log loss", *attacks]
+    print(f"| {' | '.join(titles)} |")
+    print("|---" * len(titles) + "|")
+    models = {name: model for name, model in list_models().items() if name in MODELS}
+    for table, (X, y) in read_tables(options.tables).items():
+        if table not in TABLES:
+            continue
+        for name, model in models.items():
+            seeds = range(FIRST_SEED, FIRST_SEED + options.halves)
+            halves = [measure_half(model, X, y, seed, options.candidates) for seed in seeds]
+            runs = pd.DataFrame([one for half in halves for one in half])
+            for release, some in runs.groupby("release", sort=False):
+                some = some.drop(columns="release")
+                mean, spread = some.mean(), some.std()
+                cells = [table, name, release, f"{mean['accuracy']:.3f}", f"{mean['log loss']:.3f}"]
+                cells += [show(mean, spread, title) for title in attacks]
+                print(f"| {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
