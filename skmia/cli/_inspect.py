@@ -14,6 +14,8 @@ from ._model import as_model_input, load_model
 from ._table import check_column, read_table
 
 _MODEL = "MODEL"
+# What a model that lacks parts raises, beside a TypeError or ValueError.
+_OF_DAMAGE = (ArithmeticError, AttributeError, LookupError, NameError, RuntimeError)
 
 
 def run_inspect(arguments):
@@ -37,10 +39,10 @@ def run_inspect(arguments):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = load_model(arguments.model, trust_pickle=arguments.trust_pickle, option=_MODEL)
-        records = None if arguments.data is None else _read_records(arguments, model)
         try:
+            records = None if arguments.data is None else _read_records(arguments, model)
             inspection = inspect_model(model, records)
-        except (AttributeError, IndexError, KeyError) as error:
+        except _OF_DAMAGE as error:
             raise CommandError(
                 f"{_MODEL}: {arguments.model.name} cannot be inspected: parts of a fitted model "
                 f"are missing in it ({type(error).__name__}: {tell(error)})"

@@ -27,7 +27,6 @@ _HIDING = (
     GradientBoostingRegressor,
     IsolationForest,
     RandomTreesEmbedding,
-    TransformedTargetRegressor,
 )
 # How close scaled numbers come to those that they were, as a share of the step between them.
 _SINGLE, _DOUBLE = 1e-3, 1e-6
@@ -181,8 +180,13 @@ def list_values(model, state):
         if is_hidden or not is_fitted(estimator):
             continue
         some = columns.get(id(estimator)) or name_columns(estimator)
+        around = [
+            one.estimator
+            for one in state.estimators
+            if isinstance(one.estimator, TransformedTargetRegressor) and is_inside(path, one.path)
+        ]
         leaks = list_leaks(Part(path, estimator, arrays))
-        found += [_resolve(leak, some) for leak in leaks]
+        found += [_resolve(_undo_target(leak, around), some) for leak in leaks]
     return [one for one in found if len(one.values)]
 
 
@@ -195,6 +199,16 @@ def count_values(found):
         row[one.how] = max(row[one.how], len(one.values))
     frame = pd.DataFrame.from_dict(counts, orient="index", columns=_ORDER)
     return frame.rename_axis("column")
+
+
+def _undo_target(leak, around):
+    """Targets of the table behind those that a model was fitted on after a transformation."""
+    if leak.column != TARGET or not around or not len(leak.values):
+        return leak
+    values = leak.values[:, None]
+    for one in reversed(around):  # the innermost first
+        values = np.reshape(one.transformer_.inverse_transform(values), (-1, 1))
+    return leak._replace(values=values[:, 0], how=DERIVED)
 
 
 def _resolve(leak, columns):

@@ -1,5 +1,6 @@
 """``skmia inspect``: what a model file holds, under the rules for files of others."""
 
+import copy
 import json
 import pickle
 
@@ -15,8 +16,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from skmia.cli import main
+from skmia.victims import read_state
 
 N = 80
+LABELS = np.arange(N) % 2
 
 
 @pytest.fixture(scope="module")
@@ -162,6 +165,19 @@ def test_a_model_that_lacks_a_part_ends_in_a_sentence(refuse, people, data, tmp_
     del model[-1].estimators_[1].tree_
     path = save(model, tmp_path / "model.skops")
     assert refuse(path, "--data", data, "--target", "ill")
+
+
+@pytest.mark.parametrize("last", [KNeighborsClassifier(), ExtraTreesClassifier(2)], ids=str)
+def test_a_model_that_lacks_any_part_is_described_or_refused(run, people, data, tmp_path, last):
+    whole = make_pipeline(StandardScaler(), last).fit(people[["age", "height"]][:N], LABELS)
+    holders = [one.estimator for one in read_state(whole).estimators]
+    parts = [(k, name) for k, one in enumerate(holders) for name in vars(one) if name[-1] == "_"]
+    for k, name in parts:
+        model = copy.deepcopy(whole)
+        delattr(read_state(model).estimators[k].estimator, name)
+        path = save(model, tmp_path / "model.joblib")
+        found = run(path, "--trust-pickle", "--data", data, "--drop", "city", "ill")
+        assert (found[0], found[2].count("\n")) in ((0, 0), (2, 1)), (k, name, found[2])
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.compose import ColumnTransformer, make_column_transformer
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor, make_column_transformer
 from sklearn.ensemble import (
     ExtraTreesRegressor,
     GradientBoostingRegressor,
@@ -189,6 +189,13 @@ def test_targets_of_leaves_with_one_record(model, least):
     assert share_found(exact, TARGETS[N:]) == 0
     derived = select(frame, None, "derived")["value"].astype(float)
     assert set(derived.round(9)) <= set(TARGETS[:N].round(9))
+
+
+def test_transformed_targets_are_transformed_back():
+    inner = DecisionTreeRegressor(random_state=0)
+    model = TransformedTargetRegressor(inner, func=np.log, inverse_func=np.exp)
+    values = rebuild(model.fit(MEMBERS[NUMBERS], TARGETS[:N]))["value"].astype(float)
+    np.testing.assert_allclose(np.sort(values), np.sort(TARGETS[:N]), rtol=1e-9)
 
 
 def test_targets_of_neighbors():
