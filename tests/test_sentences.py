@@ -308,7 +308,7 @@ CALLS = {
         lambda: report.blind_baseline(RECORDS, np.array([[1]] * 23 + [None], dtype=object)),
         "membership",
     ),
-    "no membership": (lambda: report.permutation_test([], {"a": []}), "membership holds no record"),
+    "no membership": (lambda: report.permutation_test([], {"a": []}), "membership is empty"),
     "subsets": (
         lambda: report.permutation_test(BITS, X[:, 0], subsets=[1]),
         r"subsets must hold \(scope, group, mask\)",

@@ -94,7 +94,7 @@ def test_decimals_are_compared_with_integers():
 def test_defenses_refuse_a_model_that_answers_nan():
     model = GaussianNB().fit(X, BITS)
     defense = defenses.TemperatureDefense(FrozenEstimator(model)).fit(X, BITS)
-    with pytest.raises(ValueError, match="answered NaN for 1 of 2 records, first at position 1"):
+    with pytest.raises(ValueError, match="returned NaN for 1 of 2 records, first at position 1"):
         defense.predict_proba([[0.0, 0.0, 0.0], [1e300, 1e300, 1e300]])
 
 

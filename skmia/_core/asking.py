@@ -45,8 +45,8 @@ def check_victim(victim):
         check_is_fitted(victim)
     except NotFittedError:
         raise NotFittedError(
-            f"The victim {type(unwrap(victim)).__name__} is not fitted: clone() reset the fitted "
-            "victim, or it never was; fit it and wrap it in sklearn.frozen.FrozenEstimator."
+            f"The victim {type(unwrap(victim)).__name__} is not fitted. Fit the victim and wrap it "
+            "in sklearn.frozen.FrozenEstimator, because clone() resets fitted estimators."
         ) from None
     return victim
 

@@ -1,4 +1,4 @@
-"""Keys by which users select records and answers."""
+"""Keys by which users select records and outputs."""
 
 import numbers
 
@@ -11,12 +11,12 @@ def check_positions(key, n_records):
     outside = (key < -n_records) | (key >= n_records)
     if outside.any():
         raise IndexError(
-            f"Record {key[outside.argmax()]} was asked for; there are {n_records} records."
+            f"Record {key[outside.argmax()]} was requested; there are {n_records} records."
         )
 
 
 def _is_whole(key):
-    """Whether a slice is one of whole numbers."""
+    """Whether the parts of a slice are integers or None."""
     parts = (key.start, key.stop, key.step)
     return key.step != 0 and all(part is None or hasattr(part, "__index__") for part in parts)
 
@@ -26,16 +26,16 @@ def as_key(key, n_records):
     if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
         key = key[0]
     if isinstance(key, slice) and _is_whole(key):
-        # Tensors have no slices that run backwards.
+        # Tensors do not support slices with negative steps.
         return key if key.step is None or key.step > 0 else np.arange(n_records)[key]
     if isinstance(key, numbers.Integral) and not isinstance(key, bool | np.bool_):
         if not -n_records <= key < n_records:
-            raise IndexError(f"Record {key} was asked for; there are {n_records} records.")
+            raise IndexError(f"Record {key} was requested; there are {n_records} records.")
         return np.array([int(key)])
     given = key
     try:
         key = to_array(key, "The key")
-    except ValueError:  # lists of different lengths, or a mask that is masked itself
+    except ValueError:  # lists of different lengths, or a masked array
         key = np.asarray(None)
     if key.ndim == 1 and key.dtype == bool:
         if len(key) != n_records:

@@ -1,37 +1,38 @@
-"""Shadow models treated as the victim, compared with what is left of the pool."""
+"""Shadow models treated as the victim and compared with the rest of the pool."""
 
 import numpy as np
 from sklearn.utils import gen_batches
 
 from .moments import CACHED, Moments, are_pairs, compute_both_moments, compute_moments, exchange
 
-# Share of a sum of squares below which what is left of it after a subtraction has lost its digits:
-# a hundred times what single precision leaves.
+# If a subtraction leaves less than this share of a sum of squares, the rest has lost its digits. It
+# is a hundred times the rounding of single precision.
 _LEAST_SHARE = 1e-4
 
-# Steps of a sequence that fills the unit interval evenly, and two of them the square: powers of the
-# inverse of the real root of x^3 = x + 1.
+# Steps of a sequence that fills the unit square evenly: powers of the inverse of the real root of
+# x^3 = x + 1.
 _STEPS = 0.7548776662466927, 0.5698402909980532
 
 
 def choose_others(design, inside, columns, models):
-    """The model that leaves the pool together with each model treated as the victim.
+    """Choose the model that leaves the pool together with each model treated as the victim.
 
-    The number of IN and of OUT models that are left must not depend on whether the model was
-    trained on the record, or it would tell so. With complementary pairs that is the case without
-    the partner. Where the number of IN models of a record is fixed, it is without one model of the
-    other side, whichever. Where each training set was drawn independently, no other model leaves.
+    The numbers of remaining IN and OUT models must not depend on whether the model was trained on
+    the record, because they would reveal it. With complementary pairs, the partner leaves. If the
+    number of IN models per record is fixed, any one model of the other side leaves. If each
+    training set was drawn independently, no other model has to leave.
 
     Parameters
     ----------
     design : Design
         Design of the training sets of the pool.
     inside : ndarray of shape (n_estimators, n), dtype bool
-        Training sets, of a block of records.
+        Training sets, for a block of records.
     columns : ndarray of shape (n,)
-        Columns of these records in the pool; what is chosen depends on nothing else.
+        Columns of these records in the pool. The choice depends on nothing else, so that blocks of
+        any size give the same result.
     models : ndarray of shape (n_chosen,)
-        Which models.
+        Numbers of the models treated as the victim.
 
     Returns
     -------
@@ -39,8 +40,7 @@ def choose_others(design, inside, columns, models):
         Number of a model, or -1 for none.
     """
     partners = design.partners[models][:, None]
-    # Infinite: independent draws, where only a partner's side says something about the model's
-    # side.
+    # Infinite means independent draws, of which only the partner is related to the model.
     if np.isinf(design.n_in):
         return partners
     if design.n_in + design.n_out == len(inside):
@@ -49,12 +49,11 @@ def choose_others(design, inside, columns, models):
 
 
 def _list_next(inside, models):
-    """The next model of the other side, after the last one the first again."""
+    """Return the next model of the other side, starting over after the last model."""
     n_models, n_records = inside.shape
     # From the last model to the first, `into` and `out` hold the nearest following IN and OUT model
-    # of each record. The first pass only sets them for the wrap-around; the second one overwrites
-    # what it stored.
-    # On bits, as a choice by a mask takes ten times as long.
+    # of each record. The first pass only prepares the wrap-around; the second pass overwrites its
+    # results. The code works on bits, because a selection by a mask takes ten times as long.
     is_in = -inside.view(np.int8).astype(np.int32)
     into, out, change = np.zeros((3, n_records), dtype=np.int32)
     following = np.empty((n_models, n_records), dtype=np.int32)
@@ -70,12 +69,12 @@ def _list_next(inside, models):
 
 
 def _draw_others(design, inside, columns, models):
-    """One of all models of the other side, those included that the pool does not hold."""
+    """Draw one of all models of the other side, including models that the pool does not hold."""
     n_models, n_records = inside.shape
     is_in, n_out = inside[models], n_models - inside.sum(axis=0)
-    # One rank among all models of the other side in the whole design, of which this pool is a part.
-    # It depends on the model and the column only, so that equal calls choose alike. A rank beyond
-    # the models that are here stands for one elsewhere: then none leaves this pool.
+    # The rank of the drawn model among all models of the other side in the whole design, of which
+    # this pool is a part. It only depends on the model and the column, so repeated calls agree. A
+    # rank beyond the models of this pool stands for one elsewhere: then no model leaves.
     share = np.add.outer(models * _STEPS[0], columns * _STEPS[1]) % 1
     rank = (share * np.where(is_in, design.n_out, design.n_in)).astype(np.intp)
     is_here = rank < np.where(is_in, n_out, n_models - n_out)
@@ -86,25 +85,25 @@ def _draw_others(design, inside, columns, models):
 
 
 def leave_out(moments, values, chosen=True):
-    """Moments without one model, for each of several models.
+    """Compute moments without one model, for each of several models.
 
     Parameters
     ----------
     moments : Moments
-        With it; its arrays broadcast with the values.
+        Moments with the model; their arrays broadcast with the values.
     values : ndarray of shape (n_queries, ..., n_left_out, n)
         Signal of the models to leave out, one at a time.
     chosen : ndarray of shape (n_left_out, n), dtype bool, default=True
-        Where the model is among those that the moments are of.
+        Whether the model is among those of the moments.
 
     Returns
     -------
     moments : Moments
-        With an axis for the models, but for the count where all of them are chosen.
+        Moments with an axis for the models; the count lacks it if all models are chosen.
     """
     # With n values of mean m and sum of squares S around it, leaving out v gives the mean
-    # m - (v - m) / (n - 1) and the sum S - (v - m)^2 n / (n - 1). Where the model is not chosen,
-    # its distance is set to 0, and all three stay as they are.
+    # m - (v - m) / (n - 1) and the sum S - (v - m)^2 n / (n - 1). If the model is not chosen, its
+    # distance is set to 0, so all three remain unchanged.
     count = moments.count - chosen
     divisor = np.maximum(count, 1)
     away = values - moments.mean
@@ -112,7 +111,7 @@ def leave_out(moments, values, chosen=True):
         away *= chosen
     mean = away / -divisor
     mean += moments.mean
-    # The sum loses the distances of the value from the mean with it and from that without it.
+    # The sum decreases by the product of the distances to the old mean and to the new mean.
     away *= away
     away *= (divisor + 1) / divisor
     squares = np.subtract(moments.squares, away, out=away)
@@ -120,32 +119,34 @@ def leave_out(moments, values, chosen=True):
 
 
 def compare_left_out(compare, shadows, inside, models, others, *, online=True):
-    """Scores with each of some models treated as the victim.
+    """Compute scores with each of some models treated as the victim.
 
-    No pass over the pool is made for each of them: moments of all models are made less those of
-    the models that leave.
+    The pool is not read again for each of them: the models that leave are subtracted from the
+    moments of all models.
 
     Parameters
     ----------
     compare : callable
-        ``compare(target, into, out)`` gives scores of shape (..., n) for values and moments of
+        ``compare(target, into, out)`` returns scores of shape (..., n) for values and moments with
         shapes that broadcast to (n_queries, ..., n).
     shadows : ndarray of shape (n_queries, n_estimators, n)
         Values of a signal.
     inside : ndarray of shape (n_estimators, n), dtype bool
         Training sets.
     models : ndarray of shape (n_chosen,)
-        Which models.
+        Numbers of the models treated as the victim.
     others : ndarray of shape (n_chosen, n) or (n_chosen, 1)
-        Who leaves with them, as :func:`choose_others` gives it.
+        Models that leave with them, as returned by :func:`choose_others`.
     online : bool, default=True
-        Whether the IN models are compared with; ``into`` is None where they are not.
+        Whether IN models are used; if False, ``into`` is None.
 
     Returns
     -------
     scores : ndarray of shape (n_chosen, n)
+        Scores of the records with each model as the victim.
     lost : ndarray of shape (n,), dtype bool
-        Mark records whose spread is almost entirely due to one model: the rest is only rounding.
+        Marks records whose spread is almost entirely due to one model: without it, only rounding
+        errors remain.
     """
     if online:
         both = compute_both_moments(shadows, inside, ~inside)
@@ -169,12 +170,12 @@ def compare_left_out(compare, shadows, inside, models, others, *, online=True):
 
 
 def part_of(others, records):
-    """Who leaves, for some of the records."""
+    """Return the models that leave for some of the records."""
     return others if others.shape[1] == 1 else others[:, records]
 
 
 def values_of(values, models):
-    """Values of a model for each record; any where there is none.
+    """Return the values of one model for each record; any value if there is no model.
 
     Parameters
     ----------
@@ -195,12 +196,13 @@ def values_of(values, models):
 
 
 def _leave_both(both, shadows, inside, models, others):
-    """Moments of both sides without some models, and for each without the one that leaves too."""
+    """Return the moments of both sides without each model and the one that leaves with it."""
     is_in, has_other = inside[models], others >= 0
     into = out = shadows[:, models]
     if has_other.any():
-        # The model and its other are on different sides: exchanged where the model is OUT, `into`
-        # holds the one that leaves the IN side, and `out` the one that leaves the OUT side.
+        # The two models that leave are on different sides. After exchanging them if the first is
+        # OUT, `into` holds the one that leaves the IN side, and `out` the one that leaves the OUT
+        # side.
         into, out = into.copy(), values_of(shadows, others)
         exchange(into, out, ~is_in)
     chosen = [True, True] if has_other.all() else [is_in | has_other, ~is_in | has_other]
@@ -211,7 +213,7 @@ def _leave_both(both, shadows, inside, models, others):
 
 
 def _are_lost(both, rest):
-    """Records whose sum of squares was nearly all of one of the models left out."""
+    """Return records whose sum of squares was almost entirely due to a model that left."""
     lost = [
         left.squares < _LEAST_SHARE * side.squares
         for side, left in zip(both, rest, strict=True)
@@ -221,16 +223,16 @@ def _are_lost(both, rest):
 
 
 def _compare_pairs(compare, both, shadows, inside, pairs):
-    """The same for both models of pairs, without which there is one IN and one OUT model less.
+    """Compare both models of pairs; without a pair there is one IN and one OUT model less.
 
-    The rest of the pool is the same for both models of a pair, so that it is described once.
+    The rest of the pool is the same for both models, so its moments are computed only once.
     """
     both = [_with_axes(side, 2) for side in both]
     scores, lost = np.empty((len(pairs), 2, shadows.shape[2])), False
     for some in gen_batches(len(pairs), max(1, CACHED // 2 // shadows[:, 0].size)):
         first = 2 * pairs[some]
         second_is_in = inside[first + 1]
-        # In place 0 the IN model of each record, in place 1 the OUT model; scores go back below.
+        # Place 0 holds the IN model of each record, place 1 the OUT model; scores go back below.
         sides = np.stack([shadows[:, first], shadows[:, first + 1]], axis=1, dtype=np.float64)
         exchange(sides[:, 0], sides[:, 1], second_is_in)
         rest = [side and leave_out(side, sides[:, [k]]) for k, side in enumerate(both)]
@@ -242,7 +244,7 @@ def _compare_pairs(compare, both, shadows, inside, pairs):
 
 
 def _with_axes(moments, n_axes):
-    """Moments of shape (n_queries, n) with axes for the models to leave out."""
+    """Add axes for the models that leave to moments of shape (n_queries, n)."""
     if moments is None:
         return None
     axes = tuple(range(1, 1 + n_axes))

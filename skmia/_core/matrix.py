@@ -1,4 +1,4 @@
-"""Ordinary X, a matrix of numbers, with messages that name the column."""
+"""Checks of a matrix of numbers, with messages that name the column."""
 
 import datetime
 import re
@@ -13,9 +13,9 @@ from .containers import is_frame, is_tensor, refuse_masked, to_numpy
 from .groups import sorted_values
 from .numbers import show
 
-# What numpy says of values that are not numbers.
+# Messages of numpy for values that are not numbers.
 _LOW = re.compile("array element|could not convert|inhomogeneous")
-# What cells may hold in place of numbers.
+# Types of cells that are not numbers.
 _FOREIGN = (str, bytes, np.datetime64, datetime.date, list, tuple, np.ndarray)
 
 
@@ -25,9 +25,8 @@ def validate_matrix(estimator, X, *args, **checks):
     Raises
     ------
     ValueError
-        Beside what scikit-learn refuses: if X is a masked array that hides values, a structured
-        array, has two columns of one name, or holds text, dates or lists; the message names the
-        column.
+        As in scikit-learn; also if X is a masked array that hides values, a structured array, has
+        two columns with the same name, or holds text, dates or lists. The message names the column.
     """
     check_container(X, "X")
     if args:
@@ -55,7 +54,7 @@ def check_matrix(X, *, input_name="X", **checks):
 
 
 def _refuse_others(checked, X, name, checks):
-    # scikit-learn takes a table of dates alone for one of numbers.
+    # scikit-learn accepts a table that only holds dates.
     objects = checked.dtype.kind == "O" and checks.get("dtype", "numeric") == "numeric"
     if objects or checked.dtype.kind in "mM":
         raise _explain(X, name, TypeError("dates are not numbers"))
@@ -67,7 +66,7 @@ def check_matrix_and_labels(X, y):
     Raises
     ------
     ValueError
-        If X holds other things, the lengths differ, or y holds no classes of one type.
+        If X holds other values, the lengths differ, or y does not hold classes of one type.
     """
     X, y = check_matrix(X), check_classes(y, "y")
     check_consistent_length(X, y)
@@ -81,7 +80,7 @@ def check_classes(y, name, *, warn=False):
     Raises
     ------
     ValueError
-        If there are several for a row, or they cannot be compared.
+        If a row has several classes, or classes cannot be compared.
     """
     refuse_masked(y, name)
     try:
@@ -97,7 +96,7 @@ def check_classes(y, name, *, warn=False):
 
 
 def check_container(X, name):
-    """Refuse masked and structured arrays, and tables with two columns of one name."""
+    """Refuse masked and structured arrays, and tables with two columns of the same name."""
     refuse_masked(X, name)
     if is_frame(X) and not X.columns.is_unique:
         twice = X.columns[X.columns.duplicated()][0]
@@ -107,12 +106,12 @@ def check_container(X, name):
 
 
 def _explain(X, name, error):
-    """The error, or a better one if X holds text, dates or lists."""
+    """Return the error, or a clearer one if X holds text, dates or lists."""
     if issparse(X):
-        return error  # scikit-learn's words name it; as an object it would be a cell
+        return error  # the message of scikit-learn is clear, and X has no cells to search
     where = _find_foreign(X)
     if where is None:
-        # Raised again, so that numpy's message has the name of what was given.
+        # The message of numpy does not name the argument, so its name is added.
         low = isinstance(error, TypeError | OverflowError) or _LOW.search(str(error))
         return ValueError(f"{name} must be a matrix of numbers: {error}") if low else error
     column, value = where
@@ -124,7 +123,7 @@ def _explain(X, name, error):
 
 
 def _find_foreign(X):
-    """Column and value of the first cell that is not a number, None if there is none."""
+    """Return column and value of the first cell that is not a number, or None."""
     if is_frame(X):
         columns = ((name, X.iloc[:, j]) for j, name in enumerate(X.columns))
     else:
@@ -143,11 +142,11 @@ def _find_foreign(X):
 
 
 def _is_foreign(value):
-    """Whether a cell is none that numpy makes a number of."""
+    """Whether numpy cannot convert a cell to a number."""
     if isinstance(value, _FOREIGN) and not isinstance(value, str | np.ndarray):
         return True
     if value is None or isinstance(value, complex | np.complexfloating):
-        return False  # missing; and scikit-learn has words of its own for complex numbers
+        return False  # missing values are allowed; scikit-learn refuses complex numbers itself
     try:
         float(value)
     except (TypeError, ValueError, OverflowError):

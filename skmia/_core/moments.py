@@ -1,17 +1,17 @@
-"""Moments of a signal over the shadow models that saw, or did not see, each record."""
+"""Moments of a signal over the IN models, or the OUT models, of each record."""
 
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils import gen_batches
 
-# Numbers handled at once: as many as the cache of a core holds beside what becomes of them.
+# Number of values per block, so that they and the results fit the cache of a core.
 CACHED = 1 << 16
 
-# Records handled at once, at least.
+# Smallest number of records per block.
 _FEWEST_RECORDS = 64
 
-# Models whose mean is taken for the origin of the deviations.
+# Number of models whose mean is the origin of the deviations.
 _N_CENTRAL = 32
 
 SMALLEST_SPREAD = 1e-6
@@ -31,7 +31,7 @@ class Moments(NamedTuple):
 
 
 def compute_moments(shadows, chosen):
-    """Moments over the chosen models.
+    """Compute moments over the chosen models.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def compute_moments(shadows, chosen):
 
 
 def compute_both_moments(shadows, inside, outside):
-    """Moments over the IN models and over the OUT models.
+    """Compute moments over the IN models and over the OUT models.
 
     Parameters
     ----------
@@ -73,7 +73,8 @@ def compute_both_moments(shadows, inside, outside):
             Moments(count[0].astype(np.int64), mean, square)
             for count, mean, square in zip(counts, means, squares, strict=True)
         )
-    # Two sides of half as many values, and no weights: half the work.
+    # With pairs, each side has exactly one model of each pair, so no weights are needed. This
+    # halves the work.
     n_pairs = len(inside) // 2
     count = np.full(shadows.shape[2], n_pairs)
     sums = zip(*(_sum_pairs(values, inside) for values in shadows), strict=True)
@@ -82,18 +83,18 @@ def compute_both_moments(shadows, inside, outside):
 
 
 def count_models(chosen):
-    """Number of chosen models of each record."""
+    """Count the chosen models of each record."""
     return np.einsum("kn->n", chosen.view(np.uint8), dtype=np.uint32).astype(np.int64)
 
 
 def _shift(count, center, total, squares):
-    """Means and squares around them, from sums of deviations from a center and of their squares."""
+    """Turn sums of deviations from a center, and of their squares, into means and squares."""
     rest = total / np.maximum(count, 1)
     return center + rest, np.maximum(squares - rest * total, 0)
 
 
 def _sum_chosen(values, chosen):
-    """Counts, centers, sums of deviations from them and sums of their squares."""
+    """Return counts, centers, sums of deviations from the centers, and sums of their squares."""
     n_models, n_records = values.shape
     step = min(n_models, max(1, CACHED // n_records))
     room = np.empty((2, step, n_records), np.result_type(values, np.float32))
@@ -111,9 +112,9 @@ def _sum_chosen(values, chosen):
 
 
 def _sum_both(values, inside):
-    """As :func:`_sum_chosen` for both sides of models that are on one of them, each (2, n).
+    """Like :func:`_sum_chosen`, for both sides at once; each result has shape (2, n).
 
-    On bits, as a choice by a mask takes ten times as long.
+    The code works on bits, because a selection by a mask takes ten times as long.
     """
     n_models, n_records = values.shape
     size = min(n_records, max(_FEWEST_RECORDS, 2 * CACHED // n_models))
@@ -140,7 +141,7 @@ def _sum_both(values, inside):
 
 
 def _compute_both_centers(values, is_in, room):
-    """As :func:`_compute_center` for both sides, in the precision of the values."""
+    """Like :func:`_compute_center`, for both sides, in the precision of the values."""
     for some in (slice(None, None, max(1, len(values) // _N_CENTRAL)), slice(None)):
         few, n_in = values[some], -np.einsum("kn->n", is_in[some])
         members = room[: len(few)]
@@ -154,11 +155,11 @@ def _compute_both_centers(values, is_in, room):
 
 
 def _compute_center(values, chosen):
-    """Mean over some of the chosen models of each record.
+    """Mean over some of the chosen models of each record, as the origin of deviations.
 
-    It lies within sqrt(n / m) standard deviations of the mean of n values when m of them are taken,
-    so that single precision keeps the deviations from it. From an origin common to both sides it
-    would lose the digits of the narrow one where a record is memorized.
+    With m of n values, it lies within sqrt(n / m) standard deviations of their mean, so single
+    precision is enough for the deviations. With a common origin of both sides, the narrower side of
+    a memorized record would lose its digits.
     """
     for some in (slice(None, None, max(1, len(values) // _N_CENTRAL)), slice(None)):
         weight = chosen[some].astype(np.result_type(values, np.float32))
@@ -169,14 +170,14 @@ def _compute_center(values, chosen):
 
 
 def are_pairs(inside, outside):
-    """Whether of every consecutive two models one is IN and one is OUT, for each record."""
+    """Whether one of every two consecutive models is IN and the other is OUT, for each record."""
     if len(inside) % 2 or 2 * np.count_nonzero(outside) < outside.size:
         return False
     return (inside[::2] ^ inside[1::2]).all()
 
 
 def _sum_pairs(values, inside):
-    """As :func:`_sum_chosen` but for the counts, inside and outside: each of shape (2, n)."""
+    """Like :func:`_sum_chosen` without counts, for the two sides of pairs: each of shape (2, n)."""
     n_pairs, n_records = len(inside) // 2, values.shape[1]
     step = min(n_pairs, max(1, CACHED // n_records))
     room = np.empty((2, step, n_records), np.result_type(values, np.float32))
@@ -197,7 +198,7 @@ def _sum_pairs(values, inside):
 def exchange(first, second, where):
     """Exchange the values of two arrays in place where a mask says so.
 
-    On bits, as a choice by halves that were drawn at random takes ten times as long.
+    The code works on bits, because a selection by a random mask takes ten times as long.
     """
     bits = np.dtype(f"i{first.itemsize}")
     first, second = first.view(bits), second.view(bits)

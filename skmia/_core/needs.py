@@ -1,4 +1,4 @@
-"""What attacks need and what a case offers, in the same words."""
+"""The needs of attacks and the offer of a case, in the same terms."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ ANY = frozenset(KINDS)
 
 KNOWN = NOBODY, NON_MEMBERS, BOTH = "nobody", "non-members", "members and non-members"
 
-# What a population holds, so that an attacker who knows non-members can give it.
+# A parameter that holds non-members, so an attacker who knows non-members can set it.
 _POPULATION = "population"
 
 _ANSWERS = {
@@ -39,28 +39,28 @@ def _join(words, last):
 
 @dataclass(frozen=True)
 class Needs:
-    """What an attack on membership, or a signal, needs in order to run.
+    """Needs of an attack on membership, or of a signal.
 
     Attributes
     ----------
     reads : frozenset of str
-        Kinds of :class:`~skmia.Outputs`, any one suffices; ``"value"`` is regression.
+        Kinds of :class:`~skmia.Outputs`; any one of them suffices; ``"value"`` is regression.
     access : frozenset of str, default=frozenset()
-        What the attack needs of the victim beyond stored outputs: ``"queries"`` about further
-        records, ``"gradients"``, ``"layers"``, ``"samples"``, ``"file"`` (the fitted model itself),
+        Access to the victim beyond stored outputs: ``"queries"`` for further records,
+        ``"gradients"``, ``"layers"``, ``"samples"``, ``"file"`` (the fitted model itself),
         ``"nodes"`` and ``"thresholds"`` (of trees).
     keeps : frozenset, default=frozenset()
-        What a pool must keep of each shadow model: ``"auto"``, the log odds, margin or log
-        residual; ``("auto", T)``, the log odds at temperature T; a
-        :class:`~skmia.signals.Signal`; ``"outputs"``; ``"models"``.
+        What a pool must keep of each shadow model: ``"auto"`` (the log odds, margin or log
+        residual), ``("auto", T)`` (the log odds at temperature T), a
+        :class:`~skmia.signals.Signal`, ``"outputs"`` or ``"models"``.
     known : {"nobody", "non-members", "members and non-members"}, default="nobody"
         Kind of records that ``fit`` learns from.
     lacks : tuple of str, default=()
-        Parameters that are None and that only the caller can give, such as ``"population"``.
+        Parameters that are None and that only the caller can set, such as ``"population"``.
 
     See Also
     --------
-    needs_of : Needs of anything that combines attacks and signals.
+    needs_of : Returns the needs of anything that combines attacks and signals.
 
     Examples
     --------
@@ -80,12 +80,12 @@ class Needs:
     lacks: tuple[str, ...] = ()
 
     def why_not(self, offer: "Offer") -> str | None:
-        """Why something with these needs cannot run on what is offered.
+        """Return the reason why an attack with these needs cannot run on an offer.
 
         Parameters
         ----------
         offer : Offer
-            What there is.
+            What is available.
 
         Returns
         -------
@@ -110,23 +110,24 @@ class Needs:
 
 
 class Offer(NamedTuple):
-    """What there is for an attack to run on.
+    """What is available for an attack.
 
     Attributes
     ----------
     kind : str
         Kind of the victim's :class:`~skmia.Outputs`.
     access : frozenset of str
-        What else the victim gives, in the words of :class:`Needs`.
+        Further access to the victim, in the terms of :class:`Needs`.
     keeps : frozenset or None
-        What the pool of shadow models keeps; None if it is trained to keep what is needed.
+        What the pool of shadow models keeps; None if it is yet to be trained and can keep what is
+        needed.
     known : {"nobody", "non-members", "members and non-members"}
-        Whose membership is known.
+        Kind of records whose membership is known.
     trainable : bool
-        Whether there are, or can be, shadow models.
+        Whether there are shadow models, or they can be trained.
     withheld : mapping of str to str
-        Reasons why single things are not offered: the name of what is missing, or
-        ``"shadows"``, to a part of a sentence.
+        Reasons why something is not available, as parts of sentences, by its name or by
+        ``"shadows"``.
 
     Examples
     --------
@@ -179,7 +180,7 @@ def _why_no_shadows(needs, offer):
 def _is_kept(what, offer):
     if offer.kind in ("proba", "logits") or not _is_auto(what):
         return what in offer.keeps
-    # Only logits can be divided by a temperature: other kinds have one number for all of them.
+    # Only logits can be divided by a temperature; other kinds have one value for all temperatures.
     return any(map(_is_auto, offer.keeps))
 
 
@@ -211,5 +212,5 @@ def _why_no_members(needs, offer):
 
 
 def _is_given(name, needs):
-    """Whether known records can be put into a parameter, which makes it no longer lacking."""
+    """Whether known records can be used as the value of a parameter."""
     return name == _POPULATION and needs.known != NOBODY

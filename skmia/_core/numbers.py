@@ -1,4 +1,4 @@
-"""Numbers and arrays that users pass to functions, and how a value is shown in a message."""
+"""Checks of numbers and arrays that users pass, and the display of a value in a message."""
 
 from numbers import Integral, Real
 
@@ -10,65 +10,65 @@ from .visible import visible
 
 LARGEST = np.finfo(np.float64).max
 SMALLEST = np.finfo(np.float64).tiny
-# More rows, draws or rounds have no place.
+# More rows, draws or rounds are never possible.
 MOST = 2**31 - 1
 _WIDTH = 80
 
 
 def show(value):
-    """A value in one line of bounded length."""
+    """Show a value on one line of bounded length."""
     text = visible(" ".join(repr(value).split()))
     return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 3]}..."
 
 
 def check_number(value, name, allowed, low=-LARGEST, high=LARGEST, *, whole=False):
-    """Return one number of [low, high] as it is.
+    """Check a number in [low, high] and return it unchanged.
 
     Parameters
     ----------
     value : object
-        What was given; a boolean is not a number.
+        Value of the parameter; a boolean is not a number.
     name : str
         Name of the parameter, for the message.
     allowed : str
-        What it may be, for the message.
+        Description of the allowed values, for the message.
     low, high : float
-        Both ends are allowed.
+        Smallest and largest allowed value.
     whole : bool, default=False
-        Whether it must be an integer.
+        Whether the value must be an integer.
 
     Raises
     ------
     ValueError
-        Names the parameter, what is allowed and what was got.
+        If the value is not allowed.
     """
     kind = Integral if whole else Real
     is_number = isinstance(value, kind) and not isinstance(value, bool | np.bool_)
-    # Not with numpy's floats, which cannot be compared with integers of any size.
+    # Python floats are used, because numpy's cannot be compared with integers of any size.
     if not is_number or not float(low) <= value <= float(high):
         raise ValueError(f"{name} must be {allowed}; got {show(value)}.")
     return value
 
 
 def check_count(value, name, low=1, high=MOST):
-    """Return a whole number of [low, high] as an int."""
+    """Check an integer in [low, high] and return it as an int."""
     last = "2**31 - 1" if high == MOST else high
     return int(check_number(value, name, f"an integer from {low} to {last}", low, high, whole=True))
 
 
 def to_array(values, name, must="be an array", dtype=None):
-    """Return values as an array, whatever holds them: a list, a column, a tensor with gradients.
+    """Convert values, such as a list, a column or a tensor with gradients, to an array.
 
     Parameters
     ----------
     values : array-like
-        What was given.
+        Values to convert.
     name : str
-        What it is, for the message.
+        Name of the values, for the message.
     must : str, default="be an array"
-        What is asked of it, for the message.
+        Requirement, for the message.
     dtype : dtype, default=None
-        Type of the array, by default the one that numpy finds.
+        Type of the array. If None, numpy infers it.
 
     Raises
     ------
@@ -82,12 +82,12 @@ def to_array(values, name, must="be an array", dtype=None):
         return np.asarray(values, dtype=dtype)
     except (TypeError, ValueError, OverflowError) as error:
         if dtype is None and isinstance(error, TypeError):
-            raise  # by containers, which say themselves what to do
+            raise  # from a container of ours, whose message says what to do
         raise ValueError(f"{name} must {must}; got {show(values)}.") from None
 
 
 def as_plain(array):
-    """Numbers of a nullable column as numbers, NaN where one is missing; others as they are."""
+    """Convert objects of a nullable column to numbers, with NaN for missing values."""
     if array.dtype != object:
         return array
     filled = np.where(pd.isna(array), np.nan, array).reshape(-1)
@@ -95,7 +95,7 @@ def as_plain(array):
 
 
 def are_among(array, allowed):
-    """Whether an array holds numbers, all of which are among those that are allowed."""
+    """Whether an array only holds numbers that are allowed."""
     return array.dtype.kind in "biuf" and bool(np.isin(array, allowed).all())
 
 
@@ -105,7 +105,7 @@ def as_numbers(values, name, allowed):
 
 
 def check_numbers(values, name, allowed, low=-LARGEST, high=LARGEST):
-    """Return numbers as a float64 array, or say which one is not within [low, high]."""
+    """Return numbers as a float64 array after checking that all are in [low, high]."""
     array = as_numbers(values, name, allowed)
     bad = ~((array >= low) & (array <= high))
     if bad.any():
@@ -114,12 +114,12 @@ def check_numbers(values, name, allowed, low=-LARGEST, high=LARGEST):
 
 
 def check_broadcast(**arrays):
-    """Return arrays of numbers in their common shape.
+    """Broadcast arrays of numbers to their common shape.
 
     Raises
     ------
     ValueError
-        If they have none.
+        If they cannot be broadcast.
     """
     try:
         return np.broadcast_arrays(*arrays.values())

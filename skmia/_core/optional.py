@@ -10,9 +10,8 @@ def import_optional(module, extra):
     ----------
     module : str
         Dotted name, for instance ``"matplotlib.pyplot"``.
-
     extra : str
-        The extra of skmia that installs it, for instance ``"plot"``.
+        Extra of skmia that installs it, for instance ``"plot"``.
 
     Returns
     -------
@@ -21,8 +20,8 @@ def import_optional(module, extra):
     Raises
     ------
     ImportError
-        If the package is not installed. A package that is installed but fails to import for a
-        reason of its own keeps its own error.
+        If the package is not installed. If an installed package fails to import, its own error is
+        raised.
     """
     package = module.partition(".")[0]
     try:

@@ -1,4 +1,4 @@
-"""Whether the columns of answers are in the order of the classes that were given for them."""
+"""Check of whether the columns of outputs are in the order of the given classes."""
 
 import warnings
 
@@ -8,20 +8,20 @@ from scipy.stats import binom
 
 from .asking import unwrap
 
-# A warning is not a verdict, but an order that is right must not be doubted in every long session.
+# Level of the test: low enough that a correct order hardly ever leads to a warning.
 _LEVEL = 1e-4
 
 
 def choose_order(outputs, y):
-    """Order of the classes with which answers fit the labels better, beyond chance.
+    """Find an order of the classes with which outputs fit the labels significantly better.
 
-    The order that fits best is found on half of the records and compared with the given one on
-    the other half, by an exact test on the records that only one of the two gets right.
+    The best order is found on half of the records. It is compared with the given order on the other
+    half, by an exact test on the records that only one of the two orders predicts correctly.
 
     Parameters
     ----------
     outputs : Outputs
-        Answers to n records, with one column for each class.
+        Outputs for n records, with one column for each class.
     y : array-like of shape (n,)
         Task labels.
 
@@ -30,17 +30,17 @@ def choose_order(outputs, y):
     order : ndarray of shape (n_classes,) or None
         Class of each column; None if the given order fits as well, or a label is unknown.
     shares : tuple of float
-        Shares of records of that other half whose label is predicted, in this order and in the
-        given one.
+        Shares of the records in the other half that are predicted correctly with this order and
+        with the given one.
     """
     if outputs.kind not in ("proba", "logits", "decision") or len(outputs.classes) < 2:
         return None, ()
     try:
         label = outputs.label_index(y)
-    except ValueError:  # told where the labels are read
+    except ValueError:  # unknown labels are reported by the code that reads them
         return None, ()
     guess = outputs.values.argmax(axis=1)
-    # Which column is first among equal ones means nothing, nor does one guess for all records.
+    # Ties are broken arbitrarily, and a constant prediction fits any order, so neither is evidence.
     told = (outputs.values == outputs.values.max(axis=1, keepdims=True)).sum(axis=1) == 1
     guess, label = guess[told], label[told]
     if len(np.unique(guess)) < 2:
@@ -57,14 +57,14 @@ def choose_order(outputs, y):
 
 
 def check_order(victim, outputs, y):
-    """Warn if the classes that were given for a function are in another order than its columns."""
-    # CallableVictim has it; a model that was fitted knows its classes itself.
+    """Warn if the classes given for a victim seem to be in another order than its columns."""
+    # Only a CallableVictim is told its classes; a fitted model knows them.
     if y is not None and getattr(unwrap(victim), "classes_are_given", False):
         warn_of_order(outputs, y, stacklevel=4)
 
 
 def warn_of_order(outputs, y, stacklevel=3):
-    """Warn if the answers fit the labels better with their columns in another order."""
+    """Warn if outputs fit the labels better with their columns in another order."""
     order, shares = choose_order(outputs, y)
     if order is not None:
         warnings.warn(

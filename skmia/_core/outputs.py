@@ -1,4 +1,4 @@
-"""What a victim answers to records, in the one form that signals read."""
+"""Outputs of a victim for records, in the form that signals read."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, Self
@@ -16,7 +16,7 @@ KINDS = ("proba", "logits", "decision", "label", "value")
 
 
 class Outputs:
-    """Answers of a victim to n records.
+    """Outputs of a victim for n records.
 
     Parameters
     ----------
@@ -24,16 +24,16 @@ class Outputs:
         Probabilities, logits or decision values with one column per class, or one predicted label
         or value per record.
     classes : array-like of shape (n_classes,), default=None
-        Labels of the columns, in order; needed for every kind but ``"value"``.
+        Labels of the columns, in order; required for every kind except ``"value"``.
     kind : {"proba", "logits", "decision", "label", "value"}, default="proba"
-        ``"logits"`` have probabilities as their softmax; ``"decision"`` values only rank the
-        classes; ``"value"`` is the answer of a regressor.
+        Kind of the values. The softmax of ``"logits"`` gives probabilities; ``"decision"`` values
+        only rank the classes; ``"value"`` is the prediction of a regressor.
 
     Raises
     ------
     ValueError
         If the shape does not fit the classes, a value is NaN, or a probability is outside [0, 1]
-        by more than rounding (1.2e-6; in half precision 0.01). What is outside by less is clipped.
+        by more than rounding (1.2e-6; in half precision 0.01). Smaller deviations are clipped.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class Outputs:
             values = values[:, 0]
         if values.ndim != 1:
             raise ValueError(
-                f"The model must answer one {kind} per record; "
+                f"The model must return one {kind} per record; "
                 f"got an array of shape {values.shape}."
             )
         if kind == "value":
@@ -88,10 +88,10 @@ class Outputs:
     @staticmethod
     def _check_columns(values, classes, kind):
         if values.dtype.kind not in "biuf":
-            raise ValueError(f"The model must answer numbers; got an array of {values.dtype}.")
+            raise ValueError(f"The model must return numbers; got an array of {values.dtype}.")
         if values.ndim != 2 or values.shape[1] != len(classes):
             raise ValueError(
-                f"The model must answer one number for each of its {len(classes)} classes; "
+                f"The model must return one number for each of its {len(classes)} classes; "
                 f"got an array of shape {values.shape}."
             )
         check_answered(values)
@@ -99,12 +99,12 @@ class Outputs:
 
     @classmethod
     def concat(cls, parts: "Sequence[Outputs]") -> Self:
-        """Put the answers to several sets of records one after the other.
+        """Concatenate the outputs for several sets of records.
 
         Parameters
         ----------
         parts : sequence of Outputs
-            At least one.
+            One or more outputs of the same kind.
 
         Returns
         -------
@@ -132,7 +132,7 @@ class Outputs:
         return cls(np.concatenate([part.values for part in parts]), classes, first.kind)
 
     def label_index(self, y: ArrayLike) -> np.ndarray:
-        """Column of the label of each record.
+        """Return the column of the label of each record.
 
         Parameters
         ----------
@@ -146,7 +146,8 @@ class Outputs:
         Raises
         ------
         ValueError
-            If a label is none of the classes, or their number differs from the number of answers.
+            If a label is not among the classes, or the number of labels differs from the number of
+            records.
         """
         y = to_array(y, "y", "hold one label for each answer")
         if y.shape != (len(self),):
@@ -171,14 +172,14 @@ class Outputs:
         return index
 
     def aligned_to(self, classes: np.ndarray) -> "Outputs":
-        """The same answers with one column for each of ``classes``.
+        """Return the same outputs with one column for each of ``classes``.
 
-        A class that the model never saw gets probability 0.
+        A class that was not in the training set of the model gets probability 0.
 
         Parameters
         ----------
         classes : ndarray of shape (n_classes,)
-            Sorted, with all own classes among them.
+            Sorted classes, which include all classes of the outputs.
 
         Returns
         -------
@@ -187,7 +188,7 @@ class Outputs:
         Raises
         ------
         ValueError
-            If an own class is none of ``classes``.
+            If a class of the outputs is not among ``classes``.
         """
         if self.kind == "value" or np.array_equal(self.classes, classes):
             return self
@@ -206,12 +207,12 @@ class Outputs:
         return Outputs(values, classes, self.kind)
 
     def log_proba(self, temperature: float = 1.0) -> np.ndarray:
-        """Logarithms of the class probabilities, in nats.
+        """Return the logarithms of the class probabilities, in nats.
 
         Parameters
         ----------
         temperature : float, default=1.0
-            Divides the logits; above 1 the probabilities become more equal.
+            Divisor of the logits; values above 1 make the probabilities more equal.
 
         Returns
         -------
@@ -220,7 +221,7 @@ class Outputs:
         Raises
         ------
         ValueError
-            If the answers are neither probabilities nor logits.
+            If the outputs are neither probabilities nor logits.
         """
         self._check_probabilistic()
         temperature = float(check_number(temperature, "temperature", "above 0", SMALLEST))
@@ -229,13 +230,14 @@ class Outputs:
         else:
             z = np.log(np.clip(self.values.astype(np.float64), PROBABILITY_FLOOR, 1)) / temperature
             if temperature == 1:
-                return z  # rounded or truncated answers are read as they were given
+                return z  # rounded or truncated probabilities are not normalized again
         return z - log_sum_exp(z)[:, None]
 
     def compute_resolution(self) -> float:
-        """Smallest positive p or 1 - p among the probabilities; 0 where none is 0 or 1.
+        """Return the smallest positive p or 1 - p among the probabilities; 0 if none is 0 or 1.
 
-        It is at least the spacing of floats next to 1: below it, 1 - p is rounded to 0.
+        The result is at least the spacing of floats next to 1, because a smaller 1 - p is rounded
+        to 0.
 
         Returns
         -------
@@ -251,7 +253,7 @@ class Outputs:
         return float(max(step, np.finfo(dtype).eps))
 
     def smoothed(self, y: ArrayLike, resolution: float) -> "Outputs":
-        """The same answers with probabilities of exactly 0 or 1 moved inside.
+        """Return the same outputs with probabilities of exactly 0 or 1 moved into (0, 1).
 
         Parameters
         ----------
@@ -259,7 +261,8 @@ class Outputs:
             Task labels.
         resolution : float
             Finest step r of the probabilities: p_y becomes (p_y + r / 2) / (1 + r), and the other
-            classes share the same addition. With 0, or for other answers, nothing changes.
+            classes share the same addition. If it is 0, or for other kinds of outputs, nothing
+            changes.
 
         Returns
         -------
@@ -275,17 +278,17 @@ class Outputs:
     def scaled_logit(
         self, y: ArrayLike, temperature: float = 1.0, resolution: float = 0.0
     ) -> np.ndarray:
-        """Log odds of the label against all other classes, log p_y - log(1 - p_y), in nats.
+        """Return the log odds of the label, log p_y - log(1 - p_y), in nats.
 
-        The other classes are summed, so that nothing is lost where p_y rounds to 1. Without a
-        resolution a probability of exactly 0 or 1 gives an infinite value.
+        The probabilities of the other classes are summed, so that precision is not lost if p_y
+        rounds to 1. Without a resolution, a probability of exactly 0 or 1 gives an infinite value.
 
         Parameters
         ----------
         y : array-like of shape (n,)
             Task labels.
         temperature : float, default=1.0
-            Divides the logits.
+            Divisor of the logits.
         resolution : float, default=0.0
             Finest step r of the probabilities: p_y becomes (p_y + r / 2) / (1 + r) and the other
             classes share the same addition, before the temperature is applied.
@@ -297,7 +300,7 @@ class Outputs:
         Raises
         ------
         ValueError
-            If the answers are neither probabilities nor logits.
+            If the outputs are neither probabilities nor logits.
         """
         self._check_probabilistic()
         temperature = float(check_number(temperature, "temperature", "above 0", SMALLEST))
@@ -316,7 +319,7 @@ class Outputs:
         return own - log_sum_exp(values)
 
     def margin(self, y: ArrayLike) -> np.ndarray:
-        """Value of the label minus the largest value of another class.
+        """Return the value of the label minus the largest value of another class.
 
         Parameters
         ----------
@@ -326,13 +329,12 @@ class Outputs:
         Returns
         -------
         margin : ndarray of shape (n,)
-            In logits (nats) where the victim gives them or its probabilities, else in the unit of
-            its decision values.
+            Margins in nats for logits and probabilities, else in the unit of the decision values.
 
         Raises
         ------
         ValueError
-            If the answers are labels, or values of a regressor.
+            If the outputs are labels, or values of a regressor.
         """
         if self.kind in ("label", "value"):
             raise ValueError(f"Answers of kind {self.kind!r} hold no margins between classes.")
@@ -343,7 +345,7 @@ class Outputs:
         return own - values.max(axis=1)
 
     def is_correct(self, y: ArrayLike) -> np.ndarray:
-        """Whether the predicted class is the label; the first class wins a tie.
+        """Return whether the predicted class is the label; the first class wins a tie.
 
         Parameters
         ----------

@@ -1,26 +1,27 @@
-"""Probabilities and logarithms of them, as floats hold them."""
+"""Probabilities and their logarithms in floating point."""
 
 import numpy as np
 
-# Probabilities known only as floats are cut here before a single logarithm is taken of them.
+# Probabilities that are only known as floats are clipped here before their logarithm is taken.
 PROBABILITY_FLOOR = 1e-12
 
-# Probabilities may leave [0, 1] by so many roundings: 1.2e-6 in single and double precision.
+# Number of roundings by which probabilities may leave [0, 1]; 1.2e-6 in single and double precision
+# alike.
 _ROUNDINGS = 10
 
 
 def check_answered(values):
-    """Refuse a model's answers of shape (n, k) if one of them is NaN."""
+    """Refuse outputs of shape (n, k) if any of them is NaN."""
     bad = np.isnan(values).any(axis=1)
     if bad.any():
         raise ValueError(
-            f"The model answered NaN for {bad.sum()} of {len(values)} records, "
+            f"The model returned NaN for {bad.sum()} of {len(values)} records, "
             f"first at position {bad.argmax()}."
         )
 
 
 def log_sum_exp(z):
-    """Logarithm of the sum of exponentials over the last axis; -inf for an empty sum."""
+    """Compute the log of the sum of exponentials over the last axis; -inf for an empty sum."""
     top = z.max(axis=-1, keepdims=True)
     top = np.where(np.isfinite(top), top, 0.0)
     with np.errstate(divide="ignore"):
@@ -28,11 +29,10 @@ def log_sum_exp(z):
 
 
 def round_into_bounds(proba):
-    """Probabilities with what rounding puts outside [0, 1] moved to the bound.
+    """Clip probabilities that lie outside [0, 1] because of rounding.
 
-    Sums of a softmax, and differences such as 1 - p, are off by a few roundings of the type that
-    the model computes in, which is single precision at best where a net or a service answers in
-    double precision.
+    A softmax, and differences such as 1 - p, are off by a few roundings of the type in which the
+    model computes. This may be single precision even if the outputs are in double precision.
     """
     low, high = proba.min(), proba.max()
     if low >= 0 and high <= 1:

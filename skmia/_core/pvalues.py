@@ -1,17 +1,17 @@
-"""p-values in words."""
+"""Formatting of p-values."""
 
 
 def format_pvalue(pvalue, smallest, digits=2):
-    """``p = 0.012``, or ``p ≤ 0.002`` where it is the smallest that there can be.
+    """Format a p-value as ``p = 0.012``, or as ``p ≤ 0.002`` if it is the smallest possible one.
 
     Parameters
     ----------
     pvalue : float
-        Sums of p-values above 1 are shown as 1.
+        P-value; sums of p-values above 1 are shown as 1.
     smallest : float
-        What the number of permutations allows, ``1 / (1 + n_permutations)`` for one side.
+        Smallest p-value that the permutations allow, ``1 / (1 + n_permutations)`` for one side.
     digits : int, default=2
-        Significant digits.
+        Number of significant digits.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Leaving the global random generators as they were found."""
+"""Global random generators: preserving and seeding them."""
 
 import random
 import sys
@@ -20,7 +20,7 @@ def _fork_torch():
 
 @contextmanager
 def preserved_randomness():
-    """Put the global generators of Python, numpy and torch back as they were."""
+    """Restore the global generators of Python, numpy and torch at the end of the context."""
     python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002
     try:
         with _fork_torch():
@@ -31,7 +31,7 @@ def preserved_randomness():
 
 
 def seed_everything(seed):
-    """Seed the global generators of Python, numpy and, where it is loaded, torch."""
+    """Seed the global generators of Python, numpy and, if it is loaded, torch."""
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002
     if "torch" in sys.modules:
@@ -39,12 +39,12 @@ def seed_everything(seed):
 
 
 def check_seed(seed, name="random_state"):
-    """Return a seed as a number, so that repeated use gives the same draws."""
+    """Check a seed that must be an integer, and return it."""
     return check_count(seed, name, 0, 2**32 - 1)
 
 
 def check_random_state(seed, name="random_state"):
-    """A generator from a seed, as :func:`sklearn.utils.check_random_state` makes it.
+    """Return a generator for a seed, like :func:`sklearn.utils.check_random_state`.
 
     Raises
     ------

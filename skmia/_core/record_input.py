@@ -1,4 +1,4 @@
-"""What is given to records: fields, labels, and the keys by which they are selected."""
+"""Checks of the fields, labels and columns from which records are made."""
 
 from numbers import Real
 
@@ -15,22 +15,22 @@ _RESERVED = frozenset({"X", "y", "fields"})
 
 
 def as_array(values, name):
-    """Values as an array in which missing ones can still be found."""
+    """Convert values to an array in which missing values can still be found."""
     array = to_array(values, name, "hold one value for each record")
     if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
-        # numpy turns the NaN of a list of texts into the text "nan".
+        # In a list of strings, numpy would convert NaN to the string "nan".
         objects = np.asarray(values, dtype=object)
         return objects if pd.isna(objects).any() else array
     return array
 
 
 def check_one_type(y):
-    """Refuse labels that are partly text, or have no order."""
+    """Refuse labels of several types, or of a type without an order."""
     if y.dtype != object:
         return
     try:
         np.unique(y)
-    except (TypeError, ValueError):  # of two types, or of one whose values have no order
+    except (TypeError, ValueError):  # several types, or a type without an order
         kinds = ", ".join(sorted({type(label).__name__ for label in y.tolist()}))
         raise ValueError(
             f"y must hold labels of one type, such as all text or all numbers; got {kinds}. "
@@ -54,7 +54,7 @@ def as_labels(y, n_records):
             f"y has no label for {missing.sum()} of {n_records} records, "
             f"first at position {missing.argmax()}."
         )
-    if y.dtype == object:  # numbers of a nullable column; scikit-learn takes no objects for classes
+    if y.dtype == object:  # from a nullable column; scikit-learn does not accept objects as classes
         y = pd.Series(y).infer_objects().to_numpy()
     check_one_type(y)
     return read_only(y)
@@ -76,7 +76,7 @@ def as_field(name, values, n_records):
 
 
 def check_order(fields, y):
-    """Warn if answers that were collected elsewhere have their columns in another order."""
+    """Warn if stored outputs seem to have their columns in another order."""
     if y is not None and isinstance(fields.get("outputs"), Outputs):
         from .order import warn_of_order
 
@@ -86,7 +86,7 @@ def check_order(fields, y):
 def check_column(frame, column):
     try:
         known = column in frame.columns
-    except TypeError:  # a list, an array, or text beside dates
+    except TypeError:  # a list or an array, or a string if column names are dates
         known = False
     if not known:
         names = ", ".join(map(visible, frame.columns[:_MOST_NAMES]))

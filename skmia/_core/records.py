@@ -44,43 +44,43 @@ class _Shape(tuple):
 class Records:
     """Labeled records: the samples of a membership attack.
 
-    A record is a row of features with its task label and, where known, further facts about it
-    (the group a person belongs to, an identifier, the victim's answer). An attack is fitted on
-    records and predicts the *membership* of each, so a record as a whole takes the place that a
-    row of X has elsewhere in scikit-learn: records are split, sliced and cross-validated together.
+    A record is a row of features with its task label and, if known, further facts about it (the
+    group a person belongs to, an identifier, the victim's output). An attack is fitted on records
+    and predicts the *membership* of each. A whole record therefore takes the place of a row of X in
+    scikit-learn: its parts are split, sliced and cross-validated together.
 
-    The container is one-dimensional (``shape == (n,)``) and cannot be changed after it was made.
-    It takes no copy of ``X``: the arrays behind it must not be changed either.
+    The container is one-dimensional (``shape == (n,)``) and immutable. ``X`` is not copied, so the
+    arrays that were passed must not be changed either.
 
     Parameters
     ----------
     X : ndarray of shape (n, ...), DataFrame, sparse matrix or torch tensor
-        Features, one row per record, in the form in which the victim takes them.
+        Features, one row per record, in the form that the victim expects.
     y : array-like of shape (n,), default=None
         Task labels: classes (numbers or strings) or real values.
     **fields : array-like of length n
-        Further facts per record, for example ``group``, ``record_id``, ``group_by`` (rows of one
-        person, kept together by :class:`~skmia.ShadowPool`) or ``outputs`` (the victim's
-        answers, see :meth:`with_outputs`).
+        Further facts per record, for example ``group``, ``record_id``, ``group_by`` (the person of
+        each record; :class:`~skmia.ShadowPool` keeps the records of a person together) or
+        ``outputs`` (the outputs of the victim, see :meth:`with_outputs`).
 
     Attributes
     ----------
     X : ndarray, DataFrame, sparse matrix or torch tensor
         Features, one row per record.
     y : ndarray of shape (n,) or None
-        The task labels.
+        Task labels.
     fields : mapping of str to array
-        The further facts; ``records["group"]`` is short for ``records.fields["group"]``.
+        Further facts; ``records["group"]`` is short for ``records.fields["group"]``.
     fingerprint : ndarray of shape (n,), dtype uint64
-        Hash of the content of each (x, y), types of numbers included; equal records have equal
+        Hash of the content of each (x, y), including the types of numbers; equal records have equal
         fingerprints.
     digests : ndarray of shape (2, n), dtype uint64
-        The whole hash of 128 bits, whose first half is the fingerprint.
+        Hash of 128 bits, of which the fingerprint is the first half.
 
     Raises
     ------
     ValueError
-        If the lengths differ, a label is missing or a field has no usable name.
+        If the lengths differ, a label is missing or the name of a field is not valid.
     TypeError
         If X is not a container of rows.
 
@@ -99,13 +99,12 @@ class Records:
     array(['f', 'f'], dtype='<U1')
     """
 
-    # _rows holds a container and which of its rows are meant (None: all).
+    # _rows holds a container and the positions of its rows that belong to the records (None: all).
     __slots__ = ("_digests", "_fields", "_rows", "y")
 
     y: np.ndarray | Any  # None of records without labels
 
-    # Without it Python would iterate through __getitem__, and numpy would build an array of
-    # records.
+    # Otherwise Python would iterate with __getitem__, and numpy would build an array of records.
     __iter__ = None
 
     def __init__(self, X: Rows, y: ArrayLike | None = None, **fields: ArrayLike) -> None:
@@ -148,8 +147,8 @@ class Records:
         drop : str or sequence of str, default=()
             Columns to exclude from X because they are not features (an identifier, a split marker).
         **fields : str
-            Name of the column that becomes each field, as in ``group="race"``. The column stays
-            in X unless it is dropped, because the model may use it.
+            Column of each field, as in ``group="race"``. The column stays in X unless it is
+            dropped, because the model may use it.
 
         Returns
         -------
@@ -182,7 +181,7 @@ class Records:
 
     @classmethod
     def concat(cls, parts: "Sequence[Records]") -> Self:
-        """Put several sets of records one after the other.
+        """Concatenate several sets of records.
 
         Parameters
         ----------
@@ -229,8 +228,8 @@ class Records:
     def X(self) -> Any:
         container, key = self._rows
         if key is not None:
-            # Computed on request: a search over attack settings slices records a thousand
-            # times and reads their fingerprints and stored answers alone.
+            # Computed on request, because a search over attack parameters slices records a
+            # thousand times but only reads their fingerprints and stored outputs.
             container = read_only(take_rows(container, key))
             object.__setattr__(self, "_rows", (container, None))
         return container
@@ -257,7 +256,7 @@ class Records:
         Parameters
         ----------
         **fields : array-like of length n
-            The new fields.
+            New fields.
 
         Returns
         -------
@@ -271,7 +270,7 @@ class Records:
         return self._from_checked(self._rows, self.y, {**self._fields, **fields}, self._digests)
 
     def with_outputs(self, victim: BaseEstimator) -> Self:
-        """Ask the victim once and keep its answers as the field ``outputs``.
+        """Query the victim once and store its outputs as the field ``outputs``.
 
         An attack with ``victim=None`` reads this field, so that a grid search over attack settings
         queries the victim once instead of once per setting and fold.
@@ -327,7 +326,7 @@ class Records:
     def _select(self, key):
         container, known = self._rows
         if known is None and isinstance(key, slice):
-            return take_rows(container, key), None  # a view, which costs nothing
+            return take_rows(container, key), None  # a view, without a copy
         if isinstance(key, slice):
             return container, known[key]
         key = key % len(self) if len(self) else key  # negative numbers count from the end
@@ -344,12 +343,11 @@ class Records:
         raise _no_matrix()
 
     def __deepcopy__(self, memo):
-        # Nothing in it changes, and clone() deep-copies parameters: a population must not be
-        # copied.
+        # Records are immutable, and clone() would copy a population that is a parameter.
         return self
 
     def __reduce__(self):
-        # The digests travel along, so that equal records always pickle to equal bytes.
+        # The digests are included, so that equal records always pickle to equal bytes.
         fields = {name: pack(values) for name, values in self._fields.items()}
         return self._from_checked_args, (pack(self.X), self.y, fields, self.digests)
 

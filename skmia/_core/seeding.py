@@ -1,4 +1,4 @@
-"""Independent, reproducible randomness for each shadow model, whatever it draws from."""
+"""Independent and reproducible randomness for each shadow model."""
 
 import sys
 from contextlib import contextmanager
@@ -8,18 +8,18 @@ import numpy as np
 
 from .randomness import preserved_randomness, seed_everything
 
-# Global generators, the filters of warnings, the number of threads of numerical libraries and what
-# torch replaces while it traces a module are the process's: threads take turns.
+# Global generators, the filters of warnings, the number of threads of numerical libraries, and the
+# functions that torch replaces while it traces a module, belong to the process: threads take turns.
 PROCESS_LOCK = RLock()
 
 
 def seed_estimator(estimator, seeds):
-    """Set every ``random_state`` of an estimator, nested ones included.
+    """Set every ``random_state`` of an estimator, also of nested ones.
 
     Parameters
     ----------
     estimator : estimator
-        Changed in place.
+        Estimator, which is changed in place.
     seeds : numpy SeedSequence
         Source of the integers.
     """
@@ -33,12 +33,12 @@ def seed_estimator(estimator, seeds):
 
 
 def refuse_trained_module(estimator):
-    """Refuse a skorch net around a module instance, whose clones carry the weights it has now.
+    """Refuse a skorch net around an instance of a module, because its clones share the weights.
 
     Raises
     ------
     ValueError
-        Names the parameter and the remedy.
+        If a parameter holds a module with trainable weights; the message says what to pass.
     """
     torch = sys.modules.get("torch")
     for name, value in estimator.get_params(deep=True).items():
@@ -54,18 +54,17 @@ def refuse_trained_module(estimator):
 
 @contextmanager
 def isolated_randomness(seeds):
-    """Seed the global generators of Python, numpy and torch, and put them back afterwards.
+    """Seed the global generators of Python, numpy and torch, and restore them afterwards.
 
-    Estimators without a ``random_state`` (skorch nets, user code) draw from these; they get a seed
-    of their own and the caller's stream stays as it was.
+    Estimators without a ``random_state`` (skorch nets, user code) draw from global generators. They
+    get their own seed here, and the caller's streams are not changed.
 
     Parameters
     ----------
     seeds : numpy SeedSequence
         Source of the seeds.
     """
-    # The child is constructed directly: spawn() would count up and change the seed of the next
-    # caller.
+    # The child is constructed directly, because spawn() would change the seed of the next caller.
     child = np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, 0))
     with PROCESS_LOCK, preserved_randomness():
         seed_everything(int(child.generate_state(1)[0]))

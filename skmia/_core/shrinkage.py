@@ -1,16 +1,16 @@
-"""A covariance whose correlations are drawn towards zero, as far as held-out rows advise."""
+"""A covariance with correlations shrunk towards zero, by a share chosen on held-out rows."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-# Shares of the diagonal that are tried. The smallest one is above 0, so that the covariance can be
-# inverted.
+# Candidate shares of the diagonal. The smallest is above 0, so that the covariance is invertible.
 _SHARES = np.array([0.01, 0.02, 0.05, *np.linspace(0.1, 0.9, 9), 0.95, 1.0])
 
 _N_FOLDS = 5
 
-# Held-out rows that suffice to compare shares, and rows below which none is worth the noise.
+# Number of held-out rows that suffices to compare shares, and number of rows below which the
+# comparison is too noisy.
 _ENOUGH = 200
 _FEWEST = 10
 
@@ -32,12 +32,12 @@ class ShrunkCovariance(NamedTuple):
     rows: np.ndarray  # (n, d)
 
     def to_matrix(self):
-        """The matrix of shape (d, d)."""
+        """Return the matrix of shape (d, d)."""
         return np.diag(self.diagonal) + self.rows.T @ self.rows
 
 
 class CovarianceMixin:
-    """Shows ``_covariance``; a large matrix is made on access only."""
+    """Adds ``covariance_``; a large matrix is only computed on access."""
 
     @property
     def covariance_(self) -> np.ndarray:
@@ -47,11 +47,11 @@ class CovarianceMixin:
 
 
 def choose_shrinkage(X):
-    """Choose the share of the diagonal under which held-out rows have the largest likelihood.
+    """Choose the share of the diagonal with the largest normal likelihood of held-out rows.
 
-    The likelihood is normal. Inverting a covariance that was estimated from few rows gives
-    distances of new rows that are too large or too small on average; the scale makes the mean
-    squared distance of held-out rows equal to the mean under the diagonal.
+    With the inverse of a covariance that was estimated from few rows, distances of new rows are too
+    large or too small on average. The scale makes the mean squared distance of held-out rows equal
+    to the mean under the diagonal.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def choose_shrinkage(X):
     Returns
     -------
     shrinkage : Shrinkage
-        With a share of 1 if no smaller one is better or there are fewer than 10 rows.
+        Chosen weights; the share is 1 if no smaller one is better or there are fewer than 10 rows.
     """
     n_rows = len(X)
     if n_rows < _FEWEST or (np.ptp(X, axis=0) > 0).sum() < 2:
@@ -77,13 +77,13 @@ def choose_shrinkage(X):
 
 
 def _compare_shares(X, held_out):
-    """Log-likelihood of held-out rows, and sum of their squared distances, for each share."""
+    """Return the log-likelihood and the sum of squared distances of held-out rows by share."""
     spread = X.std(axis=0, ddof=1)
     kept = (np.ptp(X, axis=0) > 0) & (spread > 0)
     mean, spread = X[:, kept].mean(axis=0), spread[kept]
     own, new = ((part[:, kept] - mean) / spread for part in (X, held_out))
     eigenvalues, squares = _decompose(own, new)
-    rest = np.maximum((new**2).sum() - squares.sum(), 0)  # outside of the span of the rows
+    rest = np.maximum((new**2).sum() - squares.sum(), 0)  # outside the span of the rows
     n_outside = own.shape[1] - len(eigenvalues)
     result = np.empty((2, len(_SHARES)))
     for i, share in enumerate(_SHARES):
@@ -95,7 +95,7 @@ def _compare_shares(X, held_out):
 
 
 def _decompose(own, new):
-    """Eigenvalues of the correlations, and sums of squares of new rows along the eigenvectors."""
+    """Return eigenvalues of the correlations, and squares of new rows along the eigenvectors."""
     n_rows, n_columns = own.shape
     if n_columns <= n_rows:
         eigenvalues, vectors = np.linalg.eigh(own.T @ own / (n_rows - 1))
@@ -108,7 +108,7 @@ def _decompose(own, new):
 
 
 def shrink(deviations, variance, shrinkage):
-    """Covariance from deviations of rows from their mean.
+    """Compute the covariance from the deviations of rows from their mean.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def shrink(deviations, variance, shrinkage):
     variance : ndarray of shape (d,)
         Variances of the columns.
     shrinkage : Shrinkage
-        With a share below 1.
+        Weights with a share below 1.
 
     Returns
     -------

@@ -1,6 +1,6 @@
-"""The one place that uses private parts of scikit-learn.
+"""The only module that uses private parts of scikit-learn.
 
-Each function has a test that says in one sentence which part a new version has moved.
+Each function has a test whose name says which part has changed if a new version breaks it.
 """
 
 from numbers import Integral, Number
@@ -47,7 +47,7 @@ __all__ = [
     "validate_params_of",
 ]
 
-# What joblib takes: 0 has no meaning there, and larger numbers have no place.
+# Values that joblib accepts: 0 has no meaning there, and larger numbers overflow.
 N_JOBS = [
     Interval(Integral, 1, MOST, closed="both"),
     Interval(Integral, -MOST, -1, closed="both"),
@@ -56,7 +56,7 @@ N_JOBS = [
 
 
 def at_least(low):
-    """The constraint of a count, a size or a number of rounds, which numpy can hold."""
+    """Return the constraint of a count, a size or a number of rounds that numpy can hold."""
     return Interval(Integral, low, MOST, closed="both")
 
 
@@ -66,7 +66,7 @@ def _is_numeric(constraint):
 
 
 def _check_comparable(constraints, name, value, caller_name):
-    """Refuse what scikit-learn cannot compare, such as a fraction, an array, a number too large."""
+    """Refuse values that scikit-learn cannot compare, such as an array or a huge number."""
     allowed = constraints.get(name, "no_validation")
     if isinstance(allowed, str):
         return
@@ -75,7 +75,7 @@ def _check_comparable(constraints, name, value, caller_name):
         if isinstance(value, Number) and any(_is_real(constraint) for constraint in allowed):
             float(value)
     except InvalidParameterError:
-        return  # which is said with the name of the caller
+        return  # raised again below, with the name of the caller
     except (TypeError, ValueError, OverflowError):
         kinds = " or ".join(
             str(_param_validation.make_constraint(constraint)) for constraint in allowed
@@ -95,16 +95,16 @@ def validate_parameter_constraints(constraints, params, caller_name):
     Parameters
     ----------
     constraints : dict
-        Constraints of each parameter, as scikit-learn writes them.
+        Constraints of each parameter, in the form of scikit-learn.
     params : dict
         Values of the parameters.
     caller_name : str
-        Estimator or function, for messages.
+        Name of the estimator or function, for messages.
 
     Raises
     ------
     InvalidParameterError
-        Names the parameter, the allowed values and the value that was got.
+        If a value is not allowed.
     """
     for name, value in params.items():
         _check_comparable(constraints, name, value, caller_name)
@@ -116,7 +116,7 @@ def validate_parameter_constraints(constraints, params, caller_name):
         others = [constraint for constraint in allowed if not _is_numeric(constraint)]
         if len(others) == len(allowed):
             continue
-        # Python takes True for the number 1, which is not what a user means by it.
+        # True equals 1 in Python, but a user who passes a boolean does not mean a number.
         if not any(
             _param_validation.make_constraint(constraint).is_satisfied_by(value)
             for constraint in others
@@ -133,7 +133,7 @@ def validate_params_of(estimator):
     Raises
     ------
     InvalidParameterError
-        Names the parameter, the allowed values and the value that was got.
+        If a value is not allowed.
     """
     validate_parameter_constraints(
         estimator._parameter_constraints,
@@ -142,31 +142,31 @@ def validate_params_of(estimator):
     )
 
 
-# What an epoch changes in a perceptron, beside its weights and its generator.
+# Attributes that an epoch changes in a perceptron, in addition to weights and generator.
 _OF_EPOCHS = ("n_iter_", "t_", "loss_", "best_loss_", "loss_curve_", "_no_improvement_count")
 
 
 def fit_to_first_epoch(model, fit):
     """Fit a perceptron up to its first epoch.
 
-    Validation, the encoding of labels and the draw of the weights are scikit-learn's own: only its
-    loop over the epochs is left out. If a version of scikit-learn does not come to that loop, the
-    model is trained to the end.
+    scikit-learn itself validates the input, encodes labels and draws the weights; only its loop
+    over the epochs is left out. If a version of scikit-learn has another loop, the model is trained
+    to the end.
 
     Parameters
     ----------
     model : MLPClassifier or MLPRegressor
-        Fitted in place.
+        Model, which is fitted in place.
     fit : callable
-        Calls ``model.fit``, directly or through the steps before it.
+        Function that calls ``model.fit``, directly or through the steps before it.
 
     Returns
     -------
     X : ndarray of shape (n, d) or None
-        Training records after validation. None if the model is trained to the end, as it is on
-        sparse records.
+        Training records after validation. None if the model is trained to the end, as for sparse
+        records.
     y : ndarray of shape (n, n_outputs) or None
-        Targets as the loss takes them.
+        Targets in the form that the loss expects.
     """
     found, ordinary = [], model._fit_stochastic
 
@@ -189,7 +189,7 @@ def continue_shuffles(model, values):
 
 
 def note_loss(model, loss):
-    """Keep the loss of an epoch in a perceptron, and whether it is an improvement."""
+    """Store the loss of an epoch in a perceptron, and whether it is an improvement."""
     model.loss_ = loss
     model.loss_curve_.append(loss)
     worse = loss > model.best_loss_ - model.tol
@@ -203,7 +203,7 @@ def has_stalled(model):
 
 
 def export_training(model):
-    """Where the training of a perceptron stands beside its weights, as JSON takes it."""
+    """Return the state of the training without weights, as values that JSON can hold."""
     random = model._random_state.get_state(legacy=False)
     random["state"] = {**random["state"], "key": random["state"]["key"].tolist()}
     known = vars(model)
@@ -211,7 +211,7 @@ def export_training(model):
 
 
 def import_training(model, facts):
-    """Take back what :func:`export_training` gave."""
+    """Restore a state that :func:`export_training` returned."""
     random = facts["random"]
     random["state"]["key"] = np.array(random["state"]["key"], dtype=np.uint32)
     model._random_state.set_state(random)
@@ -221,12 +221,12 @@ def import_training(model, facts):
 
 
 def give_optimizer(model, optimizer):
-    """Leave an optimizer in a perceptron, with which ``partial_fit`` goes on."""
+    """Store an optimizer in a perceptron, with which ``partial_fit`` continues."""
     model._optimizer = optimizer
 
 
 def make_adam(rate, betas, epsilon, moments, n_steps):
-    """The optimizer of a perceptron with ``solver="adam"`` after some steps.
+    """Make the optimizer of a perceptron with ``solver="adam"`` after some steps.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def make_adam(rate, betas, epsilon, moments, n_steps):
     betas : tuple of two floats
         Decay of the first and second moments.
     epsilon : float
-        Added to the root of the second moments.
+        Number that is added to the root of the second moments.
     moments : tuple of two lists of ndarray
         First and second moments, with one array for each of the weights.
     n_steps : int
@@ -250,7 +250,7 @@ def make_adam(rate, betas, epsilon, moments, n_steps):
 
 
 def make_sgd(rate, momentum, nesterov, power_t, velocities):
-    """The optimizer of a perceptron with ``solver="sgd"`` and a constant rate after some steps.
+    """Make the optimizer of a perceptron with ``solver="sgd"`` and a constant rate.
 
     Parameters
     ----------
@@ -261,9 +261,9 @@ def make_sgd(rate, momentum, nesterov, power_t, velocities):
     nesterov : bool
         Whether the momentum is Nesterov's.
     power_t : float
-        The perceptron's parameter, without effect on a constant rate.
+        Parameter of the perceptron, which does not affect a constant rate.
     velocities : list of ndarray
-        One array for each of the weights.
+        Velocities, with one array for each of the weights.
     """
     from sklearn.neural_network._stochastic_optimizers import SGDOptimizer
 
@@ -273,7 +273,7 @@ def make_sgd(rate, momentum, nesterov, power_t, velocities):
 
 
 def load_tree_types():
-    """The compiled trees: of forests and single trees, and of histogram boosting.
+    """Import the compiled types of trees, in forests and in histogram boosting.
 
     Returns
     -------
@@ -286,7 +286,7 @@ def load_tree_types():
 
 
 def read_trees_of_boosting(model):
-    """Trees of a HistGradientBoostingClassifier or HistGradientBoostingRegressor, as a list."""
+    """Return the trees of a HistGradientBoostingClassifier or -Regressor as a list."""
     return [tree for iteration in model._predictors for tree in iteration]
 
 
@@ -296,17 +296,17 @@ def read_edges_of_boosting(model):
 
 
 def read_baseline(model):
-    """Raw predictions that histogram boosting begins with, of shape (1, n_outputs)."""
+    """Return the initial raw predictions of histogram boosting, of shape (1, n_outputs)."""
     return np.reshape(np.asarray(model._baseline_prediction, dtype=np.float64), (1, -1))
 
 
 def read_initial_margins(model, X):
-    """Raw predictions that gradient boosting begins with, of shape (n, n_outputs)."""
+    """Return the initial raw predictions of gradient boosting, of shape (n, n_outputs)."""
     return np.array(model._raw_predict_init(X), dtype=np.float64)
 
 
 class SupportVectors(NamedTuple):
-    """What the compiled code of a support vector machine reads."""
+    """Arrays that the compiled code of a support vector machine reads."""
 
     counts: np.ndarray
     coefficients: np.ndarray
@@ -315,9 +315,9 @@ class SupportVectors(NamedTuple):
 
 
 def read_support_vectors(model):
-    """Numbers from which a fitted SVC, SVR or relative predicts.
+    """Return the numbers from which a fitted support vector machine predicts.
 
-    Their public twins are other attributes, which a file may set to other numbers.
+    Public attributes hold the same numbers, but a forged file may set the two to different ones.
     """
     calibrations = model._probA, model._probB
     counts = np.asarray(model._n_support)

@@ -1,20 +1,20 @@
-"""What is particular to the answers of skorch nets."""
+"""Outputs of skorch nets."""
 
 import numpy as np
 
 from .outputs import Outputs
 
-# Probabilities in bfloat16 are rounded by up to 0.4% each, and so are the sums of a row.
+# Probabilities in bfloat16, and therefore the sums of a row, are rounded by up to 0.4%.
 _SUM_TOLERANCE = 0.01
 
 
 def is_skorch(model):
-    """Whether a model is a skorch net, or of a class made from one."""
+    """Whether a model is a skorch net or an instance of a subclass."""
     return any(base.__module__.startswith("skorch.") for base in type(model).__mro__)
 
 
 def gives_logits(model):
-    """Whether a skorch net's module ends in logits, to which skorch itself applies the link."""
+    """Whether the module of a skorch net returns logits, which skorch turns into probabilities."""
     criterion = type(getattr(model, "criterion_", None)).__name__
     return (
         is_skorch(model)
@@ -24,11 +24,11 @@ def gives_logits(model):
 
 
 def query_logits(net, X):
-    """Logits of a net for which :func:`gives_logits` holds."""
+    """Query a net for which :func:`gives_logits` is true for its logits."""
     answers = _as_numpy(net.forward_iter(X))
     parts = [part[0] if isinstance(part, tuple) else part for part in answers]
     if not parts:
-        raise ValueError("A net is asked about at least 1 record; got 0.")
+        raise ValueError("A net must be queried for at least 1 record; got 0.")
     logits = np.concatenate(parts)
     if logits.ndim == 1 or logits.shape[1] == 1:
         logits = np.column_stack([np.zeros(len(logits), logits.dtype), logits.ravel()])
@@ -42,20 +42,20 @@ def _as_numpy(batches):
 
 
 def skorch_classes(net, n_columns):
-    """Labels of the columns of a net's answers."""
-    # skorch lists the labels of the training rows, but labels are the numbers of the output units:
-    # a class that is absent from the rows keeps its unit.
+    """Return the labels of the columns of a net's outputs."""
+    # skorch lists the labels of the training rows. Labels are the numbers of the output units, so a
+    # class that is absent from these rows still has its unit.
     classes = np.asarray(net.classes_)
     return classes if len(classes) == n_columns else np.arange(n_columns)
 
 
 def query_proba(net, X):
-    """Class probabilities of a net that applies its own nonlinearity.
+    """Query a net that applies its own nonlinearity for class probabilities.
 
     Raises
     ------
     ValueError
-        If the answers are not probabilities, because skorch does not know the criterion.
+        If the outputs are not probabilities, because skorch does not know the criterion.
     """
     proba = np.asarray(net.predict_proba(X))
     refusal = why_not_probabilities(net, proba)
@@ -65,7 +65,7 @@ def query_proba(net, X):
 
 
 def why_not_probabilities(net, proba):
-    """Reason why a net's answers are not class probabilities, and what to do; None if they are."""
+    """Return why a net's outputs are not class probabilities, and what to do; None if they are."""
     found = _describe_fault(net, proba)
     if found is None:
         return None
@@ -89,13 +89,13 @@ def _describe_fault(net, proba):
         return f"an array of shape {proba.shape}, not one column per class"
     values = proba.astype(np.float64)
     if np.isnan(values).any() or not values.size:
-        return None  # another fault, which Outputs names
+        return None  # Outputs reports these faults
     low, high = values.min(), values.max()
-    # As wide as the other tolerance: Outputs says what is too far outside by rounding alone.
+    # Smaller deviations may be rounding, and Outputs refuses those that are too large for it.
     if low < -_SUM_TOLERANCE or high > 1 + _SUM_TOLERANCE:
         return f"they lie between {low:.3g} and {high:.3g}"
     if net.predict_nonlinearity != "auto":
-        return None  # the user says that they are probabilities
+        return None  # the user has declared that they are probabilities
     sums = values.sum(axis=1)
     if np.abs(sums - 1).max() > _SUM_TOLERANCE:
         return f"the probabilities of a record sum to between {sums.min():.3g} and {sums.max():.3g}"

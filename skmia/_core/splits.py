@@ -1,4 +1,4 @@
-"""Which records each shadow model is trained on."""
+"""Random training sets of shadow models."""
 
 import os
 
@@ -10,12 +10,12 @@ from .groups import number_groups
 
 _N_BINS = 10
 
-# Published attacks use some hundreds of shadow models; the seeds of a billion take hours to draw.
+# Published attacks use a few hundred shadow models, and drawing the seeds of a billion takes hours.
 MOST_MODELS = 100_000
 
 
 def _count_bytes_of_memory():
-    """Memory of this machine, or infinity where the system does not say."""
+    """Return the memory of this machine, or infinity if the system does not report it."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
@@ -23,12 +23,12 @@ def _count_bytes_of_memory():
 
 
 def check_room(n_models, n_records, n_temperatures):
-    """Refuse a pool whose signals cannot fit the memory, before anything is drawn or trained.
+    """Refuse a pool whose signals do not fit the memory, before anything is drawn or trained.
 
     Raises
     ------
     ValueError
-        Says how much it would take.
+        If the signals take more memory than the machine has.
     """
     needed = n_models * n_records * (4 * n_temperatures + 1)
     if needed > _count_bytes_of_memory():
@@ -39,22 +39,22 @@ def check_room(n_models, n_records, n_temperatures):
 
 
 def number_units(fingerprint, group_by=None):
-    """Number the sets of records that must be in or out together.
+    """Number the sets of records that must be in or out of a training set together.
 
-    Equal records are one unit, and so are all records with one value of ``group_by``. Two groups
-    that share an equal record become one unit, since that record cannot be in and out at once.
+    Equal records form a unit, and so do all records with one value of ``group_by``. Two groups with
+    equal records become one unit, because these records cannot be in and out at once.
 
     Parameters
     ----------
     fingerprint : ndarray of shape (n,)
         Content hashes.
     group_by : ndarray of shape (n,), default=None
-        Who each record belongs to.
+        Person or group of each record.
 
     Returns
     -------
     units : ndarray of shape (n,)
-        Numbers from 0.
+        Number of the unit of each record, from 0.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def number_units(fingerprint, group_by=None):
     _, groups = number_groups(group_by, len(units))
     n_units = units.max() + 1
     n_nodes = n_units + groups.max() + 1
-    # scipy 1.11 reads 32-bit indices only, and finds a single component where it got others.
+    # scipy 1.11 only reads 32-bit indices; with others it returns a single component.
     ends = units.astype(np.int32), (n_units + groups).astype(np.int32)
     edges = coo_array((np.ones(len(units)), ends), shape=(n_nodes, n_nodes))
     _, component = connected_components(edges, directed=False)
@@ -97,7 +97,7 @@ def join_copies(membership, fingerprint):
 
 
 def compute_strata(y, is_classification):
-    """Classes, or tenths of the range of ranks of a real target."""
+    """Return the class of each record, or the decile of a real target."""
     if is_classification:
         return np.unique(y, return_inverse=True)[1]
     ranks = np.argsort(np.argsort(y, kind="stable"), kind="stable")
@@ -107,8 +107,8 @@ def compute_strata(y, is_classification):
 def draw_halves(units, strata, n_samples, rng):
     """Draw two disjoint sets of records for a pair of shadow models.
 
-    Units are put in random order within their stratum and assigned in turn, so that the two halves
-    differ by at most one unit in every stratum and in total.
+    Units are shuffled within their stratum and assigned to the two halves in turn, so that the
+    halves differ by at most one unit in every stratum and in total.
 
     Parameters
     ----------
@@ -117,14 +117,14 @@ def draw_halves(units, strata, n_samples, rng):
     strata : ndarray of shape (n,)
         Stratum of each record; a unit has the stratum of its first record.
     n_samples : int
-        Records wanted in each set; the halves are thinned evenly where they hold more.
+        Requested number of records in each set; larger halves are thinned evenly.
     rng : numpy Generator
         Source of randomness.
 
     Returns
     -------
     inside : ndarray of shape (2, n), dtype bool
-        Members of the two sets.
+        Records of the two sets.
     """
     _, first = np.unique(units, return_index=True)
     n_units = len(first)
@@ -143,18 +143,18 @@ def draw_halves(units, strata, n_samples, rng):
 
 
 def draw_pairs(records, strata, n_samples, seeds):
-    """Draw the records of pairs of shadow models.
+    """Draw the training sets of pairs of shadow models.
 
     Parameters
     ----------
     records : Records of n records
-        Equal ones, and those with one value of a field ``group_by``, stay together.
+        Equal records, and records with one value of a field ``group_by``, stay together.
     strata : ndarray of shape (n,)
         Stratum of each record.
     n_samples : int
-        Records of each model.
+        Number of records of each model.
     seeds : list of SeedSequence
-        One for each pair.
+        One seed for each pair.
 
     Returns
     -------
@@ -175,8 +175,8 @@ def draw_pairs(records, strata, n_samples, seeds):
     units = number_units(records.fingerprint, records.fields.get("group_by"))
     if units.max() == 0:
         raise ValueError(
-            "All records belong together (they are equal, or of one group_by); halves need at "
-            "least 2 units."
+            "All records belong together (they are equal, or have one value of group_by); halves "
+            "need at least 2 units."
         )
     rngs = [np.random.default_rng(seed) for seed in seeds]
     return [draw_halves(units, strata, n_samples, rng) for rng in rngs]

@@ -1,7 +1,7 @@
-"""Tasks for the processes of joblib, which end with the program that started them.
+"""Tasks for joblib processes that end with the program that started them.
 
-A program that is killed cannot stop its workers: joblib's workers would wait for its next task for
-as long as the machine runs, and with them the records that they share with it would stay in memory.
+A program that is killed cannot stop its workers. The workers of joblib would wait for further tasks
+forever, and the records that they share with the program would stay in memory.
 """
 
 import os
@@ -17,7 +17,7 @@ _WATCH = "skmia-watch"
 
 
 class _Task:
-    """A function that has its process watch the program that it works for."""
+    """A function whose process watches the program that sent it."""
 
     def __init__(self, function):
         self._function = function
@@ -29,35 +29,36 @@ class _Task:
 
 
 def delayed(function):
-    """As :func:`joblib.delayed`, for tasks whose process ends when this program does.
+    """Like :func:`joblib.delayed`, for tasks whose process ends when this program ends.
 
     Parameters
     ----------
     function : callable
-        What a task calls.
+        Function that a task calls.
 
     Returns
     -------
     delayed : callable
-        Takes the arguments and returns a task.
+        Function that takes the arguments and returns a task.
     """
     return joblib.delayed(_Task(function))
 
 
 def end_with(program):
-    """End this process soon after the program that started it has ended, for whatever reason.
+    """End this process soon after the program that started it has ended for any reason.
 
-    Ctrl-C, which a terminal sends to all processes of a command, is left to the program: it stops
-    its workers itself, and each of them would print where it was.
+    Ctrl-C, which a terminal sends to all processes of a command, is left to the program. The
+    program stops its workers itself, and each of them would print a traceback.
 
-    Nothing happens in the program itself, in its threads, and on workers of a cluster, which were
-    started by others. The signal that Linux sends when a parent ends would not do: it comes when
-    the *thread* ends that started the process, and workers are reused by other threads.
+    The function does nothing in the program itself, in its threads, and on workers of a cluster,
+    which other programs have started. The signal that Linux sends when a parent ends is not
+    suitable: it is sent when the *thread* that started the process ends, and workers are reused by
+    other threads.
 
     Parameters
     ----------
     program : int
-        Number of the process that the tasks come from.
+        Process id of the program that the tasks come from.
     """
     if os.getpid() == program or is_watching():
         return
@@ -80,16 +81,16 @@ def _leave_interrupts():
 
 
 def _do_nothing(number, frame):
-    """Be interrupted."""
+    """Ignore the interrupt."""
 
 
 def _watch(program):
-    # Where the parent has ended, another process takes its place; on Windows nothing shows it.
+    # When the parent ends, another process becomes the parent; on Windows, its id does not change.
     while os.getppid() == program:
         time.sleep(_SECONDS_BETWEEN_LOOKS)
     _end()
 
 
 def _end():
-    # Nobody is left to whom anything could be handed over; a thread cannot end a process otherwise.
+    # No program needs the results any more, and a thread cannot end its process in another way.
     os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))

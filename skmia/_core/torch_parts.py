@@ -1,11 +1,11 @@
-"""The one place that uses private parts of torch, and families of layers by their public names.
+"""The only module that uses private parts of torch, and families of layers by public names.
 
-Each function has a test that says in one sentence which part a new version has moved.
+Each function has a test whose name says which part has changed if a new version breaks it.
 """
 
 from .optional import import_optional
 
-# torch has a common base for each of them, which is private.
+# The common base class of each family in torch is private.
 _FAMILIES = {
     "batch norm": (
         "BatchNorm1d",
@@ -58,7 +58,7 @@ _FAMILIES = {
 
 
 def layers_of(*families):
-    """Classes of torch's layers of some families.
+    """Return the classes of some families of layers in torch.
 
     Parameters
     ----------
@@ -67,17 +67,17 @@ def layers_of(*families):
     Returns
     -------
     kinds : tuple of type
-        As ``isinstance`` takes them.
+        Classes for ``isinstance``.
     """
     nn = import_optional("torch", "torch").nn
     return tuple(getattr(nn, name) for family in families for name in _FAMILIES[family])
 
 
 def has_hooks(module):
-    """Whether a module, apart from its children, calls other functions when it is called."""
+    """Whether a module itself, not its children, has forward hooks."""
     return bool(module._forward_hooks or module._forward_pre_hooks)
 
 
 def uncompiled(module):
-    """The module that ``torch.compile`` was given, or the module itself."""
+    """Return the module that was passed to ``torch.compile``, or the module itself."""
     return getattr(module, "_orig_mod", module)

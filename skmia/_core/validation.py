@@ -15,9 +15,9 @@ def check_records(records, *, labels=True):
     Raises
     ------
     TypeError
-        If it is something else, such as a bare matrix.
+        If the input is something else, such as a bare matrix.
     ValueError
-        If it is empty, or has no task labels where they are needed.
+        If it is empty, or lacks task labels that are needed.
     """
     if not isinstance(records, Records):
         raise TypeError(
@@ -32,12 +32,12 @@ def check_records(records, *, labels=True):
 
 
 def check_membership(membership, n_records):
-    """Check a membership bit per record and return it as a boolean array.
+    """Check the membership of each record and return it as a boolean array.
 
     Raises
     ------
     ValueError
-        If it is not 0 or 1 for each record, or when one of the two does not occur.
+        If a value is not 0 or 1, or one of the two does not occur.
     """
     must = f"hold one value for each of {n_records} records"
     membership = to_array(membership, "membership", must)
@@ -54,33 +54,33 @@ def check_membership(membership, n_records):
         )
     membership = pd.Series(membership).infer_objects().to_numpy()  # numbers of a nullable column
     is_number = membership.dtype.kind in "biuf"
-    values = pd.unique(membership) if is_number else membership  # cells need not be comparable
+    values = pd.unique(membership) if is_number else membership  # other cells may not be comparable
     if not is_number or not np.isin(values, (0, 1)).all():
         raise ValueError(
             "membership must be 1 for members and 0 for non-members; got the values "
             f"{', '.join(map(show, values[:5].tolist()))}{', ...' if len(values) > 5 else ''}."
         )
     if len(values) == 0:
-        raise ValueError("membership holds no record.")
+        raise ValueError("membership is empty.")
     if len(values) < 2:
-        kind = "non-member" if values[0] == 1 else "member"
-        raise ValueError(f"membership holds one class only: there is no {kind} among the records.")
+        kind = "non-members" if values[0] == 1 else "members"
+        raise ValueError(f"membership holds one class only: the records contain no {kind}.")
     return membership.astype(bool)
 
 
 def check_outputs_source(victim):
-    """Check the ``victim`` parameter: a fitted model, or None for stored answers."""
+    """Check the ``victim`` parameter: a fitted model, or None for stored outputs."""
     if victim is not None:
         check_victim(victim)
 
 
 def query(victim, records):
-    """Answers of the victim to the records; with ``victim=None`` those stored in ``outputs``.
+    """Return the outputs of the victim for the records, or the stored ones if it is None.
 
     Raises
     ------
     ValueError
-        If there is neither a victim nor stored answers.
+        If there is neither a victim nor stored outputs.
     """
     if victim is not None:
         outputs = query_victim(victim, records.X)
@@ -88,7 +88,7 @@ def query(victim, records):
         return outputs
     if "outputs" not in records.fields:
         raise ValueError(
-            "victim is None and the records carry no answers; pass a fitted victim or use "
+            "victim is None and the records hold no outputs; pass a fitted victim or use "
             "records.with_outputs(victim)."
         )
     outputs = records["outputs"]
@@ -101,7 +101,7 @@ def query(victim, records):
 
 
 def check_finite(scores, what="The victim's answers"):
-    """Refuse NaN before it leaves an estimator."""
+    """Raise an error if a score is NaN, so that no estimator returns NaN."""
     bad = np.isnan(scores)
     if bad.any():
         rows = bad if bad.ndim == 1 else bad.any(axis=1)

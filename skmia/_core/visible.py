@@ -1,10 +1,10 @@
-"""Text of others on its way to a terminal, a message or a page."""
+"""Foreign text in a terminal, a message or a page."""
 
 import re
 
-# Controls (C0, DEL, C1), ends of lines, marks that turn the direction of what follows, characters
-# without a width, and halves of characters, which cannot be written. Joiners stay: they are part of
-# Persian words and of emoji.
+# Control characters (C0, DEL, C1), line separators, marks that change the direction of the text,
+# characters without a width, and surrogates, which cannot be encoded. Joiners are kept, because
+# Persian words and emoji contain them.
 _HIDDEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff"
     "\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
@@ -12,22 +12,22 @@ _HIDDEN = re.compile(
 
 
 def visible(value):
-    r"""One line of text in which every character can be seen.
+    r"""Return a value as one line of text in which every character is visible.
 
     Names of groups, columns, labels, classes, attacks and files come from tables, models and
-    results of others. A line end among them would forge a line of a report, ``\x1b`` gives orders
-    to a terminal, and a mark of direction turns a row around.
+    results that may not be trusted. A line break in such a name could forge a line of a report,
+    ``\x1b`` starts commands to a terminal, and a mark of direction reverses the order of a line.
 
     Parameters
     ----------
     value : object
-        Text, or what becomes text by ``str``.
+        Text, or a value that ``str`` converts to text.
 
     Returns
     -------
     text : str
-        The same with ``\n``, ``\x1b``, ``\u202e`` and their like written out. What is visible
-        stays, a backslash too, so that text which has been through here does not change again.
+        The text with ``\n``, ``\x1b``, ``\u202e`` and similar characters written as escapes.
+        Visible characters, including backslashes, are kept, so a second call changes nothing.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def visible(value):
 
 
 def visible_lines(text):
-    """The same for text whose line ends are meant."""
+    """Apply :func:`visible` to each line of a text."""
     return "\n".join(map(visible, text.split("\n")))
 
 

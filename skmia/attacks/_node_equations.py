@@ -1,4 +1,4 @@
-"""The attack on a released model of trees by what its nodes count."""
+"""Attack on a released tree model by the equations of its nodes."""
 
 import warnings
 from numbers import Real
@@ -18,45 +18,46 @@ from ..victims.node_equations import read_further_columns, read_node_equations
 from ._candidates import CandidatesAttack
 from ._solve_bits import multiply_rows, propagate, regress, scale
 
-# Candidates up to which a dense system is solved; its time grows with their cube.
+# Largest number of candidates for a dense system, because its time grows with the cube.
 _MOST_DENSE = 4000
 
-# Root mean squared residual above which equations contradict each other.
+# Root mean squared residual above which equations are taken to contradict each other.
 _MOST_MISFIT = 3
 
-# Other evidence is not trusted beyond this: where it is wrong, exact equations must overrule it.
+# Priors from other evidence are limited to this distance from 0 and 1, so that exact equations can
+# overrule evidence that is wrong.
 _SURE = 1e-4
 
 
 class NodeEquationsAttack(CandidatesAttack):
-    r"""Solve what the nodes of a released tree model count for the membership of candidates.
+    r"""Solve the equations that the nodes of a released tree model state about its training rows.
 
-    A file of trees says how many training rows came to each node, with which class fractions, sums
-    of hessians and leaf values. Each of these numbers is a linear equation in the membership bits
-    of the records that the stored splits send to the node. All of them together are solved for the
-    bits of known candidates. No query, no shadow model and no knowledge of members is needed: this
-    is the attack of someone who holds the file of the model.
+    A file of trees stores how many training rows came to each node, their class fractions, sums of
+    hessians and leaf values. Each of these numbers is a linear equation in the membership bits of
+    the records that the stored splits send to the node. The attack solves all equations together
+    for the bits of known candidates. An attacker who has the file needs no queries, shadow models
+    or known members.
 
     Parameters
     ----------
     victim : fitted estimator
         Model whose file is attacked, in a :class:`~sklearn.frozen.FrozenEstimator`: a decision
         tree, random forest, extra trees, gradient boosting, histogram gradient boosting or XGBoost
-        model, a Pipeline that ends in one or a search that has chosen one.
+        model, a Pipeline that ends in such a model, or a search that has chosen one.
     outsiders : float, default=0.0
-        Share of the training rows that are not among the candidates, in [0, 1). Set it if you do
-        not know all of the training data: strangers make equations contradict each other, and a
-        rough share is far better than 0.
+        Share of the training rows that are not among the candidates, in [0, 1). Set it if the
+        candidates do not include all training rows: missing rows make equations contradict each
+        other, and even a rough share is far better than 0.
     prior : float, default=0.5
         Share of members among the candidates, in (0, 1).
     solver : {"auto", "propagation", "ridge"}, default="auto"
-        How the equations are solved.
+        Method that solves the equations.
 
         - ``"propagation"``: expectation propagation with a prior of two values for each bit. It is
-          stronger on exact equations, misled by outsiders, and its time grows with the cube of the
-          number of candidates;
-        - ``"ridge"``: sparse ridge regression, whose time is linear in all sizes;
-        - ``"auto"``: propagation up to 4,000 candidates without outsiders, unless what it finds
+          stronger on exact equations but misled by outsiders, and its time grows with the cube of
+          the number of candidates;
+        - ``"ridge"``: sparse ridge regression, with a time that is linear in all sizes;
+        - ``"auto"``: propagation for up to 4,000 candidates without outsiders, unless its solution
           contradicts the equations; else ridge regression.
     random_state : int, RandomState instance or None, default=None
         Controls the probes that estimate ``known_`` of ridge regression. Pass an int for
@@ -65,34 +66,34 @@ class NodeEquationsAttack(CandidatesAttack):
     Attributes
     ----------
     n_rows_ : float
-        Number of training rows, as the file has it; without those that early stopping set apart. Of
-        a stripped file, which does not say it, what ``prior`` and ``outsiders`` make it.
+        Number of training rows according to the file, without rows that early stopping set apart.
+        A stripped file does not store it; then it follows from ``prior`` and ``outsiders``.
     n_equations_ : int
         Number of equations.
     known_ : float
-        Share of what there is to know that the equations determine, in [0, 1): their rank over the
-        number of candidates, less where they are noisy.
+        Share of the information about the bits that the equations contain, in [0, 1): their rank
+        divided by the number of candidates, or less if they are noisy.
     misfit_ : float
-        Root mean square of what the first solution leaves of the equations, in units of their
-        noise. Above 3 they contradict each other: training rows are missing among the candidates,
-        or were weighted. A small one does not show that none is missing: the noisy equations of
-        forests, and few equations, contradict nothing.
+        Root mean square of the residuals of the first solution, in units of their noise. Above 3
+        the equations contradict each other: training rows are missing among the candidates, or were
+        weighted. A small value does not show that none is missing: the noisy equations of forests,
+        and few equations, do not contradict each other.
     expected_auc_ : float
-        AUC to be expected of ridge regression with equations of this rank, known before any member
-        is: :math:`\Phi(\sqrt{2 \rho / (1 - \rho)})` for a share :math:`\rho`. Propagation does
-        better, and finds nearly all bits from a share of about one half.
+        Expected AUC of ridge regression with equations of this rank, which does not require
+        membership: :math:`\Phi(\sqrt{2 \rho / (1 - \rho)})` for a share :math:`\rho`.
+        Propagation does better, and finds nearly all bits from a share of about one half.
     offset_ : float
-        Threshold of the score; without ``membership`` 0.
+        Threshold of the score; 0 without ``membership``.
     classes_ : ndarray of shape (2,)
         ``[0, 1]``.
 
     Raises
     ------
     TypeError
-        If the victim is of another kind.
+        If the victim is a model of another kind.
     ValueError
-        If its settings make equations that are not known, such as class weights or subsamples, or
-        a record has a label that it does not know.
+        If the equations are not known for its settings, such as class weights or subsamples, or a
+        record has a label that the victim does not know.
 
     Warns
     -----
@@ -102,35 +103,35 @@ class NodeEquationsAttack(CandidatesAttack):
     See Also
     --------
     SplitThresholdAttack : Reads thresholds, also of files without counts.
-    LiRA : Needs answers to queries alone, and shadow models.
+    LiRA : Attacks a model behind a service with queries and shadow models.
     ReleasedModelAttack : Combines all attacks on files.
 
     Notes
     -----
     The candidates are all records given to ``fit``, which needs no membership: the score of a
-    record depends on them. A record that is scored later and was not among them is judged by what
-    they leave unexplained, as one more candidate.
+    record depends on them. A record that is scored later and was not among them is treated as one
+    more candidate, which may explain the residuals of the others.
 
     The score is the log likelihood ratio of membership, without the prior. It ranks records, and is
-    not a calibrated probability: with candidates that are not complete, probabilities of 0.99 held
-    in 0.4 to 0.9 of cases. Equal records share their score.
+    not a calibrated probability: if candidates are incomplete, probabilities of 0.99 were right in
+    0.4 to 0.9 of cases. Equal records share their score.
 
-    Rows that a boosting model set apart for early stopping came to no node, so they look like
-    non-members. By default histogram boosting sets apart a tenth of more than 10,000 rows.
+    Rows that a boosting model set apart for early stopping did not come to any node, so they look
+    like non-members. By default, histogram boosting sets apart a tenth of more than 10,000 rows.
 
-    Counts, class fractions and leaf values without resampling are exact. Trees of a random forest
-    were grown on bootstrap samples, so their counts are equations with noise. The strength follows
-    from the number of equations over the number of candidates: a model with many small leaves
-    exposes nearly all members, one with few large leaves few of them.
+    Without resampling, counts, class fractions and leaf values are exact. Trees of a random forest
+    are grown on bootstrap samples, so their counts are equations with noise. The strength of the
+    attack depends on the number of equations per candidate: a model with many small leaves exposes
+    nearly all members, and a model with few large leaves exposes few of them.
 
-    Counts and covers may have been taken out of the file, as
-    :func:`~skmia.defenses.strip_state` does: leaf values, class fractions and means are equations
-    by themselves, and a fraction with all of its digits, such as 3/7, says of how many rows it is
-    one. Leaf values may have been rounded, to decimals or to half precision. The attack finds the
-    step in the file, and gives each equation the variance that its step makes.
+    The attack also works without counts and covers, which
+    :func:`~skmia.defenses.strip_state` removes from a file: leaf values, class fractions and means
+    are also equations, and a fraction with all of its digits, such as 3/7, reveals the number of
+    rows behind it. Leaf values may have been rounded, to decimals or to half precision. The attack
+    finds the rounding step in the file, and gives each equation the variance of this rounding.
 
-    Training data has been reconstructed from the nodes of small random forests before (Ferry et
-    al.); here candidates are known, features may be real-valued and tables large.
+    Ferry et al. reconstructed training data from the nodes of small random forests. Here the
+    candidates are known, features may be real-valued and tables may be large.
 
     References
     ----------
@@ -218,7 +219,7 @@ class NodeEquationsAttack(CandidatesAttack):
         )
 
     def _has_collapsed(self, solution, n):
-        """Whether far fewer, or more, members were found than there are, where no node says it."""
+        """Whether the number of members that were found is far from the assumed number of rows."""
         missing = solution.residuals[-1] * np.sqrt(n * self.prior * (1 - self.prior))
         return self._equations.is_assumed and abs(missing) > n * self.prior / 2
 
@@ -228,9 +229,9 @@ class NodeEquationsAttack(CandidatesAttack):
         Parameters
         ----------
         candidates : Records of n records
-            Those given to `fit`, in any order.
+            Records passed to `fit`, in any order.
         ratios : ndarray of shape (n,)
-            Log likelihood ratio of membership of each, from something else in the file.
+            Log likelihood ratio of membership of each record, from other evidence in the file.
 
         Returns
         -------
@@ -247,7 +248,7 @@ class NodeEquationsAttack(CandidatesAttack):
         )
         misfit = float(np.sqrt(np.mean(solution.residuals**2)))
         plain = float(np.sqrt(np.mean(self._solution.residuals**2)))
-        if not misfit <= max(plain, 1):  # a prior leaves the noise, which a free fit explains too
+        if not misfit <= max(plain, 1):  # noise alone has a misfit of 1
             return False
         self._solution = solution
         self._keep(solution.ratios)
@@ -256,4 +257,4 @@ class NodeEquationsAttack(CandidatesAttack):
     def _judge_further(self, records):
         columns = read_further_columns(self.victim, records, self._equations)
         ratios = self._solution.judge(self._rows, multiply_rows(columns, self._weights))
-        return ratios + self._pulls.mean()  # which differs little between records
+        return ratios + self._pulls.mean()  # the mean, because pulls differ little between records

@@ -1,4 +1,4 @@
-"""Solving linear equations for membership bits."""
+"""Solvers of linear equations for membership bits."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import lsqr
 from scipy.special import expit, logit
 
-# Relative noise that an exact equation is given, so that it does not rule all others.
+# Relative noise that is added to exact equations, so that they do not dominate all others.
 _NOISE = 1e-2
 _N_STEPS = 15
 _DAMPING = 0.5
@@ -20,19 +20,19 @@ _MOST_KNOWN = 1 - 1e-9
 
 
 class Solution(NamedTuple):
-    """What equations say of each bit.
+    """Solution of equations for membership bits.
 
     Attributes
     ----------
     ratios : ndarray of shape (n,)
-        Log likelihood ratio of membership.
+        Log likelihood ratio of membership of each candidate.
     known : float
-        Share of what is to be known that the equations determine, in [0, 1]: their rank over the
-        number of bits, where they have no noise.
+        Share of the information about the bits that the equations contain, in [0, 1]: without
+        noise, their rank divided by the number of bits.
     residuals : ndarray of shape (n_equations,)
-        Right-hand sides less what the candidates explain.
+        Right-hand sides minus the part that the candidates explain.
     inverse : ndarray of shape (n, n) or None
-        Covariance of the bits; None where it was too large to be had.
+        Covariance of the bits; None if it was too large to compute.
     """
 
     ratios: np.ndarray
@@ -41,21 +41,22 @@ class Solution(NamedTuple):
     inverse: np.ndarray | None
 
     def judge(self, rows, columns):
-        """Log likelihood ratio of further records, each as one more candidate.
+        """Compute log likelihood ratios of further records, each as one more candidate.
 
-        Given what was found of the candidates, a member beside them moves the right-hand sides by
-        its column, and what is left of them tells whether it did.
+        A further member adds its column to the right-hand sides. The residuals, given the solution
+        for the candidates, show whether the column is contained in them.
 
         Parameters
         ----------
         rows : csr_array of shape (n_equations, n)
-            Of the candidates, at unit noise.
+            Coefficients of the candidates in equations of unit noise.
         columns : csr_array of shape (n_equations, n_records)
-            Of the further records, at unit noise.
+            Coefficients of the further records in these equations.
 
         Returns
         -------
         ratios : ndarray of shape (n_records,)
+            Log likelihood ratio of membership of each record.
         """
         size = np.asarray((columns**2).sum(axis=0)).ravel()
         if self.inverse is None:
@@ -67,7 +68,7 @@ class Solution(NamedTuple):
 
 
 def scale(equations, outsiders, n_candidates):
-    """Equations of unit noise, as a matrix and a vector.
+    """Scale equations to unit noise.
 
     Parameters
     ----------
@@ -75,21 +76,24 @@ def scale(equations, outsiders, n_candidates):
     outsiders : float
         Share of the training rows that are not among the candidates.
     n_candidates : int
+        Number of candidates.
 
     Returns
     -------
     rows : csr_array of shape (n_equations, n_candidates)
+        Scaled coefficients.
     targets : ndarray of shape (n_equations,)
+        Scaled right-hand sides.
     weights : ndarray of shape (n_equations,)
-        By which the rows were multiplied.
+        Factors of the equations.
     pulls : ndarray of shape (n_candidates,)
-        Log likelihood ratio of each bit by how the noise grows with it: a leaf value that was
-        rounded fixes a sum over members with an error in proportion to their number. Without it,
-        having no members would explain such a file best.
+        Log likelihood ratio of each bit that follows from the growth of the noise with the bit. A
+        rounded leaf value determines a sum over members with an error in proportion to their
+        number. Without this correction, no members at all would explain such a file best.
     """
     rows, targets = equations.rows, equations.targets
     squares = np.asarray((rows**2).sum(axis=1)).ravel()
-    # Rows of other people come to the nodes as candidates do.
+    # Training rows that are not candidates are assumed to spread over the nodes like candidates.
     rate = outsiders * equations.n_rows / n_candidates
     targets = targets - rate * np.asarray(rows.sum(axis=1)).ravel()
     noise = np.sqrt(equations.variances + rate * squares + _NOISE**2 * squares)
@@ -98,19 +102,23 @@ def scale(equations, outsiders, n_candidates):
 
 
 def multiply_rows(rows, weights):
-    """Rows of a sparse matrix, each times its weight."""
+    """Multiply each row of a sparse matrix by its weight."""
     data = rows.data * np.repeat(weights, np.diff(rows.indptr))
     return sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
 
 
 def propagate(rows, targets, prior, pulls=0.0):
-    """Expectation propagation: a Gaussian in place of each bit, refined until they agree.
+    """Solve equations by expectation propagation.
+
+    The prior of each bit, which has two values, is replaced by a Gaussian. The Gaussians are
+    refined until their moments agree with those of the bits.
 
     Parameters
     ----------
     rows : csr_array of shape (n_equations, n)
+        Coefficients of equations of unit noise.
     targets : ndarray of shape (n_equations,)
-        Of equations of unit noise.
+        Right-hand sides of these equations.
     prior : float or ndarray of shape (n,)
         Probability of membership without the equations.
     pulls : float or ndarray of shape (n,), default=0.0
@@ -122,13 +130,17 @@ def propagate(rows, targets, prior, pulls=0.0):
     """
     prior = np.broadcast_to(prior, rows.shape[1])
     gram, moment = (rows.T @ rows).toarray(), rows.T @ targets + pulls
+    # The first Gaussians have the mean and the variance of the prior. Damping keeps the iteration
+    # from oscillating, and the bounds keep variances positive if equations contradict each other.
     precision, known = 1 / (prior * (1 - prior)), None
     shift = prior * precision
     for _ in range(_N_STEPS):
         mean, inverse = _invert(gram, precision, moment + shift)
         variance = inverse.diagonal()
         if known is None:
+            # With the prior alone, the mean reduction of the variances is rank / n without noise.
             known = _as_share(np.mean(1 - variance * precision))
+        # The cavity is the belief about a bit without its own Gaussian, from the equations alone.
         cavity = 1 / np.maximum(1 / variance - precision, _LEAST_PRECISION)
         center = cavity * (mean / variance - shift)
         ratios = (center - 0.5) / cavity
@@ -141,7 +153,10 @@ def propagate(rows, targets, prior, pulls=0.0):
 
 
 def _invert(gram, precision, moment):
-    """Mean of a Gaussian of precision ``gram + diag(precision)``, and half of its covariance."""
+    """Return the mean and the lower triangle of the covariance of a Gaussian.
+
+    Its precision is ``gram + diag(precision)``.
+    """
     total = gram.copy()
     total[np.diag_indices(len(total))] += precision
     factor, _ = linalg.cho_factor(total, lower=True, overwrite_a=True, check_finite=False)
@@ -151,7 +166,7 @@ def _invert(gram, precision, moment):
 
 
 def _fill(lower):
-    """The symmetric matrix of a lower triangle."""
+    """Return the symmetric matrix with this lower triangle."""
     lower = np.tril(lower)
     return lower + np.tril(lower, -1).T
 
@@ -161,17 +176,18 @@ def _as_share(known):
 
 
 def regress(rows, targets, prior, seed, pulls=0.0):
-    """Ridge regression around the share of members, by sparse products alone.
+    """Solve equations by ridge regression around the prior, with sparse products only.
 
     Parameters
     ----------
     rows : csr_array of shape (n_equations, n)
+        Coefficients of equations of unit noise.
     targets : ndarray of shape (n_equations,)
-        Of equations of unit noise.
+        Right-hand sides of these equations.
     prior : float or ndarray of shape (n,)
         Probability of membership without the equations.
     seed : int
-        Draws the probes of the rank.
+        Random seed of the probes that estimate the rank.
     pulls : float or ndarray of shape (n,), default=0.0
         Log likelihood ratio of each bit beside the equations.
 
@@ -182,7 +198,7 @@ def regress(rows, targets, prior, seed, pulls=0.0):
     n = rows.shape[1]
     prior = np.broadcast_to(prior, n)
     spread = np.sqrt(prior * (1 - prior))
-    scaled = sparse.csr_array(rows * spread)  # bits of one spread, around 0
+    scaled = sparse.csr_array(rows * spread)  # for bits that are centered and have unit variance
 
     def solve(right):
         return lsqr(scaled, right, damp=1, iter_lim=_N_SWEEPS)[0]
@@ -190,7 +206,7 @@ def regress(rows, targets, prior, seed, pulls=0.0):
     moved = spread * pulls  # a linear term of the likelihood moves the center of the prior
     away = moved + solve(targets - rows @ prior - scaled @ moved)
     rng = np.random.default_rng(seed)
-    # The error of one probe is the root of two over the number of records at most.
+    # Random probes estimate a trace. The standard error of one probe is at most sqrt(2 / n).
     n_probes = int(np.clip(_N_PROBED // n, 1, _MOST_PROBES))
     probes = rng.choice([-1.0, 1.0], size=(n_probes, n))
     known = _as_share(np.mean([probe @ solve(scaled @ probe) for probe in probes]) / n)

@@ -1,20 +1,20 @@
-"""How likely a value of a candidate is stored by chance."""
+"""The probability that a value of a candidate is stored by chance."""
 
 import numpy as np
 
-# Digits after the point that make a column one of decimals.
+# Largest number of decimal places of a column that counts as decimal.
 _MOST_DECIMALS = 6
-# Numbers between two powers of two, in float32 and float64.
+# Count of numbers between two powers of two, in float32 and float64.
 _POINTS_32, _POINTS_64 = 2.0**24, 2.0**53
 
 
 class ColumnStats:
-    """Values of a column among the candidates, and the grid that they lie on.
+    """Values of a column among the candidates, and the grid on which they lie.
 
     Parameters
     ----------
     values : ndarray of shape (n,)
-        Numbers or text.
+        Numbers or text of all candidates.
     """
 
     def __init__(self, values):
@@ -31,14 +31,14 @@ class ColumnStats:
             self.n_points = self._count_points()
 
     def _count_points(self):
-        """How many numbers there are between the smallest and the largest, of this precision."""
+        """Count the numbers of this precision between the smallest and the largest value."""
         if self.decimals is not None:
             width = self.values[-1] - self.values[0]
             return min(np.rint(width * 10.0**self.decimals) + 1, _POINTS_64)
         return _POINTS_32 if are_single(self.values) else _POINTS_64
 
     def count(self, values):
-        """How many candidates have each of some values, 1 at least."""
+        """Count the candidates with each of some values, at least 1."""
         counts = np.ones(len(values), dtype=int)
         if len(self.values):
             place = np.minimum(np.searchsorted(self.values, values), len(self.values) - 1)
@@ -48,7 +48,7 @@ class ColumnStats:
         return counts
 
     def share(self, stored, *, single=False):
-        """Share of the numbers that a candidate could have had that are stored.
+        """Return the share of all possible numbers of the column that are stored.
 
         Parameters
         ----------
@@ -56,6 +56,11 @@ class ColumnStats:
             Distinct stored numbers.
         single : bool, default=False
             Whether numbers are compared in float32.
+
+        Returns
+        -------
+        share : float
+            Share in [0, 1]; 0 for text.
         """
         if self.is_text or not len(self.values):
             return 0.0
@@ -67,7 +72,7 @@ class ColumnStats:
 
 
 def count_decimals(values):
-    """Digits after the point that suffice for all numbers, or None."""
+    """Return the number of decimal places that suffices for all numbers, or None."""
     for digits in range(_MOST_DECIMALS + 1):
         if np.array_equal(np.round(values, digits), values):
             return digits
@@ -75,16 +80,16 @@ def count_decimals(values):
 
 
 def are_single(values):
-    """Whether all numbers are the same in float32."""
+    """Whether float32 represents all numbers exactly."""
     with np.errstate(over="ignore"):
         return np.array_equal(values.astype(np.float32).astype(np.float64), values, equal_nan=True)
 
 
 def compute_chance(share, counts, n):
-    """Chance that a value is stored though the record with it was not used.
+    """Compute the probability that a value is stored although its record was not used.
 
-    Either the value falls on a stored number by accident, or one of the other candidates with the
-    same value, half of which are members, was used. The chance is never below that of a value
-    that was not seen among n others.
+    Either the value equals a stored number by accident, or another candidate with the same value
+    was used; half of the candidates are members. The probability is at least 1 / (n + 1), because a
+    value may occur although it was not seen among n others.
     """
     return np.maximum(1 - (1 - share) * 0.5 ** (np.asarray(counts) - 1.0), 1 / (n + 1))

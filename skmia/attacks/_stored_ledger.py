@@ -1,9 +1,9 @@
-"""What was found of each record, where, and beside what is expected by chance."""
+"""Stored values and rows of each record, with their places and the number expected by chance."""
 
 import numpy as np
 import pandas as pd
 
-# Evidence of a value that would be stored without the record as often as not, but for rounding.
+# Evidence of a value that is stored without the record with probability 1/2, less rounding.
 _LEAST = 0.999 * np.log(2)
 
 
@@ -14,21 +14,22 @@ class Ledger:
     ----------
     views : list of View
     columns : list of list of Column
-        Distinct values of each view.
+        Distinct values of the columns of each view.
     n_candidates : int
         Number of records given to ``fit``.
     """
 
     def __init__(self, views, columns, n_candidates):
         self._views, self._columns, self._unit = views, columns, np.log(n_candidates + 1)
-        self._values = [[np.zeros(len(one.values)) for one in some] for some in columns]
-        self._value_places = [[np.full(len(one.values), -1) for one in some] for some in columns]
+        sizes = [[len(column.values) for column in some] for some in columns]
+        self._values = [[np.zeros(size) for size in some] for some in sizes]
+        self._value_places = [[np.full(size, -1) for size in some] for some in sizes]
         shape = len(views), len(columns[0][0].inverse)
         self._rows, self._row_places = np.full(shape, -1.0), np.full(shape, -1)
         self._paths, self._entries = [], []
 
     def enter(self, v, place, hits):
-        """Note what a place has of a view."""
+        """Enter the hits of one view in one place."""
         if not hits.n_rows and not hits.n_values:
             return
         number = len(self._paths)
@@ -44,7 +45,7 @@ class Ledger:
             self._row_places[v, better] = number
 
     def scores(self):
-        """Score of each record in each view, of shape (n_views, n)."""
+        """Return the score of each record in each view, of shape (n_views, n)."""
         sums = np.zeros(self._rows.shape)
         for v, some in enumerate(self._columns):
             for k, column in enumerate(some):
@@ -53,12 +54,12 @@ class Ledger:
         return np.where(self._rows >= 0, whole + self._rows, sums)
 
     def list_places(self):
-        """How much each place has, beside what is expected by chance."""
+        """Tabulate the hits in each place and the number expected by chance."""
         names = ["place", "view", "n_values", "expected_values", "n_rows", "expected_rows"]
         return pd.DataFrame(self._entries, columns=names)
 
     def list_records(self):
-        """What was found of each record, in the view where it is most."""
+        """Tabulate what was found of each record, in the view with its highest score."""
         scores = self.scores()
         best = scores.argmax(axis=0)
         some = np.flatnonzero(scores.max(axis=0) >= _LEAST)
@@ -68,7 +69,7 @@ class Ledger:
         return frame[frame["columns"] != ""].set_index("record")
 
     def _describe(self, v, i):
-        """Places, view, columns of one record, and whether its whole row is stored."""
+        """Return places, view and columns of one record, and whether its whole row is stored."""
         view = self._views[v]
         if self._rows[v, i] >= 0:
             return self._paths[self._row_places[v, i]], view.name, "all", True

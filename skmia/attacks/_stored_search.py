@@ -1,4 +1,4 @@
-"""Looking for the rows and values of candidates in the arrays that a model stores."""
+"""Search for rows and values of candidates in the arrays that a model stores."""
 
 from collections import Counter
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from scipy import sparse
 
 from ._stored_chance import ColumnStats, are_single, compute_chance
 
-# Kinds of arrays that hold no values of the training data as they were.
+# Kinds of arrays that do not hold unchanged values of the training data.
 _OTHERWISE = {
     "counts",
     "covers",
@@ -19,33 +19,33 @@ _OTHERWISE = {
     "structure",
     "thresholds",
 }
-# Columns of so few possible values are no evidence.
+# A column with at most this number of possible values is not evidence.
 _BINARY = 2
-# Rows of a table in which each column is sorted on its own.
+# Smallest number of rows at which a table with sorted columns is taken for quantiles.
 _FEWEST_SORTED = 4
-# A row of values so common is stored by chance.
+# A row that is stored by chance with at least this probability does not count.
 _COARSE = 0.5
 
 
 class Place(NamedTuple):
-    """A stored array, as it is searched."""
+    """A stored array, prepared for the search."""
 
     path: str
-    table: np.ndarray  # numbers, as a matrix where the array has two dimensions or more
-    distinct: np.ndarray  # numbers, sorted
-    text: np.ndarray  # sorted
+    table: np.ndarray  # its numbers, as a matrix if the array has two dimensions or more
+    distinct: np.ndarray  # its distinct numbers, sorted
+    text: np.ndarray  # its distinct strings, sorted
     only_target: bool
-    position: tuple | None  # in a list of arrays, and the length of the list
+    position: tuple | None  # position in a list of arrays, and the length of the list
 
     def suits(self, k, n_columns):
-        """Whether a column can be among what is stored here, by its number."""
+        """Return whether values of the column with this number can be stored here."""
         if self.only_target:
             return k == n_columns
-        # One array for each column, as encoders have them.
+        # Encoders store one array for each column.
         return self.position is None or self.position[1] != n_columns or self.position[0] == k
 
     def numbers(self, k, n_columns):
-        """Distinct stored numbers that a column can be compared with, sorted."""
+        """Return the sorted distinct numbers with which a column can be compared."""
         has_columns = self.table.ndim == 2 and self.table.shape[1] == n_columns
         return _sort(self.table[:, k]) if has_columns and k < n_columns else self.distinct
 
@@ -55,8 +55,8 @@ def _sort(numbers):
 
 
 def make_places(state):
-    """The arrays of a state that can hold rows or values of the training data."""
-    lists = Counter(one.path.rpartition("[")[0] for one in state.arrays)
+    """Return the arrays of a state that can hold rows or values of the training data."""
+    lists = Counter(stored.path.rpartition("[")[0] for stored in state.arrays)
 
     def find_position(path):
         name, _, number = path.rpartition("[")
@@ -64,49 +64,49 @@ def make_places(state):
         return (int(number[:-1]), lists[name]) if is_number else None
 
     return [
-        Place(one.path, *_split(one.array), one.kind == "leaf values", find_position(one.path))
-        for one in state.arrays
-        if one.kind not in _OTHERWISE and one.array.dtype.kind in "iufOUT"
+        Place(path, *_split(array), kind == "leaf values", find_position(path))
+        for path, array, kind, _ in state.arrays
+        if kind not in _OTHERWISE and array.dtype.kind in "iufOUT"
     ]
 
 
 def _split(array):
-    """Numbers of an array, its distinct numbers, and its text."""
+    """Return the numbers of an array, its distinct numbers, and its distinct strings."""
     if sparse.issparse(array):
-        # A column of a sparse matrix is compared with its stored numbers alone.
+        # If a sparse matrix is too large, only its stored numbers are searched.
         small = np.prod(array.shape) <= 10 * array.nnz + 1_000_000
         array = array.toarray() if small else array.data
     if array.dtype.kind in "iuf":
-        # Adding 0 makes one zero of two.
+        # Adding 0 turns -0 into 0.
         numbers = np.atleast_1d(array.astype(np.float64) + 0.0)
         table = numbers.reshape(-1, numbers.shape[-1]) if numbers.ndim > 1 else numbers
         return table, _sort(table), np.empty(0, dtype=str)
     values = array.ravel().tolist()
-    text = [one for one in values if isinstance(one, str)]
-    numbers = [float(one) for one in values if isinstance(one, int | float | np.number)]
+    text = [value for value in values if isinstance(value, str)]
+    numbers = [float(value) for value in values if isinstance(value, int | float | np.number)]
     numbers = np.array(numbers, dtype=np.float64) + 0.0
     return numbers, _sort(numbers), np.unique(np.array(text, dtype=str))
 
 
 class ViewStats:
-    """What the candidates given to ``fit`` say about a view."""
+    """Statistics of a view among the candidates of ``fit``."""
 
     def __init__(self, view):
-        self.columns = [ColumnStats(one) for one in list_columns(view)]
+        self.columns = list(map(ColumnStats, list_columns(view)))
         self.n = self.columns[0].n
         matrix = view.matrix
         self.rows = None if matrix is None else RowStats(matrix, view.name != "raw")
 
 
 class Column:
-    """Distinct values of a column of records that are looked for.
+    """Distinct values of a column of the records to search for.
 
     Parameters
     ----------
     values : ndarray of shape (n,)
-        Numbers or text.
+        Numbers or text of all records.
     stats : ColumnStats
-        Of the candidates.
+        Statistics of the column among the candidates.
     """
 
     def __init__(self, values, stats):
@@ -120,7 +120,7 @@ class Column:
         self.rounded = None if is_same else rounded
 
     def find(self, place, k, n_columns):
-        """Which values are stored, and the share of all possible ones that is."""
+        """Return the positions of stored values, and the share of possible values in the place."""
         if self.stats.is_text:
             return find_common(self.values, place.text), 0.0
         stored = place.numbers(k, n_columns)
@@ -132,7 +132,7 @@ class Column:
 
 
 def find_common(values, stored):
-    """Positions of the sorted values that are among some sorted ones."""
+    """Return the positions of sorted values that are among other sorted values."""
     if not len(values) or not len(stored):
         return np.empty(0, dtype=int)
     place = np.minimum(np.searchsorted(values, stored), len(values) - 1)
@@ -140,20 +140,20 @@ def find_common(values, stored):
 
 
 class RowStats:
-    """How often each row occurs among the candidates."""
+    """Number of occurrences of each row among the candidates."""
 
     def __init__(self, matrix, transformed):
-        # Products of matrices round otherwise in another batch.
+        # A transformed row may be rounded differently in another batch, so float32 is compared.
         self.transformed = transformed
         self.counts = [Counter(as_keys(matrix, single).tolist()) for single in (False, True)]
 
     def count(self, keys, single):
-        """How many candidates have each of some rows, 1 at least."""
+        """Count the candidates with each of some rows, at least 1."""
         return np.array([max(1, self.counts[single][key]) for key in keys.tolist()])
 
 
 def as_keys(matrix, single):
-    """Each row as one value, equal for equal rows."""
+    """Turn each row into one value, which is equal for equal rows."""
     with np.errstate(over="ignore"):
         matrix = matrix.astype(np.float32 if single else np.float64)
     matrix = np.ascontiguousarray(np.where(np.isnan(matrix), np.nan, matrix))
@@ -161,15 +161,15 @@ def as_keys(matrix, single):
 
 
 def list_columns(view):
-    """Columns of a view, and after them the target."""
+    """Return the columns of a view, followed by the target."""
     return [*view.columns.values(), *([] if view.target is None else [view.target])]
 
 
 class Hits(NamedTuple):
-    """What one place has of one view."""
+    """Hits of one view in one place."""
 
-    values: dict  # by number of the column: positions of its distinct values, their evidence
-    rows: np.ndarray | None  # evidence of whole rows, (n,), -1 where none is stored
+    values: dict  # by number of the column: positions of the stored values, and their evidence
+    rows: np.ndarray | None  # (n,): evidence of whole rows; -1 for rows that are not stored
     n_values: int
     expected_values: float
     n_rows: int
@@ -177,16 +177,16 @@ class Hits(NamedTuple):
 
 
 def search(place, view, columns, stats):
-    """Look for the values and the rows of a view in one place.
+    """Search for the values and the rows of a view in one place.
 
     Parameters
     ----------
     place : Place
     view : View of n records
     columns : list of Column
-        Of the view.
+        Columns of the view.
     stats : ViewStats
-        Of the candidates.
+        Statistics of the candidates.
 
     Returns
     -------
@@ -209,7 +209,7 @@ def search(place, view, columns, stats):
 
 
 def _find_rows(place, view, columns, stats):
-    """Evidence of whole rows, their number, and how many there would be by chance."""
+    """Return the evidence of whole rows, their number, and the number expected by chance."""
     has_rows = place.table.ndim == 2 and place.table.shape[1] == len(view.columns)
     if stats.rows is None or not has_rows or place.only_target or _are_quantiles(place.table):
         return None, 0, 0.0
@@ -227,12 +227,12 @@ def _find_rows(place, view, columns, stats):
 
 
 def _are_quantiles(table):
-    """Whether the columns are sorted each, as records are not that have several values."""
+    """Whether each column is sorted, as in tables of quantiles but not in rows of records."""
     is_large = table.shape[0] >= _FEWEST_SORTED and table.shape[1] > 1
     return is_large and bool((np.diff(table, axis=0) >= 0).all())
 
 
 def _compute_frequencies(columns, n):
-    """How often each row would come up if the columns were independent."""
-    logs = [np.log(one.stats.count(one.values) / n)[one.inverse] for one in columns]
+    """Return the frequency of each row if the columns were independent."""
+    logs = [np.log(column.stats.count(column.values) / n)[column.inverse] for column in columns]
     return np.exp(np.sum(logs, axis=0))

@@ -1,4 +1,4 @@
-"""The attack that looks for records in the file of a model."""
+"""Attack that searches the file of a model for records."""
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -16,12 +16,12 @@ from ._stored_views import make_views
 
 
 class StoredValuesAttack(BaseAttack):
-    r"""Look for rows and values of the candidates in what a released model stores.
+    r"""Search the arrays that a released model stores for rows and values of candidates.
 
-    Many estimators keep training data as it was: neighbors, Gaussian processes and support vector
-    machines keep rows, encoders and quantile transformers keep values by column, regression trees
-    keep targets. The attack reads the state of the fitted model and compares it with known
-    candidates. It makes no query for a prediction, trains nothing and needs no known member.
+    Many estimators store training data unchanged: nearest neighbors, Gaussian processes and support
+    vector machines store rows, encoders and quantile transformers store values by column, and
+    regression trees store targets. The attack reads the state of the fitted model and compares it
+    with known candidates. It does not query the model, trains nothing and needs no known members.
 
     Parameters
     ----------
@@ -32,29 +32,31 @@ class StoredValuesAttack(BaseAttack):
     Attributes
     ----------
     found_ : DataFrame
-        One row for each candidate given to ``fit`` that has a value, or its whole row, stored which
-        otherwise would be with a probability of 1/2 at most, by position: ``place``, paths of the
-        arrays; ``view``, ``"raw"`` or the steps of a Pipeline that the record went through before
-        it was found; ``columns``, names of these columns of the view, ``"y"`` for the target of a
-        regressor, ``"all"`` for a whole row; ``whole_row``; ``score``.
+        One row for each candidate of ``fit`` with a stored value, or a stored whole row, that would
+        be stored without the record with a probability of at most 1/2. The index is the position of
+        the candidate. Columns: ``place``, paths of the arrays; ``view``, ``"raw"`` or the steps of
+        a Pipeline that the record went through before it was found; ``columns``, names of the
+        columns of the view, with ``"y"`` for the target of a regressor and ``"all"`` for a whole
+        row; ``whole_row``; ``score``.
     places_ : DataFrame
         One row for each stored array and view with a hit: ``place``, ``view``; ``n_rows``, the
-        number of candidates whose whole row is stored, and ``n_values``, the number of their values
-        that are; ``expected_rows`` and ``expected_values``, how many there would be of records that
-        were not used. A number near the expected one is no evidence; one beyond it is never proof.
+        number of candidates whose whole row is stored; ``n_values``, the number of their values
+        that are stored; ``expected_rows`` and ``expected_values``, the numbers expected for records
+        that were not used. A number near the expected one is not evidence, and a larger one is not
+        proof.
     state_ : ModelState
-        What the model stores.
+        State of the model.
     offset_ : float
-        Threshold of the score; without ``membership`` :math:`\log(n + 1) / 2` for n candidates.
+        Threshold of the score; without ``membership``, :math:`\log(n + 1) / 2` for n candidates.
     classes_ : ndarray of shape (2,)
         ``[0, 1]``.
 
     Raises
     ------
     TypeError
-        If the victim is a function or service, whose file is not at hand.
+        If the victim is a function or service, which has no file.
     ValueError
-        If the model stores no array.
+        If the model does not store any array.
 
     See Also
     --------
@@ -62,26 +64,27 @@ class StoredValuesAttack(BaseAttack):
 
     Notes
     -----
-    A value v that is stored and that c of the n candidates have is evidence of
+    The evidence of a stored value v that c of the n candidates have is
 
     .. math:: -\log \max(1 - (1 - s)\, 2^{-(c - 1)},\ 1 / (n + 1)),
 
-    minus the logarithm of the chance that it would be stored without the record: because it falls
-    on a stored number by accident (s, the share of the numbers between the smallest and the largest
-    value of the column, in its precision, that are stored), or because one of the c - 1 other
-    candidates with it was used, each with probability 1/2. The score of a record is the sum over
-    its columns, each at the place where it is most. A record whose whole row is stored has
-    :math:`(p + 1) \log(n + 1)` for its p columns plus the evidence of the row, which is more than
-    any values give. For a row, c counts equal rows, and s is the number of distinct stored rows
-    times the product of the frequencies of its values among the candidates; where s is 1/2 or more
-    the row does not count, nor do rows of arrays whose columns are sorted each, such as quantiles.
-    Nothing stored is 0. The sum treats columns as independent, so the score ranks records and is
-    not a calibrated likelihood ratio.
+    minus the logarithm of the probability that v would be stored without the record. Either v
+    equals a stored number by accident, with probability s, which is the share of the numbers of the
+    same precision between the smallest and the largest value of the column that are stored; or one
+    of the c - 1 other candidates with this value was used, each with probability 1/2. The score of
+    a record is the sum over its columns, each at the place with the strongest evidence. The score
+    of a record whose whole row is stored is :math:`(p + 1) \log(n + 1)` for its p columns plus the
+    evidence of the row, which is more than single values can give. For a row, c counts equal rows,
+    and s is the number of distinct stored rows times the product of the frequencies of its values
+    among the candidates. A row does not count if s is 1/2 or more, or if each column of the array
+    is sorted, as in quantiles. The score is 0 if nothing of a record is stored. The sum treats
+    columns as independent, so the score ranks records and is not a calibrated likelihood ratio.
 
-    Numbers are compared in float64, and rounded to float32 where the stored ones are of that
-    precision. Rows and values are looked for raw and after each step of a Pipeline, also one that a
-    search has chosen or that stands in a ColumnTransformer, stack, vote or calibration. Thresholds
-    of trees are not values and are left out, as are counts and numbers of rows.
+    Numbers are compared in float64, or after rounding to float32 if the stored numbers have that
+    precision. The attack searches for raw rows and values, and for those after each step of a
+    Pipeline, also if a search has chosen the Pipeline or a ColumnTransformer, stack, vote or
+    calibration contains it. Thresholds of trees are not values of records and are left out, and so
+    are counts and numbers of rows.
 
     Examples
     --------
@@ -118,7 +121,7 @@ class StoredValuesAttack(BaseAttack):
 
     def _search(self, views):
         columns = [
-            [Column(*one) for one in zip(list_columns(view), stats.columns, strict=True)]
+            [Column(*pair) for pair in zip(list_columns(view), stats.columns, strict=True)]
             for view, stats in zip(views, self._stats, strict=True)
         ]
         ledger = Ledger(views, columns, self._n_candidates)
@@ -135,12 +138,12 @@ class StoredValuesAttack(BaseAttack):
 
 
 def _read_victim(victim):
-    """What the file of a victim stores.
+    """Read the state of a victim.
 
     Raises
     ------
     TypeError, NotFittedError, ValueError
-        If it has no file, was not fitted, or stores nothing.
+        If the victim has no file, is not fitted, or stores nothing.
     """
     if victim is None:
         raise ValueError(
@@ -149,7 +152,7 @@ def _read_victim(victim):
     name = type(unwrap(victim)).__name__
     if not has_file(victim):
         raise TypeError(
-            f"StoredValuesAttack reads the file of a model; got {name}, behind which there is none."
+            f"StoredValuesAttack reads the file of a model; got {name}, which has none."
         )
     if not hasattr(victim, "fit"):
         raise TypeError(f"victim must be a fitted estimator with a method fit; got {name}.")
@@ -157,8 +160,8 @@ def _read_victim(victim):
         check_is_fitted(victim)
     except NotFittedError:
         raise NotFittedError(
-            f"The victim {name} is not fitted: clone() reset the fitted victim, or it never was; "
-            "fit it and wrap it in sklearn.frozen.FrozenEstimator."
+            f"The victim {name} is not fitted. Fit the victim and wrap it in "
+            "sklearn.frozen.FrozenEstimator, because clone() resets fitted estimators."
         ) from None
     state = read_state(victim)
     if not state.arrays:

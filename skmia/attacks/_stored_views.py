@@ -1,4 +1,4 @@
-"""Candidates as the parts of a model see them: raw, and after each step before a part."""
+"""Views of candidates: their raw columns, and their columns after the steps before a part."""
 
 from typing import NamedTuple
 
@@ -13,24 +13,24 @@ from .._core.asking import unwrap
 from .._core.containers import is_frame, is_tensor, to_numpy
 from .._core.numbers import show
 
-# Numbers that a sparse table may have when it is written out.
+# Largest number of cells of a sparse matrix that is converted to a dense array.
 _LARGEST = 50_000_000
 
-# Stands in text for what is missing, which no model stores.
+# Replaces missing values in columns of text; no model stores this string.
 _MISSING = "\0missing"
 
 
 class View(NamedTuple):
-    """Candidates as they reach some part of a model.
+    """Candidates in the form in which they reach some part of a model.
 
     Attributes
     ----------
     name : str
-        ``"raw"``, or what they went through.
+        ``"raw"``, or the steps that the candidates went through.
     columns : dict of str to ndarray of shape (n,)
-        Numbers as float64, all else as text.
+        Columns by name: numbers as float64, everything else as text.
     n_source : int
-        Number of raw columns that the view is made of.
+        Number of raw columns from which the view was computed.
     target : ndarray of shape (n,) or None
         Targets of a regressor, with the raw columns.
     """
@@ -42,14 +42,14 @@ class View(NamedTuple):
 
     @property
     def matrix(self):
-        """The columns as a matrix of float64, None where some are text."""
-        if any(one.dtype.kind != "f" for one in self.columns.values()):
+        """The columns as a matrix of float64; None if some are text."""
+        if any(column.dtype.kind != "f" for column in self.columns.values()):
             return None
         return np.column_stack(list(self.columns.values()))
 
 
 def make_views(model, records):
-    """All views of records that some part of a fitted model has.
+    """Make the views of records for all parts of a fitted model.
 
     Parameters
     ----------
@@ -59,10 +59,10 @@ def make_views(model, records):
     Returns
     -------
     views : list of View
-        Of equal order for all records; the raw one first.
+        Views in the same order for any records; the raw view comes first.
     """
     raw = make_columns(records.X)
-    # Labels of classes are no evidence: every model of the same task stores all of them.
+    # Class labels are not evidence, because every model of the same task stores all of them.
     y = _as_column(pd.Series(np.asarray(records.y))) if is_regressor(model) else None
     views = [View("raw", raw, len(raw), y if y is not None and y.dtype.kind == "f" else None)]
     views += _follow(model, records.X, "raw", len(raw))
@@ -70,7 +70,7 @@ def make_views(model, records):
 
 
 def _follow(model, X, name, n_source):
-    """Views inside of a model that gets X."""
+    """Yield the views inside a model whose input is X."""
     model = unwrap(model)
     if hasattr(model, "best_estimator_"):
         yield from _follow(model.best_estimator_, X, name, n_source)
@@ -93,15 +93,19 @@ def _follow(model, X, name, n_source):
 
 
 def _list_members(model):
-    """Models that get the same X as the one that holds them."""
+    """Return the members of a model that get the same X and have steps themselves."""
     members = [
-        getattr(one, "estimator", one)
+        getattr(member, "estimator", member)
         for name in ("estimators_", "calibrated_classifiers_")
-        for one in np.ravel(np.array(getattr(model, name, []), dtype=object))
+        for member in np.ravel(np.array(getattr(model, name, []), dtype=object))
     ]
     kinds = Pipeline, ColumnTransformer
-    # Trees have no steps; those that hold others are looked into.
-    return [one for one in members if isinstance(one, kinds) or hasattr(one, "best_estimator_")]
+    # Other members, such as trees, have no steps and therefore no further views.
+    return [
+        member
+        for member in members
+        if isinstance(member, kinds) or hasattr(member, "best_estimator_")
+    ]
 
 
 def _choose(X, chosen):
@@ -114,12 +118,12 @@ def _choose(X, chosen):
 
 
 def make_columns(X):
-    """Columns of a table by name, numbers as float64 and all else as text.
+    """Return the columns of a table by name: numbers as float64, everything else as text.
 
     Raises
     ------
     ValueError
-        If X is a sparse matrix that is too large to be written out.
+        If X is a sparse matrix that is too large for a dense array.
     """
     if sparse.issparse(X):
         if np.prod(X.shape) > _LARGEST:
@@ -140,7 +144,7 @@ def make_columns(X):
 def _as_column(values):
     values = values.infer_objects()
     if pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_complex_dtype(values):
-        # Adding 0 makes one zero of two.
+        # Adding 0 turns -0 into 0.
         return values.to_numpy(dtype=np.float64, na_value=np.nan) + 0.0
     text = values.astype(object)
     return text.where(text.notna(), _MISSING).astype(str).to_numpy(dtype=str)

@@ -173,7 +173,7 @@ def _ask_units(net, X):
     logits = answer[0] if isinstance(answer, tuple) else answer
     if logits.ndim != 2:
         raise ValueError(
-            "A net must answer one logit for each class; "
+            "A net must return one logit for each class; "
             f"for 2 rows it gave an array of shape {tuple(logits.shape)}."
         )
     return logits.shape[1], np.float64 if "float64" in str(logits.dtype) else np.float32

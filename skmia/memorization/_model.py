@@ -96,7 +96,7 @@ def next_bits(model, prefixes):
     log_proba = _as_log_proba(model.next_log_proba(prefixes))
     if log_proba.ndim != 2 or len(log_proba) != len(prefixes):
         raise ValueError(
-            f"next_log_proba must answer {len(prefixes)} prefixes with an array of shape "
+            f"next_log_proba must return {len(prefixes)} prefixes with an array of shape "
             f"({len(prefixes)}, n_tokens); got {log_proba.shape}."
         )
     return _as_bits(log_proba)

@@ -157,7 +157,7 @@ class TorchSequenceModel:
         logits = answer[0] if isinstance(answer, tuple) else getattr(answer, "logits", answer)
         if getattr(logits, "ndim", 0) != 3 or logits.shape[:2] != shape:
             raise ValueError(
-                f"The module must answer tokens of shape {tuple(shape)} with logits of shape "
+                f"The module must return tokens of shape {tuple(shape)} with logits of shape "
                 f"({shape[0]}, {shape[1]}, n_tokens); got {tuple(getattr(logits, 'shape', ()))}."
             )
         return logits

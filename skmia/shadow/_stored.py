@@ -216,7 +216,7 @@ class StoredSignals:
         if kind not in kinds:
             raise ValueError(
                 f"The victim answers {kind!r}; to be compared with the signal {self.signal_!r} of "
-                f"the shadow models it must answer {' or '.join(map(repr, kinds))}."
+                f"the shadow models it must return {' or '.join(map(repr, kinds))}."
             )
 
     def values(

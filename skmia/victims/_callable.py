@@ -117,7 +117,7 @@ class CallableVictim(ClassifierMixin, BaseEstimator):
             expected = (batch.shape[0], len(self.classes_))
             if answer.shape != expected:
                 raise ValueError(
-                    f"The function must answer {expected[0]} rows and {expected[1]} classes with "
+                    f"The function must return {expected[0]} rows and {expected[1]} classes with "
                     f"an array of shape {expected}; got {answer.shape}."
                 )
             parts.append(answer)

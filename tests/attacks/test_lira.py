@@ -587,7 +587,7 @@ def test_victim_of_another_kind_than_the_shadow_models_is_refused(noisy_problem)
     pool = ShadowPool(LogisticRegression(), n_estimators=2, random_state=0).fit(records)
     victim = FrozenEstimator(LinearSVC().fit(records.X, records.y))
     attack = LiRA(victim, FrozenEstimator(pool)).fit(records)
-    with pytest.raises(ValueError, match="answers 'decision'; .* must answer 'proba' or 'logits'"):
+    with pytest.raises(ValueError, match="answers 'decision'; .* must return 'proba' or 'logits'"):
         attack.score_samples(records)
 
 

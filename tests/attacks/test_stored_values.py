@@ -267,7 +267,7 @@ def test_records_that_were_no_candidates_are_found():
 
 def test_a_victim_without_a_file_is_refused():
     service = CallableVictim(lambda rows: np.full((len(rows), 2), 0.5), [0, 1])
-    with pytest.raises(TypeError, match="CallableVictim, behind which there is none"):
+    with pytest.raises(TypeError, match="CallableVictim, which has none"):
         StoredValuesAttack(service).fit(RECORDS)
     with pytest.raises(ValueError, match="needs the fitted model itself"):
         StoredValuesAttack().fit(RECORDS)

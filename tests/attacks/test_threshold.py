@@ -181,8 +181,8 @@ def test_signals_are_searched_with_the_membership(audit):
 @pytest.mark.parametrize(
     "membership, message",
     [
-        ([1] * 400, "holds one class only: there is no non-member"),
-        ([0] * 400, "holds one class only: there is no member"),
+        ([1] * 400, "holds one class only: the records contain no non-members"),
+        ([0] * 400, "holds one class only: the records contain no members"),
         ([0, 1], r"one value for each of 400 records; got shape \(2,\)"),
         (np.arange(400), "must be 1 for members and 0 for non-members"),
         (["in", "out"] * 200, "must be 1 for members and 0 for non-members"),

@@ -283,7 +283,7 @@ def test_regressor_answers_one_value_a_record(values):
         (np.empty((2, 0)), [], "proba", "one or more different labels"),
         ([[0.1, 0.9], [np.nan, 1]], [0, 1], "proba", "NaN for 1 of 2 records, .* position 1"),
         ([[-0.5, 1.5]], [0, 1], "proba", r"in \[0, 1\]; got values from -0.5 to 1.5"),
-        ([["a", "b"]], [0, 1], "proba", "must answer numbers"),
+        ([["a", "b"]], [0, 1], "proba", "must return numbers"),
         ([1.0, np.nan], None, "value", "NaN for 1 of 2 records, .* position 1"),
         ([[1.0, 2.0]], None, "value", r"one value per record; got .* shape \(1, 2\)"),
         ([["a", "b"]], ["a", "b"], "label", r"one label per record; got .* shape \(1, 2\)"),

@@ -257,7 +257,7 @@ def test_the_arrays_of_the_user_stay_writable():
         (
             lambda: Records(X, Y)[4],
             IndexError,
-            "Record 4 was asked for; there are 4 records.",
+            "Record 4 was requested; there are 4 records.",
         ),
         (
             lambda: Records(X, Y)[[True, False]],
@@ -267,12 +267,12 @@ def test_the_arrays_of_the_user_stay_writable():
         (
             lambda: Records(X, Y)[[0, -5, 7]],
             IndexError,
-            "Record -5 was asked for; there are 4 records.",
+            "Record -5 was requested; there are 4 records.",
         ),
         (
             lambda: Records(np.empty((0, 2)), [])[[-1, 0]],
             IndexError,
-            "Record -1 was asked for; there are 0 records.",
+            "Record -1 was requested; there are 0 records.",
         ),
         (
             lambda: Records(X, np.array([1, "a", 1, "a"], dtype=object)),
@@ -323,7 +323,7 @@ def test_other_selections_are_refused(records, key):
 @pytest.mark.parametrize("kind", CONTAINERS)
 def test_rows_beyond_the_end_are_refused(kind):
     records = Records(make_container(kind), Y)
-    with pytest.raises(IndexError, match="Record 4 was asked for; there are 4 records"):
+    with pytest.raises(IndexError, match="Record 4 was requested; there are 4 records"):
         records[[0, 4]]
     with pytest.raises(IndexError):
         records[-5]

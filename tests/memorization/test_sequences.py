@@ -178,7 +178,7 @@ def test_bad_models_and_sequences_are_named():
         log_perplexity(model, [[0, -1]])
     with pytest.raises(ValueError, match="n_given must be between 0 and the 2 tokens"):
         log_perplexity(model, [[0, 1]], n_given=3)
-    with pytest.raises(ValueError, match=r"must answer 2 prefixes"):
+    with pytest.raises(ValueError, match=r"must return 2 prefixes"):
         log_perplexity(Half(), [[0], [1]])
     with pytest.raises(ValueError, match="numbers of at most 0"):
         log_perplexity(Odd(), [[0]])
@@ -244,7 +244,7 @@ def test_a_net_may_return_more_than_logits(net):
     expected = log_perplexity(TorchSequenceModel(net), [[0, 1, 2]])
     for wrap in (lambda logits: (logits, None), Output):
         assert_array_equal(log_perplexity(TorchSequenceModel(Wrapped(wrap)), [[0, 1, 2]]), expected)
-    with pytest.raises(ValueError, match="must answer tokens of shape"):
+    with pytest.raises(ValueError, match="must return tokens of shape"):
         log_perplexity(TorchSequenceModel(Wrapped(lambda logits: logits[:, -1])), [[0, 1, 2]])
 
 

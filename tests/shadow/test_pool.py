@@ -538,7 +538,7 @@ def test_models_that_answer_nan_are_refused(regression):
             return np.where(X[:, 0] > 0, np.nan, 0.0)
 
     n_bad = (regression.X[:, 0] > 0).sum()
-    with pytest.raises(ValueError, match=f"model answered NaN for {n_bad} of 60 records"):
+    with pytest.raises(ValueError, match=f"model returned NaN for {n_bad} of 60 records"):
         fit_pool(Broken(), regression)
 
 

@@ -83,7 +83,7 @@ def test_unknown_name_is_refused(audit):
 
 def test_records_without_answers_need_a_victim(audit):
     signals = Signals(signals=["loss"]).fit(audit[1])
-    with pytest.raises(ValueError, match="victim is None and the records carry no answers"):
+    with pytest.raises(ValueError, match="victim is None and the records hold no outputs"):
         signals.transform(audit[1])
 
 

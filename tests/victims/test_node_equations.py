@@ -167,7 +167,7 @@ def test_columns_of_further_records_are_those_that_they_would_have():
     [
         (DecisionTreeClassifier(class_weight="balanced"), "class weights or sample weights"),
         (RandomForestClassifier(3, class_weight="balanced"), "class weights or sample weights"),
-        (RandomForestClassifier(3, max_samples=50), "max_samples=50 leaves open of how many rows"),
+        (RandomForestClassifier(3, max_samples=50), "max_samples=50 does not say how many"),
         (DecisionTreeClassifier(monotonic_cst=[1] + [0] * 29), "monotonic constraints"),
         (GradientBoostingClassifier(n_estimators=3, subsample=0.5), "subsample=0.5 leaves out"),
         (GradientBoostingClassifier(n_estimators=3, loss="exponential"), "loss='exponential'"),

@@ -371,7 +371,7 @@ def test_pool_attack_needs_more_than_labels(problem):
     X, y = problem
     pool = ShadowPool(LogisticRegression(), n_estimators=2, random_state=0).fit(Records(X, y))
     attack = LiRA(FrozenEstimator(LabelOnly().fit(X, y)), FrozenEstimator(pool))
-    with pytest.raises(ValueError, match="answers 'label'; .* must answer 'proba' or 'logits'"):
+    with pytest.raises(ValueError, match="answers 'label'; .* must return 'proba' or 'logits'"):
         attack.fit(Records(X, y)).score_samples(Records(X, y))
 
 

@@ -1,4 +1,4 @@
-"""What a fitted model stores, as arrays with their places."""
+"""The state of a fitted model: its stored arrays with their places."""
 
 from .read import read_state
 from .values import ModelState, StoredArray, StoredEstimator

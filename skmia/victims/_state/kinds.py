@@ -1,4 +1,4 @@
-"""What a stored array is, by the name of the attribute that holds it."""
+"""Kinds of stored arrays, by the name of the attribute that holds them."""
 
 _NAMES = {
     "rows": (
@@ -37,5 +37,5 @@ _KIND_OF = {name: kind for kind, names in _NAMES.items() for name in names.split
 
 
 def get_kind_of_array(name):
-    """Kind of an array that an attribute, a key or a field of this name holds."""
+    """Return the kind of an array in an attribute, key or field with this name."""
     return _KIND_OF.get(name, "other")

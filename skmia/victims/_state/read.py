@@ -1,4 +1,4 @@
-"""Reading what a fitted model stores."""
+"""Reader of the state of a fitted model."""
 
 from collections import deque
 from numbers import Integral
@@ -15,11 +15,11 @@ from .values import ModelState, StoredArray, StoredEstimator
 def read_state(model: object) -> ModelState:
     """Read the arrays that a fitted model stores, as its file would hold them.
 
-    Instance attributes, containers, object and structured arrays, sparse matrices, compiled objects
-    and nested estimators are followed at any depth: steps of a Pipeline, columns of a
-    ColumnTransformer, members of an ensemble, what a search has chosen. Nets of torch are read by
-    their state dicts and boosters of XGBoost by their JSON. Nothing is predicted and no property
-    computed: objects are asked for the state that a pickle would hold, no more.
+    The function follows instance attributes, containers, object and structured arrays, sparse
+    matrices, compiled objects and nested estimators at any depth: steps of a Pipeline, columns of a
+    ColumnTransformer, members of an ensemble, the estimator that a search has chosen. Nets of torch
+    are read by their state dicts and boosters of XGBoost by their JSON. The function does not
+    predict or compute properties; it only reads the state that a pickle would hold.
 
     Parameters
     ----------
@@ -29,8 +29,8 @@ def read_state(model: object) -> ModelState:
     Returns
     -------
     state : ModelState
-        ``state.arrays`` has each array with its path and kind, ``state.estimators`` each estimator;
-        ``state.to_frame()`` is a summary.
+        State of the model: ``state.arrays`` holds each array with its path and kind,
+        ``state.estimators`` each estimator, and ``state.to_frame()`` returns a summary.
 
     See Also
     --------
@@ -38,9 +38,9 @@ def read_state(model: object) -> ModelState:
 
     Notes
     -----
-    Random generators and whole numbers called ``random_state`` are listed as seeds. Single numbers
-    are listed if they were learned; parameters, text and functions are left out. Objects that
-    refuse to give their state are in ``state.unread``.
+    Random generators and integers named ``random_state`` are listed as seeds. Single numbers are
+    listed if they were learned; parameters, text and functions are left out. Objects that cannot be
+    pickled are in ``state.unread``.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def read_state(model: object) -> ModelState:
             part = part._replace(value=np.array(part.value))
         if is_skipped(part.value) or id(part.value) in seen:
             continue
-        # Held, because the number of an object that is gone is given to another one.
+        # The object is kept alive, because its id could otherwise be reused.
         seen[id(part.value)] = part.value
         if hasattr(type(part.value), "fit"):
             estimators.append(StoredEstimator(part.path, part.value))
@@ -74,7 +74,7 @@ def read_state(model: object) -> ModelState:
                 queue.extend(iter_parts(part))
             elif 0 not in array.shape:
                 arrays.append(_store(part, array))
-        except Exception:  # whatever a foreign object does when it is asked for its state
+        except Exception:  # foreign objects may raise anything when their state is read
             unread.append(f"{part.path}: {type(part.value).__name__}")
     return ModelState(tuple(arrays), tuple(unread), tuple(estimators))
 
@@ -85,7 +85,7 @@ def _is_seed(part):
 
 
 def _is_learned(part):
-    """Whether a single number is what an estimator has learned."""
+    """Whether a single number was learned by an estimator."""
     return isinstance(part.value, np.floating) and part.name.endswith("_")
 
 

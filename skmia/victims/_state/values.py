@@ -1,4 +1,4 @@
-"""What was read of a model: arrays, each with its place."""
+"""The state of a model: its stored arrays and estimators, each with its path."""
 
 from typing import NamedTuple
 
@@ -13,15 +13,15 @@ class StoredArray(NamedTuple):
     Attributes
     ----------
     path : str
-        Where it stands in the model, such as ``"steps[1].tree_.nodes['threshold']"``.
+        Path of the array in the model, such as ``"steps[1].tree_.nodes['threshold']"``.
     array : ndarray or sparse matrix
-        The stored numbers or text, read-only.
+        Stored numbers or text, read-only.
     kind : str
-        ``"rows"``, ``"values"``, ``"thresholds"``, ``"edges"``, ``"counts"``, ``"covers"``, ``"leaf
-        values"``, ``"seeds"``, ``"per-record"``, ``"labels"``, ``"structure"``, ``"names"`` or
-        ``"other"``, by the name of the attribute.
+        Kind of the array, by the name of the attribute: ``"rows"``, ``"values"``,
+        ``"thresholds"``, ``"edges"``, ``"counts"``, ``"covers"``, ``"leaf values"``, ``"seeds"``,
+        ``"per-record"``, ``"labels"``, ``"structure"``, ``"names"`` or ``"other"``.
     columns : tuple of str or None
-        Names of the features that the estimator which holds the array was fitted on.
+        Feature names of the estimator that holds the array.
     """
 
     path: str
@@ -31,14 +31,14 @@ class StoredArray(NamedTuple):
 
 
 class StoredEstimator(NamedTuple):
-    """One estimator inside of a model, or the model itself.
+    """One estimator inside a model, or the model itself.
 
     Attributes
     ----------
     path : str
-        Where it stands in the model, such as ``"steps[1]"``; empty for the model itself.
+        Path of the estimator in the model, such as ``"steps[1]"``; empty for the model itself.
     estimator : estimator
-        The object itself, fitted or not.
+        The estimator, fitted or not.
     """
 
     path: str
@@ -46,7 +46,7 @@ class StoredEstimator(NamedTuple):
 
 
 class ModelState(NamedTuple):
-    """What a fitted model stores, read by :func:`read_state`.
+    """State of a fitted model, as returned by :func:`read_state`.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class ModelState(NamedTuple):
     unread : tuple of str
         Paths of objects that could not be read, with their types.
     estimators : tuple of StoredEstimator
-        The model and each estimator inside of it, once, at its shortest path.
+        The model and each estimator inside it, once, at its shortest path.
     """
 
     arrays: tuple[StoredArray, ...]
@@ -63,24 +63,24 @@ class ModelState(NamedTuple):
     estimators: tuple[StoredEstimator, ...] = ()
 
     def to_frame(self) -> pd.DataFrame:
-        """Summary with one row per stored array.
+        """Summarize the state with one row per stored array.
 
         Returns
         -------
         frame : DataFrame
-            The columns ``path``, ``kind``, ``shape``, ``dtype`` and ``bytes``.
+            Table with the columns ``path``, ``kind``, ``shape``, ``dtype`` and ``bytes``.
         """
         rows = [
-            (one.path, one.kind, one.array.shape, str(one.array.dtype), count_bytes(one.array))
-            for one in self.arrays
+            (path, kind, array.shape, str(array.dtype), count_bytes(array))
+            for path, array, kind, _ in self.arrays
         ]
         return pd.DataFrame(rows, columns=["path", "kind", "shape", "dtype", "bytes"])
 
     def __repr__(self):
-        n_bytes = sum(count_bytes(one.array) for one in self.arrays)
+        n_bytes = sum(count_bytes(stored.array) for stored in self.arrays)
         return f"ModelState({len(self.arrays)} arrays, {n_bytes} bytes)"
 
 
 def count_bytes(array):
-    """Bytes of the numbers of an array; text counts with its pointers alone."""
+    """Return the bytes of an array; for objects, only the pointers count."""
     return int(array.data.nbytes if sparse.issparse(array) else array.nbytes)

@@ -1,4 +1,4 @@
-"""What a file of trees says of its training rows, as linear equations in their membership."""
+"""Linear equations that a file of trees states about the membership of its training rows."""
 
 from .equations import Equations as Equations
 from .read import has_node_equations as has_node_equations

@@ -1,4 +1,4 @@
-"""Equations of boosted trees: leaf values are Newton steps in known gradients."""
+"""Equations of boosted trees, in which leaf values are Newton steps of known gradients."""
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -17,14 +17,14 @@ class Gradients:
     y : ndarray of shape (n,)
         Numbers of the classes, or regression targets.
     n_classes : int
-        0 for the squared error.
+        Number of classes; 0 for the squared error.
     """
 
     def __init__(self, y, n_classes):
         self.y, self.n_classes = y, n_classes
 
     def at(self, margins):
-        """Gradient and hessian of each candidate and output, both of shape (n, n_outputs)."""
+        """Return gradient and hessian of each candidate and output, of shape (n, n_outputs)."""
         if self.n_classes == 0:
             return margins - self.y[:, None], np.ones_like(margins)
         if self.n_classes == 2:
@@ -35,14 +35,14 @@ class Gradients:
 
 
 def make_gradients(model, y):
-    """Gradients of a classifier's or regressor's loss for the candidates."""
+    """Return the gradients of the loss of a classifier or regressor for the candidates."""
     if not is_classifier(model):
         return Gradients(y, 0)
     return Gradients(y, len(model.classes_))
 
 
 def add_sum(collector, leaves, parts, targets, precision, rounded):
-    """Add equations whose coefficients are sums of two parts that may cancel."""
+    """Add equations with coefficients that are sums of two parts, which may cancel."""
     first, second = parts
     terms = np.abs(first) + np.abs(second)
     collector.add(
@@ -51,7 +51,7 @@ def add_sum(collector, leaves, parts, targets, precision, rounded):
 
 
 def route(nodes, X):
-    """Leaf of each row in a tree of HistGradientBoosting, by its stored splits."""
+    """Return the leaf of each row in a tree of HistGradientBoosting, by its stored splits."""
     place, rows = np.zeros(len(X), dtype=np.intp), np.arange(len(X))
     while len(rows):
         rows = rows[~nodes["is_leaf"][place[rows]].astype(bool)]
@@ -67,7 +67,7 @@ def route(nodes, X):
 
 
 def read_histogram_boosting(model, X, y, collector):
-    """Equations of a HistGradientBoostingClassifier or HistGradientBoostingRegressor."""
+    """Read the equations of a HistGradientBoostingClassifier or -Regressor."""
     gradients = make_gradients(model, y)
     trees = read_trees_of_boosting(model)
     n_outputs = model.n_trees_per_iteration_
@@ -76,11 +76,12 @@ def read_histogram_boosting(model, X, y, collector):
     margins = np.repeat(read_baseline(model), len(X), axis=0).astype(np.float64)
     drift = Drift(*margins.shape)
     for start in range(0, len(trees), n_outputs):
-        slope, curvature = (one.astype(np.float32) for one in gradients.at(margins))
+        # scikit-learn stores gradients and hessians in single precision.
+        slope, curvature = (part.astype(np.float32) for part in gradients.at(margins))
         for k, tree in enumerate(trees[start : start + n_outputs]):
             nodes = tree.nodes
             leaves = route(nodes, X)
-            if nodes["count"][0]:  # else the file was stripped
+            if nodes["count"][0]:  # 0 if the file was stripped
                 collector.add(leaves, np.ones(len(X)), nodes["count"])
             step = nodes["value"] / rate
             newton = slope[:, k].astype(float), step[leaves] * curvature[:, k]
@@ -93,7 +94,7 @@ def read_histogram_boosting(model, X, y, collector):
 
 
 def read_gradient_boosting(model, X, y, collector):
-    """Equations of a GradientBoostingClassifier or GradientBoostingRegressor."""
+    """Read the equations of a GradientBoostingClassifier or GradientBoostingRegressor."""
     gradients, X = make_gradients(model, y), X.astype(np.float32)
     n_outputs = model.estimators_.shape[1]
     factor = (n_outputs - 1) / n_outputs if n_outputs > 1 else 1.0
@@ -105,7 +106,7 @@ def read_gradient_boosting(model, X, y, collector):
         for k, estimator in enumerate(stage):
             tree, residual = estimator.tree_, -slope[:, k]
             leaves, value = tree.apply(X), tree.value[:, 0, 0]
-            if tree.n_node_samples[0]:  # else the file was stripped
+            if tree.n_node_samples[0]:  # 0 if the file was stripped
                 collector.add(leaves, np.ones(len(X)), tree.n_node_samples)
                 _add_inner_nodes(collector, tree, X, residual)
             newton = residual * factor, -value[leaves] * curvature[:, k]
@@ -122,7 +123,10 @@ def _read_leaves(tree):
 
 
 def _add_inner_nodes(collector, tree, X, residual):
-    """Inner nodes keep the mean residual, which the line search in leaves does not touch."""
+    """Add equations of inner nodes, which store the mean residual of their rows.
+
+    In leaves, the line search has replaced this mean by the value of the leaf.
+    """
     path = tree.decision_path(X).tocsc()
     for node in np.flatnonzero(tree.children_left >= 0):
         through = np.zeros(len(residual))

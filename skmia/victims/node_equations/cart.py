@@ -1,4 +1,4 @@
-"""Equations of decision trees and of what averages them: forests, extra trees, bagging."""
+"""Equations of decision trees, forests and extra trees."""
 
 import numpy as np
 
@@ -6,38 +6,38 @@ from .equations import count_candidates
 from .rounding import Rounded, find_steps
 from .shares import estimate_totals
 
-# A class fraction of exactly 1, up to the rounding of a division.
+# A class fraction above this is exactly 1, up to the rounding of a division.
 _PURE = 1 - 1e-9
 
 
 class Sample:
-    """Which training rows a tree was grown on.
+    """The sample of training rows on which a tree was grown.
 
     Parameters
     ----------
     n_drawn : int
-        Draws with replacement; 0 where the tree was grown on all rows.
+        Number of draws with replacement; 0 if the tree was grown on all rows.
     n_rows : int
         Number of training rows.
     """
 
     def __init__(self, n_drawn, n_rows):
         self.draws, self.n_rows = n_drawn > 0, n_rows
-        # Probability that a row is in the sample, and the mean number of times that it is.
+        # The probability that a row is in the sample, and its mean number of draws.
         self.kept = 1 - (1 - 1 / n_rows) ** n_drawn if self.draws else 1.0
         self.mean = n_drawn / n_rows if self.draws else 1.0
 
     def variance_of_distinct(self, count):
-        """Variance of the number of distinct rows over its mean, for a number of members."""
+        """Return the variance of the number of distinct rows over the share that is drawn."""
         return count * (1 - self.kept) / self.kept if self.draws else 0.0 * count
 
     def variance_of_drawn(self, count):
-        """Variance of the number of draws over its mean."""
+        """Return the variance of the number of draws over the mean number per row."""
         return count / self.mean if self.draws else 0.0 * count
 
 
 def add_tree(collector, tree, leaves, y, sample, find):
-    """Add what the leaves of a tree hold of a classifier or regressor.
+    """Add the equations of the leaves of one tree.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def add_tree(collector, tree, leaves, y, sample, find):
     y : ndarray of shape (n_candidates,)
         Numbers of the classes, dtype int, or regression targets.
     sample : Sample
-        Rows that the tree was grown on.
+        Sample on which the tree was grown.
     find : callable
         Gives the steps to which values were rounded.
     """
@@ -57,7 +57,7 @@ def add_tree(collector, tree, leaves, y, sample, find):
     if not counts[0]:
         _add_shares(collector, tree, leaves, y, sample, find)
         return
-    # The tree was grown on the rows of the sample, so a node counts less than it has members.
+    # A node only counts the rows in the sample, so its number of members is larger.
     most = np.maximum(counts / sample.kept, candidates / 2)
     if y.dtype.kind in "iu":
         _add_classes(collector, tree, leaves, y, sample, most)
@@ -70,7 +70,7 @@ def _add_classes(collector, tree, leaves, y, sample, most):
     drawn = np.rint(fractions * tree.weighted_n_node_samples[:, None])
     pure = fractions.max(axis=1) > _PURE
     for label in range(fractions.shape[1]):
-        # Of a pure leaf the distinct rows are counted, which vary less than all draws do.
+        # For a pure leaf, the number of distinct rows is known, which varies less than the draws.
         own = np.where(pure, tree.n_node_samples / sample.kept, drawn[:, label] / sample.mean)
         own[pure & (fractions[:, label] < 0.5)] = 0
         variance = np.where(pure, sample.variance_of_distinct(most), sample.variance_of_drawn(most))
@@ -78,7 +78,7 @@ def _add_classes(collector, tree, leaves, y, sample, most):
 
 
 def _add_shares(collector, tree, leaves, y, sample, find):
-    """Equations of a stripped tree, whose leaves keep shares of classes, or means, alone."""
+    """Add equations of a stripped tree, in which leaves only store class shares or means."""
     values, steps = tree.value[:, 0, :], find(tree.value[:, 0, :])
     if y.dtype.kind not in "iu":
         _add_balance(collector, leaves, y - values[leaves, 0], sample, steps[:, 0])
@@ -95,8 +95,9 @@ def _add_shares(collector, tree, leaves, y, sample, find):
 
 
 def _add_balance(collector, leaves, away, sample, steps):
-    """Equations that differences from a mean, or from a share, add to 0."""
-    # Half of the candidates of a leaf are members, each drawn as often as a row is on average.
+    """Add the equations that differences from a mean, or from a share, sum to 0."""
+    # The noise assumes that half of the candidates in a leaf are members with the mean number of
+    # draws.
     noise = sample.draws / sample.mean / 2
     variance = np.bincount(leaves, away**2, minlength=len(steps)) * noise
     rounded = Rounded(steps, np.ones(len(away)))
@@ -111,19 +112,20 @@ def _add_targets(collector, tree, leaves, y, sample, most, find):
     )
     away = y - mean[leaves]
     _add_balance(collector, leaves, away, sample, find(mean))
-    # Rows that a sample left out lie farther from the mean of a leaf than those it was grown on.
+    # With a sample, this equation would be biased: rows that were not drawn lie farther from the
+    # mean of their leaf than the drawn rows.
     if not sample.draws:
         collector.add(leaves, away**2, tree.n_node_samples * tree.impurity)
 
 
 def _find_steps(trees):
-    """Steps to which leaf values were rounded; a share of 0 or 1 is round by itself."""
+    """Find the steps to which leaf values were rounded; shares of 0 and 1 are not informative."""
     leaves = [tree.value[tree.children_left < 0, 0, :].ravel() for tree in trees]
-    return find_steps([one[(one != 0) & (one != 1)] for one in leaves])
+    return find_steps([values[(values != 0) & (values != 1)] for values in leaves])
 
 
 def read_tree(model, X, y, collector):
-    """Equations of a DecisionTree or ExtraTree."""
+    """Read the equations of a DecisionTree or ExtraTree."""
     tree, X = model.tree_, X.astype(np.float32)
     n_rows = tree.n_node_samples[0]
     add_tree(collector, tree, tree.apply(X), y, Sample(0, max(n_rows, 1)), _find_steps([tree]))
@@ -131,13 +133,13 @@ def read_tree(model, X, y, collector):
 
 
 def read_forest(model, X, y, collector):
-    """Equations of a RandomForest or of ExtraTrees."""
-    trees, X = [one.tree_ for one in model.estimators_], X.astype(np.float32)
+    """Read the equations of a RandomForest or of ExtraTrees."""
+    trees, X = [estimator.tree_ for estimator in model.estimators_], X.astype(np.float32)
     n_drawn = n_rows = round(trees[0].weighted_n_node_samples[0])
     share = model.max_samples if model.bootstrap and isinstance(model.max_samples, float) else 1
     if n_drawn:
         n_rows = round(n_drawn / share)
-    else:  # the file was stripped; what follows depends on the number of rows next to nothing
+    else:  # the file was stripped; the equations hardly depend on the number of rows
         n_rows = max(len(X) // 2, 1)
         n_drawn = max(round(share * n_rows), 1)
     sample = Sample(n_drawn if model.bootstrap else 0, n_rows)

@@ -1,4 +1,4 @@
-"""Linear equations in the membership bits of candidates, and how they are collected."""
+"""Linear equations in the membership bits of candidates."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ from scipy import sparse
 
 DOUBLE, SINGLE = np.finfo(np.float64).eps, np.finfo(np.float32).eps
 
-# How many times its rounding error the norm of an equation has to be.
+# Smallest ratio between the norm of an equation and its rounding error.
 _LEAST = 1000
 
 
@@ -21,17 +21,17 @@ class Equations(NamedTuple):
     targets : ndarray of shape (n_equations,)
         Right-hand sides.
     variances : ndarray of shape (n_equations,)
-        Variance of each right-hand side around its mean; that of rounding for an exact equation.
+        Variance of each right-hand side around its mean; for an exact equation, of its rounding.
     n_rows : float
-        Number of training rows, as the file has it; 0 if a stripped file does not say it and none
-        was assumed.
+        Number of training rows according to the file; 0 if a stripped file does not store it and
+        none was assumed.
     places : list of ndarray
-        For each set of nodes the equation of each node, -1 for none.
+        For each set of nodes, the number of the equation of each node; -1 for none.
     blur : csr_array of shape (n_equations, n_candidates)
-        Of an equation whose variance depends on the bits, as rounding makes it, the variance times
-        the relative change of its root with each bit.
+        For equations with a variance that depends on the bits because values were rounded: the
+        variance times the relative change of its root with each bit.
     is_assumed : bool
-        Whether the number of rows was assumed, by one more equation, the last.
+        Whether the number of rows was assumed, in a further equation, which is the last one.
     """
 
     rows: sparse.csr_array
@@ -70,23 +70,24 @@ class Collector:
         precision=DOUBLE,
         rounded=None,
     ):
-        """Add an equation for each node that some candidates come to.
+        """Add an equation for each node that contains candidates.
 
         Parameters
         ----------
         nodes : ndarray of shape (n_candidates,), dtype int
-            Node that each candidate comes to.
+            Node of each candidate.
         coefficients : ndarray of shape (n_candidates,)
-            Coefficient of each candidate in the equation of its node; 0 leaves it out.
+            Coefficient of each candidate in the equation of its node; candidates with 0 are left
+            out.
         targets, variances : ndarray of shape (n_nodes,)
-            Right-hand side of each node's equation, NaN for none, and its variance.
+            Right-hand side of the equation of each node, NaN for none, and its variance.
         terms : ndarray of shape (n_candidates,), default=None
-            Size of what each coefficient is a difference of. An equation in which little but
-            rounding is left says nothing and is dropped. If None, the coefficients themselves.
+            Size of the terms whose difference is the coefficient. An equation that consists of
+            rounding errors is dropped. If None, the absolute coefficients are used.
         precision : float, default=2.2e-16
             Relative rounding error of the terms.
         rounded : Rounded, default=None
-            How the values that make the equations were rounded before the release.
+            Rounding of the values in the equations before the release.
         """
         n_nodes = len(targets)
         terms = np.abs(coefficients) if terms is None else terms
@@ -105,7 +106,7 @@ class Collector:
         self._variances.append(variances[kept])
 
     def _add_blur(self, place, nodes, rounded):
-        """Variance of each node's equation by rounding; keeps how it changes with the bits."""
+        """Return the variance of each equation by rounding, and note its change with the bits."""
         n_nodes, terms, drift = len(place), rounded.terms, rounded.drift
         own = self.share * np.bincount(nodes, terms, minlength=n_nodes) + rounded.constant
         drifted = self.share * np.bincount(nodes, np.broadcast_to(drift, len(nodes)), n_nodes)
@@ -115,7 +116,7 @@ class Collector:
         return scale * own**2 + drifted**2
 
     def equations(self, n_rows):
-        """All equations that were added, of a file of so many training rows."""
+        """Return all collected equations, given the number of training rows."""
         return Equations(
             _matrix(self._rows, (self._n_equations, self.n_candidates)),
             np.concatenate(self._targets),
@@ -127,9 +128,9 @@ class Collector:
 
 
 class Further:
-    """Coefficients of further records in equations that were collected of others.
+    """Collects the coefficients of further records in the equations of the candidates.
 
-    It is called as a :class:`Collector` is, with the same nodes in the same order.
+    It has the methods of a :class:`Collector` and is called with the same nodes in the same order.
 
     Parameters
     ----------
@@ -146,16 +147,16 @@ class Further:
         self._places, self._rows = iter(equations.places), []
 
     def add(self, nodes, coefficients, targets, *others, **options):
-        """Put the coefficients of the records into the equations of their nodes."""
+        """Add the coefficients of the records to the equations of their nodes."""
         self._rows.append(_entries(next(self._places), nodes, coefficients))
 
     def columns(self):
-        """Coefficients, sparse of shape (n_equations, n_records)."""
+        """Return the coefficients as a csr_array of shape (n_equations, n_records)."""
         return _matrix(self._rows, self._shape)
 
 
 def _entries(place, nodes, coefficients):
-    """Equation, record and coefficient of each that is in an equation."""
+    """Return equation, record and coefficient of each record that is in an equation."""
     equation = place[nodes]
     used = np.flatnonzero((coefficients != 0) & (equation >= 0))
     return equation[used], used, coefficients[used]
@@ -169,5 +170,5 @@ def _matrix(entries, shape):
 
 
 def count_candidates(nodes, n_nodes):
-    """Number of candidates at each node."""
+    """Count the candidates in each node."""
     return np.bincount(nodes, minlength=n_nodes)

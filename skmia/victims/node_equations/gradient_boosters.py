@@ -1,4 +1,4 @@
-"""Equations of XGBoost models, which keep the sum of hessians and the weight of each node."""
+"""Equations of XGBoost models, which store the sum of hessians and the weight of each node."""
 
 import json
 
@@ -13,11 +13,11 @@ from .rounding import Drift, Rounded, find_steps
 
 _OBJECTIVES = {"binary:logistic", "multi:softprob", "multi:softmax", "reg:squarederror"}
 _NEUTRAL = {"subsample": 1.0, "alpha": 0.0, "max_delta_step": 0.0}
-_SMALLEST = 1e-16  # hessian of a classifier
+_SMALLEST = 1e-16  # lower bound of the hessians of a classifier in XGBoost
 
 
 class Tree:
-    """One tree as the booster writes it down."""
+    """One tree of a stored booster."""
 
     def __init__(self, stored):
         self.left, self.right = (np.array(stored[f"{s}_children"]) for s in ("left", "right"))
@@ -27,7 +27,7 @@ class Tree:
         self.covers = np.array(stored["sum_hessian"], dtype=np.float64)
 
     def route(self, X):
-        """Leaf of each row: left is below the threshold, in single precision."""
+        """Return the leaf of each row; values below a threshold go left, in single precision."""
         place, rows = np.zeros(len(X), dtype=np.intp), np.arange(len(X))
         while len(rows):
             rows = rows[self.left[place[rows]] >= 0]
@@ -41,7 +41,7 @@ class Tree:
 
 
 def load_booster(model):
-    """The stored booster and the settings of its trees."""
+    """Return the stored booster and the settings of its trees."""
     booster = model.get_booster()
     learner = json.loads(bytes(booster.save_raw("json")))["learner"]
     config = json.loads(booster.save_config())["learner"]["gradient_booster"]
@@ -49,14 +49,15 @@ def load_booster(model):
 
 
 def why_not_xgboost(model):
-    """Why the nodes of a fitted XGBoost model are not read, or None."""
+    """Return the reason why the nodes of a fitted XGBoost model cannot be read, or None."""
     learner, settings = load_booster(model)
     kind, objective = learner["gradient_booster"]["name"], learner["objective"]["name"]
     if kind != "gbtree":
-        return f"its booster is {kind!r}, and only 'gbtree' is known"
+        return f"its booster is {kind!r}, and only 'gbtree' is supported"
     if objective not in _OBJECTIVES:
         return (
-            f"its objective is {objective!r}, and only {', '.join(sorted(_OBJECTIVES))} are known"
+            f"its objective is {objective!r}, and only {', '.join(sorted(_OBJECTIVES))} are "
+            "supported"
         )
     for name, neutral in _NEUTRAL.items():
         if float(settings.get(name, neutral)) != neutral:
@@ -80,11 +81,11 @@ def mark_missing(model, X):
 
 
 def read_xgboost(model, X, y, collector):
-    """Equations of an XGBClassifier or XGBRegressor."""
+    """Read the equations of an XGBClassifier or XGBRegressor."""
     X = mark_missing(model, X)
     learner, settings = load_booster(model)
     stored = learner["gradient_booster"]["model"]
-    trees, outputs = [Tree(one) for one in stored["trees"]], stored["tree_info"]
+    trees, outputs = [Tree(tree) for tree in stored["trees"]], stored["tree_info"]
     eta, penalty = float(settings["eta"]), float(settings["lambda"])
     gradients, X = make_gradients(model, y), X.astype(np.float32)
     n_outputs = max(outputs) + 1
@@ -96,13 +97,13 @@ def read_xgboost(model, X, y, collector):
     for start in range(0, len(trees), n_outputs):
         slope, curvature = gradients.at(margins)
         if is_classifier(model):
-            # The booster doubles the hessians of the softmax.
+            # XGBoost doubles the hessians of the softmax.
             curvature = np.maximum((2 if n_outputs > 1 else 1) * curvature, _SMALLEST)
         for k, tree in enumerate(trees[start : start + n_outputs]):
             leaves, step = tree.route(X), tree.conditions.astype(np.float64) / eta
             if n_rows is None:
-                n_rows = tree.covers[0] / curvature[0, k]  # all records begin with one margin
-            if tree.covers[0]:  # else the file was stripped
+                n_rows = tree.covers[0] / curvature[0, k]  # all records start with the same margin
+            if tree.covers[0]:  # 0 if the file was stripped
                 collector.add(leaves, curvature[:, k], tree.covers, precision=SINGLE)
             newton = slope[:, k], step[leaves] * curvature[:, k]
             rounding, terms = find(tree.conditions), curvature[:, k]
@@ -114,7 +115,7 @@ def read_xgboost(model, X, y, collector):
 
 
 def _read_base(learner):
-    """Margins that all records begin with: one number, or one for each class."""
+    """Return the initial margins of all records: one number, or one for each class."""
     stored = json.loads(learner["learner_model_param"]["base_score"])
     base = np.ravel(np.array(stored, dtype=np.float64))
     return logit(base) if learner["objective"]["name"] == "binary:logistic" else base

@@ -1,4 +1,4 @@
-"""The equations of a model, by its kind."""
+"""Reader of the equations of a model."""
 
 from typing import NamedTuple
 
@@ -34,18 +34,19 @@ _BOOSTED = (GradientBoostingClassifier, GradientBoostingRegressor)
 
 
 class _Reader(NamedTuple):
-    """How the equations of a kind of models are read, and why not those of one of them.
+    """Functions that read the equations of one kind of models.
 
     Attributes
     ----------
     read : callable
-        ``read(model, X, y, collector)`` with the fitted model, the features as they reach its trees
-        and numbers of the classes, or targets, gives all equations to a :class:`Collector` or
-        :class:`Further` and returns the number of training rows.
+        ``read(model, X, y, collector)`` takes the fitted model, the features in the form in which
+        they reach its trees, and numbers of the classes or targets. It adds all equations to a
+        :class:`Collector` or :class:`Further` and returns the number of training rows.
     why_not : callable
-        Takes a fitted model and returns a reason, part of a sentence, or None.
+        Takes a fitted model and returns the reason why it is not supported, as a part of a
+        sentence, or None.
     absent : float
-        What the trees take an entry for that a sparse matrix does not store.
+        Value that the trees assume for an entry that a sparse matrix does not store.
     """
 
     read: object
@@ -68,22 +69,22 @@ def _choose_reader(model):
 
 
 def has_node_equations(model):
-    """Whether a model is of a kind whose equations can be read."""
+    """Whether a model is of a kind with node equations."""
     return _choose_reader(find_model(model)[0]) is not None
 
 
 def read_node_equations(model, records, assumed=None):
-    """Equations that the nodes of a model's trees state of candidates.
+    """Read the equations that the nodes of a model's trees state about candidates.
 
     Parameters
     ----------
     model : estimator
-        Fitted model of trees, a Pipeline that ends in one, or a search that has chosen one.
+        Fitted tree model, a Pipeline that ends in one, or a search that has chosen one.
     records : Records of n records
         Labeled candidates.
     assumed : tuple of two floats, default=None
-        Expected number of training rows, and the variance of the number of members, for a file that
-        was stripped of it.
+        Expected number of training rows, and the variance of the number of members, which are used
+        if the file was stripped and does not store the number.
 
     Returns
     -------
@@ -94,7 +95,7 @@ def read_node_equations(model, records, assumed=None):
     TypeError
         If the model is of another kind.
     ValueError
-        If it was fitted with settings whose equations are not known, or a candidate has a label
+        If the equations are not known for the settings of the model, or a candidate has a label
         that the model does not know.
     """
     share = 0.5 if assumed is None else assumed[0] / len(records)
@@ -104,12 +105,12 @@ def read_node_equations(model, records, assumed=None):
 
 
 def read_further_columns(model, records, equations):
-    """Coefficients that further records would have in the equations of the candidates.
+    """Read the coefficients of further records in the equations of the candidates.
 
     Parameters
     ----------
     model : estimator
-        As for :func:`read_node_equations`.
+        Model of :func:`read_node_equations`.
     records : Records of n records
         Labeled records.
     equations : Equations
@@ -136,14 +137,15 @@ def _read(model, records, collector, assumed):
     check_victim(model)
     why = reader.why_not(found)
     if why is not None:
-        raise ValueError(f"The nodes of this {type(found).__name__} are not read: {why}.")
+        raise ValueError(f"The nodes of this {type(found).__name__} cannot be read: {why}.")
     X = read_features(found, steps, records.X, absent=reader.absent)
     y = check_labels(found, records.y)
     n_rows = reader.read(found, X, y, collector)
     if n_rows or assumed is None:
         return n_rows, False
-    # Equations of values alone would hold for no member at all.
+    # Without counts, the right-hand sides are 0 and no members at all would be a solution. A
+    # further equation therefore states the assumed number of members.
     n_rows, variance = assumed
-    one = np.zeros(len(X), dtype=np.intp)
-    collector.add(one, np.ones(len(X)), np.array([n_rows]), variance)
+    root = np.zeros(len(X), dtype=np.intp)
+    collector.add(root, np.ones(len(X)), np.array([n_rows]), variance)
     return n_rows, True
