@@ -66,8 +66,8 @@ def check_model(model):
             check_is_fitted(model)
         except NotFittedError:
             raise NotFittedError(
-                f"The sequence model {type(model).__name__} is not fitted: clone() reset it, or it "
-                "never was; fit it and wrap it in sklearn.frozen.FrozenEstimator."
+                f"The sequence model {type(model).__name__} is not fitted. Fit the model and wrap "
+                "it in sklearn.frozen.FrozenEstimator, because clone() resets fitted estimators."
             ) from None
     return model
 

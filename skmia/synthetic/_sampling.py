@@ -30,8 +30,8 @@ def check_generator(generator):
         check_is_fitted(inner)
     except NotFittedError:
         raise NotFittedError(
-            f"The generator {type(inner).__name__} is not fitted: clone() reset it, or it never "
-            "was; fit it and wrap it in sklearn.frozen.FrozenEstimator."
+            f"The generator {type(inner).__name__} is not fitted. Fit the generator and wrap it in "
+            "sklearn.frozen.FrozenEstimator, because clone() resets fitted estimators."
         ) from None
     return inner
 

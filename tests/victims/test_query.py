@@ -317,7 +317,7 @@ def test_unfitted_victim_is_told_about_frozen_estimator(problem, victim):
 def test_clone_of_an_attack_loses_a_victim_that_is_not_frozen(problem):
     X, y = problem
     attack = clone(ThresholdAttack(LogisticRegression().fit(X, y)))
-    with pytest.raises(NotFittedError, match=r"LogisticRegression is not fitted: clone\(\) reset"):
+    with pytest.raises(NotFittedError, match=r"LogisticRegression is not fitted\. Fit the victim"):
         attack.fit(Records(X, y))
 
 
