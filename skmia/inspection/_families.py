@@ -314,21 +314,52 @@ LEVEL_OF_KIND = {
 _OWN = "What is not needed for predictions, such as labels_ of a clustering, can be deleted first."
 CHANGES_OF_KIND = {"per-record": (_OWN,)}
 
+# Parameters that give an estimator what it would learn, and words with which it learns.
+_GIVEN = {
+    "OneHotEncoder": ("categories", ("auto",)),
+    "OrdinalEncoder": ("categories", ("auto",)),
+    "TargetEncoder": ("categories", ("auto",)),
+    "CountVectorizer": ("vocabulary", ()),
+    "SimpleImputer": ("strategy", ("mean", "median", "most_frequent")),
+}
+_OF_GIVEN = dict.fromkeys(("categories_", "statistics_", "vocabulary_"), "structure")
+
 _BY_NAME = {name: family for family in FAMILIES for name in family.names.split()}
 
 
 def find_family(estimator):
     """The family of an estimator, by the names of its class and those that it is derived from."""
-    for kind in type(estimator).__mro__:
-        if kind.__name__ in _BY_NAME:
-            return _BY_NAME[kind.__name__]
-    return None
+    if _was_given(estimator):
+        return None
+    name = "StandardScaler" if _keeps_means(estimator) else _find_name(estimator, _BY_NAME)
+    return _BY_NAME.get(name)
 
 
 def get_kinds(estimator):
     """Kinds that attributes of an estimator have other than those of the same name elsewhere."""
-    for kind in type(estimator).__mro__:
-        if kind.__name__ in _OF_FEATURES:
-            return _OF_FEATURES[kind.__name__]
+    if _was_given(estimator):
+        return _OF_GIVEN
+    if _keeps_means(estimator):
+        return {"statistics_": "summaries"}
+    name = _find_name(estimator, _OF_FEATURES)
     family = find_family(estimator)
-    return {} if family is None else family.kinds
+    return _OF_FEATURES.get(name, {} if family is None else family.kinds)
+
+
+def _find_name(estimator, names):
+    return next((one.__name__ for one in type(estimator).__mro__ if one.__name__ in names), None)
+
+
+def _was_given(estimator):
+    """Whether an estimator keeps values that its user gave, and none of its training data."""
+    name, settings = _find_name(estimator, _GIVEN), getattr(estimator, "__dict__", {})
+    parameter, learning = _GIVEN.get(name, (None, ()))
+    given = settings.get(parameter)
+    return name is not None and not (
+        given is None or (isinstance(given, str) and given in learning)
+    )
+
+
+def _keeps_means(estimator):
+    is_imputer = _find_name(estimator, {"SimpleImputer"}) is not None
+    return is_imputer and getattr(estimator, "strategy", None) == "mean"

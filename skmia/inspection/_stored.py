@@ -97,7 +97,7 @@ def _find_owner(path, places):
 
 def _get_kind(stored, owner):
     kinds = {} if owner is None else get_kinds(owner.estimator)
-    name = stored.path.rpartition(".")[2].partition("[")[0]
+    name = stored.path.removesuffix(".keys()").rpartition(".")[2].partition("[")[0]
     return kinds.get(name, stored.kind)
 
 

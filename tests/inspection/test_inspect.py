@@ -9,7 +9,6 @@ import pytest
 from sklearn.base import is_regressor
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.cluster import DBSCAN, AgglomerativeClustering, FeatureAgglomeration, KMeans
-from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.ensemble import (
     BaggingClassifier,
@@ -23,6 +22,7 @@ from sklearn.ensemble import (
     VotingClassifier,
 )
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.feature_selection import RFE, SelectKBest
 from sklearn.frozen import FrozenEstimator
 from sklearn.gaussian_process import GaussianProcessRegressor
@@ -142,10 +142,22 @@ def test_an_ensemble_is_one_place_and_a_step_another():
 
 
 def test_unfitted_parameters_are_not_described():
-    table = pd.DataFrame({"city": ["a", "b"] * 10, "age": range(20)})
-    known = OneHotEncoder(categories=[["a", "b"]])
-    model = ColumnTransformer([("text", known, ["city"])]).fit(table)
-    assert [one.path for one in inspect_model(model).findings] == ["transformers_[0]"]
+    table = pd.DataFrame({"age": range(20)})
+    inner = RandomForestClassifier(2, random_state=0)  # whose seed is an array of the state
+    model = make_pipeline(StandardScaler(), BaggingClassifier(inner, n_estimators=2))
+    model.fit(table[["age"]], table["age"] > 9)
+    told = {one.path for one in inspect_model(model).findings}
+    assert told == {"steps[0]", "steps[1]", "steps[1].estimators_[*]"}
+
+
+def test_values_that_were_given_are_not_taken_for_training_data():
+    table = pd.DataFrame({"city": ["a", "b"] * 10})
+    given = OneHotEncoder(categories=[["a", "b", "c"]]).fit(table)
+    words = CountVectorizer(vocabulary=["ann"]).fit(["ann", "bob"])
+    constant = SimpleImputer(strategy="constant", fill_value=0).fit(X)
+    assert {inspect_model(one).level for one in (given, words, constant)} == {None}
+    assert inspect_model(SimpleImputer(strategy="mean").fit(X)).level == "summaries"
+    assert inspect_model(OneHotEncoder().fit(table)).level == "values"
 
 
 RECORDS = Records(X, LABELS)
