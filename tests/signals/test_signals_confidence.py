@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from asking import answers_of
 from scipy.special import expit, log_softmax, softmax
 from scipy.stats import entropy
 from sklearn.datasets import make_classification
@@ -9,7 +10,6 @@ from sklearn.metrics import roc_auc_score
 from sklearn.svm import SVC
 
 from skmia import Outputs
-from skmia._core.asking import query_victim
 from skmia.signals import ODIN, Doctor, get_signal_names
 from skmia.signals.registry import get_signal
 
@@ -174,7 +174,7 @@ def overfit():
     )
     membership = np.arange(600) % 2
     victim = RandomForestClassifier(30, random_state=0).fit(X[membership == 1], y[membership == 1])
-    return query_victim(victim, X), y, membership
+    return answers_of(victim, X), y, membership
 
 
 @pytest.mark.parametrize("name", PROBABILITY_SIGNALS)
@@ -194,7 +194,7 @@ def test_correctness_auc_is_its_balanced_accuracy(overfit):
 def test_hinge_and_correctness_read_decision_values():
     X, y = make_classification(n_samples=60, n_classes=3, n_informative=4, random_state=0)
     model = SVC().fit(X, y)
-    outputs = query_victim(model, X)
+    outputs = answers_of(model, X)
     values = model.decision_function(X)
     by_hand = [values[i, y[i]] - max(np.delete(values[i], y[i])) for i in range(60)]
     np.testing.assert_allclose(get_signal("hinge")(outputs, y), by_hand)
@@ -203,7 +203,7 @@ def test_hinge_and_correctness_read_decision_values():
 
 def test_two_classes_and_three_with_an_impossible_one_agree():
     X, y = make_classification(n_samples=60, random_state=0)
-    two = query_victim(LogisticRegression().fit(X, y), X)
+    two = answers_of(LogisticRegression().fit(X, y), X)
     three = Outputs(np.column_stack([two.values, np.zeros(60)]), [0, 1, 2])
     for name in set(PROBABILITY_SIGNALS) - {"odin"}:
         signal = get_signal(name)

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
+from asking import answers_of
 from sklearn.datasets import make_regression
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.metrics import roc_auc_score
 
 from skmia import Outputs
-from skmia._core.asking import query_victim
 from skmia.signals.registry import get_signal
 
 RESIDUAL_SIGNALS = {"squared_error": [-4.0, -0.25, 0.0]}
@@ -32,7 +32,7 @@ def test_members_of_an_overfit_regressor_score_higher(name, dtype):
     y = y.astype(dtype)
     membership = np.arange(300) % 2
     victim = RandomForestRegressor(20, random_state=0).fit(X[membership == 1], y[membership == 1])
-    scores = get_signal(name)(query_victim(victim, X), y)
+    scores = get_signal(name)(answers_of(victim, X), y)
     np.testing.assert_allclose(np.sqrt(-scores), np.abs(y - victim.predict(X)))
     assert roc_auc_score(membership, scores) > 0.7
 

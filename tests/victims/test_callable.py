@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from asking import answers_of
 from scipy import sparse
 from scipy.special import expit
 from sklearn.base import clone
@@ -8,7 +9,6 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 from skmia import Records, ShadowPool
-from skmia._core.asking import query_victim
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.victims import CallableVictim
 
@@ -45,12 +45,12 @@ def test_rows_may_be_a_list():
     victim = CallableVictim(lambda rows: expit(np.column_stack([-rows[:, 0], rows[:, 0]])), [0, 1])
     np.testing.assert_array_equal(victim.predict_proba(X.tolist()), victim.predict_proba(X))
     assert victim.predict(X.tolist()).tolist() == victim.predict(X).tolist()
-    np.testing.assert_array_equal(query_victim(victim, X.tolist()).values, victim.predict_proba(X))
+    np.testing.assert_array_equal(answers_of(victim, X.tolist()).values, victim.predict_proba(X))
 
 
 def test_columns_belong_to_the_classes_in_the_order_given():
     victim = CallableVictim(Service(), classes=["yes", "no"])
-    outputs = query_victim(victim, X)
+    outputs = answers_of(victim, X)
     np.testing.assert_allclose(outputs.scaled_logit(["no"] * 25), X[:, 0])
     assert victim.predict(X).tolist() == ["yes"] * 13 + ["no"] * 12
 
@@ -106,7 +106,7 @@ def test_nan_of_a_service_is_reported():
         return answer
 
     with pytest.raises(ValueError, match="NaN for 22 of 25 records, first at position 3"):
-        query_victim(CallableVictim(broken, [0, 1]), X)
+        answers_of(CallableVictim(broken, [0, 1]), X)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_wrong_parameters_are_named(settings, message):
 
 def test_precision_of_the_answers_is_kept():
     victim = CallableVictim(lambda rows: np.full((len(rows), 2), 0.5, np.float32), [0, 1])
-    assert query_victim(victim, X).values.dtype == np.float32
+    assert answers_of(victim, X).values.dtype == np.float32
 
 
 def test_no_rows_are_no_call():

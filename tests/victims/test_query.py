@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from asking import answers_of
 from scipy import sparse
 from scipy.special import log_softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -17,7 +18,6 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from skmia import Records, ShadowPool
-from skmia._core.asking import query_victim
 from skmia.attacks import CalibratedAttack, LiRA, ThresholdAttack
 from skmia.signals import Signals
 
@@ -78,7 +78,7 @@ def test_classifier_is_asked_for_its_probabilities(problem, model, names):
     X, y = problem
     labels = np.array(names)[y]
     victim = clone(model).fit(X, labels)
-    outputs = query_victim(victim, X)
+    outputs = answers_of(victim, X)
     assert outputs.kind == "proba"
     np.testing.assert_array_equal(outputs.values, victim.predict_proba(X))
     own = [victim.predict_proba(X)[i, list(victim.classes_).index(labels[i])] for i in range(90)]
@@ -88,14 +88,14 @@ def test_classifier_is_asked_for_its_probabilities(problem, model, names):
 
 def test_boolean_labels_are_classes(problem):
     X, y = problem
-    outputs = query_victim(LogisticRegression().fit(X, y == 1), X)
+    outputs = answers_of(LogisticRegression().fit(X, y == 1), X)
     assert outputs.label_index(y == 1).tolist() == (y == 1).astype(int).tolist()
 
 
 def test_two_classes_of_a_decision_function_become_two_columns(problem):
     X, y = problem
     victim = LinearSVC().fit(X, y == 1)
-    outputs = query_victim(victim, X)
+    outputs = answers_of(victim, X)
     value = victim.decision_function(X)
     assert outputs.kind == "decision"
     np.testing.assert_allclose(outputs.margin(np.ones(90, bool)), value)
@@ -107,7 +107,7 @@ def test_two_classes_of_a_decision_function_become_two_columns(problem):
 def test_more_classes_of_a_decision_function_are_columns(problem, model):
     X, y = problem
     victim = clone(model).fit(X, y)
-    outputs = query_victim(victim, X)
+    outputs = answers_of(victim, X)
     assert outputs.kind == "decision"
     np.testing.assert_array_equal(outputs.values, victim.decision_function(X))
 
@@ -117,16 +117,16 @@ def test_decision_values_of_pairs_of_classes_are_refused(problem, wrap):
     X, y = problem
     victim = wrap(SVC(decision_function_shape="ovo")).fit(X, y)
     with pytest.raises(ValueError, match='set decision_function_shape="ovr"'):
-        query_victim(victim, X)
+        answers_of(victim, X)
     two = wrap(SVC(decision_function_shape="ovo")).fit(X, y == 1)
-    assert query_victim(two, X).values.shape == (90, 2)
+    assert answers_of(two, X).values.shape == (90, 2)
 
 
 def test_last_resort_is_the_predicted_label(problem):
     X, y = problem
     labels = np.array(["u", "v", "w"])[y]
     victim = LabelOnly().fit(X, labels)
-    outputs = query_victim(victim, X)
+    outputs = answers_of(victim, X)
     assert outputs.kind == "label"
     np.testing.assert_array_equal(outputs.is_correct(labels), victim.predict(X) == labels)
 
@@ -137,7 +137,7 @@ def test_pipeline_takes_a_table_of_mixed_columns(problem):
     labels = pd.Series(np.array(["yes", "no"])[y % 2])
     pre = make_column_transformer((OneHotEncoder(), ["color"]), remainder=StandardScaler())
     victim = make_pipeline(pre, LogisticRegression()).fit(table, labels)
-    outputs = query_victim(victim, table)
+    outputs = answers_of(victim, table)
     np.testing.assert_array_equal(outputs.values, victim.predict_proba(table))
     records = Records(table, labels)
     scores = ThresholdAttack(FrozenEstimator(victim)).fit(records).score_samples(records)
@@ -158,21 +158,21 @@ def test_sparse_rows_reach_the_victim(problem):
 def test_search_is_a_victim(problem):
     X, y = problem
     victim = GridSearchCV(LogisticRegression(), {"C": [0.1, 1]}, cv=3).fit(X, y)
-    np.testing.assert_array_equal(query_victim(victim, X).values, victim.predict_proba(X))
+    np.testing.assert_array_equal(answers_of(victim, X).values, victim.predict_proba(X))
 
 
 def test_frozen_victims_are_asked_through_any_number_of_layers(problem):
     X, y = problem
     model = LogisticRegression().fit(X, y)
     nested = FrozenEstimator(FrozenEstimator(FrozenEstimator(model)))
-    np.testing.assert_array_equal(query_victim(nested, X).values, model.predict_proba(X))
+    np.testing.assert_array_equal(answers_of(nested, X).values, model.predict_proba(X))
 
 
 @pytest.mark.parametrize("model", [LinearRegression(), RandomForestRegressor(5)])
 def test_regressor_is_asked_for_its_value(regression, model):
     X, y = regression
     victim = clone(model).fit(X, y)
-    outputs = query_victim(FrozenEstimator(victim), X)
+    outputs = answers_of(FrozenEstimator(victim), X)
     assert outputs.kind == "value"
     np.testing.assert_array_equal(outputs.values, victim.predict(X))
 
@@ -180,7 +180,7 @@ def test_regressor_is_asked_for_its_value(regression, model):
 def test_regressor_at_the_end_of_a_pipeline(regression):
     X, y = regression
     victim = make_pipeline(StandardScaler(), LinearRegression()).fit(X, y)
-    outputs = query_victim(victim, X)
+    outputs = answers_of(victim, X)
     assert outputs.kind == "value"
     np.testing.assert_array_equal(outputs.values, victim.predict(X))
 
@@ -189,7 +189,7 @@ def test_xgboost_classifier(problem):
     xgboost = pytest.importorskip("xgboost")
     X, y = problem
     victim = xgboost.XGBClassifier(n_estimators=3, max_depth=2, n_jobs=1).fit(X, y)
-    outputs = query_victim(victim, X)
+    outputs = answers_of(victim, X)
     assert outputs.kind == "proba"
     np.testing.assert_array_equal(outputs.values, victim.predict_proba(X))
 
@@ -198,7 +198,7 @@ def test_xgboost_regressor(regression):
     xgboost = pytest.importorskip("xgboost")
     X, y = regression
     victim = xgboost.XGBRegressor(n_estimators=3, max_depth=2, n_jobs=1).fit(X, y)
-    outputs = query_victim(victim, X)
+    outputs = answers_of(victim, X)
     assert outputs.kind == "value"
     np.testing.assert_allclose(outputs.values, victim.predict(X))
 
@@ -206,7 +206,7 @@ def test_xgboost_regressor(regression):
 def test_skorch_net_with_logits_is_asked_for_them(problem):
     X, y = problem[0].astype(np.float32), problem[1]
     net = logits_net().fit(X, y)
-    outputs = query_victim(FrozenEstimator(net), X)
+    outputs = answers_of(FrozenEstimator(net), X)
     assert outputs.kind == "logits"
     np.testing.assert_array_equal(outputs.values, net.forward(X).numpy())
     # Dropout is off, and the logits are those of the net's own probabilities.
@@ -222,7 +222,7 @@ def test_skorch_net_with_softmax_is_asked_for_probabilities(problem):
         module__output_units=N_CLASSES,
         module__output_nonlin=torch.nn.Softmax(dim=-1),
     ).fit(X, y)
-    outputs = query_victim(net, X)
+    outputs = answers_of(net, X)
     assert outputs.kind == "proba"
     np.testing.assert_array_equal(outputs.values, net.predict_proba(X))
 
@@ -234,19 +234,19 @@ def test_binary_skorch_net_has_one_logit(problem, squeeze):
         "NeuralNetBinaryClassifier", module__output_units=1, module__squeeze_output=squeeze
     )
     net.fit(X, y)
-    outputs = query_victim(net, X)
+    outputs = answers_of(net, X)
     assert outputs.kind == "logits"
     logit = net.forward(X).numpy().ravel()
     np.testing.assert_allclose(outputs.scaled_logit(np.ones(90)), logit, rtol=1e-6)
     np.testing.assert_allclose(outputs.scaled_logit(np.zeros(90)), -logit, rtol=1e-6)
-    one = query_victim(net, X[:1])
+    one = answers_of(net, X[:1])
     np.testing.assert_allclose(one.values, outputs.values[:1], rtol=1e-5)
 
 
 def test_skorch_regressor(problem):
     X, y = problem[0].astype(np.float32), problem[1].astype(np.float32)[:, None]
     net = some_net("NeuralNetRegressor", module__output_units=1).fit(X, y)
-    outputs = query_victim(net, X)
+    outputs = answers_of(net, X)
     assert outputs.kind == "value"
     np.testing.assert_array_equal(outputs.values, net.predict(X).ravel().astype(float))
 
@@ -254,7 +254,7 @@ def test_skorch_regressor(problem):
 def test_class_absent_from_the_training_rows_keeps_its_output_unit(problem):
     X, y = problem[0].astype(np.float32), problem[1]
     net = logits_net().fit(X[y != 1], y[y != 1])
-    outputs = query_victim(net, X)
+    outputs = answers_of(net, X)
     assert outputs.classes.tolist() == [0, 1, 2]
     np.testing.assert_array_equal(outputs.values, net.forward(X).numpy())
 
@@ -265,7 +265,7 @@ def test_skorch_net_after_transformers_is_asked_for_its_logits(problem, freeze):
     net = logits_net()
     fitted = make_pipeline(StandardScaler(), net).fit(X, y)
     victim = FrozenEstimator(make_pipeline(freeze(fitted[0]), freeze(fitted[1])))
-    outputs = query_victim(victim, X)
+    outputs = answers_of(victim, X)
     assert outputs.kind == "logits"
     np.testing.assert_array_equal(outputs.values, fitted[1].forward(fitted[0].transform(X)).numpy())
 
@@ -273,7 +273,7 @@ def test_skorch_net_after_transformers_is_asked_for_its_logits(problem, freeze):
 def test_search_over_skorch_nets_is_a_victim(problem):
     X, y = problem[0].astype(np.float32), problem[1]
     victim = GridSearchCV(logits_net(), {"lr": [0.01]}, cv=2).fit(X, y)
-    outputs = query_victim(victim, X)
+    outputs = answers_of(victim, X)
     np.testing.assert_array_equal(outputs.values, victim.predict_proba(X))
 
 
@@ -283,7 +283,7 @@ def test_net_on_a_gpu_answers_on_the_cpu(problem):
         pytest.skip("no GPU")
     X, y = problem[0].astype(np.float32), problem[1]
     net = logits_net().set_params(device="cuda").fit(X, y)
-    outputs = query_victim(net, X)
+    outputs = answers_of(net, X)
     assert isinstance(outputs.values, np.ndarray)
     np.testing.assert_allclose(outputs.values, net.forward(X).cpu().numpy(), rtol=1e-5)
 
@@ -293,7 +293,7 @@ def test_asking_moves_no_global_random_generator(problem):
     X, y = problem[0].astype(np.float32), problem[1]
     net = logits_net().fit(X, y)
     before = torch.random.get_rng_state()
-    query_victim(net, X)
+    answers_of(net, X)
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
@@ -336,18 +336,18 @@ def test_answer_of_the_wrong_length_is_refused(problem):
 
     X, y = problem
     with pytest.raises(ValueError, match="returned 89 outputs for 90 records"):
-        query_victim(Short().fit(X, y), X)
+        answers_of(Short().fit(X, y), X)
 
 
 def test_answers_to_many_rows_are_put_together(problem, monkeypatch):
     X, y = problem
     victim = LogisticRegression().fit(X, y)
-    whole = query_victim(victim, X)
+    whole = answers_of(victim, X)
     monkeypatch.setattr("skmia._core.asking._CHUNK", 7)
-    np.testing.assert_allclose(query_victim(victim, X).values, whole.values, rtol=1e-12)
+    np.testing.assert_allclose(answers_of(victim, X).values, whole.values, rtol=1e-12)
     frame = pd.DataFrame(X)
     named = LogisticRegression().fit(frame, y)
-    np.testing.assert_allclose(query_victim(named, frame).values, whole.values, rtol=1e-12)
+    np.testing.assert_allclose(answers_of(named, frame).values, whole.values, rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -377,7 +377,7 @@ def test_pool_attack_needs_more_than_labels(problem):
 
 def test_what_is_nearly_a_victim_is_told_what_makes_it_one():
     with pytest.raises(TypeError, match="got function, which skmia.victims.CallableVictim makes"):
-        query_victim(lambda X: X, np.zeros((2, 1)))
+        answers_of(lambda X: X, np.zeros((2, 1)))
     torch = pytest.importorskip("torch")
     with pytest.raises(TypeError, match="got Linear, which skorch.NeuralNetClassifier makes"):
-        query_victim(torch.nn.Linear(1, 2), np.zeros((2, 1)))
+        answers_of(torch.nn.Linear(1, 2), np.zeros((2, 1)))

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from asking import answers_of
 from scipy import sparse
 from scipy.special import expit
 from sklearn.ensemble import RandomForestClassifier
@@ -18,7 +19,6 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
 from skmia import Records
-from skmia._core.asking import query_victim
 from skmia.signals import Loss, SquaredError
 from skmia.victims import CallableVictim, WhiteBox, open_white_box
 
@@ -76,7 +76,7 @@ def collect(chunks, n):
 
 def own_loss(model, X, y):
     """Loss by what scikit-learn answers."""
-    outputs = query_victim(model, X)
+    outputs = answers_of(model, X)
     return -(SquaredError() if outputs.kind == "value" else Loss())(outputs, y)
 
 

@@ -5,12 +5,12 @@ import warnings
 
 import numpy as np
 import pytest
+from asking import answers_of
 from sklearn.frozen import FrozenEstimator
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skmia._core.asking import query_victim
 from skmia.signals import Loss, SquaredError
 from skmia.victims import WhiteBox, open_white_box
 
@@ -413,7 +413,7 @@ def test_loss_of_every_kind_of_net_and_its_gradient(name):
     outputs = box.outputs(X)
     signal = SquaredError() if outputs.kind == "value" else Loss()
     net.module_.float()
-    asked = query_victim(net, X.astype(np.float32))
+    asked = answers_of(net, X.astype(np.float32))
     np.testing.assert_allclose(box.loss(X, y), -signal(asked, y), rtol=1e-4, atol=1e-6)
     net.module_.double()
     np.testing.assert_allclose(box.loss(X, y), -signal(outputs, y), rtol=1e-6)
@@ -464,7 +464,7 @@ def test_pipeline_and_precision_of_the_inputs():
     inputs = box.encode(X)
     assert inputs.dtype == np.float32
     np.testing.assert_allclose(inputs.mean(0), 0, atol=1e-6)
-    expected = -Loss()(query_victim(victim, X), Y20)
+    expected = -Loss()(answers_of(victim, X), Y20)
     np.testing.assert_allclose(box.loss(inputs, Y20), expected, rtol=1e-6)
     # A perturbation that was computed in double precision is taken too.
     np.testing.assert_allclose(box.loss(inputs.astype(np.float64), Y20), expected, rtol=1e-6)
@@ -583,7 +583,7 @@ def test_labels_are_the_numbers_of_the_outputs():
     box = open_white_box(net)
     inputs = box.encode(X)
     assert box.classes.tolist() == [0, 1, 2]
-    np.testing.assert_allclose(box.loss(inputs, Y20), -Loss()(query_victim(net, X), Y20), rtol=1e-5)
+    np.testing.assert_allclose(box.loss(inputs, Y20), -Loss()(answers_of(net, X), Y20), rtol=1e-5)
 
 
 @pytest.mark.parametrize(
