@@ -6,9 +6,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records
-from skmia._core.asking import check_victim
-from skmia._core.needs import ANY, BOTH, Needs
-from skmia.base import SupervisedAttack
+from skmia.base import Needs, SupervisedAttack
 from skmia.testing import check_attack, make_attack_problem
 
 
@@ -22,10 +20,11 @@ class TreeAttack(SupervisedAttack):
         self.random_state = random_state
 
     def _needs(self):
-        return Needs(ANY, access=frozenset({"queries"}), known=BOTH)
+        reads = frozenset({"proba", "logits", "decision", "label", "value"})
+        return Needs(reads, access=frozenset({"queries"}), known="members and non-members")
 
     def _collect(self, records):
-        check_victim(self.victim)
+        records.with_outputs(self.victim)  # which is all that it wants of the victim
         return [np.asarray(records.X)]
 
     def _learn(self, evidence, membership, seed):

@@ -9,8 +9,8 @@ import sys
 import time
 
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 
-from skmia._training.checkpoint import FolderCheckpoint
 from skmia.cli import _model
 from skmia.report import AuditReport
 
@@ -25,15 +25,16 @@ def options(data, monkeypatch):
 
 
 def interrupt_after(n_models, monkeypatch):
-    save, saved = FolderCheckpoint.save, []
+    """Interrupt the fit of the forest that comes after the victim and some shadow models."""
+    fit, fitted = RandomForestClassifier.fit, []
 
-    def save_or_stop(self, k, *arguments):
-        if len(saved) == n_models:
+    def fit_or_stop(self, *arguments, **settings):
+        if len(fitted) == 1 + n_models:
             raise KeyboardInterrupt
-        saved.append(k)
-        save(self, k, *arguments)
+        fitted.append(self)
+        return fit(self, *arguments, **settings)
 
-    monkeypatch.setattr(FolderCheckpoint, "save", save_or_stop)
+    monkeypatch.setattr(RandomForestClassifier, "fit", fit_or_stop)
 
 
 @pytest.mark.usefixtures("audit_once")
@@ -91,10 +92,7 @@ def test_an_interrupted_audit_says_what_is_kept_and_goes_on(run, options, tmp_pa
 
 
 def test_without_a_checkpoint_it_says_how_to_keep_something(run, options, monkeypatch):
-    def stop(*arguments):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("skmia.shadow._pool.gather", stop)
+    interrupt_after(0, monkeypatch)
     message = "interrupted; no shadow model was kept (--checkpoint DIR keeps the finished ones)"
     assert run(*options) == (130, "", f"skmia audit: {message}\n")
 

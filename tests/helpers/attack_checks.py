@@ -4,8 +4,9 @@ from skmia.attacks import ThresholdAttack
 from skmia.testing import make_attack_problem, parametrize_with_attack_checks
 
 
-def find_checks():
-    """Each check by its name."""
-    victim, _, records, membership = make_attack_problem()
-    cases = parametrize_with_attack_checks([ThresholdAttack(victim)], records, membership).args[1]
+def find_checks(records=None, membership=None):
+    """Each check by its name, on given records or on those of the usual problem."""
+    victim, _, *usual = make_attack_problem()
+    given = usual if records is None else (records, membership)
+    cases = parametrize_with_attack_checks([ThresholdAttack(victim)], *given).args[1]
     return {check.name: check for _, check in (case.values for case in cases)}

@@ -5,7 +5,6 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import ShadowPool, audit
-from skmia._training.checkpoint import FolderCheckpoint
 from skmia.datasets import make_membership_problem
 
 RECORDS, MEMBERSHIP = make_membership_problem(120, random_state=0)
@@ -17,17 +16,23 @@ def run(checkpoint=None, **settings):
     return audit(TREE, RECORDS, MEMBERSHIP, checkpoint=checkpoint, **settings)
 
 
-def test_an_interrupted_audit_goes_on(tmp_path, monkeypatch):
-    save, saved = FolderCheckpoint.save, []
+def count_fits(monkeypatch, stop_at=None):
+    """Note each tree that is fitted; the fit of this number is interrupted."""
+    fit, fitted = DecisionTreeClassifier.fit, []
 
-    def save_or_stop(self, k, *arguments):
-        if len(saved) == 2:
+    def fit_or_stop(self, *arguments, **settings):
+        fitted.append(self)
+        if len(fitted) == stop_at:
             raise KeyboardInterrupt
-        saved.append(k)
-        save(self, k, *arguments)
+        return fit(self, *arguments, **settings)
 
+    monkeypatch.setattr(DecisionTreeClassifier, "fit", fit_or_stop)
+    return fitted
+
+
+def test_an_interrupted_audit_goes_on(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(FolderCheckpoint, "save", save_or_stop)
+        count_fits(patch, stop_at=4)  # the victim, two shadow models, and the next one
         with pytest.raises(KeyboardInterrupt) as stop:
             run(tmp_path)
     assert stop.value.__notes__ == [
@@ -39,9 +44,11 @@ def test_an_interrupted_audit_goes_on(tmp_path, monkeypatch):
 
 
 def test_no_model_of_a_finished_audit_is_trained_again(tmp_path, monkeypatch):
+    fitted = count_fits(monkeypatch)
     run(tmp_path)
-    monkeypatch.setattr(FolderCheckpoint, "save", lambda *arguments: pytest.fail("trained again"))
+    n_first = len(fitted)
     run(tmp_path)
+    assert len(fitted) - n_first == n_first - 6
 
 
 def test_a_pool_has_a_checkpoint_of_its_own(tmp_path):
@@ -51,11 +58,7 @@ def test_a_pool_has_a_checkpoint_of_its_own(tmp_path):
 
 def test_a_pool_in_memory_says_what_it_keeps(monkeypatch):
     pool = ShadowPool(TREE, 4, warm_start=True, random_state=0)
-    monkeypatch.setattr("skmia.shadow._pool.gather", _stop)
+    count_fits(monkeypatch, stop_at=1)
     with pytest.raises(KeyboardInterrupt) as stop:
         pool.fit(RECORDS)
     assert stop.value.__notes__ == ["0 of 4 shadow models are kept in memory."]
-
-
-def _stop(*arguments):
-    raise KeyboardInterrupt

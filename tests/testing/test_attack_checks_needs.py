@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 import pytest
+from attack_checks import find_checks
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia.attacks import GradientAttack, LiRA, QuantileAttack, ShadowAttack, ThresholdAttack
 from skmia.signals import Merlin
 from skmia.testing import make_attack_problem
-from skmia.testing._attack_checks import _declared
 
 VICTIM, SHADOWS, RECORDS, MEMBERSHIP = make_attack_problem()
 OTHERS = RECORDS[MEMBERSHIP == 0]
@@ -36,6 +36,7 @@ QUANTILES = QuantileAttack(
     VICTIM, population=OTHERS, target_fpr=0.2, cv=3, estimator=DecisionTreeRegressor()
 )
 CALLED = frozenset({"queries"})
+CHECKS = find_checks(RECORDS, MEMBERSHIP)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +66,7 @@ CALLED = frozenset({"queries"})
 )
 def test_wrong_declarations_are_found(attack, check, message):
     with pytest.raises(AssertionError, match=message):
-        getattr(_declared, f"check_attack_{check}")(attack, RECORDS, MEMBERSHIP)
+        CHECKS[f"check_attack_{check}"](attack)
 
 
 def test_undeclared_look_into_the_victim_is_found():
@@ -73,14 +74,13 @@ def test_undeclared_look_into_the_victim_is_found():
         MLPClassifier((4,), solver="lbfgs", max_iter=2000, random_state=0), n_estimators=2
     )
     attack = GradientAttack(net.victim, attack_estimator=TREE, cv=2)
-    _declared.check_attack_access(attack, net.records, net.membership)
+    check = find_checks(net.records, net.membership)["check_attack_access"]
+    check(attack)
     with pytest.raises(AssertionError, match="does not declare that it needs"):
-        _declared.check_attack_access(
-            lie(attack, access=CALLED - CALLED), net.records, net.membership
-        )
+        check(lie(attack, access=CALLED - CALLED))
 
 
 @pytest.mark.parametrize("attack", [LIRA, SHOKRI, MERLIN, HITS, QUANTILES])
 @pytest.mark.parametrize("check", ["needs", "reads", "access", "keeps", "lacks"])
 def test_true_declarations_pass(attack, check):
-    getattr(_declared, f"check_attack_{check}")(attack, RECORDS, MEMBERSHIP)
+    CHECKS[f"check_attack_{check}"](attack)

@@ -6,7 +6,6 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 from skmia import Outputs, Records
-from skmia._core.order import choose_order
 from skmia.attacks import ThresholdAttack
 from skmia.victims import CallableVictim
 
@@ -60,14 +59,14 @@ def test_answers_that_mean_nothing_are_in_no_better_order(n_classes):
     for seed in range(200):  # at a level of 1e-4 one of them in fifty runs
         rng = np.random.default_rng(seed)
         answers = Outputs(rng.dirichlet(np.ones(n_classes), 200), classes)
-        assert choose_order(answers, rng.integers(n_classes, size=200))[0] is None
+        Records(np.zeros((200, 1)), rng.integers(n_classes, size=200), outputs=answers)
 
 
 @pytest.mark.parametrize("proba", [[0.5, 0.5], [0.6, 0.4]])
 def test_one_answer_to_all_records_says_nothing_of_the_order(proba):
     y = np.where(RNG.random(300) < 0.9, "b", "a")
-    assert choose_order(Outputs(np.tile(proba, (300, 1)), ["a", "b"]), y)[0] is None
+    Records(X, y, outputs=Outputs(np.tile(proba, (300, 1)), ["a", "b"]))
 
 
 def test_labels_that_the_answers_do_not_know_are_left_to_others():
-    assert choose_order(Outputs(PROBA, NAMES), np.full(300, "d"))[0] is None
+    Records(X, np.full(300, "d"), outputs=Outputs(PROBA, NAMES))
