@@ -8,7 +8,7 @@ where a share of the members is not among the candidates. A TPR of 1,000 candida
 positives; 2,000 take ten times as long for the equations of nodes.
 
     python benchmarks/bench_released_file.py [--tables FOLDER] [--halves 5] [--candidates 1000]
-        [--attacks nodes thresholds] [--outsiders 0.05] [--lira 64]
+        [--attacks nodes thresholds optimum] [--outsiders 0.05] [--lira 64]
 
 FOLDER holds adult.csv.gz, law_school.csv.gz, diabetes130.csv.gz and pendigits.csv.gz as their
 publishers have them; without it, normal features are drawn.
@@ -31,11 +31,21 @@ from sklearn.ensemble import (
     RandomForestClassifier,
 )
 from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool
-from skmia.attacks import LiRA, NodeEquationsAttack, SplitThresholdAttack, ThresholdAttack
+from skmia.attacks import (
+    LiRA,
+    NodeEquationsAttack,
+    SplitThresholdAttack,
+    StationarityAttack,
+    ThresholdAttack,
+)
 from skmia.metrics import tpr_at_fpr_score
 
 # Halves are drawn from here on: those of smaller numbers were in view when settings were chosen.
@@ -44,6 +54,7 @@ FIRST_SEED = 1000
 ATTACKS = {
     "nodes": partial(NodeEquationsAttack, random_state=0),
     "thresholds": SplitThresholdAttack,
+    "optimum": partial(StationarityAttack, random_state=0),
 }
 
 
@@ -90,6 +101,9 @@ def list_models():
         "RandomForest": RandomForestClassifier(random_state=0),
         "RandomForest l10": RandomForestClassifier(min_samples_leaf=10, random_state=0),
         "DecisionTree": DecisionTreeClassifier(random_state=0),
+        "LogisticRegression": make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
+        "RidgeClassifier": make_pipeline(StandardScaler(), RidgeClassifier()),
+        "SVC": make_pipeline(StandardScaler(), SVC()),
     }
     try:
         from xgboost import XGBClassifier
@@ -143,9 +157,14 @@ def attack_half(half, name, seed, options):
     }
 
 
+def _choose_signal(victim):
+    """Models without probabilities are asked whether they are right, and by how much."""
+    return {} if hasattr(victim, "predict_proba") else {"signal": "hinge"}
+
+
 def ask_service(model, half, seed, options):
     """AUC of attacks that ask the model."""
-    attacks = {"loss": ThresholdAttack(half.victim)}
+    attacks = {"loss": ThresholdAttack(half.victim, **_choose_signal(half.victim))}
     if options.lira:
         pool = ShadowPool(model, options.lira, random_state=seed).fit(half.candidates)
         attacks["LiRA"] = LiRA(half.victim, FrozenEstimator(pool))

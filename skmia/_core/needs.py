@@ -29,6 +29,7 @@ ACCESS = {
     "file": "the file of the model",
     "nodes": "the nodes of trees",
     "thresholds": "the thresholds of trees",
+    "optimum": "the optimum of a linear model or support vector machine",
 }
 
 
@@ -48,7 +49,8 @@ class Needs:
     access : frozenset of str, default=frozenset()
         Access to the victim beyond stored outputs: ``"queries"`` for further records,
         ``"gradients"``, ``"layers"``, ``"samples"``, ``"file"`` (the fitted model itself),
-        ``"nodes"`` and ``"thresholds"`` (of trees).
+        ``"nodes"`` and ``"thresholds"`` (of trees), ``"optimum"`` (of a linear model or support
+        vector machine).
     keeps : frozenset, default=frozenset()
         What a pool must keep of each shadow model: ``"auto"`` (the log odds, margin or log
         residual), ``("auto", T)`` (the log odds at temperature T), a

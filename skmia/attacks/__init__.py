@@ -17,6 +17,7 @@ from ._renyi import RenyiAttack
 from ._rmia import RMIA
 from ._shadow import ShadowAttack
 from ._split_threshold import SplitThresholdAttack
+from ._stationarity import StationarityAttack
 from ._stored_values import StoredValuesAttack
 from ._threshold import ThresholdAttack
 from ._vulnerable_records import VulnerableRecordsAttack
@@ -40,6 +41,7 @@ __all__ = [
     "RenyiAttack",
     "ShadowAttack",
     "SplitThresholdAttack",
+    "StationarityAttack",
     "StoredValuesAttack",
     "ThresholdAttack",
     "VulnerableRecordsAttack",

@@ -60,3 +60,12 @@ class CandidatesAttack(BaseAttack):
 def _as_pairs(records):
     """Both words of each record's digest, as one sortable value."""
     return np.rec.fromarrays(records.digests, dtype="u8,u8")
+
+
+def expect_auc(posterior):
+    """AUC that probabilities of membership would have if they were right; ties count half."""
+    _, place = np.unique(posterior, return_inverse=True)
+    members = np.bincount(place, posterior)
+    others = np.bincount(place, 1 - posterior)
+    below = np.cumsum(others) - others / 2
+    return float(members @ below / (members.sum() * others.sum()))

@@ -1,35 +1,14 @@
 """Attack on a released tree model by the equations of its nodes."""
 
-import warnings
-from numbers import Real
-from typing import Literal
-
 import numpy as np
-from scipy.special import expit, logit, ndtr
-from sklearn.base import BaseEstimator
+from scipy.special import ndtr
 
-from .._core.asking import unwrap
 from .._core.needs import ANY, Needs
-from .._core.randomness import check_random_state
-from .._core.records import Records
-from .._core.sklearn import Interval, StrOptions
-from .._core.types import Seed
 from ..victims.node_equations import read_further_columns, read_node_equations
-from ._candidates import CandidatesAttack
-from ._solve_bits import multiply_rows, propagate, regress, scale
-
-# Largest number of candidates for a dense system, because its time grows with the cube.
-_MOST_DENSE = 4000
-
-# Root mean squared residual above which equations are taken to contradict each other.
-_MOST_MISFIT = 3
-
-# Priors from other evidence are limited to this distance from 0 and 1, so that exact equations can
-# overrule evidence that is wrong.
-_SURE = 1e-4
+from ._equations import EquationsAttack
 
 
-class NodeEquationsAttack(CandidatesAttack):
+class NodeEquationsAttack(EquationsAttack):
     r"""Solve the equations that the nodes of a released tree model state about its training rows.
 
     A file of trees stores how many training rows came to each node, their class fractions, sums of
@@ -57,8 +36,8 @@ class NodeEquationsAttack(CandidatesAttack):
           stronger on exact equations but misled by outsiders, and its time grows with the cube of
           the number of candidates;
         - ``"ridge"``: sparse ridge regression, with a time that is linear in all sizes;
-        - ``"auto"``: propagation for up to 4,000 candidates without outsiders, unless its solution
-          contradicts the equations; else ridge regression.
+        - ``"auto"``: propagation for up to 4,000 candidates (more with few equations) without
+          outsiders, unless its solution contradicts the equations; else ridge regression.
     random_state : int, RandomState instance or None, default=None
         Controls the probes that estimate ``known_`` of ridge regression. Pass an int for
         reproducible results.
@@ -154,107 +133,18 @@ class NodeEquationsAttack(CandidatesAttack):
     (True, True)
     """
 
-    _parameter_constraints = {
-        **CandidatesAttack._parameter_constraints,
-        "outsiders": [Interval(Real, 0, 1, closed="left")],
-        "prior": [Interval(Real, 0, 1, closed="neither")],
-        "solver": [StrOptions({"auto", "propagation", "ridge"})],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        victim: BaseEstimator | None = None,
-        *,
-        outsiders: float = 0.0,
-        prior: float = 0.5,
-        solver: Literal["auto", "propagation", "ridge"] = "auto",
-        random_state: Seed = None,
-    ) -> None:
-        self.victim = victim
-        self.outsiders = outsiders
-        self.prior = prior
-        self.solver = solver
-        self.random_state = random_state
-
     def _needs(self):
         return Needs(ANY, access=frozenset({"file", "nodes"}))
 
-    def _judge_candidates(self, records):
+    def _read(self, records):
         n_members = self.prior * len(records)
         assumed = n_members / (1 - self.outsiders), n_members * (1 - self.prior)
-        self._equations = read_node_equations(self.victim, records, assumed)
-        self._rows, targets, self._weights, self._pulls = scale(
-            self._equations, self.outsiders, len(records)
-        )
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        self._solution = self._solve(self._rows, targets, seed)
-        self._targets, self._seed = targets, seed
-        self.n_rows_, self.n_equations_ = self._equations.n_rows, len(targets)
-        self.known_ = self._solution.known
-        self.expected_auc_ = float(ndtr(np.sqrt(2 * self.known_ / (1 - self.known_))))
-        return self._solution.ratios
+        equations = read_node_equations(self.victim, records, assumed)
+        self.n_rows_ = equations.n_rows
+        return equations
 
-    def _solve(self, rows, targets, seed):
-        is_small = rows.shape[1] <= _MOST_DENSE and self.outsiders == 0
-        if self.solver == "propagation" or (self.solver == "auto" and is_small):
-            solution = propagate(rows, targets, self.prior, self._pulls)
-        else:
-            solution = regress(rows, targets, self.prior, seed, self._pulls)
-        self.misfit_ = float(np.sqrt(np.mean(solution.residuals**2)))
-        if self.misfit_ <= _MOST_MISFIT and not self._has_collapsed(solution, rows.shape[1]):
-            return solution
-        warnings.warn(
-            f"The equations of the {type(unwrap(self.victim)).__name__} contradict each other "
-            f"(misfit {self.misfit_:.1f}; at most {_MOST_MISFIT} is expected): it was trained on "
-            "rows that are not among the candidates, or with sample weights. Scores are weaker "
-            "than they could be; set outsiders to the share of missing rows, if you know it.",
-            UserWarning,
-            stacklevel=5,
-        )
-        return (
-            regress(rows, targets, self.prior, seed, self._pulls)
-            if self.solver == "auto"
-            else solution
-        )
+    def _read_further(self, records):
+        return read_further_columns(self.victim, records, self._equations)
 
-    def _has_collapsed(self, solution, n):
-        """Whether the number of members that were found is far from the assumed number of rows."""
-        missing = solution.residuals[-1] * np.sqrt(n * self.prior * (1 - self.prior))
-        return self._equations.is_assumed and abs(missing) > n * self.prior / 2
-
-    def solve_again(self, candidates: Records, ratios: np.ndarray) -> bool:
-        """Solve the equations with other evidence as their prior, and keep what fits no worse.
-
-        Parameters
-        ----------
-        candidates : Records of n records
-            Records passed to `fit`, in any order.
-        ratios : ndarray of shape (n,)
-            Log likelihood ratio of membership of each record, from other evidence in the file.
-
-        Returns
-        -------
-        fits : bool
-            Whether the equations are fitted no worse with the evidence. If not, nothing changes.
-        """
-        ratios = self._sort_by_content(candidates, ratios)
-        prior = expit(ratios + logit(self.prior)).clip(_SURE, 1 - _SURE)
-        is_dense = self._solution.inverse is not None
-        solution = (
-            propagate(self._rows, self._targets, prior, self._pulls)
-            if is_dense
-            else regress(self._rows, self._targets, prior, self._seed, self._pulls)
-        )
-        misfit = float(np.sqrt(np.mean(solution.residuals**2)))
-        plain = float(np.sqrt(np.mean(self._solution.residuals**2)))
-        if not misfit <= max(plain, 1):  # noise alone has a misfit of 1
-            return False
-        self._solution = solution
-        self._keep(solution.ratios)
-        return True
-
-    def _judge_further(self, records):
-        columns = read_further_columns(self.victim, records, self._equations)
-        ratios = self._solution.judge(self._rows, multiply_rows(columns, self._weights))
-        return ratios + self._pulls.mean()  # the mean, because pulls differ little between records
+    def _expect(self, solution):
+        return ndtr(np.sqrt(2 * solution.known / (1 - solution.known)))

@@ -31,14 +31,14 @@ class Solution(NamedTuple):
         noise, their rank divided by the number of bits.
     residuals : ndarray of shape (n_equations,)
         Right-hand sides minus the part that the candidates explain.
-    inverse : ndarray of shape (n, n) or None
+    inverse : ndarray of shape (n, n), LowRank or None
         Covariance of the bits; None if it was too large to compute.
     """
 
     ratios: np.ndarray
     known: float
     residuals: np.ndarray
-    inverse: np.ndarray | None
+    inverse: object
 
     def judge(self, rows, columns):
         """Compute log likelihood ratios of further records, each as one more candidate.
@@ -128,15 +128,16 @@ def propagate(rows, targets, prior, pulls=0.0):
     -------
     solution : Solution
     """
-    prior = np.broadcast_to(prior, rows.shape[1])
-    gram, moment = (rows.T @ rows).toarray(), rows.T @ targets + pulls
+    n_equations, n = rows.shape
+    prior, moment = np.broadcast_to(prior, n), rows.T @ targets + pulls
+    # The smaller of two systems is solved.
+    invert = _LowRankInverter(rows) if n_equations < n / 2 else _DenseInverter(rows)
     # The first Gaussians have the mean and the variance of the prior. Damping keeps the iteration
     # from oscillating, and the bounds keep variances positive if equations contradict each other.
     precision, known = 1 / (prior * (1 - prior)), None
     shift = prior * precision
     for _ in range(_N_STEPS):
-        mean, inverse = _invert(gram, precision, moment + shift)
-        variance = inverse.diagonal()
+        mean, variance = invert(precision, moment + shift)
         if known is None:
             # With the prior alone, the mean reduction of the variances is rank / n without noise.
             known = _as_share(np.mean(1 - variance * precision))
@@ -149,26 +150,56 @@ def propagate(rows, targets, prior, pulls=0.0):
         wanted = np.maximum(1 / spread - 1 / cavity, _LEAST_PRECISION)
         precision = _DAMPING * precision + (1 - _DAMPING) * wanted
         shift = _DAMPING * shift + (1 - _DAMPING) * (posterior / spread - center / cavity)
-    return Solution(ratios, known, targets - rows @ mean, _fill(inverse))
+    return Solution(ratios, known, targets - rows @ mean, invert.covariance())
 
 
-def _invert(gram, precision, moment):
-    """Return the mean and the lower triangle of the covariance of a Gaussian.
+class _DenseInverter:
+    """Mean and variances of a Gaussian of precision ``rows.T @ rows + diag(precision)``."""
 
-    Its precision is ``gram + diag(precision)``.
-    """
-    total = gram.copy()
-    total[np.diag_indices(len(total))] += precision
-    factor, _ = linalg.cho_factor(total, lower=True, overwrite_a=True, check_finite=False)
-    mean = linalg.cho_solve((factor, True), moment, check_finite=False)
-    inverse, _ = linalg.lapack.dpotri(factor, lower=True, overwrite_c=True)
-    return mean, inverse
+    def __init__(self, rows):
+        self._gram = (rows.T @ rows).toarray()
+
+    def __call__(self, precision, moment):
+        total = self._gram.copy()
+        total[np.diag_indices(len(total))] += precision
+        factor, _ = linalg.cho_factor(total, lower=True, overwrite_a=True, check_finite=False)
+        mean = linalg.cho_solve((factor, True), moment, check_finite=False)
+        self._lower, _ = linalg.lapack.dpotri(factor, lower=True, overwrite_c=True)
+        return mean, self._lower.diagonal()
+
+    def covariance(self):
+        lower = np.tril(self._lower)
+        return lower + np.tril(lower, -1).T
 
 
-def _fill(lower):
-    """Return the symmetric matrix with this lower triangle."""
-    lower = np.tril(lower)
-    return lower + np.tril(lower, -1).T
+class _LowRankInverter:
+    """The same where there are far fewer equations than bits."""
+
+    def __init__(self, rows):
+        self._rows = rows.toarray()
+
+    def __call__(self, precision, moment):
+        spread = 1 / precision
+        scaled = self._rows * spread
+        inner = scaled @ self._rows.T
+        inner[np.diag_indices(len(inner))] += 1
+        factor = linalg.cholesky(inner, lower=True, overwrite_a=True, check_finite=False)
+        part = linalg.solve_triangular(factor, scaled, lower=True, check_finite=False)
+        self._inverse = LowRank(spread, part)
+        return self._inverse @ moment, spread - np.einsum("en,en->n", part, part)
+
+    def covariance(self):
+        return self._inverse
+
+
+class LowRank(NamedTuple):
+    """The matrix ``diag(spread) - part.T @ part``."""
+
+    spread: np.ndarray
+    part: np.ndarray
+
+    def __matmul__(self, right):
+        return (self.spread * right.T).T - self.part.T @ (self.part @ right)
 
 
 def _as_share(known):

@@ -11,7 +11,7 @@ from .._core.asking import unwrap
 from .._core.needs import ANY, Needs
 from .._core.sklearn import Interval
 from ..victims.split_thresholds import read_split_thresholds
-from ._candidates import CandidatesAttack
+from ._candidates import CandidatesAttack, expect_auc
 from ._pass_messages import judge, pass_messages
 
 # Share of thresholds that complete candidates explain, at least.
@@ -156,7 +156,7 @@ class SplitThresholdAttack(CandidatesAttack):
         # Training rows that are not candidates, for each candidate.
         self._others = self.prior * self.outsiders / (1 - self.outsiders)
         self._found, self._parts = pass_messages(groups, len(records), self.prior, self._others)
-        self.expected_auc_ = _expect_auc(expit(self._found + logit(self.prior)))
+        self.expected_auc_ = expect_auc(expit(self._found + logit(self.prior)))
         return self._found
 
     def _check_explained(self):
@@ -183,12 +183,3 @@ class SplitThresholdAttack(CandidatesAttack):
         groups = read_split_thresholds(self.victim, self._X, self.prior, records.X)
         n_further = len(records)
         return judge(groups, self._found, self._parts, n_further, self.prior, self._others)
-
-
-def _expect_auc(posterior):
-    """AUC of probabilities of membership that hold; ties count half."""
-    _, place = np.unique(posterior, return_inverse=True)
-    members = np.bincount(place, posterior)
-    others = np.bincount(place, 1 - posterior)
-    below = np.cumsum(others) - others / 2
-    return float(members @ below / (members.sum() * others.sum()))

@@ -11,8 +11,13 @@ from ._white_box import open_white_box
 from ._white_box._sklearn_models import FAMILIES
 from .node_equations import has_node_equations
 from .split_thresholds import has_split_thresholds
+from .stationarity import has_stationarity
 
-_PARTS_OF_FILES = {"nodes": has_node_equations, "thresholds": has_split_thresholds}
+_PARTS_OF_FILES = {
+    "nodes": has_node_equations,
+    "thresholds": has_split_thresholds,
+    "optimum": has_stationarity,
+}
 
 
 def last_step(model):

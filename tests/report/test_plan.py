@@ -32,6 +32,7 @@ from skmia.attacks import (
     RenyiAttack,
     ShadowAttack,
     SplitThresholdAttack,
+    StationarityAttack,
     StoredValuesAttack,
     ThresholdAttack,
     VulnerableRecordsAttack,
@@ -83,6 +84,7 @@ def make_attacks():
         "RenyiAttack": RenyiAttack(cv=2),
         "ShadowAttack": ShadowAttack(attack_estimator=TREE),
         "SplitThresholdAttack": SplitThresholdAttack(),
+        "StationarityAttack": StationarityAttack(),
         "StoredValuesAttack": StoredValuesAttack(),
         "ThresholdAttack": ThresholdAttack(),
         "VulnerableRecordsAttack": VulnerableRecordsAttack(level=0.5),
@@ -103,6 +105,7 @@ NO_GRADIENTS = {
     "WhiteBoxAttack",
 }
 NO_NODES = {"NodeEquationsAttack", "SplitThresholdAttack"}
+NO_OPTIMUM = {"StationarityAttack"}
 NO_PROBABILITIES = {
     "DensityAttack",
     "DiversityAttack",
@@ -116,9 +119,9 @@ NO_PROBABILITIES = {
 @pytest.mark.parametrize(
     "model, refused",
     [
-        (RandomForestClassifier(10, random_state=0), NO_GRADIENTS),
-        (MLPClassifier((4,), solver="lbfgs", max_iter=100, random_state=0), NO_NODES),
-        (LinearSVC(random_state=0), NO_GRADIENTS | NO_NODES | NO_PROBABILITIES),
+        (RandomForestClassifier(10, random_state=0), NO_GRADIENTS | NO_OPTIMUM),
+        (MLPClassifier((4,), solver="lbfgs", max_iter=100, random_state=0), NO_NODES | NO_OPTIMUM),
+        (LinearSVC(random_state=0), NO_GRADIENTS | NO_NODES | NO_OPTIMUM | NO_PROBABILITIES),
     ],
     ids=["forest", "perceptron", "margins"],
 )

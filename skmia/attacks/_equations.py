@@ -1,0 +1,148 @@
+"""Base class of attacks that solve linear equations in membership bits."""
+
+import warnings
+from abc import abstractmethod
+from numbers import Real
+from typing import Literal
+
+import numpy as np
+from scipy.special import expit, logit
+from sklearn.base import BaseEstimator
+
+from .._core.asking import unwrap
+from .._core.randomness import check_random_state
+from .._core.records import Records
+from .._core.sklearn import Interval, StrOptions
+from .._core.types import Seed
+from ._candidates import CandidatesAttack
+from ._solve_bits import multiply_rows, propagate, regress, scale
+
+# Largest product of the sizes of a dense system, because its time grows faster.
+_MOST_DENSE = 4000**2
+
+# Root mean squared residual above which equations are taken to contradict each other.
+_MOST_MISFIT = 3
+
+# Priors from other evidence are limited to this distance from 0 and 1, so that exact equations can
+# overrule evidence that is wrong.
+_SURE = 1e-4
+
+
+class EquationsAttack(CandidatesAttack):
+    """Base class of attacks that solve linear equations in membership bits.
+
+    A subclass implements ``_read(records)``, which returns the :class:`Equations` of the
+    candidates, ``_read_further(records)``, which returns the columns that further records would
+    have in them, and ``_expect(solution)``, which returns the AUC to be expected.
+    """
+
+    _parameter_constraints = {
+        **CandidatesAttack._parameter_constraints,
+        "outsiders": [Interval(Real, 0, 1, closed="left")],
+        "prior": [Interval(Real, 0, 1, closed="neither")],
+        "solver": [StrOptions({"auto", "propagation", "ridge"})],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        victim: BaseEstimator | None = None,
+        *,
+        outsiders: float = 0.0,
+        prior: float = 0.5,
+        solver: Literal["auto", "propagation", "ridge"] = "auto",
+        random_state: Seed = None,
+    ) -> None:
+        self.victim = victim
+        self.outsiders = outsiders
+        self.prior = prior
+        self.solver = solver
+        self.random_state = random_state
+
+    def _judge_candidates(self, records):
+        self._equations = self._read(records)
+        self._rows, targets, self._weights, self._pulls = scale(
+            self._equations, self.outsiders, len(records)
+        )
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        self._solution = self._solve(self._rows, targets, seed)
+        self._targets, self._seed = targets, seed
+        self.n_equations_, self.known_ = len(targets), self._solution.known
+        self.expected_auc_ = float(self._expect(self._solution))
+        return self._solution.ratios
+
+    def _solve(self, rows, targets, seed):
+        is_small = min(rows.shape) * rows.shape[1] <= _MOST_DENSE and self.outsiders == 0
+        if self.solver == "propagation" or (self.solver == "auto" and is_small):
+            solution = propagate(rows, targets, self.prior, self._pulls)
+        else:
+            solution = regress(rows, targets, self.prior, seed, self._pulls)
+        self.misfit_ = float(np.sqrt(np.mean(solution.residuals**2)))
+        if self.misfit_ <= _MOST_MISFIT and not self._has_collapsed(solution, rows.shape[1]):
+            return solution
+        warnings.warn(
+            f"The equations of the {type(unwrap(self.victim)).__name__} contradict each other "
+            f"(misfit {self.misfit_:.1f}; at most {_MOST_MISFIT} is expected): it was trained on "
+            "rows that are not among the candidates, or with sample weights. Scores are weaker "
+            "than they could be; set outsiders to the share of missing rows, if you know it.",
+            UserWarning,
+            stacklevel=5,
+        )
+        return (
+            regress(rows, targets, self.prior, seed, self._pulls)
+            if self.solver == "auto"
+            else solution
+        )
+
+    def _has_collapsed(self, solution, n):
+        """Whether the number of members that were found is far from the assumed number of rows."""
+        missing = solution.residuals[-1] * np.sqrt(n * self.prior * (1 - self.prior))
+        return self._equations.is_assumed and abs(missing) > n * self.prior / 2
+
+    def solve_again(self, candidates: Records, ratios: np.ndarray) -> bool:
+        """Solve the equations with other evidence as their prior, and keep what fits no worse.
+
+        Parameters
+        ----------
+        candidates : Records of n records
+            Records passed to `fit`, in any order.
+        ratios : ndarray of shape (n,)
+            Log likelihood ratio of membership of each record, from other evidence in the file.
+
+        Returns
+        -------
+        fits : bool
+            Whether the equations are fitted no worse with the evidence. If not, nothing changes.
+        """
+        ratios = self._sort_by_content(candidates, ratios)
+        prior = expit(ratios + logit(self.prior)).clip(_SURE, 1 - _SURE)
+        is_dense = self._solution.inverse is not None
+        solution = (
+            propagate(self._rows, self._targets, prior, self._pulls)
+            if is_dense
+            else regress(self._rows, self._targets, prior, self._seed, self._pulls)
+        )
+        misfit = float(np.sqrt(np.mean(solution.residuals**2)))
+        plain = float(np.sqrt(np.mean(self._solution.residuals**2)))
+        if not misfit <= max(plain, 1):  # noise alone has a misfit of 1
+            return False
+        self._solution = solution
+        self._keep(solution.ratios)
+        return True
+
+    def _judge_further(self, records):
+        columns = self._read_further(records)
+        ratios = self._solution.judge(self._rows, multiply_rows(columns, self._weights))
+        return ratios + self._pulls.mean()  # the mean, because pulls differ little between records
+
+    @abstractmethod
+    def _read(self, records):
+        """Read the equations of the candidates."""
+
+    @abstractmethod
+    def _read_further(self, records):
+        """Read the columns of further records."""
+
+    @abstractmethod
+    def _expect(self, solution):
+        """Return the AUC to be expected."""

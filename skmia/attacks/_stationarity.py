@@ -1,0 +1,151 @@
+"""Attack on a released linear model or support vector machine by its optimum."""
+
+import numpy as np
+from scipy.special import expit, logit
+
+from .._core.needs import ANY, Needs
+from ..victims.stationarity import (
+    decide_by_margins,
+    is_machine,
+    read_further_gradients,
+    read_gradients,
+)
+from ._candidates import expect_auc
+from ._equations import EquationsAttack
+
+
+class StationarityAttack(EquationsAttack):
+    r"""Solve the conditions at the optimum of a released model for the membership of candidates.
+
+    A linear model was trained until the gradients of its training rows and of its penalty added to
+    zero. The gradient of each candidate at the released coefficients is known, so this is a linear
+    equation in membership bits for each coefficient and the intercept. They are solved together.
+    A support vector machine stores each training row with a margin below 1: a candidate with such a
+    margin that is not stored was not a training row. An attacker who has the file needs no queries,
+    shadow models or known members.
+
+    Parameters
+    ----------
+    victim : fitted estimator
+        Model whose file is attacked, in a :class:`~sklearn.frozen.FrozenEstimator`:
+        LogisticRegression, LinearRegression, Ridge, RidgeClassifier, SVC or SVR, a Pipeline that
+        ends in one or a search that has chosen one.
+    outsiders : float, default=0.0
+        Share of the training rows that are not among the candidates, in [0, 1).
+    prior : float, default=0.5
+        Share of members among the candidates, in (0, 1).
+    solver : {"auto", "propagation", "ridge"}, default="auto"
+        Method that solves the equations, see :class:`NodeEquationsAttack`. Support vector machines
+        have none.
+    random_state : int, RandomState instance or None, default=None
+        Controls the probes that estimate ``known_`` of ridge regression. Pass an int for
+        reproducible results.
+
+    Attributes
+    ----------
+    n_equations_ : int
+        Number of equations; for a support vector machine, the number of decided candidates.
+    known_ : float
+        Share of the information about the bits that the equations contain, in [0, 1): their rank
+        divided by the number of candidates. For a support vector machine, the share of decided
+        candidates.
+    misfit_ : float
+        Root mean square of the residuals of the first solution, in units of their noise. A small
+        value does not show that no training row is missing, because few equations do not contradict
+        each other. 0 for a support vector machine.
+    expected_auc_ : float
+        Expected AUC, which does not require membership: the AUC that follows if the scores are log
+        likelihood ratios.
+    offset_ : float
+        Threshold of the score; 0 without ``membership``.
+    classes_ : ndarray of shape (2,)
+        ``[0, 1]``.
+
+    Raises
+    ------
+    TypeError
+        If the victim is a model of another kind.
+    ValueError
+        If the victim was trained with class weights, a penalty without a gradient, or a solver that
+        stops elsewhere, if the solver stopped early, or if a record has a label that the victim does
+        not know.
+
+    Warns
+    -----
+    UserWarning
+        If the equations contradict each other, see ``misfit_``.
+
+    See Also
+    --------
+    NodeEquationsAttack : Equations of models of trees.
+    StoredValuesAttack : Finds the support vectors, and rows that other models store.
+
+    Notes
+    -----
+    The candidates are all records given to ``fit``, which needs no membership: the score of a
+    record depends on them. A record that is scored later and was not among them is treated as one
+    more candidate, which may explain the residuals of the others.
+
+    The score is the log likelihood ratio of membership, without the prior. For features
+    :math:`x_i` as they reach the model, the derivative :math:`r_i` of the loss by the output, and
+    coefficients :math:`w` with a penalty of strength :math:`\alpha` (``1 / C``), the equations are
+
+    .. math:: \sum_i b_i r_i x_i + \alpha w = 0, \quad \sum_i b_i r_i = 0.
+
+    With d features and N candidates, they contain a share of (d + 1) / N of the information, which
+    is small for a table of many rows. With more than two classes, each class has its own equations.
+    Linear and ridge regression reach the optimum up to rounding. The solvers ``lbfgs``,
+    ``newton-cg`` and ``newton-cholesky`` stop when no element of the mean gradient exceeds ``tol``;
+    the attack takes this for the noise of the equations. Sample weights are not stored in a file,
+    and make the equations wrong. If the model was trained on scaled features, pass a Pipeline with
+    its scaler.
+
+    On 1,000 candidates of real tables, half of them members, logistic and ridge regression gave
+    AUCs of 0.54 to 0.59, with ten classes 0.71 to 0.77, and a default SVC 0.78 to 0.91.
+
+    Candidates that are decided by a support vector machine have a score of :math:`\pm \log(n + 1)` for n
+    candidates, the others 0. A stored row is evidence for every candidate that equals it.
+
+    Examples
+    --------
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skmia.attacks import StationarityAttack
+    >>> from skmia.datasets import make_membership_problem
+    >>> records, membership = make_membership_problem(random_state=0)
+    >>> members = records[membership == 1]
+    >>> victim = FrozenEstimator(LogisticRegression().fit(members.X, members.y))
+    >>> attack = StationarityAttack(victim).fit(records)
+    >>> attack.n_equations_ == records.X.shape[1] + 1
+    True
+    >>> round(attack.expected_auc_, 2)
+    0.58
+    """
+
+    def _needs(self):
+        return Needs(ANY, access=frozenset({"file", "optimum"}))
+
+    def _judge_candidates(self, records):
+        self._certain = np.log(len(records) + 1)
+        if not is_machine(self.victim):
+            return super()._judge_candidates(records)
+        ratios = self._judge_further(records)
+        self.n_equations_ = int(np.count_nonzero(ratios))
+        self.known_, self.misfit_ = self.n_equations_ / len(records), 0.0
+        self.expected_auc_ = expect_auc(expit(ratios + logit(self.prior)))
+        return ratios
+
+    def _judge_further(self, records):
+        if is_machine(self.victim):
+            return decide_by_margins(self.victim, records) * self._certain
+        return super()._judge_further(records)
+
+    def _read(self, records):
+        n_rows = self.prior * len(records) / (1 - self.outsiders)
+        return read_gradients(self.victim, records, n_rows)
+
+    def _read_further(self, records):
+        return read_further_gradients(self.victim, records, self._equations)
+
+    def _expect(self, solution):
+        return expect_auc(expit(solution.ratios + logit(self.prior)))

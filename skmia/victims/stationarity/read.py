@@ -1,0 +1,102 @@
+"""Gradients of the candidates at the optimum of a linear model, by its kind."""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
+
+from ..._core.asking import check_victim, unwrap
+from ..inputs import check_labels, find_model, read_features
+from ..node_equations.equations import Collector, Further
+from .linear import find_squared_optimum, find_squared_optimum_of_classes
+from .logistic import find_logistic_optimum, why_not_logistic
+from .machines import is_machine
+from .refusals import why_not_least_squares, why_not_ridge
+
+
+class _Reader(NamedTuple):
+    """How the optimum of a kind of models is read, and why not that of one of them.
+
+    Attributes
+    ----------
+    read : callable
+        ``read(model, X, y, n_rows)`` with the fitted model, the features as they reach it, numbers
+        of the classes or targets, and the number of training rows, returns an :class:`Optimum`.
+    why_not : callable
+        Takes a fitted model and returns a reason, part of a sentence, or None.
+    """
+
+    read: object
+    why_not: object
+
+
+_READERS = {
+    LogisticRegression: _Reader(find_logistic_optimum, why_not_logistic),
+    LinearRegression: _Reader(find_squared_optimum, why_not_least_squares),
+    Ridge: _Reader(find_squared_optimum, why_not_ridge),
+    RidgeClassifier: _Reader(find_squared_optimum_of_classes, why_not_ridge),
+}
+
+
+def has_stationarity(model):
+    """Whether a model is of a kind at whose optimum something is known."""
+    found = find_model(model)[0]
+    return type(found) in _READERS or is_machine(found)
+
+
+def read_gradients(model, records, n_rows):
+    """Equations of the gradients at the optimum: those of members and the penalty add to 0.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted linear model, a Pipeline that ends in one, or a search that has chosen one.
+    records : Records of n records
+        Labeled candidates.
+    n_rows : float
+        Expected number of training rows, by which the tolerance of the solver is scaled.
+
+    Returns
+    -------
+    equations : Equations
+
+    Raises
+    ------
+    TypeError
+        If the model is of another kind.
+    ValueError
+        If it was fitted with settings whose optimum is not known, or it did not come to it.
+    """
+    collector = Collector(len(records))
+    _read(model, records, collector, n_rows)
+    return collector.equations(n_rows)
+
+
+def read_further_gradients(model, records, equations):
+    """Coefficients that further records would have in the equations of the candidates."""
+    further = Further(equations, len(records))
+    _read(model, records, further, equations.n_rows)
+    return further.columns()
+
+
+def _read(model, records, collector, n_rows):
+    found, steps = find_model(model)
+    reader = _READERS.get(type(found))
+    if reader is None:
+        raise TypeError(
+            "The optimum is read of LogisticRegression, LinearRegression, Ridge, RidgeClassifier, "
+            f"SVC and SVR, also at the end of a Pipeline; got {type(unwrap(model)).__name__}."
+        )
+    check_victim(model)
+    why = reader.why_not(found)
+    if why is not None:
+        raise ValueError(f"The optimum of this {type(found).__name__} is not read: {why}.")
+    X = read_features(found, steps, records.X, role="The model has")
+    optimum = reader.read(found, X, check_labels(found, records.y), n_rows)
+    if found.fit_intercept:
+        X = np.column_stack([X, np.ones(len(X))])
+        optimum = optimum._replace(pulls=np.pad(optimum.pulls, ((0, 0), (0, 1))))
+    whole, variance = np.zeros(len(X), dtype=np.intp), optimum.error**2 / 3
+    for slope, pulls in zip(optimum.slopes.T, optimum.pulls, strict=True):
+        for column, pull in zip(X.T, pulls, strict=True):
+            collector.add(whole, slope * column, np.array([-pull]), variance)

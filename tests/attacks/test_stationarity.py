@@ -1,0 +1,128 @@
+"""What the optimum of a released model says of its training rows."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.special import expit
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
+from sklearn.metrics import roc_auc_score
+from sklearn.preprocessing import scale
+from sklearn.svm import SVC
+
+from skmia import Records, audit
+from skmia.attacks import StationarityAttack
+from skmia.attacks._candidates import expect_auc
+from skmia.attacks._solve_bits import propagate
+
+X, Y = load_breast_cancer(return_X_y=True)
+X = scale(X)
+RECORDS = Records(X, Y)
+N = len(Y)
+# Standard error of the AUC of scores that say nothing, of as many records.
+ERROR = np.sqrt((N + 1) / (12 * (N // 2) * (N - N // 2)))
+
+
+def draw_half(seed, n=N):
+    """A random half of the records as members."""
+    member = np.zeros(n, dtype=bool)
+    member[np.random.default_rng(seed).permutation(n)[: n // 2]] = True
+    return member
+
+
+def fit(model, member):
+    return FrozenEstimator(model.fit(X[member], Y[member]))
+
+
+@pytest.mark.parametrize(
+    "model", [LogisticRegression(), RidgeClassifier(), SVC()], ids=lambda one: type(one).__name__
+)
+def test_strength_is_what_is_expected(model):
+    found, expected, null = [], [], []
+    for seed in range(6):
+        member = draw_half(seed)
+        attack = StationarityAttack(fit(model, member), random_state=0).fit(RECORDS)
+        scores = attack.score_samples(RECORDS)
+        found.append(roc_auc_score(member, scores))
+        expected.append(attack.expected_auc_)
+        null += [roc_auc_score(draw_half(100 + k), scores) for k in range(10)]
+    assert abs(np.mean(found) - np.mean(expected)) < 4 * ERROR / np.sqrt(6)
+    assert np.mean(found) > 0.5 + 4 * ERROR / np.sqrt(6)
+    # A membership that was drawn independently of the model is not found.
+    assert abs(np.mean(null) - 0.5) < 4 * ERROR / np.sqrt(60)
+
+
+def test_share_that_is_known_is_that_of_the_coefficients():
+    X, y = load_diabetes(return_X_y=True)
+    member, records = draw_half(0, len(y)), Records(X, y)
+    victim = FrozenEstimator(Ridge(alpha=0.1).fit(X[member], y[member]))
+    attack = StationarityAttack(victim).fit(records)
+    assert attack.n_equations_ == 11
+    np.testing.assert_allclose(attack.known_, 11 / len(y), rtol=0.01)
+    assert attack.misfit_ < 3
+
+
+@pytest.mark.parametrize("solver", ["propagation", "ridge"])
+def test_records_that_come_later_are_judged_one_by_one(solver):
+    rest, found = np.arange(N) % 4 == 0, []
+    for seed in range(8):
+        member = draw_half(seed)
+        attack = StationarityAttack(
+            fit(RidgeClassifier(), member), outsiders=0.25, solver=solver, random_state=0
+        ).fit(RECORDS[~rest])
+        scores = attack.score_samples(RECORDS[rest])
+        found.append(roc_auc_score(member[rest], scores))
+        one = [attack.score_samples(RECORDS[[i]])[0] for i in np.flatnonzero(rest)[:5]]
+        np.testing.assert_allclose(one, scores[:5], rtol=1e-6, atol=1e-6)
+    assert np.mean(found) > 0.5 + 2 * (2 * ERROR) / np.sqrt(8)  # a quarter of the records
+
+
+def test_margins_judge_any_record():
+    member = draw_half(1)
+    victim, rest = fit(SVC(), member), np.arange(N) % 2 == 0
+    attack = StationarityAttack(victim).fit(RECORDS[~rest])
+    later = attack.score_samples(RECORDS[rest])
+    assert member[rest][later > 0].all() and not member[rest][later < 0].any()
+    assert attack.n_equations_ == round(attack.known_ * (~rest).sum()) > 50
+    assert set(np.abs(later)) == {0, np.log((~rest).sum() + 1)}
+
+
+def test_few_equations_are_solved_as_many_are():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(40, 100))
+    bits = draw_half(0, 100)
+    few = propagate(sparse.csr_array(rows), rows @ bits, 0.5)
+    # The same equations, and more that say nothing, so that the larger system is solved.
+    more = np.concatenate([rows, np.zeros((20, 100))])
+    many = propagate(sparse.csr_array(more), more @ bits, 0.5)
+    np.testing.assert_allclose(few.ratios, many.ratios, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(few.known, many.known)
+    columns = rng.normal(size=(40, 3))
+    padded = np.concatenate([columns, np.zeros((20, 3))])
+    np.testing.assert_allclose(
+        few.judge(sparse.csr_array(rows), sparse.csr_array(columns)),
+        many.judge(sparse.csr_array(more), sparse.csr_array(padded)),
+        rtol=1e-6,
+    )
+
+
+def test_expected_auc_is_that_of_right_probabilities():
+    rng = np.random.default_rng(0)
+    p = expit(rng.normal(0, 2, size=400).round(1))
+    aucs = [roc_auc_score(rng.random(400) < p, p) for _ in range(400)]
+    assert abs(np.mean(aucs) - expect_auc(p)) < 4 * np.std(aucs) / 20
+
+
+def test_an_audit_runs_it_and_says_of_which_models_it_does_not():
+    member = draw_half(5)
+    attacks = {"file": StationarityAttack()}
+    report = audit(fit(SVC(), member), RECORDS, member, attacks=attacks, shadows=4, random_state=0)
+    assert report.evidence == "leak"
+    assert report.settings["n_shadows"] == 0
+    forest = RandomForestClassifier(5).fit(X[member], Y[member])
+    with pytest.raises(ValueError, match="optimum of a linear model or support vector machine of"):
+        audit(forest, RECORDS, member, attacks=attacks)
+    with pytest.raises(ValueError, match="StationarityAttack needs the fitted model itself"):
+        StationarityAttack().fit(RECORDS)
