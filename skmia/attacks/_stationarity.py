@@ -67,8 +67,8 @@ class StationarityAttack(EquationsAttack):
         If the victim is a model of another kind.
     ValueError
         If the victim was trained with class weights, a penalty without a gradient, or a solver that
-        stops elsewhere, if the solver stopped early, or if a record has a label that the victim does
-        not know.
+        stops elsewhere, if the solver stopped early, or if a record has a label that the victim
+        does not know.
 
     Warns
     -----
@@ -103,8 +103,9 @@ class StationarityAttack(EquationsAttack):
     On 1,000 candidates of real tables, half of them members, logistic and ridge regression gave
     AUCs of 0.54 to 0.59, with ten classes 0.71 to 0.77, and a default SVC 0.78 to 0.91.
 
-    Candidates that are decided by a support vector machine have a score of :math:`\pm \log(n + 1)` for n
-    candidates, the others 0. A stored row is evidence for every candidate that equals it.
+    Candidates that are decided by a support vector machine have a score of
+    :math:`\pm \log(n + 1)` for n candidates, the others 0. A stored row is evidence for every
+    candidate that equals it.
 
     Examples
     --------
