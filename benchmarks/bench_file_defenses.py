@@ -1,14 +1,15 @@
 """What stripping, rounding and a student leave of the attacks on released tree models.
 
 For each model and table, several random halves of the candidates are members. Each row is a way to
-release the model: as it is, stripped, stripped and rounded, or a student that was trained on the
-model's labels of other rows. Prints accuracy and log loss on further rows, and the mean AUC, with
-its standard deviation over halves, and TPR at 1% FPR of the attacks: NodeEquationsAttack, which
-finds in the file what was stripped and rounded (adaptive); the same with values taken as exact
-(naive); SplitThresholdAttack; and the loss, which needs no file. A TPR of 1,000 candidates rests on
-5 false positives.
+release the model: as it is, stripped, also with moved thresholds or rounded leaf values, or as a
+student that was trained on the model's labels of other rows. Prints accuracy and log loss on
+further rows, and the mean AUC, with its standard deviation over halves, and TPR at 1% FPR of the
+attacks: NodeEquationsAttack, which finds in the file what was stripped and rounded (adaptive); the
+same with values taken as exact (naive); SplitThresholdAttack, which finds out whether thresholds
+were moved; and the loss, which needs no file. A TPR of 1,000 candidates rests on 5 false positives.
 
     python benchmarks/bench_file_defenses.py [--tables FOLDER] [--halves 5] [--candidates 1000]
+        [--releases NAME ...]
 
 FOLDER holds the tables that bench_released_file.py reads; without it, normal features are drawn.
 """
@@ -27,7 +28,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 from skmia import Records
 from skmia.attacks import NodeEquationsAttack, SplitThresholdAttack, ThresholdAttack
-from skmia.defenses import strip_state
+from skmia.defenses import move_thresholds, strip_state
 from skmia.metrics import tpr_at_fpr_score
 from skmia.victims.node_equations import boosting, cart, gradient_boosters
 
@@ -39,16 +40,25 @@ MODELS = (
 N_FURTHER = 2000
 
 
-def make_releases(model, X, y, further):
-    """Ways to release a model, by name, made of its members and of other rows."""
-    fitted = clone(model).fit(X, y)
-    student = clone(model).fit(further.X, fitted.predict(further.X))
-    return {
-        "as it is": fitted,
-        "stripped": strip_state(fitted),
-        **{f"{d} decimals": strip_state(fitted, decimals=d) for d in (3, 2, 1)},
-        "student": strip_state(student),
-    }
+def move(model, X):
+    """A stripped model with moved thresholds, or None of another kind."""
+    try:
+        return strip_state(move_thresholds(model, X))
+    except TypeError:
+        return None
+
+
+RELEASES = {
+    "as it is": lambda fitted, members, further: fitted,
+    "stripped": lambda fitted, members, further: strip_state(fitted),
+    "stripped, thresholds moved": lambda fitted, members, further: move(fitted, members.X),
+    "stripped, 3 decimals": lambda fitted, members, further: strip_state(fitted, decimals=3),
+    "stripped, 2 decimals": lambda fitted, members, further: strip_state(fitted, decimals=2),
+    "stripped, 1 decimal": lambda fitted, members, further: strip_state(fitted, decimals=1),
+    "student, stripped": lambda fitted, members, further: strip_state(
+        clone(fitted).fit(further.X, fitted.predict(further.X))
+    ),
+}
 
 
 def attack_naively(victim, candidates):
@@ -69,18 +79,21 @@ def attack(attack, candidates):
         return None
 
 
-def measure_half(model, X, y, seed, n_candidates):
+def measure_half(model, X, y, seed, options):
     """Numbers of each release of a model of one random half."""
-    rng = np.random.default_rng(seed)
+    rng, n_candidates = np.random.default_rng(seed), options.candidates
     rows = rng.permutation(len(y))[: n_candidates + 2 * N_FURTHER]
     member = np.zeros(n_candidates, dtype=bool)
     member[rng.permutation(n_candidates)[: n_candidates // 2]] = True
     records = Records(X[rows], y[rows])
     candidates, others = records[:n_candidates], records[n_candidates:]
     members = candidates[member]
-    releases = make_releases(model, members.X, members.y, others[:N_FURTHER])
+    fitted = clone(model).fit(members.X, members.y)
     test, found = others[N_FURTHER:], []
-    for name, release in releases.items():
+    for name in options.releases:
+        release = RELEASES[name](fitted, members, others[:N_FURTHER])
+        if release is None:
+            continue
         victim = FrozenEstimator(release)
         numbers = {
             "release": name,
@@ -115,6 +128,7 @@ def main():
     parser.add_argument("--tables", type=Path)
     parser.add_argument("--halves", type=int, default=5)
     parser.add_argument("--candidates", type=int, default=1000)
+    parser.add_argument("--releases", nargs="+", choices=RELEASES, default=list(RELEASES))
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # of what remains in a file, and of equations that contradict
     attacks = ["adaptive", "naive", "thresholds", "loss"]
@@ -127,8 +141,10 @@ def main():
             continue
         for name, model in models.items():
             seeds = range(FIRST_SEED, FIRST_SEED + options.halves)
-            halves = [measure_half(model, X, y, seed, options.candidates) for seed in seeds]
+            halves = [measure_half(model, X, y, seed, options) for seed in seeds]
             runs = pd.DataFrame([one for half in halves for one in half])
+            if runs.empty:
+                continue
             for release, some in runs.groupby("release", sort=False):
                 some = some.drop(columns="release")
                 mean, spread = some.mean(), some.std()

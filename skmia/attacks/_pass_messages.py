@@ -113,7 +113,7 @@ def compute_messages(group, odds, outsiders):
     anybody = -np.expm1(nobody)
     alone = lower == upper
     passed = np.where(alone, 0.0, between[upper] - between[np.minimum(lower + 1, n_slots)])
-    weight = np.exp(passed) * anybody[lower] * np.where(alone, 1.0, anybody[upper])
+    weight = group.weights * np.exp(passed) * anybody[lower] * np.where(alone, 1.0, anybody[upper])
     ends, inside, rest = _sum_weights(group, weight)
     with_value = ends / np.maximum(anybody, np.finfo(float).tiny)
     slot = group.slots

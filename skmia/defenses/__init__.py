@@ -7,7 +7,7 @@ from ._label_smoothing import LabelSmoothingDefense
 from ._laplace import LaplaceMechanism
 from ._non_spherical import NonSphericalGaussianMechanism
 from ._output import LabelOnlyDefense, RoundingDefense, TemperatureDefense, TopKDefense
-from ._released import ReleasedFileDefense, strip_state
+from ._released import ReleasedFileDefense, move_thresholds, strip_state
 from ._selena import SELENADefense
 from ._soft_labels import SoftLabelDefense
 
@@ -28,5 +28,6 @@ __all__ = [
     "evaluate_defense",
     "gaussian_sigma",
     "mislabel",
+    "move_thresholds",
     "strip_state",
 ]

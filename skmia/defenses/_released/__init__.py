@@ -2,5 +2,6 @@
 
 from ._defense import ReleasedFileDefense
 from ._strip import strip_state
+from ._thresholds import move_thresholds
 
-__all__ = ["ReleasedFileDefense", "strip_state"]
+__all__ = ["ReleasedFileDefense", "move_thresholds", "strip_state"]

@@ -8,8 +8,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ..._core.randomness import check_random_state
+from ..._core.types import Seed
 from .._output._base import OutputDefense
 from ._strip import DECIMALS, make_stripped
+from ._thresholds import move_in_place
 
 
 def _inner_has(name):
@@ -34,6 +37,12 @@ class ReleasedFileDefense(OutputDefense):
         Unfitted classifier, or a fitted one in a :class:`~sklearn.frozen.FrozenEstimator`.
     decimals : int or None, default=None
         Number of decimals to which leaf values of trees are rounded. If None, they stay.
+    move : bool, default=False
+        Whether thresholds of trees are moved between two training values, see
+        :func:`move_thresholds`. The classifier has to be one that this function takes.
+    random_state : int, RandomState instance or None, default=None
+        Controls how thresholds are moved. An attacker who can guess an int undoes it: leave it None
+        for a release.
 
     Attributes
     ----------
@@ -47,11 +56,13 @@ class ReleasedFileDefense(OutputDefense):
     See Also
     --------
     strip_state : The same for a model that is fitted already, also a regressor or transformer.
+    move_thresholds : Moves the thresholds of a fitted model.
 
     Notes
     -----
-    :class:`~skmia.attacks.NodeEquationsAttack` reads stripped and rounded files, so it is the
-    adaptive attack on this defense.
+    :class:`~skmia.attacks.NodeEquationsAttack` reads stripped and rounded files, and
+    :class:`~skmia.attacks.SplitThresholdAttack` those with moved thresholds: these are the adaptive
+    attacks on this defense.
 
     Examples
     --------
@@ -70,11 +81,22 @@ class ReleasedFileDefense(OutputDefense):
     _parameter_constraints = {
         **OutputDefense._parameter_constraints,
         "decimals": DECIMALS,
+        "move": ["boolean"],
+        "random_state": ["random_state"],
     }
 
-    def __init__(self, estimator: BaseEstimator, *, decimals: int | None = None) -> None:
+    def __init__(
+        self,
+        estimator: BaseEstimator,
+        *,
+        decimals: int | None = None,
+        move: bool = False,
+        random_state: Seed = None,
+    ) -> None:
         self.estimator = estimator
         self.decimals = decimals
+        self.move = move
+        self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike, **fit_params: Any) -> Self:
         """Fit the classifier, and strip it.
@@ -95,6 +117,8 @@ class ReleasedFileDefense(OutputDefense):
         """
         super().fit(X, y, **fit_params)
         self.estimator_ = make_stripped(self.estimator_, self.decimals)
+        if self.move:
+            move_in_place(self.estimator_, X, check_random_state(self.random_state))
         return self
 
     @available_if(_inner_has("predict_proba"))

@@ -4,6 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+# A threshold that was moved is taken to lie between two values with at most so many others between.
+_MOST_PASSED = 12
+# Share of thresholds that are explained as they were made, below which they were moved.
+_LEAST_EXPLAINED = 0.1
 # Values that more than this many members lie before are out of sight of a threshold, in nats.
 _SIGHT = 30.0
 
@@ -54,6 +58,8 @@ class Events(NamedTuple):
         Values that explain a threshold, the same twice for one alone; and the threshold.
     n_thresholds, n_explained : int
         Number of thresholds, and of those with an explanation.
+    weights : float or ndarray of shape (n_pairs,)
+        Likelihood of each threshold, given that a pair explains it, up to a factor.
     """
 
     kept: float
@@ -66,6 +72,7 @@ class Events(NamedTuple):
     of_pair: np.ndarray
     n_thresholds: int
     n_explained: int
+    weights: np.ndarray | float = 1.0
 
 
 def explain(nodes, rule, kept, columns, prior):
@@ -95,9 +102,13 @@ def explain(nodes, rule, kept, columns, prior):
     known = np.bincount(slots, rows < columns.n_candidates) > 0
     others = columns.alike[entry[first]] * share[of_slot] * known
     lower, upper = _find_pairs(values[first], of_slot, nodes.thresholds, rule)
-    pairs = lower, upper, of_slot[lower]
-    n_explained = len(np.unique(pairs[2]))
-    return _trim(Events(kept, rows, slots, of_slot, others, *pairs, n_thresholds, n_explained))
+    n_explained, weights = len(np.unique(of_slot[lower])), 1.0
+    if rule == MIDPOINT and n_explained < _LEAST_EXPLAINED * n_thresholds:
+        # Predictions on all training rows stay only if none of them is passed over.
+        lower, upper, weights = _find_gaps(values[first], of_slot, nodes.thresholds, known)
+        kept = 1.0
+    found = lower, upper, of_slot[lower], n_thresholds, n_explained, weights
+    return _trim(Events(kept, rows, slots, of_slot, others, *found))
 
 
 def _trim(events):
@@ -159,3 +170,30 @@ def _find_pairs(values, event, thresholds, rule):
         last = last[values[last] == thresholds[event[last]]]
         lower, upper = np.append(lower, last), np.append(upper, last)
     return lower, upper
+
+
+def _find_gaps(values, event, thresholds, known):
+    """All pairs of values on either side of thresholds that were moved within a gap.
+
+    A threshold that is uniform in the gap between two values has the density of one over it.
+    """
+    above = values > thresholds[event]
+    n_slots = np.bincount(event, minlength=len(thresholds))
+    stop = np.cumsum(n_slots)
+    start, split = stop - n_slots, stop - np.bincount(event, above, len(thresholds)).astype(int)
+    before = np.append(0, np.cumsum(known))  # further records do not count for others
+    lower = _expand(np.maximum(start, np.searchsorted(before, before[split] - _MOST_PASSED)), split)
+    reach = before[split[event[lower]]] - before[lower + 1]
+    beyond = before[split[event[lower]]] + _MOST_PASSED - reach + 1
+    last = np.minimum(stop[event[lower]], np.searchsorted(before, beyond))
+    upper = _expand(split[event[lower]], last)
+    lower = np.repeat(lower, np.maximum(last - split[event[lower]], 0))
+    gaps, least = values[upper] - values[lower], np.full(len(thresholds), np.inf)
+    np.minimum.at(least, event[lower], gaps)
+    return lower, upper, least[event[lower]] / gaps
+
+
+def _expand(starts, stops):
+    """All whole numbers of some ranges, one range after the other."""
+    sizes = np.maximum(stops - starts, 0)
+    return np.arange(sizes.sum()) + np.repeat(starts - np.cumsum(sizes) + sizes, sizes)

@@ -1,0 +1,142 @@
+"""Thresholds of trees, moved to where they say less of the training records."""
+
+import copy
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.pipeline import Pipeline
+from sklearn.tree import BaseDecisionTree
+from sklearn.utils.validation import check_is_fitted
+
+from ..._core.asking import unwrap
+from ..._core.numbers import as_numbers
+from ..._core.randomness import check_random_state
+from ..._core.types import Seed
+
+_ENSEMBLES = (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+
+
+def move_thresholds(
+    model: BaseEstimator, X: ArrayLike, *, random_state: Seed = None
+) -> BaseEstimator:
+    """Copy a fitted tree model with each threshold moved at random between two training values.
+
+    A tree of scikit-learn splits exactly halfway between two values of its training records, so
+    each threshold can be recognized as the midpoint of two candidate values. The copy has a uniform
+    draw between the nearest values of training records at the node. Predictions on the training
+    records stay bitwise equal; on other records they may change.
+
+    It weakens :class:`~skmia.attacks.SplitThresholdAttack` and does not defeat it, see Notes.
+    Numbers of rows and leaf values stay: also use :func:`strip_state`.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted decision tree, random forest, extra trees or gradient boosting of scikit-learn, or a
+        Pipeline that ends in one. It is not changed.
+    X : array-like of shape (n_samples, n_features)
+        Features of all training records.
+    random_state : int, RandomState instance or None, default=None
+        Controls the draws. With an int that an attacker can guess, the draws can be undone: leave
+        it None for a release.
+
+    Returns
+    -------
+    moved : estimator
+        Copy of the same class.
+
+    Raises
+    ------
+    NotFittedError
+        If the model is not fitted.
+    TypeError
+        If it is of another kind.
+
+    See Also
+    --------
+    strip_state : Removes what predictions do not use.
+
+    Notes
+    -----
+    No training record at a node has a value in the gap, and small gaps are likelier. Moved
+    thresholds therefore still say which candidates were not members. The attack weighs all gaps
+    around a threshold by this likelihood once it finds that thresholds are not midpoints.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skmia.defenses import move_thresholds
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = DecisionTreeClassifier(random_state=0).fit(X, y)
+    >>> moved = move_thresholds(tree, X)
+    >>> bool((moved.tree_.threshold != tree.tree_.threshold).any())
+    True
+    >>> bool((moved.predict_proba(X) == tree.predict_proba(X)).all())
+    True
+    """
+    check_is_fitted(model)
+    moved = copy.deepcopy(model)
+    move_in_place(moved, X, check_random_state(random_state))
+    return moved
+
+
+def move_in_place(model, X, rng):
+    """Move the thresholds of a fitted model of trees that was trained on some records."""
+    model = unwrap(model)
+    if isinstance(model, Pipeline) and len(model.steps) > 1:
+        move_in_place(model[-1], model[:-1].transform(X), rng)
+        return
+    if not isinstance(model, (BaseDecisionTree, *_ENSEMBLES)):
+        raise TypeError(
+            "Thresholds are moved in decision trees, random forests, extra trees and gradient "
+            f"boosting of scikit-learn, also at the end of a Pipeline; got {type(model).__name__}."
+        )
+    X = X.toarray() if hasattr(X, "toarray") else X
+    X = as_numbers(X, "X", "numbers, as the trees split by them").astype(np.float32)
+    for one in np.ravel(getattr(model, "estimators_", [model])):
+        _move(one.tree_, X, rng)
+
+
+def _move(tree, X, rng):
+    """Move the thresholds of one tree."""
+    node, row = _climb(tree, tree.apply(X))
+    values = X[row, tree.feature[node]].astype(np.float64)
+    below = values <= tree.threshold[node]
+    low, high = np.full(tree.node_count, -np.inf), np.full(tree.node_count, np.inf)
+    np.maximum.at(low, node[below], values[below])
+    above = values > tree.threshold[node]  # a missing value is neither
+    np.minimum.at(high, node[above], values[above])
+    found = np.flatnonzero(np.isfinite(low) & np.isfinite(high) & np.isfinite(tree.threshold))
+    drawn = rng.uniform(low[found], high[found])
+    fits = (low[found] <= drawn) & (drawn < high[found])
+    tree.threshold[found[fits]] = drawn[fits]
+
+
+def _climb(tree, leaves):
+    """All pairs of an inner node and a row that came through it, from the leaf of each row."""
+    parent = np.full(tree.node_count, -1)
+    inner = np.flatnonzero(tree.children_left >= 0)
+    parent[tree.children_left[inner]] = parent[tree.children_right[inner]] = inner
+    node, row, pairs = parent[leaves], np.arange(len(leaves)), []
+    while len(row):
+        row, node = row[node >= 0], node[node >= 0]
+        pairs.append((node, row))
+        node = parent[node]
+    return (np.concatenate(part) for part in zip(*pairs, strict=True))
