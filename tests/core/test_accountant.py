@@ -1,0 +1,98 @@
+"""What steps with noise cost, by formula, by published numbers and by the other accountant."""
+
+import numpy as np
+import pytest
+import scipy.optimize
+from scipy.special import gammaln, logsumexp
+
+from skmia._core.accountant import choose_noise_multiplier, spent_epsilon
+from skmia._core.tradeoff import privacy_profile
+
+pytest.importorskip("opacus")
+
+
+def epsilon_by_hand(noise, q, n_steps, delta):
+    """Rényi differential privacy at integer orders, and its conversion, as they are written."""
+    epsilons = []
+    for a in range(2, 500):
+        k = np.arange(a + 1)
+        binomial = gammaln(a + 1) - gammaln(k + 1) - gammaln(a - k + 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rest = np.where(k == a, 0, (a - k) * np.log1p(-q))
+        terms = binomial + rest + k * np.log(q) + k * (k - 1) / (2 * noise**2)
+        step = logsumexp(terms) / (a - 1)
+        epsilons.append(n_steps * step + np.log1p(-1 / a) - np.log(delta * a) / (a - 1))
+    return min(epsilons)
+
+
+@pytest.mark.parametrize(
+    "noise, q, n_steps, delta",
+    [
+        (4.0, 0.01, 10_000, 1e-5),
+        (1.1, 256 / 60_000, 60 * 235, 1e-5),
+        (2.0, 0.1, 50, 1e-3),
+        (5.0, 1.0, 10, 1e-5),
+        (20.0, 0.05, 20, 1e-6),
+    ],
+)
+def test_the_accountant_agrees_with_the_formula(noise, q, n_steps, delta):
+    by_opacus = spent_epsilon([(noise, q, n_steps)], delta, "rdp")
+    by_hand = epsilon_by_hand(noise, q, n_steps, delta)
+    # The orders differ: opacus has tenths below 11, and not all of the large ones.
+    assert by_opacus == pytest.approx(by_hand, rel=0.01)
+
+
+def test_published_costs():
+    # Abadi et al. (2016), section 5.1: q = 0.01, noise 4, 10,000 steps, delta 1e-5 cost 1.26.
+    assert 1.0 < spent_epsilon([(4.0, 0.01, 10_000)], 1e-5, "rdp") < 1.26
+    # A single release of everything is the Gaussian mechanism, which costs 0.5 at noise 7.0318.
+    for name in ("rdp", "prv"):
+        assert 0.5 <= spent_epsilon([(7.0318, 1.0, 1)], 1e-5, name) < 0.65
+
+
+@pytest.mark.parametrize(
+    "noise, rate, n_steps",
+    [(8, 0.1, 10), (30, 0.1, 10), (100, 0.1, 100), (300, 0.1, 100), (50, 1, 1), (200, 1, 1)]
+    + [(1, 0.01, 1000), (0.7, 0.05, 100), (1.17, 0.99, 3025)],
+)
+def test_prv_is_never_looser_than_rdp(noise, rate, n_steps):
+    steps = [(noise, rate, n_steps)]
+    prv = spent_epsilon(steps, 1e-5, "prv")
+    assert 0 < prv <= spent_epsilon(steps, 1e-5, "rdp")
+    if rate == 1:  # one release of everything is a Gaussian mechanism, whose epsilon is exact
+        exact = scipy.optimize.brentq(lambda e: privacy_profile(e, 1 / noise) - 1e-5, 1e-6, 5)
+        assert exact <= prv < exact + 1e-3
+
+
+@pytest.mark.parametrize(
+    "noise, rate, n_steps, delta",
+    [(50.0, 0.25, 12, 0.3), (300.0, 1.0, 1, 0.05), (27.7, 0.16, 427, 0.072)],
+)
+def test_epsilon_is_not_negative(noise, rate, n_steps, delta):
+    # Where delta is large enough to cover what the steps show.
+    rdp, prv = (spent_epsilon([(noise, rate, n_steps)], delta, name) for name in ("rdp", "prv"))
+    assert 0 <= prv <= rdp < 0.002
+
+
+@pytest.mark.parametrize("name", ["rdp", "prv"])
+def test_noise_at_the_ends_of_double_precision_has_a_cost(name):
+    tiny, huge = (spent_epsilon([(noise, 0.1, 10)], 1e-5, name) for noise in (1e-300, 1e300))
+    assert tiny == np.inf
+    assert 0 <= huge < 0.005
+
+
+@pytest.mark.parametrize("target", [0.005, 0.02])
+def test_prv_reaches_a_small_target_with_no_more_noise(target):
+    rdp, prv = (choose_noise_multiplier(target, 1e-5, 0.1, 20, name) for name in ("rdp", "prv"))
+    assert prv <= rdp
+    assert spent_epsilon([(prv, 0.1, 20)], 1e-5, "prv") <= target
+
+
+def test_prv_is_tighter_and_less_noise_costs_more():
+    spent = {
+        (name, noise): spent_epsilon([(noise, 0.1, 100)], 1e-5, name)
+        for name in ("rdp", "prv")
+        for noise in (1.0, 2.0)
+    }
+    assert spent["prv", 1.0] < spent["rdp", 1.0]
+    assert spent["rdp", 2.0] < spent["rdp", 1.0] / 1.5
