@@ -64,9 +64,9 @@ RELEASES = {
 def attack_naively(victim, candidates):
     """Scores of the node equations of values that are taken as exact."""
     with (
-        patch.object(boosting, "find_steps", lambda values: np.zeros_like),
-        patch.object(gradient_boosters, "find_steps", lambda values: np.zeros_like),
-        patch.object(cart, "find_steps", lambda values: np.zeros_like),
+        patch.object(boosting, "estimate_steps", lambda values: np.zeros_like),
+        patch.object(gradient_boosters, "estimate_steps", lambda values: np.zeros_like),
+        patch.object(cart, "estimate_steps", lambda values: np.zeros_like),
     ):
         return attack(NodeEquationsAttack(victim, random_state=0), candidates)
 

@@ -38,7 +38,7 @@ def find_attack(name):
     import skmia.synthetic
 
     packages = skmia.attacks, skmia.games, skmia.leakage, skmia.synthetic
-    return next(getattr(one, name) for one in packages if hasattr(one, name))
+    return next(getattr(package, name) for package in packages if hasattr(package, name))
 
 
 def find_attacks():

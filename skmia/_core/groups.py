@@ -73,7 +73,8 @@ def read_names(records, field):
 def _as_names(values):
     """Numbers in the types that pandas has an index of."""
     if values.dtype == object:
-        odd = np.array([isinstance(one, np.float16 | np.longdouble) for one in values], dtype=bool)
+        odd = [isinstance(value, np.float16 | np.longdouble) for value in values]
+        odd = np.array(odd, dtype=bool)
         values = values.copy()
         values[odd] = values[odd].astype(np.float64)
         return values

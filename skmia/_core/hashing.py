@@ -229,9 +229,9 @@ def describe_types(X, y):
 
 
 def check_fingerprints(digests):
-    """Refuse records whose first words of the digest agree though the second ones differ.
+    """Refuse records with digests that agree in the first word but differ in the second.
 
-    Whoever compares fingerprints within one set of records compares all 128 bits, therefore.
+    Comparing fingerprints within one set of records is therefore as good as comparing all 128 bits.
 
     Parameters
     ----------

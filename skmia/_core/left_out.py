@@ -40,7 +40,7 @@ def choose_others(design, inside, columns, models):
         Number of a model, or -1 for none.
     """
     partners = design.partners[models][:, None]
-    # Infinite means independent draws, of which only the partner is related to the model.
+    # Infinite means independent draws, where only the partner is related to the model.
     if np.isinf(design.n_in):
         return partners
     if design.n_in + design.n_out == len(inside):
@@ -72,9 +72,10 @@ def _draw_others(design, inside, columns, models):
     """Draw one of all models of the other side, including models that the pool does not hold."""
     n_models, n_records = inside.shape
     is_in, n_out = inside[models], n_models - inside.sum(axis=0)
-    # The rank of the drawn model among all models of the other side in the whole design, of which
-    # this pool is a part. It only depends on the model and the column, so repeated calls agree. A
-    # rank beyond the models of this pool stands for one elsewhere: then no model leaves.
+    # The rank of the drawn model among all models of the other side in the whole design; this pool
+    # may hold only a part of them. The rank only depends on the model and the column, so repeated
+    # calls agree. A rank beyond the models of this pool stands for one elsewhere: then no model
+    # leaves.
     share = np.add.outer(models * _STEPS[0], columns * _STEPS[1]) % 1
     rank = (share * np.where(is_in, design.n_out, design.n_in)).astype(np.intp)
     is_here = rank < np.where(is_in, n_out, n_models - n_out)
@@ -175,7 +176,7 @@ def part_of(others, records):
 
 
 def values_of(values, models):
-    """Return the values of one model for each record; any value if there is no model.
+    """Return the values of one model for each record; any value for a negative number.
 
     Parameters
     ----------

@@ -75,7 +75,7 @@ class Records:
         Hash of the content of each (x, y), including the types of numbers; equal records have equal
         fingerprints.
     digests : ndarray of shape (2, n), dtype uint64
-        Hash of 128 bits, of which the fingerprint is the first half.
+        Hash of 128 bits; the fingerprint is the first half.
 
     Raises
     ------

@@ -148,7 +148,7 @@ class FolderCheckpoint:
             write_atomically(path, write, once)
 
     def _read(self, path):
-        """Content of a file, or None if there is no file.
+        """Content of a file, or None if it does not exist.
 
         A file that cannot be read at the moment may be intact, so it is an error and not None.
         """

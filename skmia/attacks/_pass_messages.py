@@ -107,19 +107,21 @@ def compute_messages(group, odds, outsiders):
     """
     n_slots, lower, upper = len(group.of_slot), group.lower, group.upper
     absent = log_expit(-np.clip(odds, _ABSENT, _CERTAIN))
-    nobody = np.bincount(group.slots, absent, minlength=n_slots)
-    nobody -= outsiders * group.kept * group.others
-    between = np.append(0, np.cumsum(nobody))
-    anybody = -np.expm1(nobody)
+    none_there = np.bincount(group.slots, absent, minlength=n_slots)
+    none_there -= outsiders * group.kept * group.others
+    between = np.append(0, np.cumsum(none_there))
+    some_there = -np.expm1(none_there)
     alone = lower == upper
     passed = np.where(alone, 0.0, between[upper] - between[np.minimum(lower + 1, n_slots)])
-    weight = group.weights * np.exp(passed) * anybody[lower] * np.where(alone, 1.0, anybody[upper])
+    weight = (
+        group.weights * np.exp(passed) * some_there[lower] * np.where(alone, 1.0, some_there[upper])
+    )
     ends, inside, rest = _sum_weights(group, weight)
-    with_value = ends / np.maximum(anybody, np.finfo(float).tiny)
+    with_value = ends / np.maximum(some_there, np.finfo(float).tiny)
     slot = group.slots
     present = rest[slot] + with_value[slot]
     missing = rest[slot] + inside[slot] * np.exp(-absent)
-    missing += with_value[slot] * -np.expm1(np.minimum(nobody[slot] - absent, 0.0))
+    missing += with_value[slot] * -np.expm1(np.minimum(none_there[slot] - absent, 0.0))
     ratios = np.log(present + _LEAST_LIKELY) - np.log(missing + _LEAST_LIKELY)
     return np.clip(ratios, -_MOST, _MOST)
 

@@ -24,7 +24,7 @@ class ReleasedModelAttack(BaseAttack):
 
     Each part reads another thing in the file; those that can read this model are combined. The
     settings are the same for every model. This is the attack that :func:`skmia.audit` runs to say
-    what a model gives away *as a file*.
+    what a model reveals *as a file*.
 
     Parameters
     ----------

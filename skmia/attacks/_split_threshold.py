@@ -19,7 +19,7 @@ _LEAST_EXPLAINED = 0.98
 
 
 class SplitThresholdAttack(CandidatesAttack):
-    r"""Find whose values the thresholds of a released tree model were made of.
+    r"""Find the candidates from whose values the thresholds of a tree model were computed.
 
     A tree of scikit-learn splits halfway between two consecutive values of its training rows. If
     only one pair of candidate values has a threshold as its midpoint, both values were in the
@@ -63,7 +63,7 @@ class SplitThresholdAttack(CandidatesAttack):
     TypeError
         If the victim is of another kind.
     ValueError
-        If its thresholds are not made of values, as those of extra trees.
+        If its thresholds were not computed from values, as in extra trees.
 
     Warns
     -----

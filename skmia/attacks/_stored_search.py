@@ -58,13 +58,13 @@ def make_places(state):
     """Return the arrays of a state that can hold rows or values of the training data."""
     lists = Counter(stored.path.rpartition("[")[0] for stored in state.arrays)
 
-    def find_position(path):
+    def get_position(path):
         name, _, number = path.rpartition("[")
         is_number = number[:-1].isdigit() and path.endswith("]")
         return (int(number[:-1]), lists[name]) if is_number else None
 
     return [
-        Place(path, *_split(array), kind == "leaf values", find_position(path))
+        Place(path, *_split(array), kind == "leaf values", get_position(path))
         for path, array, kind, _ in state.arrays
         if kind not in _OTHERWISE and array.dtype.kind in "iufOUT"
     ]
@@ -122,16 +122,16 @@ class Column:
     def find(self, place, k, n_columns):
         """Return the positions of stored values, and the share of possible values in the place."""
         if self.stats.is_text:
-            return find_common(self.values, place.text), 0.0
+            return match_sorted(self.values, place.text), 0.0
         stored = place.numbers(k, n_columns)
-        found = find_common(self.values, stored)
+        found = match_sorted(self.values, stored)
         single = not len(found) and self.rounded is not None and are_single(stored)
         if single:
             found = np.flatnonzero(np.isin(self.rounded, stored))
         return found, self.stats.share(stored, single=single)
 
 
-def find_common(values, stored):
+def match_sorted(values, stored):
     """Return the positions of sorted values that are among other sorted values."""
     if not len(values) or not len(stored):
         return np.empty(0, dtype=int)
@@ -204,11 +204,11 @@ def search(place, view, columns, stats):
         expected += share * (len(column.inverse) - n_hits) + column.n_each[found] @ chance
         if len(found):
             evidence[k] = found, -np.log(chance)
-    rows, n_rows, expected_rows = _find_rows(place, view, columns, stats)
+    rows, n_rows, expected_rows = _weigh_rows(place, view, columns, stats)
     return Hits(evidence, rows, int(n_values), float(expected), n_rows, float(expected_rows))
 
 
-def _find_rows(place, view, columns, stats):
+def _weigh_rows(place, view, columns, stats):
     """Return the evidence of whole rows, their number, and the number expected by chance."""
     has_rows = place.table.ndim == 2 and place.table.shape[1] == len(view.columns)
     if stats.rows is None or not has_rows or place.only_target or _are_quantiles(place.table):

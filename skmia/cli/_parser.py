@@ -33,7 +33,7 @@ _INSPECT = """\
 List what a model file holds of its training records, in seconds.
 
 Prints each stored array that comes from training records, the number of training rows if the file
-states it, what each part of the model gives away, which attacks read it and what would change it.
+states it, what each part of the model reveals, which attacks read it and what would change it.
 With --data, also looks for the rows and values of a table in the file, and says how well the nodes
 of a tree model would tell which of its rows were used for training.
 """

@@ -121,7 +121,7 @@ def _pass(part, columns):
         return _join(part, columns)
     moved = _get_scaling(part, len(columns))
     if moved is not None:
-        return [one.then(*each) for one, each in zip(columns, moved, strict=True)]
+        return [column.then(*each) for column, each in zip(columns, moved, strict=True)]
     return _name_output(part, columns)
 
 

@@ -8,7 +8,7 @@ _SLACK = 1e-6  # of a step of the grid
 
 
 def rebuild_values(middles):
-    """Values of which some points are all the middles between neighbors, if only one set fits.
+    """Reconstruct values from all middles between neighbors, if only one set of values fits.
 
     The first value determines all others, each the mirror image of the one before at the middle
     between them. Values of so many digits leave a few first values, and most often one, for which

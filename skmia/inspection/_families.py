@@ -56,7 +56,7 @@ FAMILIES = (
         "ExtraTreeClassifier ExtraTreeRegressor",
         "counts",
         "Each node stores how many training rows came to it, with their class fractions or mean "
-        "target. Thresholds are drawn at random and are no training values.",
+        "target. Thresholds are drawn at random and are not training values.",
         ("Fewer and larger leaves (min_samples_leaf, max_leaf_nodes) give fewer equations.",),
         has_nodes=True,
         is_random=True,
@@ -75,7 +75,7 @@ FAMILIES = (
         "counts",
         "Each node of each tree stores how many training rows came to it, exactly unless "
         "bootstrap=True, with their class fractions or mean target. Thresholds are drawn at random "
-        "and are no training values.",
+        "and are not training values.",
         (_FEWER, "Ten rows per leaf are not enough if there are many trees."),
         has_nodes=True,
         is_random=True,
@@ -327,7 +327,7 @@ _OF_GIVEN = dict.fromkeys(("categories_", "statistics_", "vocabulary_"), "struct
 _BY_NAME = {name: family for family in FAMILIES for name in family.names.split()}
 
 
-def find_family(estimator):
+def get_family(estimator):
     """The family of an estimator, by the names of its class and those that it is derived from."""
     if _was_given(estimator):
         return None
@@ -342,7 +342,7 @@ def get_kinds(estimator):
     if _keeps_means(estimator):
         return {"statistics_": "summaries"}
     name = _find_name(estimator, _OF_FEATURES)
-    family = find_family(estimator)
+    family = get_family(estimator)
     return _OF_FEATURES.get(name, {} if family is None else family.kinds)
 
 

@@ -5,7 +5,7 @@ from .._core.records import Records
 from ..victims import read_state
 from ..victims.offers import get_access
 from ._candidates import search_candidates
-from ._families import BY_KIND, CHANGES_OF_KIND, LEVEL_OF_KIND, LEVELS, STRIPPED, find_family
+from ._families import BY_KIND, CHANGES_OF_KIND, LEVEL_OF_KIND, LEVELS, STRIPPED, get_family
 from ._reconstruct import count_values, list_values
 from ._result import Finding, ModelInspection
 from ._rows import count_training_rows
@@ -31,7 +31,7 @@ def inspect_model(model: object, records: Records | None = None) -> ModelInspect
     """List what a fitted model stores of its training rows, with advice.
 
     A model that is handed over as a file tells more than one that answers queries. The inspection
-    reads the state that a file of the model would hold, says what each part of it gives away and
+    reads the state that a file of the model would hold, says what each part of it reveals and
     what would change it, and searches candidate records in it if there are any. It makes no query
     for a prediction and trains nothing.
 
@@ -70,8 +70,8 @@ def inspect_model(model: object, records: Records | None = None) -> ModelInspect
 
     Notes
     -----
-    What is stored is told from the names of attributes and the kinds of estimators. An estimator of
-    another package is described by the names of its attributes alone, and training data that it
+    Stored data are recognized by the names of attributes and the kinds of estimators. An estimator
+    of another package is described by the names of its attributes alone, and training data that it
     keeps under an unusual name are listed as ``"other"``; candidates are looked for there as well.
 
     Examples
@@ -125,15 +125,15 @@ def _list_findings(owned, estimators):
             kinds.setdefault(one.owner.path, set()).add(one.kind)
     groups = {}
     for one in estimators:
-        family = find_family(one.estimator)
+        family = get_family(one.estimator)
         tells = kinds.get(one.path, set()) & BY_KIND.keys()
         if one.path in kinds and (family is not None or tells) and is_fitted(one.estimator):
             key = generalize(one.path), type(one.estimator).__name__
             groups.setdefault(key, []).append((one, tells))
     findings = [
         _make_finding(
-            name_place(path, [one.path for one, _ in some]),
-            [one.estimator for one, _ in some],
+            name_place(path, [stored.path for stored, _ in some]),
+            [stored.estimator for stored, _ in some],
             set().union(*(tells for _, tells in some)),
         )
         for (path, _), some in groups.items()
@@ -142,7 +142,7 @@ def _list_findings(owned, estimators):
 
 
 def _make_finding(path, estimators, kinds):
-    family, name = find_family(estimators[0]), type(estimators[0]).__name__
+    family, name = get_family(estimators[0]), type(estimators[0]).__name__
     if family is None:
         levels, stores, changes = set(), "", ()
         told = [kind for kind in BY_KIND if kind in kinds]
@@ -162,7 +162,7 @@ def _make_finding(path, estimators, kinds):
 
 def _list_attacks(estimator, kinds):
     """The attacks that read an estimator of these kinds of arrays, by what they need of it."""
-    access, family = get_access(estimator)[0], find_family(estimator)
+    access, family = get_access(estimator)[0], get_family(estimator)
     access -= {"thresholds"} if family is not None and family.is_random else set()
     found = [name for word, name in _READERS.items() if word in access]
     stored = ["StoredValuesAttack"] if kinds & {"rows", "values", "targets", "edges"} else []

@@ -12,7 +12,7 @@ EXACT, DERIVED, EDGE = "exact", "derived", "edge"
 # Edges that are all halfway between neighboring values of a column.
 MIDDLES = "middles"
 
-# Histogram boosting has an edge less than bins, of which there are 255 for numbers at most.
+# Histogram boosting has at most 255 bins for numbers, and one edge less than bins.
 _MOST_EDGES = 254
 # Stands for the target among the numbers of columns.
 TARGET = -1

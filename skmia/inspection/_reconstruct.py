@@ -44,7 +44,7 @@ _LIMITS = {
 
 @dataclass(frozen=True, eq=False)
 class Reconstruction:
-    """Values of training data that a model keeps, made by :func:`reconstruct_values`.
+    """Values of training data that a model keeps, as returned by :func:`reconstruct_values`.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Reconstruction:
         Returns
         -------
         frame : DataFrame
-            ``column``, the name of a column of the table or of what a step made of it, None for the
+            ``column``, the name of a column of the table or of the output of a step, None for the
             target; ``value``; ``how``: ``"exact"`` as it was stored, in the precision of the model,
             ``"derived"`` computed from stored numbers, or ``"edge"``, either a value or a point
             between two neighboring ones; ``n_records``, the number of training records with it that

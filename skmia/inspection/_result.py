@@ -9,7 +9,7 @@ from ._text import write_summary
 
 @dataclass(frozen=True)
 class Finding:
-    """What one kind of estimator in a model gives away.
+    """What one kind of estimator in a model reveals.
 
     Attributes
     ----------
@@ -50,8 +50,8 @@ class CandidateSearch:
     n_rows : int
         Records whose whole row is stored.
     n_values : int
-        Further records of which a value is stored that would be there without the record with a
-        probability of 1/2 at most.
+        Further records with a stored value that would be stored without the record with a
+        probability of at most 1/2.
     places : DataFrame
         As ``places_`` of :class:`~skmia.attacks.StoredValuesAttack`: hits in each stored array,
         beside the number that is expected by chance.
@@ -76,7 +76,7 @@ class CandidateSearch:
 
 @dataclass(frozen=True, eq=False)
 class ModelInspection:
-    """What a fitted model stores of its training rows, made by :func:`inspect_model`.
+    """What a fitted model stores of its training rows, as returned by :func:`inspect_model`.
 
     Attributes
     ----------
@@ -161,6 +161,6 @@ class ModelInspection:
 def _as_lists(frame):
     rows = frame.astype(object).to_dict("records")
     return [
-        {name: list(one) if isinstance(one, tuple) else one for name, one in row.items()}
+        {name: list(cell) if isinstance(cell, tuple) else cell for name, cell in row.items()}
         for row in rows
     ]

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..victims import StoredArray, StoredEstimator
 from ..victims.offers import has_file
-from ._families import LEVELS, find_family, get_kinds
+from ._families import LEVELS, get_family, get_kinds
 
 # Arrays that say nothing of single training rows.
 _OTHERWISE = {"labels", "names", "structure"}
@@ -33,7 +33,7 @@ _ORDER = (
 )
 # Numbers of lists but for those of steps, which are different estimators.
 _NUMBER = re.compile(r"(?<!steps)(?<!transformers_)(?<!transformer_list)\[\d+\]")
-# Kinds of which a node has a number that is never 0 at the root.
+# Kinds of arrays that hold a number for each node, which is never 0 at the root.
 _OF_NODES = {"counts", "covers"}
 # Their trees are regressors of residuals, or of random numbers.
 _OF_OTHERS = GradientBoostingRegressor, RandomTreesEmbedding
@@ -54,11 +54,11 @@ def list_owned_arrays(state):
     arrays = {one.path: one for one in state.arrays}
     owned = []
     for one in state.arrays:
-        owner = _find_owner(one.path, places)
+        owner = _get_owner(one.path, places)
         kind = _get_kind(one, owner)
         if kind not in _OTHERWISE and not _is_removed(one, kind):
             owned.append(OwnedArray(one, kind, owner))
-    return [_mark_targets(one, arrays) for one in owned]
+    return [_mark_targets(array, arrays) for array in owned]
 
 
 def _is_removed(stored, kind):
@@ -83,13 +83,13 @@ def keeps_targets(estimator):
     return is_regressor(estimator) and not isinstance(estimator, _OF_OTHERS)
 
 
-def _find_owner(path, places):
+def _get_owner(path, places):
     """The innermost estimator whose path begins a path, or of its family the outermost one."""
     ends = [k for k, letter in enumerate(path) if letter in ".["]
     around = [places[path[:end]] for end in ends if path[:end] in places]
     around = [places[""], *around] if "" in places else around
     for one in around:
-        family = find_family(one.estimator)
+        family = get_family(one.estimator)
         if family is not None and family.covers:
             return one
     return around[-1] if around else None

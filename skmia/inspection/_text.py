@@ -114,7 +114,9 @@ def _write_candidates(found):
     n_more = len(found.places) - len(hits.iloc[:_MOST_PLACES])
     if n_more:
         lines.append(f"  in {n_more:,} more places, most of them as many as expected by chance")
-    lines.append("  Hits near the number by chance are no evidence, and none is a proof.")
+    lines.append(
+        "  A number of hits near the one expected by chance is not evidence, and no hit is proof."
+    )
     if found.equations is not None:
         lines += _write_equations(found.equations)
     if found.thresholds is not None:

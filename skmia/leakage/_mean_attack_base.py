@@ -266,7 +266,7 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
         return tpr if rates.ndim else float(tpr)
 
     def _prepare(self, X):
-        """Set what directions need besides moments; return rows to hold out, or None."""
+        """Set what directions need in addition to moments; return rows to hold out, or None."""
         return X
 
     @abstractmethod

@@ -30,7 +30,7 @@ def conformal_pvalues(y_score: ArrayLike, nonmember_score: ArrayLike) -> np.ndar
     Raises
     ------
     ValueError
-        If there is no known non-member, or a score is not finite.
+        If no non-members are known, or a score is not finite.
 
     See Also
     --------

@@ -108,7 +108,7 @@ class AuditReport:
     judged : dict of str to ndarray of shape (n,) or None
         Records that each attack can judge; the numbers of the attack leave out the others.
     findings : Findings
-        All measurements and checks, parts of which are the attributes above.
+        All measurements and checks, including those in the attributes above.
     grounds : Grounds
         The part of the findings on which evidence and verdict rest.
     evidence : {"leak", "none", "shift", "reversed", "unknown"}

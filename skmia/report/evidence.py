@@ -44,7 +44,7 @@ class Grounds(NamedTuple):
     checks : dict of str to Check
         The checks by name.
     level : float
-        Confidence level: one minus the chance of a finding if there is no leak.
+        Confidence level: one minus the probability of a finding without a leak.
     asked : list of str
         Names of the requested attacks.
     """
@@ -144,7 +144,7 @@ def _get_error(checks, names):
 
 
 def get_blindness(checks):
-    """The check because of which no conclusion about this model is possible, or None.
+    """Return the check that prevents a conclusion about this model, or None.
 
     If attacks succeed on shadow models and not on the victim, then the victim was trained on other
     records than membership says, or in another way. If they succeed on shadow models in a group

@@ -30,7 +30,7 @@ from skmia.victims.node_equations import (
     read_node_equations,
 )
 from skmia.victims.node_equations.cart import Sample
-from skmia.victims.node_equations.rounding import find_steps
+from skmia.victims.node_equations.rounding import estimate_steps
 from skmia.victims.node_equations.shares import estimate_totals
 
 CANCER = load_breast_cancer(return_X_y=True)
@@ -314,17 +314,17 @@ def test_equations_of_rounded_values_have_the_variance_of_their_steps(model, dat
 def test_steps_are_found_where_all_values_are_rounded_alone():
     values = np.random.default_rng(0).normal(size=200)
     for decimals in (0, 1, 3, 6):
-        find = find_steps([np.round(values, decimals)])
+        find = estimate_steps([np.round(values, decimals)])
         np.testing.assert_allclose(find(values), 10.0**-decimals)
         short = np.round(values, decimals).astype(np.float32)
-        np.testing.assert_allclose(find_steps([short])(short), 10.0**-decimals)
+        np.testing.assert_allclose(estimate_steps([short])(short), 10.0**-decimals)
     half = values.astype(np.float16).astype(np.float64)
     np.testing.assert_array_equal(
-        find_steps([half])(half), np.spacing(np.abs(half).astype(np.float16)).astype(float)
+        estimate_steps([half])(half), np.spacing(np.abs(half).astype(np.float16)).astype(float)
     )
     for other in (values, values.astype(np.float32), np.r_[np.round(values, 2), 1 / 3], values[:5]):
-        assert not find_steps([other])(other).any()
-    assert not find_steps([np.zeros(30)])(values).any()
+        assert not estimate_steps([other])(other).any()
+    assert not estimate_steps([np.zeros(30)])(values).any()
 
 
 def test_shares_say_of_how_many_rows_they_are():

@@ -1,4 +1,4 @@
-"""Thresholds are made of values of the training rows, and what explains them is found."""
+"""Thresholds are computed from values of the training rows, and their explanations are found."""
 
 import warnings
 from itertools import product
@@ -29,7 +29,7 @@ from skmia.attacks._pass_messages import compute_messages
 from skmia.defenses import strip_state
 from skmia.victims.split_thresholds import has_split_thresholds, read_split_thresholds
 from skmia.victims.split_thresholds.events import MIDPOINT, QUANTILE, VALUE, explain
-from skmia.victims.split_thresholds.nodes import Columns, find_edges
+from skmia.victims.split_thresholds.nodes import Columns, read_edges
 
 CANCER = load_breast_cancer(return_X_y=True)
 WINE = load_wine(return_X_y=True)
@@ -139,7 +139,7 @@ def is_made(x, present, t, rule):
 def test_message_is_the_likelihood_ratio_of_all_cases(rule, seed):
     x, t, q = draw_event(seed, rule)
     columns = Columns(x[:, None], len(x))
-    events = explain(find_edges([0], [t], columns), rule, 1.0, columns, 0.5)
+    events = explain(read_edges([0], [t], columns), rule, 1.0, columns, 0.5)
     found = np.zeros(len(x))
     found[events.candidates] = compute_messages(events, logit(q[events.candidates]), 0.0)
     likelihood = np.zeros((2, len(x)))

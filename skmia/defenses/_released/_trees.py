@@ -57,7 +57,7 @@ def strip_booster(booster, decimals=None):
     """Set to 0 what trees of XGBoost do not predict with, in place."""
     settings = booster.save_config()
     stored = json.loads(bytes(booster.save_raw("json")))
-    for tree in _find_trees(stored["learner"]["gradient_booster"]):
+    for tree in _list_trees(stored["learner"]["gradient_booster"]):
         if int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
             continue  # leaves of several outputs are in other places
         for name in _OF_XGBOOST_TREES:
@@ -71,7 +71,7 @@ def strip_booster(booster, decimals=None):
     booster.load_config(settings)
 
 
-def _find_trees(stored):
+def _list_trees(stored):
     """Trees of a booster, which one with dropout keeps one level deeper."""
     model = stored.get("gbtree", stored).get("model", {})
     return model.get("trees", ())

@@ -51,7 +51,7 @@ def get_unused(estimator):
     Parameters
     ----------
     estimator : estimator
-        Of scikit-learn.
+        Fitted estimator of scikit-learn.
 
     Returns
     -------

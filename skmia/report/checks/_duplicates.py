@@ -161,7 +161,7 @@ def find_duplicates(
     check_records(records, labels=False)
     membership = check_membership(membership, len(records))
     _check_parameters(tolerance, max_queries)
-    copied = _find_copied(records.fingerprint, membership)
+    copied = _are_copied(records.fingerprint, membership)
     queried = np.flatnonzero(~membership & ~copied)
     if len(queried) > max_queries:
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
@@ -198,7 +198,7 @@ def _check_parameters(tolerance, max_queries):
     check_number(max_queries, "max_queries", "a whole number from 1 on", 1, whole=True)
 
 
-def _find_copied(fingerprint, membership):
+def _are_copied(fingerprint, membership):
     both = np.intersect1d(fingerprint[membership], fingerprint[~membership])
     return np.isin(fingerprint, both)
 

@@ -1,4 +1,4 @@
-"""Statement of which false positive rates can be measured."""
+"""Statement on the false positive rates that can be measured."""
 
 from ...metrics import resolvable_fpr
 from ...metrics.resolution import check_resolution as is_resolved

@@ -96,8 +96,8 @@ def _is_single(label):
 
 
 def _equals(values, label):
-    # A tuple beside a number of numpy would be compared part by part.
+    # Comparing a tuple with a number of numpy would compare the parts.
     is_tuple = isinstance(label, tuple)
     # Numbers of numpy cannot be compared with decimals, Python's can.
     values, label = values.tolist(), label.item() if isinstance(label, np.generic) else label
-    return np.array([isinstance(one, tuple) == is_tuple and bool(one == label) for one in values])
+    return np.array([isinstance(v, tuple) == is_tuple and bool(v == label) for v in values])

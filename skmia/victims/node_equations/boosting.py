@@ -6,7 +6,7 @@ from sklearn.base import is_classifier
 
 from ..._core.sklearn import read_baseline, read_initial_margins, read_trees_of_boosting
 from .equations import DOUBLE, SINGLE
-from .rounding import Drift, Rounded, find_steps
+from .rounding import Drift, Rounded, estimate_steps
 
 
 class Gradients:
@@ -71,7 +71,7 @@ def read_histogram_boosting(model, X, y, collector):
     gradients = make_gradients(model, y)
     trees = read_trees_of_boosting(model)
     n_outputs = model.n_trees_per_iteration_
-    find = find_steps([one.nodes["value"][one.nodes["is_leaf"] == 1] for one in trees])
+    find = estimate_steps([one.nodes["value"][one.nodes["is_leaf"] == 1] for one in trees])
     rate, penalty = model.learning_rate, model.l2_regularization
     margins = np.repeat(read_baseline(model), len(X), axis=0).astype(np.float64)
     drift = Drift(*margins.shape)
@@ -100,7 +100,7 @@ def read_gradient_boosting(model, X, y, collector):
     factor = (n_outputs - 1) / n_outputs if n_outputs > 1 else 1.0
     margins = read_initial_margins(model, X)
     drift = Drift(*margins.shape)
-    find = find_steps([_read_leaves(one.tree_) for one in model.estimators_.ravel()])
+    find = estimate_steps([_read_leaves(one.tree_) for one in model.estimators_.ravel()])
     for stage in model.estimators_:
         slope, curvature = gradients.at(margins)
         for k, estimator in enumerate(stage):

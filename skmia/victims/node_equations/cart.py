@@ -3,7 +3,7 @@
 import numpy as np
 
 from .equations import count_candidates
-from .rounding import Rounded, find_steps
+from .rounding import Rounded, estimate_steps
 from .shares import estimate_totals
 
 # A class fraction above this is exactly 1, up to the rounding of a division.
@@ -118,17 +118,17 @@ def _add_targets(collector, tree, leaves, y, sample, most, find):
         collector.add(leaves, away**2, tree.n_node_samples * tree.impurity)
 
 
-def _find_steps(trees):
+def _estimate_steps(trees):
     """Find the steps to which leaf values were rounded; shares of 0 and 1 are not informative."""
     leaves = [tree.value[tree.children_left < 0, 0, :].ravel() for tree in trees]
-    return find_steps([values[(values != 0) & (values != 1)] for values in leaves])
+    return estimate_steps([values[(values != 0) & (values != 1)] for values in leaves])
 
 
 def read_tree(model, X, y, collector):
     """Read the equations of a DecisionTree or ExtraTree."""
     tree, X = model.tree_, X.astype(np.float32)
     n_rows = tree.n_node_samples[0]
-    add_tree(collector, tree, tree.apply(X), y, Sample(0, max(n_rows, 1)), _find_steps([tree]))
+    add_tree(collector, tree, tree.apply(X), y, Sample(0, max(n_rows, 1)), _estimate_steps([tree]))
     return n_rows
 
 
@@ -143,7 +143,7 @@ def read_forest(model, X, y, collector):
         n_rows = max(len(X) // 2, 1)
         n_drawn = max(round(share * n_rows), 1)
     sample = Sample(n_drawn if model.bootstrap else 0, n_rows)
-    find = _find_steps(trees)
+    find = _estimate_steps(trees)
     for tree in trees:
         add_tree(collector, tree, tree.apply(X), y, sample, find)
     return n_rows if trees[0].weighted_n_node_samples[0] else 0

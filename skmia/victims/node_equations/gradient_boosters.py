@@ -9,7 +9,7 @@ from sklearn.base import is_classifier
 from .boosting import add_sum, make_gradients
 from .equations import SINGLE
 from .refusals import WEIGHTED
-from .rounding import Drift, Rounded, find_steps
+from .rounding import Drift, Rounded, estimate_steps
 
 _OBJECTIVES = {"binary:logistic", "multi:softprob", "multi:softmax", "reg:squarederror"}
 _NEUTRAL = {"subsample": 1.0, "alpha": 0.0, "max_delta_step": 0.0}
@@ -91,7 +91,7 @@ def read_xgboost(model, X, y, collector):
     n_outputs = max(outputs) + 1
     margins = np.empty((len(X), n_outputs))
     margins[:] = _read_base(learner)
-    find = find_steps([tree.conditions[tree.left < 0] for tree in trees])
+    find = estimate_steps([tree.conditions[tree.left < 0] for tree in trees])
     drift = Drift(*margins.shape)
     n_rows = None
     for start in range(0, len(trees), n_outputs):

@@ -54,7 +54,7 @@ class Drift:
         self._variances[:, k] += steps**2 / 12
 
 
-def find_steps(values):
+def estimate_steps(values):
     """Steps to which all values of a model were rounded, if they were.
 
     Parameters

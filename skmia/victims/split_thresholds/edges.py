@@ -27,13 +27,13 @@ def are_midpoints(edges, values):
     """Whether all edges of a column can be midpoints of consecutive values of one list.
 
     A column with at most as many values as bins has an edge between any two of them; else edges are
-    quantiles, of which equal ones are dropped. If edges are midpoints, one value determines all
+    quantiles without duplicates. If edges are midpoints, one value determines all
     others. The list is taken to exist if half of it or more is found among the candidates' values.
 
     Parameters
     ----------
     edges : ndarray of shape (n_edges,)
-        In ascending order.
+        Edges in ascending order.
     values : ndarray of shape (n_values,)
         Values of candidates.
 

@@ -1,4 +1,4 @@
-"""What each threshold can have been made of: values of candidates that lie beside it."""
+"""The values of candidates from which each threshold may have been computed."""
 
 from typing import NamedTuple
 
@@ -41,8 +41,8 @@ QUANTILE = Rule(midpoints=True, values=True, tolerance=_ROUNDED)
 class Events(NamedTuple):
     """Thresholds of trees that were grown on one sample, and all that explains them.
 
-    A threshold is explained by two values, or by one. Somebody in the sample has these, and nobody
-    has a value between them.
+    A threshold is explained by two values, or by one. Rows in the sample have these values, and no
+    row in the sample has a value between them.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Events(NamedTuple):
 
 
 def explain(nodes, rule, kept, columns, prior):
-    """Find the values that each threshold can have been made of.
+    """Find the values from which each threshold may have been computed.
 
     Parameters
     ----------
@@ -101,18 +101,18 @@ def explain(nodes, rule, kept, columns, prior):
     # Only a value that some candidate at the node has is one that other people may have there.
     known = np.bincount(slots, rows < columns.n_candidates) > 0
     others = columns.alike[entry[first]] * share[of_slot] * known
-    lower, upper = _find_pairs(values[first], of_slot, nodes.thresholds, rule)
+    lower, upper = _list_pairs(values[first], of_slot, nodes.thresholds, rule)
     n_explained, weights = len(np.unique(of_slot[lower])), 1.0
     if rule == MIDPOINT and n_explained < _LEAST_EXPLAINED * n_thresholds:
         # Predictions on all training rows stay only if none of them is passed over.
-        lower, upper, weights = _find_gaps(values[first], of_slot, nodes.thresholds, known)
+        lower, upper, weights = _list_gaps(values[first], of_slot, nodes.thresholds, known)
         kept = 1.0
     found = lower, upper, of_slot[lower], n_thresholds, n_explained, weights
     return _trim(Events(kept, rows, slots, of_slot, others, *found))
 
 
 def _trim(events):
-    """Leave out values beyond the outermost explanation, of which the threshold says nothing."""
+    """Leave out values beyond the outermost explanation, about which a threshold says nothing."""
     begin, end = np.full(events.n_thresholds, len(events.of_slot)), np.full(events.n_thresholds, -1)
     np.minimum.at(begin, events.of_pair, events.lower)
     np.maximum.at(end, events.of_pair, events.upper)
@@ -141,7 +141,7 @@ def _look_around(nodes, columns, reach):
     return event, nodes.places[entry], (before[nodes.stops] - before[nodes.starts]) / n_known
 
 
-def _find_pairs(values, event, thresholds, rule):
+def _list_pairs(values, event, thresholds, rule):
     """Places of the values that explain thresholds, lower and upper."""
     above = values > thresholds[event]
     n_slots = np.bincount(event, minlength=len(thresholds))
@@ -172,7 +172,7 @@ def _find_pairs(values, event, thresholds, rule):
     return lower, upper
 
 
-def _find_gaps(values, event, thresholds, known):
+def _list_gaps(values, event, thresholds, known):
     """All pairs of values on either side of thresholds that were moved within a gap.
 
     A threshold that is uniform in the gap between two values has the density of one over it.

@@ -36,7 +36,7 @@ class Columns:
         value = np.cumsum(new) - 1
         return np.maximum(np.bincount(value, order < self.n_candidates)[value] - 1, 0)
 
-    def find_splits(self, features, thresholds):
+    def locate_splits(self, features, thresholds):
         """Number of values of a column up to a threshold."""
         splits = np.empty(len(features), dtype=np.intp)
         for j in np.unique(features):
@@ -66,7 +66,7 @@ class Nodes(NamedTuple):
     features: np.ndarray
 
 
-def find_nodes(tree, columns, chosen=None):
+def read_nodes(tree, columns, chosen=None):
     """Candidates at each inner node of a tree of scikit-learn, sorted by what it splits on.
 
     ``chosen`` are the columns that the tree was given, all by default.
@@ -80,7 +80,7 @@ def find_nodes(tree, columns, chosen=None):
     # A rank says which row it is: one sort of integers does all.
     key = np.sort(node[used] * columns.n + rank[used])
     cuts = np.arange(tree.node_count) * columns.n
-    cuts = cuts + columns.find_splits(features, tree.threshold)
+    cuts = cuts + columns.locate_splits(features, tree.threshold)
     bounds = np.searchsorted(key, np.arange(tree.node_count + 1) * columns.n)
     inner = np.flatnonzero(np.diff(bounds))
     node = np.repeat(np.arange(tree.node_count), np.diff(bounds))
@@ -113,14 +113,14 @@ def _climb(tree, leaves):
     return np.concatenate(nodes), np.concatenate(rows)
 
 
-def find_edges(features, thresholds, columns):
+def read_edges(features, thresholds, columns):
     """All candidates, for thresholds that were chosen among all training rows."""
     features, thresholds = np.asarray(features, dtype=np.intp), np.asarray(thresholds)
     starts = features * columns.n
     return Nodes(
         np.arange(columns.values.size),
         starts,
-        starts + columns.find_splits(features, thresholds),
+        starts + columns.locate_splits(features, thresholds),
         starts + columns.n_present[features],
         thresholds,
         features,
@@ -144,7 +144,7 @@ def join(nodes):
     """Nodes of several trees as those of one."""
     shift = np.cumsum([0] + [len(one.places) for one in nodes[:-1]])
     moved = [
-        one._replace(starts=one.starts + s, splits=one.splits + s, stops=one.stops + s)
-        for one, s in zip(nodes, shift, strict=True)
+        part._replace(starts=part.starts + s, splits=part.splits + s, stops=part.stops + s)
+        for part, s in zip(nodes, shift, strict=True)
     ]
     return Nodes(*(np.concatenate(part) for part in zip(*moved, strict=True)))

@@ -23,7 +23,7 @@ from ..inputs import find_model, read_features
 from ..node_equations.gradient_boosters import load_booster, mark_missing
 from .edges import list_edges
 from .events import INNER_EDGE, MIDPOINT, QUANTILE, VALUE, explain
-from .nodes import Columns, drop_repeated, find_edges, find_nodes, join
+from .nodes import Columns, drop_repeated, join, read_edges, read_nodes
 from .refusals import why_not_bagged, why_not_grown, why_not_histogram, why_not_xgboost
 
 _FORESTS = (
@@ -104,7 +104,7 @@ def read_split_thresholds(model, X, prior, further=None):
     TypeError
         If the model is of another kind.
     ValueError
-        If its thresholds are not made of values.
+        If its thresholds were not computed from values.
     """
     found, steps = find_model(model)
     reader = _choose_reader(found)
@@ -119,7 +119,7 @@ def read_split_thresholds(model, X, prior, further=None):
     if why is not None:
         raise ValueError(f"The thresholds of this {type(found).__name__} are not read: {why}.")
     tables = [X] if further is None else [X, further]
-    tables = [read_features(found, steps, one, absent=reader.absent) for one in tables]
+    tables = [read_features(found, steps, table, absent=reader.absent) for table in tables]
     groups = reader.read(found, np.concatenate(tables), len(tables[0]), prior)
     return [events for events in groups if events.n_thresholds]
 
@@ -131,36 +131,36 @@ def _explain_together(nodes, kept, columns, prior):
 
 def _read_tree(model, X, n, prior):
     columns = Columns(X.astype(np.float32), n)
-    return [_explain_together([find_nodes(model.tree_, columns)], 1.0, columns, prior)]
+    return [_explain_together([read_nodes(model.tree_, columns)], 1.0, columns, prior)]
 
 
 def _read_forest(model, X, n, prior):
     columns = Columns(X.astype(np.float32), n)
-    nodes = [find_nodes(one.tree_, columns) for one in model.estimators_]
+    nodes = [read_nodes(one.tree_, columns) for one in model.estimators_]
     return _explain_samples(model, nodes, columns, prior)
 
 
 def _read_bag(model, X, n, prior):
     columns = Columns(X.astype(np.float32), n)
     nodes = [
-        find_nodes(one.tree_, columns, chosen)
-        for one, chosen in zip(model.estimators_, model.estimators_features_, strict=True)
+        read_nodes(tree.tree_, columns, chosen)
+        for tree, chosen in zip(model.estimators_, model.estimators_features_, strict=True)
     ]
     return _explain_samples(model, nodes, columns, prior)
 
 
 def _explain_samples(model, nodes, columns, prior):
-    """Events of trees each of which has a sample of its own, or all the same rows."""
+    """Events of trees that each have their own sample, or were all grown on the same rows."""
     share = 1.0 if model.max_samples is None else model.max_samples
     kept = -np.expm1(-share) if model.bootstrap else share
     if kept == 1:
         return [_explain_together(nodes, 1.0, columns, prior)]
-    return [explain(one, MIDPOINT, kept, columns, prior) for one in nodes]
+    return [explain(part, MIDPOINT, kept, columns, prior) for part in nodes]
 
 
 def _read_boosted(model, X, n, prior):
     columns = Columns(X.astype(np.float32), n)
-    stages = [[find_nodes(one.tree_, columns) for one in stage] for stage in model.estimators_]
+    stages = [[read_nodes(one.tree_, columns) for one in stage] for stage in model.estimators_]
     if model.subsample == 1:
         return [_explain_together([one for stage in stages for one in stage], 1.0, columns, prior)]
     return [_explain_together(stage, model.subsample, columns, prior) for stage in stages]
@@ -174,7 +174,7 @@ def _read_histogram(model, X, n, prior):
     for rule, chosen in ((INNER_EDGE, inner), (QUANTILE, ~inner)):
         some = [edges[j] for j in np.flatnonzero(chosen)]
         features = np.repeat(np.flatnonzero(chosen), [len(one) for one in some])
-        nodes = find_edges(features, np.concatenate([np.empty(0), *some]), columns)
+        nodes = read_edges(features, np.concatenate([np.empty(0), *some]), columns)
         events.append(explain(nodes, rule, kept, columns, prior))
     return events
 
@@ -189,5 +189,5 @@ def _read_xgboost(model, X, n, prior):
     both = np.stack([features, conditions.astype(np.float32).astype(np.float64)])
     features, conditions = np.unique(both, axis=1)
     columns = Columns(mark_missing(model, X.astype(np.float32)), n)
-    nodes = find_edges(features, conditions, columns)
+    nodes = read_edges(features, conditions, columns)
     return [explain(nodes, VALUE, 1.0, columns, prior)]

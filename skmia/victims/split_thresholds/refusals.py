@@ -7,7 +7,7 @@ from sklearn.tree import BaseDecisionTree, ExtraTreeClassifier, ExtraTreeRegress
 
 from ..node_equations.gradient_boosters import load_booster
 
-_DRAWN = "they are drawn at random between the values of a node, and are not made of values"
+_DRAWN = "they are drawn at random between the values of a node, and not computed from values"
 _CATEGORIES = "it splits on categories; encode them as numbers"
 
 

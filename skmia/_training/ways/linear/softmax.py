@@ -99,8 +99,8 @@ class CrossEntropies:
         Returns
         -------
         hessians : list of ndarray of shape (g, n_columns, g, n_columns)
-            One block for all classes, of which only the part below the diagonal is filled; if there
-            are too many coefficients, one block for each class.
+            One block for all classes, with only the part below the diagonal filled; if there are
+            too many coefficients, one block for each class.
         """
         groups = [range(self.n_vectors)]
         if self.size > _FULL:
@@ -226,7 +226,7 @@ class Preconditioner:
 
 
 def _invert(hessian):
-    """Invert a symmetric block of which the lower half is filled."""
+    """Invert a symmetric block with a filled lower half."""
     matrix = np.tril(hessian.reshape(hessian.shape[0] * hessian.shape[1], -1))
     # With ones on the diagonal, the same jitter suits columns of any unit. The inverse of S H S is
     # S^-1 H^-1 S^-1, so the scale is applied once more afterwards.

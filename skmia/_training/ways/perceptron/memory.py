@@ -4,7 +4,7 @@ from itertools import pairwise
 
 from .train import batch_size_of
 
-# With more models, there is no further overhead to share.
+# More models do not reduce the overhead any further.
 _LARGEST_STACK = 64
 # Memory that the models of a stack touch in every step. Measurements show that a larger stack does
 # not fit the second-level cache, and the time per model rises again.

@@ -116,7 +116,7 @@ class SummedLayer:
         W = stack.pop(weight)
         b = torch.zeros_like(W[:, :, 0]) if bias is None else stack.pop(bias)
         W, n_binary = W.transpose(1, 2), len(columns.binary)
-        # Padded positions point to a row of zeros, of which there is at least one at the end.
+        # Padded positions point to a row of zeros; there is at least one at the end.
         table = W.new_zeros(len(W), rows_in_whole_registers(n_binary + 1, W.shape[2]), W.shape[2])
         table[:, :n_binary] = W[:, list(columns.binary)]
         stack.add("(ones)", table)

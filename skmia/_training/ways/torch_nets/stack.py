@@ -23,7 +23,7 @@ class Stack:
     trained : dict of str to Tensor of shape (n_models, ...)
         Parameters that the optimizer changes.
     memory : dict of str to Tensor of shape (n_models, ...)
-        Padded rows, of which the trained parameters are the beginning.
+        Padded rows; the trained parameters are views of their beginning.
     fixed : dict of str to Tensor of shape (n_models, ...)
         Frozen parameters, and buffers, which the forward pass may change.
     """
