@@ -23,7 +23,6 @@ from skmia import (
     synthetic,
 )
 from skmia import model_selection as selection
-from skmia._core.containers import concat_rows
 from skmia.attacks import AttributeInferenceAttack, ShadowAttack, ThresholdAttack
 from skmia.signals import Loss
 
@@ -287,7 +286,12 @@ CALLS = {
         "The records lack the field 'group'; their fields: none",
     ),
     "fields of two kinds": (
-        lambda: concat_rows([pytest.importorskip("torch").zeros(2), np.zeros(2)]),
+        lambda: Records.concat(
+            [
+                Records(np.zeros((2, 1)), age=age)
+                for age in (pytest.importorskip("torch").zeros(2), np.zeros(2))
+            ]
+        ),
         "Containers of different kinds cannot be joined: Tensor, ndarray",
     ),
     "labels": (
