@@ -68,6 +68,8 @@ def test_thresholds_between_equal_neighbors_stay():
 def test_other_models_are_refused():
     with pytest.raises(TypeError, match="got HistGradientBoostingClassifier"):
         move_thresholds(HistGradientBoostingClassifier(max_iter=2).fit(X, Y), X)
+    with pytest.raises(ValueError, match="split by 5 features; the records have shape"):
+        move_thresholds(DecisionTreeClassifier().fit(X, Y), X[:, :2])
     with pytest.raises(NotFittedError):
         move_thresholds(DecisionTreeClassifier(), X)
 

@@ -13,14 +13,13 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn.pipeline import Pipeline
 from sklearn.tree import BaseDecisionTree
 from sklearn.utils.validation import check_is_fitted
 
 from ..._core.asking import unwrap
-from ..._core.numbers import as_numbers
 from ..._core.randomness import check_random_state
 from ..._core.types import Seed
+from ...victims.inputs import find_model, read_features
 
 _ENSEMBLES = (
     ExtraTreesClassifier,
@@ -48,8 +47,8 @@ def move_thresholds(
     Parameters
     ----------
     model : estimator
-        Fitted decision tree, random forest, extra trees or gradient boosting of scikit-learn, or a
-        Pipeline that ends in one. It is not changed.
+        Fitted decision tree, random forest, extra trees or gradient boosting of scikit-learn, a
+        Pipeline that ends in one or a search that has chosen one. It is not changed.
     X : array-like of shape (n_samples, n_features)
         Features of all training records.
     random_state : int, RandomState instance or None, default=None
@@ -67,6 +66,8 @@ def move_thresholds(
         If the model is not fitted.
     TypeError
         If it is of another kind.
+    ValueError
+        If the records do not have the features of the model.
 
     See Also
     --------
@@ -99,18 +100,15 @@ def move_thresholds(
 
 def move_in_place(model, X, rng):
     """Move the thresholds of a fitted model of trees that was trained on some records."""
-    model = unwrap(model)
-    if isinstance(model, Pipeline) and len(model.steps) > 1:
-        move_in_place(model[-1], model[:-1].transform(X), rng)
-        return
-    if not isinstance(model, (BaseDecisionTree, *_ENSEMBLES)):
+    found, steps = find_model(model)
+    if not isinstance(found, (BaseDecisionTree, *_ENSEMBLES)):
         raise TypeError(
             "Thresholds are moved in decision trees, random forests, extra trees and gradient "
-            f"boosting of scikit-learn, also at the end of a Pipeline; got {type(model).__name__}."
+            "boosting of scikit-learn, also at the end of a Pipeline; got "
+            f"{type(unwrap(model)).__name__}."
         )
-    X = X.toarray() if hasattr(X, "toarray") else X
-    X = as_numbers(X, "X", "numbers, as the trees split by them").astype(np.float32)
-    for one in np.ravel(getattr(model, "estimators_", [model])):
+    X = read_features(found, steps, X).astype(np.float32)
+    for one in np.ravel(getattr(found, "estimators_", [found])):
         _move(one.tree_, X, rng)
 
 
