@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 from sklearn.base import BaseEstimator
 
 from .._core.numbers import as_numbers
@@ -74,7 +74,7 @@ class Signal(ABC):
         self,
         raw: np.ndarray,
         inside: np.ndarray,
-        dtype: np.dtype,
+        dtype: DTypeLike,
         resolution: Literal["auto"] | float = "auto",
     ) -> Callable[[np.ndarray], np.ndarray]:
         """Learn from the values of some models how infinite values are made finite.

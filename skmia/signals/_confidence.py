@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy.special import expit
 
 from .._core.numbers import SMALLEST, check_number
@@ -234,7 +235,7 @@ class ScaledLogit(AnswerSignal):
         self,
         raw: np.ndarray,
         inside: np.ndarray,
-        dtype: np.dtype,
+        dtype: DTypeLike,
         resolution: Literal["auto"] | float = "auto",
     ) -> Callable[[np.ndarray], np.ndarray]:
         given = resolution if self.temperature == 1 else "auto"
