@@ -20,6 +20,7 @@ from skmia.attacks import (
     CalibratedAttack,
     LiRA,
     QuantileAttack,
+    ReleasedModelAttack,
     ThresholdAttack,
 )
 from skmia.base import Needs, connect, needs_of
@@ -28,6 +29,12 @@ from skmia.defenses import GaussianMechanism, TopKDefense, gaussian_sigma
 from skmia.disparity import DisparityTest, GroupGuesses
 from skmia.epsilon import EpsilonBound, epsilon_lower_bound, make_canaries
 from skmia.games import membership_game
+from skmia.inspection import (
+    ModelInspection,
+    Reconstruction,
+    inspect_model,
+    reconstruct_values,
+)
 from skmia.leakage import MahalanobisLeakage, dp_advantage_bound, total_variation
 from skmia.memorization import CanaryFormat, Exposure, NGramModel, log_perplexity
 from skmia.metrics import (
@@ -134,6 +141,16 @@ def use_records_and_signals() -> None:
         print(rows.start, gradients.shape)
     print(GradientNorm("inputs").name, [one.path for one in read_state(model).arrays])
     print(NoisyRecords(0.1, random_state=0).fit(records).sample(3).X)
+
+
+def look_into_a_file() -> None:
+    records, membership = make_membership_problem(n_samples=100, random_state=0)
+    members = records[membership == 1]
+    model = DecisionTreeClassifier(random_state=0).fit(members.X, members.y)
+    inspection: ModelInspection = inspect_model(model, records)
+    kept: Reconstruction = reconstruct_values(model)
+    attack = ReleasedModelAttack(model, outsiders=0.1, random_state=0).fit(records)
+    print(inspection, kept, attack.score_samples(records).max())
 
 
 def play_games() -> None:
