@@ -8,7 +8,12 @@ from sklearn.frozen import FrozenEstimator
 
 from .._core.records import Records
 from .._core.validation import check_records
-from ..attacks import NodeEquationsAttack, SplitThresholdAttack, StoredValuesAttack
+from ..attacks import (
+    NodeEquationsAttack,
+    SplitThresholdAttack,
+    StationarityAttack,
+    StoredValuesAttack,
+)
 from ..victims.offers import get_access
 from ._result import CandidateSearch
 
@@ -35,6 +40,7 @@ def search_candidates(model, records):
         stored = StoredValuesAttack(victim).fit(labeled)
         equations = _solve(victim, records, notes)
         thresholds = _weigh(victim, labeled, notes)
+        optimum = _balance(victim, records, notes)
     notes += dict.fromkeys(str(one.message) for one in caught)
     n_rows = int(stored.found_["whole_row"].sum())
     return CandidateSearch(
@@ -44,6 +50,7 @@ def search_candidates(model, records):
         places=stored.places_,
         equations=equations,
         thresholds=thresholds,
+        optimum=optimum,
         notes=tuple(notes),
     )
 
@@ -62,8 +69,14 @@ def _weigh(victim, records, notes):
     return _read_strength(attack, records, ("n_thresholds_", "explained_", "expected_auc_"), notes)
 
 
+def _balance(victim, records, notes):
+    solver = "auto" if len(records) <= _MOST_PROPAGATED else "ridge"
+    attack = StationarityAttack(victim, solver=solver, random_state=0)
+    return _read_strength(attack, records, ("n_equations_", "known_", "expected_auc_"), notes)
+
+
 def _read_strength(attack, records, names, notes):
-    """What an attack on trees says of its strength, or None."""
+    """What an attack on a file says of its strength, or None."""
     own, name = attack.needs().access - {"file", "queries"}, type(attack).__name__
     if not own <= get_access(attack.victim)[0]:
         return None

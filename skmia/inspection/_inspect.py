@@ -23,6 +23,7 @@ from ._stored import (
 _READERS = {
     "nodes": "NodeEquationsAttack",
     "thresholds": "SplitThresholdAttack",
+    "optimum": "StationarityAttack",
     "gradients": "WhiteBoxAttack",
 }
 
@@ -43,8 +44,8 @@ def inspect_model(model: object, records: Records | None = None) -> ModelInspect
     records : Records of n records, default=None
         Candidates that may have been training rows, with X as the model takes it.
         :class:`~skmia.attacks.StoredValuesAttack` looks for their rows and values, and
-        :class:`~skmia.attacks.NodeEquationsAttack` and :class:`~skmia.attacks.SplitThresholdAttack`
-        are fitted on them if they read the model.
+        :class:`~skmia.attacks.NodeEquationsAttack`, :class:`~skmia.attacks.SplitThresholdAttack`
+        and :class:`~skmia.attacks.StationarityAttack` are fitted on them if they read the model.
 
     Returns
     -------

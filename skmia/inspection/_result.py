@@ -61,6 +61,9 @@ class CandidateSearch:
     thresholds : dict or None
         ``n_thresholds``, ``explained`` and ``expected_auc`` of a
         :class:`~skmia.attacks.SplitThresholdAttack`, or None if it does not read the model.
+    optimum : dict or None
+        ``n_equations``, ``known`` and ``expected_auc`` of a
+        :class:`~skmia.attacks.StationarityAttack`, or None if it does not read the model.
     notes : tuple of str
         Warnings of the attacks, and why one was not run.
     """
@@ -71,6 +74,7 @@ class CandidateSearch:
     places: pd.DataFrame
     equations: dict | None = None
     thresholds: dict | None = None
+    optimum: dict | None = None
     notes: tuple[str, ...] = ()
 
 

@@ -121,6 +121,8 @@ def _write_candidates(found):
         lines += _write_equations(found.equations)
     if found.thresholds is not None:
         lines.append(_write_thresholds(found.thresholds))
+    if found.optimum is not None:
+        lines.append(_write_optimum(found.optimum))
     return lines + [_wrap(f"Note: {visible(note)}", "  ") for note in found.notes]
 
 
@@ -151,5 +153,13 @@ def _write_thresholds(one):
     return _wrap(
         f"Values of the candidates explain {one['explained']:.0%} of {one['n_thresholds']:,} "
         f"thresholds: expected AUC {one['expected_auc']:.3f} from them alone.",
+        "  ",
+    )
+
+
+def _write_optimum(one):
+    return _wrap(
+        f"The optimum that the training reached determines {one['known']:.0%} of what there is to "
+        f"know about which candidates are members: expected AUC {one['expected_auc']:.3f}.",
         "  ",
     )

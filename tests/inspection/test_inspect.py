@@ -119,7 +119,11 @@ def test_parts_of_no_interest_are_not_accused():
 def test_attacks_are_those_that_read_the_part():
     model = make_pipeline(StandardScaler(), VotingClassifier([("svm", SVC()), ("l", LinearSVC())]))
     told = {one.estimator: one.attacks for one in inspect_model(fit(model)).findings}
-    assert told == {"SVC": ("StoredValuesAttack",), "LinearSVC": (), "StandardScaler": ()}
+    assert told == {
+        "SVC": ("StationarityAttack", "StoredValuesAttack"),
+        "LinearSVC": (),
+        "StandardScaler": (),
+    }
     (boosting,) = inspect_model(fit(HistGradientBoostingClassifier(max_iter=2))).findings
     assert boosting.attacks == ("NodeEquationsAttack", "SplitThresholdAttack")
     (forest,) = inspect_model(fit(RandomForestClassifier(2))).findings
@@ -127,7 +131,7 @@ def test_attacks_are_those_that_read_the_part():
     (extra,) = inspect_model(fit(ExtraTreesClassifier(2))).findings
     assert extra.attacks == ("NodeEquationsAttack",)
     (logistic,) = inspect_model(fit(LogisticRegression())).findings
-    assert logistic.attacks == ("WhiteBoxAttack",)
+    assert logistic.attacks == ("StationarityAttack", "WhiteBoxAttack")
 
 
 def test_an_ensemble_is_one_place_and_a_step_another():
@@ -178,6 +182,13 @@ def test_equations_are_told_with_their_strength():
     found = inspect_model(fit(RandomForestClassifier(5, random_state=0)), RECORDS).candidates
     assert found.thresholds["explained"] == 1
     assert found.thresholds["expected_auc"] > 0.5
+
+
+def test_the_strength_of_the_optimum_is_told():
+    inspection = inspect_model(fit(LogisticRegression(tol=1e-8)), RECORDS)
+    found = inspection.candidates.optimum
+    assert (found["n_equations"], 0.5 < found["expected_auc"] < 0.7) == (5, True)
+    assert "expected AUC" in inspection.summary()
 
 
 def test_why_the_equations_were_not_solved_is_told():
