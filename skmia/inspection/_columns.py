@@ -1,5 +1,6 @@
 """Which columns of the table reach each part of a model, and how they were scaled on the way."""
 
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,9 @@ from sklearn.preprocessing import (
 
 from .._core.asking import unwrap
 from ._stored import is_fitted
+
+# Columns of a table without names that are followed; a damaged file can name any number.
+_MOST_COLUMNS = 100_000
 
 
 class Column(NamedTuple):
@@ -56,7 +60,9 @@ def name_columns(estimator):
     """Columns of an estimator by the names that it was fitted with, or by numbers."""
     names = getattr(estimator, "feature_names_in_", None)
     if names is None:
-        names = [f"x{k}" for k in range(getattr(estimator, "n_features_in_", 0))]
+        n_columns = getattr(estimator, "n_features_in_", 0)
+        is_number = isinstance(n_columns, Integral) and 0 < n_columns <= _MOST_COLUMNS
+        names = [f"x{k}" for k in range(n_columns if is_number else 0)]
     return [Column(str(name)) for name in names]
 
 

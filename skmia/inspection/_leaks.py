@@ -45,10 +45,11 @@ class Part:
 
     def list_columns(self, name):
         """Arrays of a list with one for each column, with their numbers."""
-        n_columns = getattr(self.estimator, "n_features_in_", 0)
-        for k in range(n_columns):
-            if self.get(f"{name}[{k}]") is not None:
-                yield k, f"{name}[{k}]"
+        start = f"{self.place(name)}["
+        for path in self._arrays:
+            number = path.removeprefix(start).removesuffix("]")
+            if path.startswith(start) and number.isdigit():
+                yield int(number), f"{name}[{number}]"
 
 
 def list_leaks(part):

@@ -335,3 +335,9 @@ def test_a_stripped_file_is_described_as_such():
     assert inspection.n_rows is None
     assert "counts" not in set(inspection.to_frame()["kind"])
     assert inspection.findings[0].stores.startswith("Counts and sums of nodes were removed.")
+
+
+def test_a_forged_number_of_columns_takes_no_memory():
+    model = KBinsDiscretizer(3, strategy="uniform").fit(MEMBERS[["age"]].to_numpy())
+    model.n_features_in_ = 2**70
+    assert set(rebuild(model)["column"]) == {"x0"}
