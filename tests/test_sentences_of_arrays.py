@@ -178,7 +178,7 @@ CALLS |= {
         "X must be a table, or a dense matrix",
     ),
     "order of a model of sequences": (
-        lambda: memorization.NGramModel(order=2**32).fit([[0, 1]]),
+        lambda: memorization.NGramModel(order=2**31 - 1).fit([[0, 1]]),
         "choose a smaller order",
     ),
     "records in another container": (

@@ -72,6 +72,7 @@ def split_models(job, models, n_together):
             groups.append(group)
             left -= set(group)
     n_models, n_jobs = job.n_models, effective_n_jobs(job.n_jobs)
+    # A multiple of the number of jobs, so that all workers finish at about the same time.
     n_groups = min(n_models, -(-n_models // (n_together * n_jobs)) * n_jobs)
     for part in np.array_split(np.arange(n_models), n_groups):
         groups.append([k for k in part.tolist() if k in left])

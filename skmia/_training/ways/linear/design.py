@@ -40,6 +40,7 @@ class Design:
         if uniform and d > n:
             self.rotation, triangle = np.linalg.qr(centered.T)
             centered = triangle.T
+            # A rotated column mixes all features, so all of them get one scale.
             self.scale = np.full(n, np.sqrt(np.mean(self.scale**2)))
         centered /= self.scale
         self.columns = np.column_stack([centered, np.ones(n)]) if fit_intercept else centered

@@ -72,6 +72,9 @@ class _History:
         along = (self._steps @ gradient[:, :, None])[:, order]
         across = (self._solved @ gradient[:, :, None])[:, order]
         share = np.linalg.solve(upper, along)
+        # With steps S, changes Y of the gradients, the preconditioner P, the upper triangle R and
+        # the diagonal D of S'Y, the compact form is
+        # H g = P g + S R^-T ((D + Y'P Y) R^-1 S'g - Y'P g) - P Y R^-1 S'g.
         middle = self._metric[inner] @ share - across
         middle += np.diagonal(upper, axis1=1, axis2=2)[:, :, None] * share
         steps, changes = np.zeros((2, len(gradient), 1, _MEMORY))
