@@ -196,7 +196,7 @@ def _sum_pairs(values, inside):
 
 
 def exchange(first, second, where):
-    """Exchange the values of two arrays in place where a mask says so.
+    """Exchange the values of two arrays in place where a mask is True.
 
     The code works on bits, because a selection by a random mask takes ten times as long.
     """

@@ -122,7 +122,7 @@ def propagate(rows, targets, prior, pulls=0.0):
     prior : float or ndarray of shape (n,)
         Probability of membership without the equations.
     pulls : float or ndarray of shape (n,), default=0.0
-        Log likelihood ratio of each bit beside the equations.
+        Log likelihood ratio of each bit in addition to the equations.
 
     Returns
     -------
@@ -220,7 +220,7 @@ def regress(rows, targets, prior, seed, pulls=0.0):
     seed : int
         Random seed of the probes that estimate the rank.
     pulls : float or ndarray of shape (n,), default=0.0
-        Log likelihood ratio of each bit beside the equations.
+        Log likelihood ratio of each bit in addition to the equations.
 
     Returns
     -------

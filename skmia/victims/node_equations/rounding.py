@@ -1,31 +1,32 @@
-"""To how many digits the values of a model were rounded before its file was released."""
+"""Rounding of the values of a model before its file was released."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 _MOST_DECIMALS = 6
-# Fewer values can be round by themselves, such as the first step of a boosting.
+# Fewer values may be round by coincidence, such as the first step of boosting.
 _LEAST_VALUES = 20
 
 
 class Rounded(NamedTuple):
-    """What the rounding of values makes of their equations.
+    """Effect of the rounding of values on their equations.
 
-    The value of a node is off by an error, uniform in one step, so its equation is off by the error
-    times a sum over the members of the node.
+    The value of a node has an error that is uniform within one step, so the error of its equation
+    is this error times a sum over the members of the node.
 
     Attributes
     ----------
     step : ndarray of shape (n_nodes,)
-        Step of each node's value; 0 where it was not rounded.
+        Rounding step of the value of each node; 0 if it was not rounded.
     terms : ndarray of shape (n_candidates,)
-        What each member adds to the sum.
+        Term of each member in the sum.
     constant : float
-        What is added to the sum of each node.
+        Constant term of the sum of each node.
     drift : ndarray of shape (n_candidates,)
-        Standard deviation of what each member adds to the equation because values of earlier trees
-        were rounded, too. Members of a node share most of these errors, and are taken to share all.
+        Standard deviation of the error that each member adds to the equation because values of
+        earlier trees were also rounded. Members of a node share most of these errors, and are
+        assumed to share all of them.
     """
 
     step: np.ndarray
@@ -35,37 +36,38 @@ class Rounded(NamedTuple):
 
 
 class Drift:
-    """Errors of the margins of candidates by the rounding of earlier trees.
+    """Errors of the margins of candidates due to the rounding of earlier trees.
 
     Parameters
     ----------
     n_candidates, n_outputs : int
+        Numbers of candidates and of outputs.
     """
 
     def __init__(self, n_candidates, n_outputs):
         self._variances = np.zeros((n_candidates, n_outputs))
 
     def of(self, k, curvature):
-        """Standard deviation of what each candidate adds to equations of an output."""
+        """Return the standard deviation of the error of each candidate, by output."""
         return np.sqrt(self._variances[:, k]) * curvature
 
     def add(self, k, steps):
-        """Add the rounding of a tree's values, with the step at each candidate's leaf."""
+        """Add the rounding of the values of a tree, given the step for each candidate."""
         self._variances[:, k] += steps**2 / 12
 
 
 def estimate_steps(values):
-    """Steps to which all values of a model were rounded, if they were.
+    """Estimate the steps to which the values of a model were rounded.
 
     Parameters
     ----------
     values : list of ndarray
-        Values of each tree's leaves, in the precision in which the file has them.
+        Values of the leaves of each tree, in the precision of the file.
 
     Returns
     -------
     find : callable
-        Takes an array of values and returns the step of each.
+        Function that takes an array of values and returns the step of each, 0 without rounding.
     """
     stored = np.concatenate(values)
     if len(stored) < _LEAST_VALUES or not stored.any():

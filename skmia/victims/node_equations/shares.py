@@ -1,44 +1,44 @@
-"""What shares of classes say of the number of rows that they are shares of."""
+"""Number of rows of a node, estimated from the shares of its classes."""
 
 import numpy as np
 from scipy.stats import binom, nbinom
 
-# Standard deviations around the expected number of rows within which it is looked for.
+# Numbers of rows are searched within this many standard deviations around the expected number.
 _WIDTH = 5
-# A fraction in double precision, times its denominator, is as far from a whole number at most.
+# Largest distance from an integer of a fraction in double precision times its denominator.
 _EXACT = 1e-9
-_BLOCK = 256  # nodes at a time, of similar size
-# Share of the variance of the number of rows that has to be gone, for an equation to be made.
+_BLOCK = 256  # number of nodes per block; nodes of similar size need similar ranges of numbers
+# Share by which the shares must reduce the variance of the number of rows to give an equation.
 _LEAST_GAIN = 0.01
 _LEAST_VARIANCE = 1e-6
 
 
 def estimate_totals(shares, steps, candidates, share, sample):
-    """Number of rows of each node, from the shares of its classes.
+    """Estimate the number of rows of each node from the shares of its classes.
 
-    Three sevenths are shares of 7, 14, 21 rows and so on, and of no other number. A leaf of one
-    class has at least one row.
+    The share 3/7 is only possible with 7, 14, 21, ... rows. A leaf with a single class has at least
+    one row.
 
     Parameters
     ----------
     shares : ndarray of shape (n_nodes, n_classes)
         Shares of the classes.
     steps : ndarray of shape (n_nodes, n_classes)
-        Steps to which they were rounded; 0 for not.
+        Steps to which the shares were rounded; 0 without rounding.
     candidates : ndarray of shape (n_nodes,)
         Number of candidates at each node that can be members.
     share : float
-        Number of training rows over the number of candidates.
+        Number of training rows divided by the number of candidates.
     sample : Sample
-        Rows that the tree was grown on.
+        Sample on which the tree was grown.
 
     Returns
     -------
     totals : ndarray of shape (n_nodes,)
-        Number of rows, drawn ones counted each time; NaN where the shares say nothing. The prior
-        of the number is not in it.
+        Number of rows, with repeated draws, without the information of the prior; NaN if the
+        shares are not informative.
     variances : ndarray of shape (n_nodes,)
-        Its variance.
+        Variance of this estimate.
     """
     totals, variances = np.full(len(shares), np.nan), np.zeros(len(shares))
     nodes = np.flatnonzero(candidates > 0)
@@ -52,14 +52,14 @@ def estimate_totals(shares, steps, candidates, share, sample):
 
 
 class _Prior:
-    """Number of rows at nodes with so many candidates."""
+    """Prior distribution of the number of rows at nodes, given their numbers of candidates."""
 
     def __init__(self, candidates, share, sample):
         members = candidates * share
         self.mean = members * sample.mean
         share = min(share, 1 - 1e-3)
         if sample.draws:
-            # Drawn as often as a Poisson variable says, of a number of members that varies.
+            # The number of draws is Poisson given the number of members, which also varies.
             self.variance = self.mean * (1 + sample.mean * (1 - share))
             p = self.mean / self.variance
             self._law = nbinom((self.mean * p / (1 - p))[:, None], p[:, None])
@@ -68,7 +68,7 @@ class _Prior:
             self._law = binom(candidates[:, None], share)
 
     def numbers(self):
-        """Whole numbers, from 1, that hold nearly all of the probability of each node."""
+        """Return integers from 1 on that have nearly all of the probability of each node."""
         width = _WIDTH * np.sqrt(self.variance)
         first = np.maximum(np.floor(self.mean - width), 1)
         return first[:, None] + np.arange(int(2 * width.max()) + 2)
@@ -89,7 +89,7 @@ def _judge(shares, steps, prior):
     mean = (weight * numbers).sum(axis=1) / size
     variance = (weight * (numbers - mean[:, None]) ** 2).sum(axis=1) / size
     variance = np.maximum(variance, _LEAST_VARIANCE)
-    # Divided by the prior, which the bits have themselves.
+    # The prior is divided out, because the membership bits already have the same prior.
     gain = 1 / variance - 1 / prior.variance
     says = gain > _LEAST_GAIN / prior.variance
     gain = np.where(says, gain, np.nan)
