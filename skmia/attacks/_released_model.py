@@ -43,7 +43,7 @@ class ReleasedModelAttack(BaseAttack):
         The fitted parts that can read the file: ``"node equations"``
         (:class:`NodeEquationsAttack`) and ``"stored values"`` (:class:`StoredValuesAttack`).
     left_out_ : dict of str to str
-        Why the others cannot.
+        Why parts that read models of this kind cannot read this one.
     is_combined_ : bool
         Whether the node equations are solved with the other evidence as their prior. They are not
         if they fit worse then, because that evidence contradicts them; both are summed all the
@@ -127,27 +127,22 @@ class ReleasedModelAttack(BaseAttack):
         self.parts_, self.left_out_ = {}, {}
         offer = offer_of(self.victim)
         for name, part in self._make_parts().items():
-            reason = why_not(part, offer)
-            if reason is None:
-                reason = self._try(name, part, records)
-            if reason is not None:
-                self.left_out_[name] = reason
+            if why_not(part, offer) is None:
+                self._try(name, part, records)
         if not self.parts_:
             raise ValueError(
                 f"No attack can read the file of {type(unwrap(self.victim)).__name__}. "
-                f"{' '.join(self.left_out_.values())}"
+                f"{' '.join(self.left_out_.values())}".rstrip()
             )
         self._combine(records)
 
     def _try(self, name, part, records):
-        """Why a part cannot read this file although it reads files of this kind, or None."""
         try:
             self.parts_[name] = part.fit(records)
         except NotFittedError:
             raise
         except (TypeError, ValueError) as error:  # settings of the model that no equation covers
-            return " ".join(str(error).split())
-        return None
+            self.left_out_[name] = " ".join(str(error).split())
 
     def _combine(self, records):
         equations = self.parts_.get(_EQUATIONS)

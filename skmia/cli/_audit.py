@@ -109,7 +109,7 @@ def run_audit(arguments, show):
     show(result.summary())
     lines, broken = ([], []) if arguments.out is None else _save(result, arguments.out, values)
     text = "\n".join(["", *lines]) if lines else ""
-    code, reasons = judge(result, limits)
+    code, reasons = judge(result, limits, arguments.release)
     if broken:
         code, reasons = code or BROKEN, reasons + broken
     if code:

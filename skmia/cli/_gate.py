@@ -12,7 +12,7 @@ from ..report.verdict import name_part
 EXCEEDED, BROKEN, INCONCLUSIVE = 1, 3, 4
 
 
-def judge(report, limits):
+def judge(report, limits, release="service"):
     """Return the exit code of an audit and the reasons for it.
 
     A limit without a scope holds for all records, and for each group in which leakage was found:
@@ -22,6 +22,9 @@ def judge(report, limits):
     ----------
     report : AuditReport
     limits : list of Limit
+    release : {"service", "file"}, default="service"
+        How the model is released. What a service answers is known to those who have the file, so
+        limits on a file hold for both.
 
     Returns
     -------
@@ -31,28 +34,40 @@ def judge(report, limits):
     reasons : list of str
         Reasons as sentences; empty for code 0.
     """
+    ways = [report] if release == "service" else [report, report.file]
+    outcomes = [_judge_way(way, limits) for way in ways]
+    for code in (EXCEEDED, INCONCLUSIVE):
+        if any(code == found for found, _ in outcomes):
+            return code, [reason for found, some in outcomes if found == code for reason in some]
+    return 0, []
+
+
+def _judge_way(found, limits):
+    """The exit code and the reasons for the answers of a model, or for its file."""
+    if found is None:
+        return INCONCLUSIVE, ["the model has no file at hand, or its file was not attacked"]
     exceeded, unmeasured = [], []
     for limit in limits:
-        for scope, group, needed in _list_parts(report, limit):
-            above, missing = _compare(report.results, limit, scope, group)
+        for scope, group, needed in _list_parts(found, limit):
+            above, missing = _compare(found.results, limit, scope, group)
             exceeded += above
             unmeasured += missing if needed else []
-    if report.evidence not in (LEAK, NONE):
-        return INCONCLUSIVE, [report.verdict, *exceeded]
+    if found.evidence not in (LEAK, NONE):
+        return INCONCLUSIVE, [found.verdict, *exceeded]
     if exceeded:
         return EXCEEDED, exceeded
     return (INCONCLUSIVE, unmeasured) if unmeasured else (0, [])
 
 
-def _list_parts(report, limit):
+def _list_parts(found, limit):
     """The parts of the records to which a limit applies; whether it must be measured there."""
     if limit.scope is not None:
         return [(limit.scope, limit.group, True)]
-    leaks = list_leaks(report.grounds) if report.evidence == LEAK else report.grounds.null[:0]
+    leaks = list_leaks(found.grounds) if found.evidence == LEAK else found.grounds.null[:0]
     hidden = not (leaks["scope"] == OVERALL).any()
     leaks = leaks[leaks["scope"] != OVERALL]
-    found = dict.fromkeys(zip(leaks["scope"], leaks["group"]))
-    return [(OVERALL, "all", True), *((scope, group, hidden) for scope, group in found)]
+    parts = dict.fromkeys(zip(leaks["scope"], leaks["group"]))
+    return [(OVERALL, "all", True), *((scope, group, hidden) for scope, group in parts)]
 
 
 def _compare(frame, limit, scope, group):

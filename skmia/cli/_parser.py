@@ -298,6 +298,14 @@ def _add_output(group):
         "personal data",
     )
     group.add_argument(
+        "--release",
+        choices=["service", "file"],
+        default="service",
+        help="how the model is released, for the exit code: as a service that answers queries, or "
+        "as a file, for which the limits of --fail-above hold for the attack on the file as well "
+        "(default: service)",
+    )
+    group.add_argument(
         "--fail-above",
         type=_limit,
         nargs="+",

@@ -16,6 +16,7 @@ from ..shadow import ShadowPool
 from ._case import open_case
 from ._describe import Clock, describe
 from ._examine import examine
+from ._file import examine_file
 from ._report import AuditReport
 from ._rounds import repeat_attack
 from ._run import run_attacks
@@ -33,6 +34,7 @@ def audit(
     fprs: Sequence[float] = (0.01, 0.001),
     confidence_level: float = 0.95,
     controls: bool = False,
+    file: bool = True,
     batched: Literal["auto"] | bool = "auto",
     checkpoint: str | Path | None = None,
     n_jobs: int | None = None,
@@ -90,6 +92,11 @@ def audit(
         Whether to also attack a victim that must be detected and one that must not be, see
         :func:`positive_control` and :func:`negative_control`. This takes the training of 16 trees
         and of one more victim.
+    file : bool, default=True
+        Whether to attack the file of the victim as well, by
+        :class:`~skmia.attacks.ReleasedModelAttack`: what someone learns who is handed the model
+        instead of its answers. Its numbers and its verdict are apart, in ``report.file``. A service
+        and stored predictions have no file.
     batched : "auto" or bool, default="auto"
         Whether many shadow models are trained at once, as in :class:`~skmia.ShadowPool`.
     checkpoint : str or Path, default=None
@@ -137,6 +144,8 @@ def audit(
     >>> auc = frame.query("attack == 'LiRA' and metric == 'auc' and scope == 'overall'")
     >>> bool(auc["estimate"].item() > 0.6)
     True
+    >>> report.file.evidence
+    'leak'
     """
     clock = Clock()
     case = open_case(
@@ -151,6 +160,7 @@ def audit(
         fprs=fprs,
         confidence_level=confidence_level,
         controls=controls,
+        file=file,
         batched=batched,
         checkpoint=checkpoint,
         n_jobs=n_jobs,
@@ -162,6 +172,7 @@ def audit(
     findings = examine(case, run, clock)
     return AuditReport(
         findings=findings,
+        file=examine_file(case, findings, clock) if case.file else None,
         scores=run.scores,
         judged=run.judged,
         membership=case.membership,

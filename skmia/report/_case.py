@@ -41,6 +41,8 @@ class Case:
         One seed for each source of randomness.
     group : str, list of str or None
         Fields that the user named as groups.
+    file : bool
+        Whether the user asked for the file of the victim to be attacked.
     controls : bool
         Whether the controls were requested.
     notes : list of str
@@ -58,6 +60,7 @@ class Case:
     seeds: dict | None = None
     group: Any = None
     controls: bool = False
+    file: bool = True
     notes: list = ()
 
     @property
@@ -82,6 +85,7 @@ def open_case(
     fprs,
     confidence_level,
     controls,
+    file,
     random_state,
     **pooling,
 ):
@@ -100,7 +104,7 @@ def open_case(
     """
     check_records(records)
     _check_pooling(**pooling)
-    check_pool_settings("audit", controls=controls)
+    check_pool_settings("audit", controls=controls, file=file)
     fprs, level = check_rates(fprs, "fprs"), check_confidence_level(confidence_level)
     count_permutations(level)  # refused before anything is trained
     seeds = _draw_seeds(random_state)
@@ -118,6 +122,7 @@ def open_case(
         seeds=seeds,
         group=group,
         controls=controls,
+        file=file,
         notes=[*notes, *remarks],
     )
 

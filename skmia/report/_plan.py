@@ -230,5 +230,6 @@ def check_pool_settings(caller, **settings):
         "n_jobs": N_JOBS,
         "verbose": ["verbose"],
         "controls": ["boolean"],
+        "file": ["boolean"],
     }
     validate_parameter_constraints(constraints, settings, caller)

@@ -28,6 +28,7 @@ from .verdict import write_verdict
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ._file import FileFindings
     from .checks._control import ControlResult
     from .checks._duplicates import Duplicates
     from .checks._permutation import PermutationResult
@@ -122,6 +123,9 @@ class AuditReport:
         - "unknown": leakage can be neither shown nor ruled out.
     verdict : str
         The conclusion in words, after a headline.
+    file : FileFindings or None
+        What the file of the model gives away, with its own ``results``, ``evidence`` and
+        ``verdict``; None if it was not asked for, or if the model has no file at hand.
 
     See Also
     --------
@@ -145,6 +149,7 @@ class AuditReport:
     versions: dict[str, str]
     created: str
     notes: list[str]
+    file: "FileFindings | None" = None
 
     @property
     def results(self) -> pd.DataFrame:

@@ -40,15 +40,37 @@ def as_document(report):
             "permutation": _describe_permutation(report.permutation),
             "checks": [_describe_check(check) for check in report.checks.values()],
             **{name: getattr(report, name) for name in rest},
-            "results": [
-                dict(zip(COLUMNS, row)) for row in report.results[list(COLUMNS)].to_numpy(object)
-            ],
+            "results": _list_rows(report.results),
             "curves": compute_curves(
                 ranked, report.membership, level, report.people, report.judged
             ),
             "exposed": list_exposed(ranked, report.membership, report.record_ids, report.judged),
+            "file": _describe_file(report),
         }
     )
+
+
+def _describe_file(report):
+    """What the file gives away, or None if it was not attacked."""
+    file = report.file
+    if file is None:
+        return None
+    scores = {} if file.scores is None else {file.grounds.asked[0]: file.scores}
+    level = report.settings["confidence_level"]
+    return {
+        **file.facts,
+        "notes": file.notes,
+        "evidence": file.evidence,
+        "verdict": file.verdict,
+        "permutation": _describe_permutation(file.permutation),
+        "results": _list_rows(file.results),
+        "curves": compute_curves(scores, report.membership, level, report.people),
+        "exposed": list_exposed(scores, report.membership, report.record_ids),
+    }
+
+
+def _list_rows(frame):
+    return [dict(zip(COLUMNS, row)) for row in frame[list(COLUMNS)].to_numpy(object)]
 
 
 def _describe_permutation(result):

@@ -13,9 +13,17 @@ from ._html._foreign import make_filters, make_finalizer, make_policy
 from ._html._group_figure import draw_groups
 from ._html._power_figure import draw_power
 from ._html._roc_figure import draw_roc
+from .evidence import LEAK
+from .file_verdict import RELEASE_NOT
 from .groups import OVERALL
 from .measure import COLUMNS, NOT_RESOLVABLE, OK
-from .text import column_name, describe_disparity, describe_performance, format_cell
+from .text import (
+    column_name,
+    describe_disparity,
+    describe_performance,
+    describe_sources,
+    format_cell,
+)
 from .verdict import HEADLINES
 
 
@@ -91,6 +99,7 @@ def _describe(document):
         "headline": headline,
         "verdict": document["verdict"].removeprefix(f"{headline}. "),
         "overall": _make_table(overall, "attack"),
+        "file": document["file"] and _describe_file(document["file"]),
         "groups": _describe_groups(document, frame),
         "advice": advise(document),
         "same_recipe": document["settings"]["shadow_estimator"] == document["victim"],
@@ -122,6 +131,27 @@ def _describe_prior(overall, curves):
         f"{row['attack']} flags at a TPR of {100 * tpr:.3g}% and an FPR of {100 * fpr:.3g}% are "
         "non-members."
     )
+
+
+def _describe_file(file):
+    """What the page shows of the file of the model."""
+    frame = pd.DataFrame(file["results"], columns=list(COLUMNS))
+    frame = frame.astype(dict.fromkeys(COLUMNS[4:11], float))
+    headline, _, verdict = file["verdict"].partition(". ")
+    is_weak = file["evidence"] == LEAK and headline != RELEASE_NOT
+    overall = frame[frame["scope"] == OVERALL]
+    return {
+        "headline": headline,
+        "verdict": verdict,
+        "evidence": "weak" if is_weak else file["evidence"],
+        "overall": None if overall.empty else _make_table(overall, "attack"),
+        "sources": describe_sources(file),
+        "lists": [
+            ("What it stores of its training rows", file["stores"]),
+            ("What would change it", file["changes"]),
+            ("Notes", file["notes"]),
+        ],
+    }
 
 
 def _get_auc(overall, attack):

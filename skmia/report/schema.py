@@ -20,6 +20,7 @@ from ._kinds import (
 from .checks.base import ERROR, NOT_RUN, PASSED, STATED, WARNING, Check
 from .document import PERMUTATION_COLUMNS
 from .evidence import LEAK, NONE, REVERSED, SHIFT, UNKNOWN, Grounds, choose_evidence
+from .file_verdict import choose_file_evidence, keep_shared_checks, write_file_verdict
 from .groups import OVERALL
 from .measure import COLUMNS, NOT_RESOLVABLE, OK, TOO_FEW
 from .verdict import write_verdict
@@ -129,6 +130,36 @@ _EXPOSED = fields(
     n_above=count(),
 )
 
+_PERMUTATION = maybe(
+    fields(n_permutations=count(1), n_units=count(1), n_mixed=count(), numbers=many(_NULL, low=1))
+)
+
+_SOURCE = fields(
+    name=text,
+    auc=_RATE,
+    expected_auc=maybe(_RATE),
+    n_equations=maybe(count()),
+    misfit=maybe(number(0)),
+)
+
+_FILE = fields(
+    n_records=count(2),
+    n_members=count(1),
+    n_rows=maybe(count(1)),
+    outsiders=maybe(_RATE),
+    reason=maybe(text),
+    sources=many(_SOURCE, 0, _MOST_NAMED),
+    stores=many(text, 0, _MOST_NAMED),
+    changes=many(text, 0, _MOST_NAMED),
+    notes=many(text),
+    evidence=word(LEAK, NONE, SHIFT, REVERSED, UNKNOWN),
+    verdict=text,
+    permutation=_PERMUTATION,
+    results=many(_RESULT),
+    curves=many(_CURVE, 0, 1),
+    exposed=many(_EXPOSED, 0, MOST_EXPOSED),
+)
+
 _DOCUMENT = fields(
     created=text,
     versions=mapping(text, _MOST_NAMED),
@@ -155,17 +186,14 @@ _DOCUMENT = fields(
     notes=many(text),
     evidence=word(LEAK, NONE, SHIFT, REVERSED, UNKNOWN),
     verdict=text,
-    permutation=maybe(
-        fields(
-            n_permutations=count(1), n_units=count(1), n_mixed=count(), numbers=many(_NULL, low=1)
-        )
-    ),
+    permutation=_PERMUTATION,
     checks=many(_CHECK, 0, _MOST_NAMED),
     power=maybe(_POWER),
     disparity=maybe(fields(attack=text, scopes=many(_SCOPE))),
     results=many(_RESULT, low=1),
     curves=many(_CURVE),
     exposed=many(_EXPOSED, 0, MOST_EXPOSED),
+    file=maybe(_FILE),
 )
 
 
@@ -188,6 +216,8 @@ def check_document(document):
         If a field is missing, has another kind, or contradicts another one.
     """
     check_size(document, _MOST_VALUES, _DEEPEST)
+    if isinstance(document, dict):
+        document = {"file": None} | document  # audits before there was one lack it
     _DOCUMENT(document, "")
     grounds = _read_grounds(document)
     _check_results(document, grounds.results)
@@ -199,7 +229,30 @@ def check_document(document):
         raise ValueError(
             f"evidence is {document['evidence']!r}, but its numbers and checks say {evidence!r}"
         )
-    return document | {"verdict": write_verdict(grounds, evidence)}
+    file = None if document["file"] is None else _check_file(document, grounds)
+    return document | {"verdict": write_verdict(grounds, evidence), "file": file}
+
+
+def _check_file(document, grounds):
+    """Check the part on the file, and derive its verdict again."""
+    file = document["file"]
+    whole = document | {name: file[name] for name in ("results", "permutation", "curves")}
+    asked = sorted({row["attack"] for row in file["results"]})
+    own = _read_grounds(whole)._replace(checks=keep_shared_checks(grounds.checks), asked=asked)
+    if file["n_records"] != document["data"]["n_records"]:
+        raise ValueError("file.n_records is not data.n_records")
+    if (file["reason"] is None) != bool(file["results"] and file["permutation"]):
+        raise ValueError("file must have results, or a reason why it has none")
+    if file["reason"] is None:
+        _check_results(whole, own.results)
+        _check_null(own)
+        _check_curves(whole)
+    if any(row["position"] >= file["n_records"] for row in file["exposed"]):
+        raise ValueError("file.exposed has a position beyond all records")
+    evidence = choose_file_evidence(own, file)
+    if evidence != file["evidence"]:
+        raise ValueError(f"file.evidence is {file['evidence']!r}, but its numbers say {evidence!r}")
+    return file | {"verdict": write_file_verdict(own, file)}
 
 
 def _read_grounds(document):

@@ -240,9 +240,35 @@ def format_summary(result):
         *[""][: len(unequal)],
         *_wrap(foot),
         "",
-        *_wrap([result.verdict]),
+        *_wrap(_describe_ways(result)),
     ]
     return "\n".join(lines)
+
+
+def _describe_ways(result):
+    """What was found of the answers, and of the file apart if it was attacked."""
+    if result.file is None:
+        return [result.verdict]
+    file = result.file
+    return [
+        f"As a service: {result.verdict}",
+        f"As a file: {file.verdict}",
+        *describe_sources(file.facts),
+        *(f"Note on the file: {note}" for note in file.notes),
+    ]
+
+
+def describe_sources(facts):
+    """Describe what each part of the attack on a file found, in a line each."""
+    lines = []
+    for source in facts["sources"]:
+        name, found = source["name"].capitalize(), f"AUC {source['auc']:.3f}"
+        if source["n_equations"] is not None:
+            name += f" ({source['n_equations']:,} for {facts['n_records']:,} unknown memberships)"
+        if source["expected_auc"] is not None:
+            found += f"; {source['expected_auc']:.3f} was to be expected from their rank"
+        lines.append(f"{name}: {found}.")
+    return lines
 
 
 def _wrap(paragraphs):

@@ -1,0 +1,180 @@
+"""What the file of the victim gives away, beside what its answers do."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import roc_auc_score
+
+from .._core.asking import unwrap
+from ..attacks import ReleasedModelAttack
+from ..inspection import inspect_model
+from ..victims.offers import has_file
+from ._findings import Findings
+from ._run import Run
+from .checks import PermutationCheck
+from .evidence import make_grounds
+from .file_verdict import choose_file_evidence, keep_shared_checks, write_file_verdict
+from .measure import COLUMNS, measure
+from .text import describe_error
+from .victim import is_recipe
+
+# Less is rounding, and one row that a model counts in another way.
+_FEWEST_OUTSIDERS = 0.005
+
+
+@dataclass(frozen=True, eq=False)
+class FileFindings:
+    """What the file of a model gives away, as measured by :func:`audit`.
+
+    Attributes
+    ----------
+    attack : ReleasedModelAttack or None
+        The fitted attack; None if no attack can read the file.
+    scores : ndarray of shape (n,) or None
+        Its scores, higher means more likely a member.
+    results : DataFrame
+        Its numbers, as those of :meth:`AuditReport.to_frame`; empty without an attack.
+    permutation : PermutationResult or None
+        The numbers against those of a permuted membership.
+    facts : dict
+        ``n_records`` and ``n_members`` of the audit; ``n_rows``, the number of training rows by the
+        file, or None; ``outsiders``, the share of them that is not among the members of the audit,
+        or None; ``reason``, why the file was not attacked, or None; ``sources``, for each part of
+        the attack ``name``, ``auc``, ``expected_auc``, ``n_equations`` and ``misfit``, or None
+        where a part has none; ``stores`` and ``changes``, what the file stores of training rows and
+        what would change it, as sentences.
+    notes : list of str
+        Warnings of the attack, and why parts of it could not read the file.
+    grounds : Grounds
+        What evidence and verdict rest on.
+    """
+
+    attack: Any
+    scores: np.ndarray | None
+    results: pd.DataFrame
+    permutation: Any
+    facts: dict
+    notes: list
+    grounds: Any
+
+    @property
+    def evidence(self) -> str:
+        """``"leak"``, ``"none"``, ``"shift"``, ``"reversed"`` or ``"unknown"``."""
+        return choose_file_evidence(self.grounds, self.facts)
+
+    @property
+    def verdict(self) -> str:
+        """The same in words, after a headline."""
+        return write_file_verdict(self.grounds, self.facts)
+
+
+def examine_file(case, findings, clock):
+    """Attack the file of the victim and measure how well its members are found.
+
+    Parameters
+    ----------
+    case : Case
+    findings : Findings
+        Those on the answers, whose checks of records and membership hold here as well.
+    clock : Clock
+
+    Returns
+    -------
+    found : FileFindings or None
+        None if the model has no file at hand: a service, or stored predictions.
+    """
+    if is_recipe(case.request.victim) or not has_file(case.request.victim):
+        return None
+    with clock("file"):
+        return _examine(case, findings)
+
+
+def _examine(case, findings):
+    facts = {
+        "n_records": len(case.records),
+        "n_members": int(case.membership.sum()),
+        **dict.fromkeys(("n_rows", "outsiders", "reason")),
+        "sources": [],
+        **_describe_state(case.victim),
+    }
+    nothing = make_grounds(pd.DataFrame(columns=list(COLUMNS)), None, {}, case.level, [])
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            attack, scores, known = _attack(case)
+        found = _measure(case, attack, scores)
+    except Exception as error:  # of whatever kind: the audit of the answers stands
+        facts["reason"] = describe_error(error)
+        return FileFindings(None, None, nothing.results, None, facts, [], nothing)
+    facts |= known | {"sources": _list_sources(case, attack)}
+    grounds = make_grounds(
+        found.numbers, found.permutation, keep_shared_checks(findings.checks), case.level, [_NAME]
+    )
+    notes = list(dict.fromkeys(" ".join(str(one.message).split()) for one in caught))
+    notes += [f"The {name} were not read: {why}" for name, why in attack.left_out_.items()]
+    return FileFindings(attack, scores, found.numbers, found.permutation, facts, notes, grounds)
+
+
+_NAME = ReleasedModelAttack.__name__
+
+
+def _describe_state(victim):
+    """What the file stores, and what would change it."""
+    try:
+        findings = inspect_model(victim).findings
+    except Exception:  # of whatever kind: it is a help for readers, and no number
+        findings = ()
+    return {
+        "stores": list(dict.fromkeys(one.stores for one in findings)),
+        "changes": list(dict.fromkeys(change for one in findings for change in one.changes)),
+    }
+
+
+def _attack(case):
+    """The fitted attack, its scores, and how many training rows are not among the records."""
+    victim, n_members = FrozenEstimator(unwrap(case.request.victim)), int(case.membership.sum())
+    attack = ReleasedModelAttack(
+        victim,
+        prior=float(np.clip(n_members / len(case.records), 0.01, 0.99)),
+        random_state=case.seeds["attacks"],
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fitted = clone(attack).fit(case.queried)
+    equations = fitted.parts_.get("node equations")
+    n_rows = inspect_model(victim).n_rows if equations is None else round(equations.n_rows_)
+    outsiders = None if not n_rows else max(0.0, 1 - n_members / n_rows)
+    if equations is not None and outsiders > _FEWEST_OUTSIDERS:
+        fitted, caught = attack.set_params(outsiders=outsiders).fit(case.queried), []
+    for one in caught:  # of equations that contradict each other although no row is missing
+        warnings.warn(one.message, one.category, stacklevel=2)
+    scores = fitted.score_samples(case.queried)
+    return fitted, scores, {"n_rows": n_rows, "outsiders": outsiders}
+
+
+def _measure(case, attack, scores):
+    guesses = scores > attack.offset_
+    everything = {_NAME: np.ones(len(scores), dtype=bool)}
+    run = Run({_NAME: attack}, {_NAME: attack}, {_NAME: scores}, {_NAME: guesses}, everything,
+              everything, None, [])  # fmt: skip
+    found = Findings(pd.DataFrame(measure(_NAME, scores, guesses, case), columns=list(COLUMNS)))
+    check = PermutationCheck().ask(case, run, found)
+    return Findings(found.numbers, checks={check.name: check})
+
+
+def _list_sources(case, attack):
+    sources = []
+    for name, part in attack.parts_.items():
+        scores = part.score_samples(case.queried)
+        facts = {key: getattr(part, f"{key}_", None) for key in _FACTS}
+        auc = float(roc_auc_score(case.membership, scores))
+        sources.append({"name": name, "auc": auc, **facts})
+    return sources
+
+
+_FACTS = ("n_equations", "expected_auc", "misfit")

@@ -1,0 +1,152 @@
+"""What may be said of the file of a model, in one or two sentences."""
+
+from .._core.visible import visible
+from .checks.base import NOT_RUN, Check
+from .evidence import LEAK, NONE, REVERSED, SHIFT, UNKNOWN, choose_evidence, list_leaks
+from .groups import OVERALL
+from .measure import OK
+from .text import format_auc, format_rate
+from .verdict import name_part
+
+# What the verdict on a file begins with.
+RELEASE_NOT = "Do not release this file"
+FILE_HEADLINES = {
+    LEAK: "The file leaks weakly",
+    NONE: "No leakage detected in the file",
+    SHIFT: "Inconclusive: members and non-members differ",
+    REVERSED: "Inconclusive: the scores are the wrong way round",
+    UNKNOWN: "Inconclusive: the file could not be judged",
+}
+
+# A file is not to be released if the lower end of an interval is above one of these: an AUC that
+# output checkers refuse, and ten times the false positive rate.
+_HIGH_AUC = 0.65
+_HIGH_RATE = 10
+
+# Checks of the attacks on the answers, which say nothing of the file.
+_OF_ANSWERS = ("positive control", "shadow models")
+
+# A part that finds only what is stored as it was: where it finds nothing, the rest is unknown.
+_VERBATIM = "stored values"
+
+_INTERVAL = ["estimate", "low", "high"]
+
+
+def keep_shared_checks(checks):
+    """The checks of an audit that are about its records, with the others as not run."""
+    kept = {name: one for name, one in checks.items() if name != "small groups"}
+    return kept | {name: Check(name, NOT_RUN, "") for name in _OF_ANSWERS}
+
+
+def choose_file_evidence(grounds, facts):
+    """Draw the conclusion about a file.
+
+    Parameters
+    ----------
+    grounds : Grounds
+        Of the attack on the file, with the checks of the records.
+    facts : dict
+        See :class:`FileFindings`.
+
+    Returns
+    -------
+    evidence : {"leak", "none", "shift", "reversed", "unknown"}
+        As of :func:`choose_evidence`; "unknown" also if the file was not attacked, or if nothing
+        was found by a search for verbatim values alone.
+    """
+    if facts["reason"] is not None:
+        return UNKNOWN
+    evidence = choose_evidence(grounds)
+    return UNKNOWN if evidence == NONE and _is_verbatim(facts) else evidence
+
+
+def _is_verbatim(facts):
+    return all(source["name"] == _VERBATIM for source in facts["sources"])
+
+
+def is_severe(grounds):
+    """Whether a number over all records, or of a group in which it leaks, is high."""
+    frame = grounds.results[grounds.results["status"] == OK]
+    leaks = list_leaks(grounds)
+    parts = {(OVERALL, "all"), *zip(leaks["scope"], leaks["group"], strict=True)}
+    keys = list(zip(frame["scope"], frame["group"], strict=True))
+    frame = frame[[key in parts for key in keys]]
+    aucs, rates = frame[frame["metric"] == "auc"], frame[frame["metric"] == "tpr"]
+    high_rate = (rates["low"] > _HIGH_RATE * rates["max_fpr"]) & (rates["max_fpr"] < 1 / _HIGH_RATE)
+    return bool((aucs["low"] > _HIGH_AUC).any() or high_rate.any())
+
+
+def write_file_verdict(grounds, facts):
+    """Describe what was concluded about a file.
+
+    Parameters
+    ----------
+    grounds : Grounds
+    facts : dict
+
+    Returns
+    -------
+    verdict : str
+        Starts with a headline.
+    """
+    evidence = choose_file_evidence(grounds, facts)
+    headline = FILE_HEADLINES[evidence]
+    if evidence == LEAK:
+        headline = RELEASE_NOT if is_severe(grounds) else headline
+        text = f"{_describe_leak(grounds)} {_describe_candidates(facts)}"
+        return visible(f"{headline}. {text}")
+    text = {
+        NONE: lambda: f"{_describe_auc(grounds)} {_describe_candidates(facts)}",
+        SHIFT: lambda: "A check of the records says that they differ without the model.",
+        REVERSED: lambda: "Was membership coded the other way round?",
+        UNKNOWN: lambda: _describe_unknown(facts),
+    }[evidence]()
+    return visible(f"{headline}. {text}")
+
+
+def _get_overall(grounds, metric):
+    frame = grounds.results
+    frame = frame[(frame["scope"] == OVERALL) & (frame["metric"] == metric)]
+    return frame[frame["status"] == OK]
+
+
+def _describe_auc(grounds):
+    row = _get_overall(grounds, "auc").iloc[0]
+    return f"What the file stores ranks members with an AUC of {format_auc(*row[_INTERVAL])}."
+
+
+def _describe_leak(grounds):
+    rates = _get_overall(grounds, "tpr")
+    rates = rates[rates["estimate"] > 0].sort_values("max_fpr")
+    sentence = _describe_auc(grounds)
+    if len(rates):
+        row = rates.iloc[0]
+        sentence += (
+            f" It identifies {format_rate(*row[_INTERVAL])} of the members at a false positive "
+            f"rate of {100 * row['fpr']:.3g}%."
+        )
+    leaks = list_leaks(grounds)
+    if not (leaks["scope"] == OVERALL).any():
+        row = leaks.iloc[0]
+        sentence += f" Beyond chance is {name_part(row['scope'], row['group'])}."
+    return f"{sentence} No query and no shadow model is needed."
+
+
+def _describe_candidates(facts):
+    """How many candidates there were, and how complete they were."""
+    n_records, n_members = facts["n_records"], facts["n_members"]
+    text = f"The attacker knew {n_records:,} candidates, {n_members:,} of them members"
+    if facts["outsiders"] is None:
+        return f"{text}."
+    outside = facts["outsiders"]
+    share = f"{100 * outside:.3g}% of which are not" if outside > 0 else "all of which are"
+    return f"{text}; the model was trained on {facts['n_rows']:,} rows, {share} among them."
+
+
+def _describe_unknown(facts):
+    if facts["reason"] is not None:
+        return facts["reason"]
+    return (
+        "The file stores no training row or value as it was, and no attack that reads its other "
+        "numbers exists for this model."
+    )

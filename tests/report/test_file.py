@@ -1,0 +1,181 @@
+"""What an audit says of the model as a file, beside what it says of its answers."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+
+from skmia import Records, audit
+from skmia.attacks import ThresholdAttack
+from skmia.cli._gate import judge
+from skmia.cli._limits import parse_limit
+from skmia.datasets import make_membership_problem
+from skmia.report import AuditReport
+from skmia.report.schema import check_document
+from skmia.victims import CallableVictim
+
+RECORDS, MEMBERSHIP = make_membership_problem(400, random_state=0)
+MEMBERS = RECORDS[MEMBERSHIP == 1]
+LOSS = {"threshold": ThresholdAttack()}
+BOOSTED = HistGradientBoostingClassifier(max_iter=30, max_leaf_nodes=4, random_state=0)
+# One split in ten rows out of 200: nothing can be told from it.
+STUMP = HistGradientBoostingClassifier(
+    max_iter=1, max_leaf_nodes=2, max_bins=2, learning_rate=0.01, random_state=0
+)
+
+
+def attack(model, records=RECORDS, membership=MEMBERSHIP, **settings):
+    members = records[membership == 1]
+    victim = model.fit(members.X, members.y)
+    return audit(victim, records, membership, attacks=LOSS, random_state=0, **settings)
+
+
+@pytest.fixture(scope="module")
+def boosted():
+    return attack(BOOSTED, fprs=[0.1])
+
+
+def test_a_file_of_many_nodes_is_not_to_be_released(boosted):
+    assert boosted.file.evidence == "leak"
+    assert boosted.file.verdict.startswith("Do not release this file.")
+    assert "400 candidates, 200 of them members" in boosted.file.verdict
+    assert "trained on 200 rows, all of which are among them" in boosted.file.verdict
+    auc = boosted.file.results.query("metric == 'auc' and scope == 'overall'")
+    assert auc["estimate"].item() > boosted.results.query("metric == 'auc'")["estimate"].max()
+    assert "As a service: " in boosted.summary()
+    assert "As a file: Do not release this file." in boosted.summary()
+
+
+def test_a_file_that_tells_nothing_gets_a_mild_verdict():
+    report = attack(STUMP, fprs=[0.1])
+    assert report.file.evidence == "none"
+    assert report.file.verdict.startswith("No leakage detected in the file.")
+
+
+def test_a_weak_leak_is_called_weak():
+    sixty = HistGradientBoostingClassifier(
+        max_iter=5, min_samples_leaf=60, max_bins=20, random_state=0
+    )
+    records, membership = make_membership_problem(2000, random_state=1)
+    report = attack(sixty, records, membership, fprs=[0.1])
+    assert report.file.evidence == "leak"
+    assert report.file.verdict.startswith("The file leaks weakly.")
+
+
+def test_rows_in_the_file_are_found_where_answers_leak_less():
+    report = attack(KNeighborsClassifier(50), fprs=[0.1])
+    assert report.file.evidence == "leak"
+    assert [source["name"] for source in report.file.facts["sources"]] == ["stored values"]
+    assert report.file.facts["changes"]
+
+
+def test_nothing_is_claimed_of_numbers_that_no_attack_reads():
+    report = attack(GaussianNB(), fprs=[0.1])
+    assert report.file.evidence == "unknown"
+    assert "no attack that reads its other numbers" in report.file.verdict
+
+
+def test_training_rows_that_are_not_audited_are_counted():
+    some = np.flatnonzero(MEMBERSHIP)[50:]
+    kept = np.sort(np.concatenate([some, np.flatnonzero(MEMBERSHIP == 0)]))
+    victim = BOOSTED.fit(MEMBERS.X, MEMBERS.y)
+    report = audit(victim, RECORDS[kept], MEMBERSHIP[kept], attacks=LOSS, random_state=0)
+    assert report.file.facts["n_rows"] == 200
+    assert report.file.facts["outsiders"] == pytest.approx(0.25)
+    assert report.file.attack.outsiders == pytest.approx(0.25)
+    assert "25% of which are not among them" in report.file.verdict
+
+
+def test_what_has_no_file_is_said_nothing_of():
+    model = LogisticRegression().fit(MEMBERS.X, MEMBERS.y)
+    service = CallableVictim(model.predict_proba, classes=[0, 1]).fit(MEMBERS.X, MEMBERS.y)
+    assert audit(service, RECORDS, MEMBERSHIP, attacks=LOSS).file is None
+    assert attack(LogisticRegression(), file=False).file is None
+
+
+def test_an_attack_that_fails_leaves_the_audit_standing(monkeypatch):
+    def fail(self, records, membership):
+        raise MemoryError("no room")
+
+    monkeypatch.setattr("skmia.attacks.ReleasedModelAttack._fit", fail)
+    report = attack(BOOSTED, fprs=[0.1])
+    assert report.evidence == "leak"
+    assert report.file.evidence == "unknown"
+    assert report.file.verdict.endswith("MemoryError: no room.")
+    assert check_document(json.loads(report.to_json()))["file"]["reason"] == "MemoryError: no room."
+
+
+def test_a_swapped_coding_is_noticed_in_the_file():
+    report = audit(BOOSTED.fit(MEMBERS.X, MEMBERS.y), RECORDS, 1 - MEMBERSHIP, attacks=LOSS)
+    assert report.file.evidence == "reversed"
+
+
+def test_classes_and_groups_are_measured_too():
+    grouped = Records(RECORDS.X, RECORDS.y, half=np.arange(400) % 2)
+    report = attack(BOOSTED, grouped, group="half", fprs=[0.1])
+    scopes = report.file.results.groupby("scope")["group"].nunique()
+    assert scopes["half"] == 2 and scopes["overall"] == 1
+
+
+def test_the_document_and_its_page_tell_of_the_file(boosted):
+    document = json.loads(boosted.to_json())
+    assert document == check_document(document)
+    assert document["file"]["evidence"] == "leak"
+    assert len(document["file"]["exposed"]) == 20
+    pytest.importorskip("jinja2")
+    page = boosted.to_html()
+    assert "As a file: Do not release this file" in page
+    assert "The model as a file" in page
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"evidence": "none"}, "file.evidence is 'none', but its numbers say 'leak'"),
+        ({"results": []}, "file must have results, or a reason"),
+        ({"n_records": 399}, "file.n_records is not data.n_records"),
+        ({"outsiders": 2}, "outsiders must be a number from 0 to 1"),
+    ],
+)
+def test_forged_parts_on_the_file_are_refused(boosted, change, message):
+    document = json.loads(boosted.to_json())
+    with pytest.raises(ValueError, match=message):
+        check_document(document | {"file": document["file"] | change})
+
+
+def test_forged_words_are_replaced_and_old_documents_read(boosted):
+    document = json.loads(boosted.to_json())
+    forged = document | {"file": document["file"] | {"verdict": "Safe to release."}}
+    assert check_document(forged) == document
+    del document["file"]
+    assert check_document(document)["file"] is None
+
+
+@pytest.mark.parametrize(
+    "limit, service, file", [("auc=0.95", 0, 1), ("auc=1.0", 0, 0), ("auc=0.1", 1, 1)]
+)
+def test_the_gate_asks_for_the_way_of_release(boosted, limit, service, file):
+    limits = [parse_limit(limit)]
+    assert judge(boosted, limits)[0] == judge(boosted, limits, "service")[0] == service
+    assert judge(boosted, limits, "file")[0] == file
+
+
+def test_the_gate_does_not_open_on_a_file_that_was_not_read():
+    report = attack(GaussianNB(), file=False, fprs=[0.1])
+    assert judge(report, [], "file") == (
+        4,
+        ["the model has no file at hand, or its file was not attacked"],
+    )
+
+
+def test_numbers_of_the_answers_do_not_depend_on_the_file(boosted):
+    without = attack(BOOSTED, file=False, fprs=[0.1])
+    assert isinstance(without, AuditReport)
+    pd.testing.assert_frame_equal(without.results, boosted.results)
+    assert without.verdict == boosted.verdict
+    assert "As a" not in without.summary()
