@@ -13,7 +13,7 @@ from sklearn.preprocessing import QuantileTransformer
 from sklearn.tree import DecisionTreeRegressor
 
 from skmia import Records
-from skmia.attacks import NodeEquationsAttack, ReleasedModelAttack, StoredValuesAttack
+from skmia.attacks import NodeEquationsAttack, ReleasedModelAttack
 from skmia.victims import CallableVictim
 
 X, Y = load_breast_cancer(return_X_y=True)
@@ -35,13 +35,11 @@ def attack(victim, records=None, **settings):
 @pytest.mark.parametrize("seed", range(3))
 def test_the_parts_together_find_more_than_each(seed):
     member, records = np.random.default_rng(seed).permutation(N) < N // 2, Records(X, Y)
-    victim = fit(make_pipeline(QuantileTransformer(n_quantiles=100), SMALL), member)
+    forest = RandomForestClassifier(10, min_samples_leaf=20, random_state=0)
+    victim = fit(make_pipeline(QuantileTransformer(n_quantiles=30), forest), member)
     both = attack(victim)
-    assert list(both.parts_) == ["node equations", "stored values"]
-    apart = [
-        roc_auc_score(member, one(victim).fit(records).score_samples(records))
-        for one in (NodeEquationsAttack, StoredValuesAttack)
-    ]
+    assert list(both.parts_) == ["node equations", "split thresholds", "stored values"]
+    apart = [roc_auc_score(member, one.score_samples(records)) for one in both.parts_.values()]
     assert roc_auc_score(member, both.score_samples(records)) > max(apart) > min(apart) > 0.55
 
 
@@ -56,7 +54,7 @@ def test_settings_that_no_equation_covers_leave_their_part_out():
     forest = RandomForestClassifier(5, class_weight="balanced", random_state=0)
     found = attack(fit(forest))
     assert "class weights" in found.left_out_["node equations"]
-    assert list(found.parts_) == ["stored values"]
+    assert list(found.parts_) == ["split thresholds", "stored values"]
 
 
 def test_evidence_that_contradicts_the_equations_is_no_prior_of_them():
