@@ -62,9 +62,9 @@ def describe_file(report):
     lowest = frame.loc[frame["max_fpr"].idxmin()]
     return textwrap.fill(
         "Handing the model over as a file gives away more than answering queries, so the report "
-        f"has two verdicts. As a file this forest identifies {lowest['estimate']:.0%} of its training "
-        f"records at a false positive rate of {lowest['max_fpr']:.0%}, without a query or a shadow "
-        "model.",
+        f"has two verdicts. As a file this forest identifies {lowest['estimate']:.0%} of its "
+        f"training records at a false positive rate of {lowest['max_fpr']:.0%}, without a query "
+        "or a shadow model.",
         width=124,
     )
 
