@@ -106,7 +106,7 @@ def test_bad_input_is_named():
         blind_baseline(records.X, membership)
     with pytest.raises(ValueError, match="no task labels"):
         blind_baseline(Records(records.X), membership)
-    with pytest.raises(ValueError, match="there is no member"):
+    with pytest.raises(ValueError, match="no members"):
         blind_baseline(records, np.zeros(400))
     with pytest.raises(ValueError, match="confidence_level"):
         blind_baseline(records, membership, confidence_level=95)

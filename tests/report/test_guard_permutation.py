@@ -264,7 +264,7 @@ def test_two_records_and_one_permutation():
 
 
 BAD_INPUT = {
-    "no member": ([0, 0], [1, 2], {}, "there is no member"),
+    "no member": ([0, 0], [1, 2], {}, "no members"),
     "other bits": ([0, 2], [1, 2], {}, "membership must be 1 for members"),
     "no vector": (1, [1, 2], {}, "membership needs one value"),
     "no attack": ([0, 1], {}, {}, "at least one attack"),
