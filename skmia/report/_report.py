@@ -235,8 +235,8 @@ class AuditReport:
         ``high`` of the TPR); ``exposed`` the 20 members with the highest scores of that attack
         (``record``, ``position``, ``attack``, ``score``, and ``n_above``, the non-members that
         score as high). ``file`` says the same of the model as a file, or is null: ``evidence``,
-        ``verdict``, ``results``, ``permutation``, ``curves``, ``exposed``, and the attributes of
-        :class:`FileFindings`. Missing numbers are null. Fields may be added without a new version; if a
+        ``verdict``, ``results``, ``permutation``, ``curves``, ``exposed``, and the facts of
+        ``report.file``. Missing numbers are null. Fields may be added without a new version; if a
         field is removed or changes its meaning, the version is raised.
 
         Parameters
