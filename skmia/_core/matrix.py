@@ -109,7 +109,7 @@ def _explain(X, name, error):
     """Return the error, or a clearer one if X holds text, dates or lists."""
     if issparse(X):
         return error  # the message of scikit-learn is clear, and X has no cells to search
-    where = _find_foreign(X)
+    where = _get_foreign(X)
     if where is None:
         # The message of numpy does not name the argument, so its name is added.
         low = isinstance(error, TypeError | OverflowError) or _LOW.search(str(error))
@@ -122,7 +122,7 @@ def _explain(X, name, error):
     return ValueError(text)
 
 
-def _find_foreign(X):
+def _get_foreign(X):
     """Return column and value of the first cell that is not a number, or None."""
     if is_frame(X):
         columns = ((name, X.iloc[:, j]) for j, name in enumerate(X.columns))

@@ -78,7 +78,7 @@ def nested_codes(code):
             yield from nested_codes(constant)
 
 
-def find_reads(code):
+def iter_reads(code):
     """Yield the global names that code reads, each with the attributes that it reads from them.
 
     Yields
@@ -100,7 +100,7 @@ def _chain(instructions):
         yield instruction.argval
 
 
-def find_imports(code):
+def iter_imports(code):
     """Yield the modules that code imports when it runs.
 
     Yields

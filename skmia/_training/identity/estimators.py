@@ -53,7 +53,7 @@ def identify(estimator):
         # Parameters of inner estimators come first, because an outer estimator differs with them.
         for name in sorted(parameters, key=lambda name: (-name.count("__"), name)):
             walker.add(f"the parameter {name}", parameters[name])
-        for name, net in _find_nets(neutral):
+        for name, net in _iter_nets(neutral):
             for key, value in _initial_state(net).items():
                 walker.add(f"the initial value of {name}{key}", value)
     except RecursionError:
@@ -84,7 +84,7 @@ def identify_values(values):
     return walker.parts
 
 
-def _find_nets(estimator):
+def _iter_nets(estimator):
     """Yield the skorch nets of an estimator with the prefix of their parameters."""
     skorch = sys.modules.get("skorch")
     if skorch is None:

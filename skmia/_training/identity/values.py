@@ -17,7 +17,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from ..._core.containers import is_tensor
-from .code import digest_code, digest_text, find_imports, find_reads
+from .code import digest_code, digest_text, iter_imports, iter_reads
 from .packages import package_of
 from .tables import digest_table
 
@@ -263,7 +263,7 @@ class Walker:
     def _follow(self, name, function):
         """Note the globals and imported modules that a function reads."""
         globals_, seen = function.__globals__, set()
-        for variable, attributes in find_reads(function.__code__):
+        for variable, attributes in iter_reads(function.__code__):
             if variable in _OF_MODULES:
                 continue
             if variable in globals_ and (variable, attributes) not in seen:
@@ -271,7 +271,7 @@ class Walker:
                 self._add_reached(name, variable, globals_[variable], attributes)
             elif variable not in globals_ and not hasattr(builtins, variable):
                 self.parts[f"the missing name {variable} that {name} reads"] = ""
-        for module, level, attributes in find_imports(function.__code__):
+        for module, level, attributes in iter_imports(function.__code__):
             found = _import(module, level, globals_)
             for attribute in attributes or ("",):
                 path = (attribute,) if attribute else ()
