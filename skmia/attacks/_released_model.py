@@ -15,6 +15,7 @@ from ..base import BaseAttack
 from ..base.parts import offer_of, why_not
 from ._node_equations import NodeEquationsAttack
 from ._split_threshold import SplitThresholdAttack
+from ._stationarity import StationarityAttack
 from ._stored_values import StoredValuesAttack
 
 _EQUATIONS = "node equations"
@@ -42,8 +43,9 @@ class ReleasedModelAttack(BaseAttack):
     ----------
     parts_ : dict of str to attack
         The fitted parts that can read the file: ``"node equations"``
-        (:class:`NodeEquationsAttack`), ``"split thresholds"`` (:class:`SplitThresholdAttack`) and
-        ``"stored values"`` (:class:`StoredValuesAttack`).
+        (:class:`NodeEquationsAttack`), ``"split thresholds"`` (:class:`SplitThresholdAttack`),
+        ``"conditions at the optimum"`` (:class:`StationarityAttack`) and ``"stored values"``
+        (:class:`StoredValuesAttack`).
     left_out_ : dict of str to str
         Why parts that read models of this kind cannot read this one.
     is_combined_ : bool
@@ -64,7 +66,7 @@ class ReleasedModelAttack(BaseAttack):
 
     See Also
     --------
-    NodeEquationsAttack, SplitThresholdAttack, StoredValuesAttack : The parts.
+    NodeEquationsAttack, SplitThresholdAttack, StationarityAttack, StoredValuesAttack : The parts.
 
     Notes
     -----
@@ -123,6 +125,9 @@ class ReleasedModelAttack(BaseAttack):
                 self.victim, **settings, random_state=self.random_state
             ),
             "split thresholds": SplitThresholdAttack(self.victim, **settings),
+            "conditions at the optimum": StationarityAttack(
+                self.victim, **settings, random_state=self.random_state
+            ),
             "stored values": StoredValuesAttack(self.victim),
         }
 

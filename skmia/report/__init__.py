@@ -1,5 +1,6 @@
 """The report of :func:`skmia.audit`, and its checks as functions."""
 
+from ._file import FileFindings
 from ._report import AuditReport
 from .checks._baseline import blind_baseline
 from .checks._control import ControlResult
@@ -12,6 +13,7 @@ __all__ = [
     "AuditReport",
     "ControlResult",
     "Duplicates",
+    "FileFindings",
     "PermutationResult",
     "blind_baseline",
     "find_duplicates",

@@ -52,6 +52,11 @@ class FileFindings:
         Warnings of the attack, and why parts of it could not read the file.
     grounds : Grounds
         What evidence and verdict rest on.
+
+    See Also
+    --------
+    skmia.audit : Makes it, as ``report.file``.
+    skmia.attacks.ReleasedModelAttack : The attack.
     """
 
     attack: Any
@@ -64,7 +69,7 @@ class FileFindings:
 
     @property
     def evidence(self) -> str:
-        """``"leak"``, ``"none"``, ``"shift"``, ``"reversed"`` or ``"unknown"``."""
+        """Conclusion about the file, one of the words of :class:`AuditReport`."""
         return choose_file_evidence(self.grounds, self.facts)
 
     @property
@@ -149,7 +154,7 @@ def _attack(case):
     equations = fitted.parts_.get("node equations")
     n_rows = inspect_model(victim).n_rows if equations is None else round(equations.n_rows_)
     outsiders = None if not n_rows else max(0.0, 1 - n_members / n_rows)
-    if equations is not None and outsiders > _FEWEST_OUTSIDERS:
+    if n_rows and outsiders > _FEWEST_OUTSIDERS:
         fitted, caught = attack.set_params(outsiders=outsiders).fit(case.queried), []
     for one in caught:  # of equations that contradict each other although no row is missing
         warnings.warn(one.message, one.category, stacklevel=2)

@@ -5,11 +5,12 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import QuantileTransformer
+from sklearn.preprocessing import QuantileTransformer, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from skmia import Records
@@ -101,3 +102,14 @@ def test_what_has_no_file_is_refused():
 def test_a_model_that_stores_nothing_of_its_records_scores_them_alike():
     scores = attack(fit(GaussianNB())).score_samples(Records(X, Y))
     assert np.unique(scores).tolist() == [0.0]
+
+
+def test_the_optimum_of_a_linear_model_is_read():
+    model = make_pipeline(StandardScaler(), LogisticRegression(tol=1e-8, max_iter=1000))
+    aucs = []
+    for seed in range(4):
+        member = np.random.default_rng(seed).permutation(N) < N // 2
+        found = attack(fit(model, member))
+        assert list(found.parts_) == ["conditions at the optimum", "stored values"]
+        aucs.append(roc_auc_score(member, found.score_samples(Records(X, Y))))
+    assert np.mean(aucs) > 0.5 + 4 * ERROR / np.sqrt(len(aucs))

@@ -75,6 +75,13 @@ def test_nothing_is_claimed_of_numbers_that_no_attack_reads():
     assert "no attack that reads its other numbers" in report.file.verdict
 
 
+def test_the_optimum_of_a_linear_model_is_read():
+    report = attack(LogisticRegression(tol=1e-8, max_iter=1000), fprs=[0.1])
+    assert report.file.evidence in ("leak", "none")  # 21 equations of 400 bits say little
+    names = [source["name"] for source in report.file.facts["sources"]]
+    assert names == ["conditions at the optimum", "stored values"]
+
+
 def test_training_rows_that_are_not_audited_are_counted():
     some = np.flatnonzero(MEMBERSHIP)[50:]
     kept = np.sort(np.concatenate([some, np.flatnonzero(MEMBERSHIP == 0)]))
