@@ -44,9 +44,9 @@ class NodeEquationsAttack(EquationsAttack):
 
     Attributes
     ----------
-    n_rows_ : float
+    n_rows_ : float or None
         Number of training rows according to the file, without rows that early stopping set apart.
-        A stripped file does not store it; then it follows from ``prior`` and ``outsiders``.
+        None if a stripped file does not store it; ``prior`` and ``outsiders`` take its place.
     n_equations_ : int
         Number of equations.
     known_ : float
@@ -140,7 +140,7 @@ class NodeEquationsAttack(EquationsAttack):
         n_members = self.prior * len(records)
         assumed = n_members / (1 - self.outsiders), n_members * (1 - self.prior)
         equations = read_node_equations(self.victim, records, assumed)
-        self.n_rows_ = equations.n_rows
+        self.n_rows_ = None if equations.is_assumed else equations.n_rows
         return equations
 
     def _read_further(self, records):

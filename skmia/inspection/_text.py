@@ -138,11 +138,12 @@ def _list_hits(places):
 
 
 def _write_equations(one):
+    rows = "" if one["n_rows"] is None else f"{one['n_rows']:,g} "
     return [
         _wrap(
             f"The nodes give {one['n_equations']:,} equations, which determine "
             f"{one['known']:.0%} of what there is to know about which candidates are members: "
-            f"expected AUC {one['expected_auc']:.3f} (0.5 is chance), if all {one['n_rows']:,g} "
+            f"expected AUC {one['expected_auc']:.3f} (0.5 is chance), if all {rows}"
             "training rows are among the candidates.",
             "  ",
         )

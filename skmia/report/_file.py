@@ -152,7 +152,8 @@ def _attack(case):
         warnings.simplefilter("always")
         fitted = clone(attack).fit(case.queried)
     equations = fitted.parts_.get("node equations")
-    n_rows = inspect_model(victim).n_rows if equations is None else round(equations.n_rows_)
+    n_rows = inspect_model(victim).n_rows if equations is None else equations.n_rows_
+    n_rows = None if n_rows is None else round(n_rows)
     outsiders = None if not n_rows else max(0.0, 1 - n_members / n_rows)
     if n_rows and outsiders > _FEWEST_OUTSIDERS:
         fitted, caught = attack.set_params(outsiders=outsiders).fit(case.queried), []

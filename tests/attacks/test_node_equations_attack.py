@@ -178,7 +178,7 @@ def fit_stripped(n_features, seed=0):
 def test_a_stripped_booster_is_attacked_by_its_leaf_values(n_features):
     victim, records, member = fit_stripped(n_features)
     attack = NodeEquationsAttack(victim).fit(records)
-    assert attack.n_rows_ == N / 2
+    assert attack.n_rows_ is None
     assert attack.score(records, member) > 0.99
     # Equations of the candidates and of further records are as many.
     assert np.isfinite(attack.score_samples(Records(records.X + 1, records.y))).all()

@@ -45,6 +45,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia import Records
+from skmia.defenses import strip_state
 from skmia.inspection import inspect_model
 from skmia.victims import CallableVictim
 
@@ -262,3 +263,15 @@ def test_names_of_others_stay_on_their_line():
     assert "other" in inspection.to_frame()["kind"].to_list()
     assert "\nNo leakage" not in str(inspection)
     assert "\x1b" not in str(inspection)
+
+
+def test_a_stripped_model_is_inspected_with_candidates():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 4))
+    y = (X[:, 0] > 0).astype(int)
+    model = HistGradientBoostingClassifier(max_iter=5).fit(X[::2], y[::2])
+    with pytest.warns(UserWarning, match="leaf values"):
+        model = strip_state(model)
+    inspection = inspect_model(model, Records(X, y))
+    assert inspection.candidates.equations["n_rows"] is None
+    assert "if all training rows are among the candidates" in " ".join(str(inspection).split())

@@ -16,6 +16,7 @@ from skmia.attacks import ThresholdAttack
 from skmia.cli._gate import judge
 from skmia.cli._limits import parse_limit
 from skmia.datasets import make_membership_problem
+from skmia.defenses import strip_state
 from skmia.report import AuditReport
 from skmia.report.schema import check_document
 from skmia.victims import CallableVictim
@@ -181,3 +182,12 @@ def test_numbers_of_the_answers_do_not_depend_on_the_file(boosted):
     pd.testing.assert_frame_equal(without.results, boosted.results)
     assert without.verdict == boosted.verdict
     assert "As a" not in without.summary()
+
+
+def test_rows_that_a_stripped_file_does_not_count_are_not_invented():
+    with pytest.warns(UserWarning, match="leaf values"):
+        victim = strip_state(BOOSTED.fit(MEMBERS.X, MEMBERS.y))
+    report = audit(victim, RECORDS, MEMBERSHIP, attacks=LOSS, random_state=0)
+    assert report.file.evidence == "leak"
+    assert report.file.facts["n_rows"] is None
+    assert "200 of them members." in report.file.verdict
