@@ -103,6 +103,10 @@ class NodeEquationsAttack(EquationsAttack):
     attack depends on the number of equations per candidate: a model with many small leaves exposes
     nearly all members, and a model with few large leaves exposes few of them.
 
+    Histogram boosting also stores the edges of its bins. In a column with more values than bins
+    they are quantiles of the training rows, so the number of training rows between two edges is
+    known, regardless of the number of rounds and the size of leaves.
+
     The attack also works without counts and covers, which
     :func:`~skmia.defenses.strip_state` removes from a file: leaf values, class fractions and means
     are also equations, and a fraction with all of its digits, such as 3/7, reveals the number of

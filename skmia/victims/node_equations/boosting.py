@@ -5,6 +5,7 @@ from scipy.special import expit, softmax
 from sklearn.base import is_classifier
 
 from ..._core.sklearn import read_baseline, read_initial_margins, read_trees_of_boosting
+from .bins import add_bins
 from .equations import DOUBLE, SINGLE
 from .rounding import Drift, Rounded, estimate_steps
 
@@ -90,7 +91,9 @@ def read_histogram_boosting(model, X, y, collector):
             drift.add(k, rounding[leaves])
             add_sum(collector, leaves, newton, -penalty * step, SINGLE, rounded)
             margins[:, k] += nodes["value"][leaves]
-    return trees[0].nodes["count"][0]
+    n_rows = int(trees[0].nodes["count"][0])
+    add_bins(collector, model, X, n_rows)
+    return n_rows
 
 
 def read_gradient_boosting(model, X, y, collector):
