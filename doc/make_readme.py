@@ -23,7 +23,7 @@ PICTURE = ROOT / "doc" / "_static" / "report.png"
 CODE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 TABLE = re.compile(r"^```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SENTENCE = re.compile(r"^The forest classifies .*?\.(?=\n\n)", re.MULTILINE | re.DOTALL)
-FILE = re.compile(r"^Handing the model over .*?\.(?=\n\n)", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"^A model that is shared as a file .*?\.(?=\n\n)", re.MULTILINE | re.DOTALL)
 
 
 def run_code(source):
@@ -61,8 +61,8 @@ def describe_file(report):
     frame = report.file.results.query("scope == 'overall' and metric == 'tpr'")
     lowest = frame.loc[frame["max_fpr"].idxmin()]
     return textwrap.fill(
-        "Handing the model over as a file gives away more than answering queries, so the report "
-        f"has two verdicts. As a file this forest identifies {lowest['estimate']:.0%} of its "
+        "A model that is shared as a file reveals more than a model behind a service, so the "
+        f"report has two verdicts. As a file, this forest identifies {lowest['estimate']:.0%} of its "
         f"training records at a false positive rate of {lowest['max_fpr']:.0%}, without a query "
         "or a shadow model.",
         width=124,

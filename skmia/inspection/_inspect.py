@@ -31,7 +31,7 @@ _READERS = {
 def inspect_model(model: object, records: Records | None = None) -> ModelInspection:
     """List what a fitted model stores of its training rows, with advice.
 
-    A model that is handed over as a file tells more than one that answers queries. The inspection
+    A model that is shared as a file reveals more than a model behind a service. The inspection
     reads the state that a file of the model would hold, says what each part of it reveals and
     what would change it, and searches candidate records in it if there are any. It makes no query
     for a prediction and trains nothing.

@@ -1,4 +1,4 @@
-"""What the file of the victim gives away, beside what its answers do."""
+"""What the file of the victim reveals in addition to its predictions."""
 
 import warnings
 from dataclasses import dataclass
@@ -23,22 +23,22 @@ from .measure import COLUMNS, measure
 from .text import describe_error
 from .victim import is_recipe
 
-# Less is rounding, and one row that a model counts in another way.
+# A smaller share may be rounding, or a row that a model counts in another way.
 _FEWEST_OUTSIDERS = 0.005
 
 
 @dataclass(frozen=True, eq=False)
 class FileFindings:
-    """What the file of a model gives away, as measured by :func:`audit`.
+    """What the file of a model reveals, as measured by :func:`audit`.
 
     Attributes
     ----------
     attack : ReleasedModelAttack or None
         The fitted attack; None if no attack can read the file.
     scores : ndarray of shape (n,) or None
-        Its scores, higher means more likely a member.
+        Scores of the attack; higher means more likely a member.
     results : DataFrame
-        Its numbers, as those of :meth:`AuditReport.to_frame`; empty without an attack.
+        Numbers of the attack, like those of :meth:`AuditReport.to_frame`; empty without an attack.
     permutation : PermutationResult or None
         The numbers against those of a permuted membership.
     facts : dict

@@ -124,7 +124,7 @@ class AuditReport:
     verdict : str
         The conclusion in words, after a headline.
     file : FileFindings or None
-        What the file of the model gives away, with its own ``results``, ``evidence`` and
+        What the file of the model reveals, with its own ``results``, ``evidence`` and
         ``verdict``; None if it was not asked for, or if the model has no file at hand.
 
     See Also

@@ -51,7 +51,7 @@ def as_document(report):
 
 
 def _describe_file(report):
-    """What the file gives away, or None if it was not attacked."""
+    """What the file reveals, or None if it was not attacked."""
     file = report.file
     if file is None:
         return None
