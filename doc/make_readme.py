@@ -62,7 +62,8 @@ def describe_file(report):
     lowest = frame.loc[frame["max_fpr"].idxmin()]
     return textwrap.fill(
         "A model that is shared as a file reveals more than a model behind a service, so the "
-        f"report has two verdicts. As a file, this forest identifies {lowest['estimate']:.0%} of its "
+        "report has two verdicts. "
+        f"As a file, this forest identifies {lowest['estimate']:.0%} of its "
         f"training records at a false positive rate of {lowest['max_fpr']:.0%}, without a query "
         "or a shadow model.",
         width=124,
