@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
@@ -61,7 +65,7 @@ def test_settings_that_no_equation_covers_leave_their_part_out():
 def test_evidence_that_contradicts_the_equations_is_no_prior_of_them():
     records = Records(X, Y)
     equations = NodeEquationsAttack(
-        fit(HistGradientBoostingClassifier(max_iter=50, random_state=0)), random_state=0
+        fit(ExtraTreesClassifier(min_samples_leaf=10, random_state=0)), random_state=0
     ).fit(records)
     before = equations.score_samples(records)
     assert not equations.solve_again(records, np.where(MEMBER, -50.0, 50.0))
