@@ -218,7 +218,7 @@ def test_wrong_parameters_are_named(settings, message):
 def test_a_population_without_answers_or_labels_is_refused(audit):
     victim, records, _ = audit
     stored = records.with_outputs(victim)
-    with pytest.raises(ValueError, match="carry no answers"):
+    with pytest.raises(ValueError, match="hold no outputs"):
         QuantileAttack(population=records[::2]).fit(stored)
     with pytest.raises(ValueError, match="no task labels"):
         QuantileAttack(victim, population=Records(records.X)).fit(records)
