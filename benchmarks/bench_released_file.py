@@ -42,6 +42,7 @@ from skmia import Records, ShadowPool
 from skmia.attacks import (
     LiRA,
     NodeEquationsAttack,
+    ReleasedModelAttack,
     SplitThresholdAttack,
     StationarityAttack,
     ThresholdAttack,
@@ -55,6 +56,7 @@ ATTACKS = {
     "nodes": partial(NodeEquationsAttack, random_state=0),
     "thresholds": SplitThresholdAttack,
     "optimum": partial(StationarityAttack, random_state=0),
+    "together": partial(ReleasedModelAttack, random_state=0),
 }
 
 
@@ -151,7 +153,7 @@ def attack_half(half, name, seed, options):
     return {
         "AUC": roc_auc_score(half.member, scores),
         "TPR": tpr_at_fpr_score(half.member, scores, max_fpr=0.01, on_unresolvable="ignore"),
-        "expected": attack.expected_auc_,
+        "expected": getattr(attack, "expected_auc_", np.nan),
         "permuted": roc_auc_score(permuted, scores),
         "seconds": seconds,
     }
