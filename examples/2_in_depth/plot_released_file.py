@@ -89,6 +89,8 @@ for ax, (name, model) in zip(axes, models.items(), strict=True):
     for (label, aucs), style in zip(curves.items(), ("--", "-", "-"), strict=True):
         ax.plot(sizes, aucs, style, marker="o", label=label)
     ax.set(title=name, xlabel="least records per leaf", xscale="log", ylim=(0.45, 1.02))
+    ax.set_xticks(sizes, [str(size) for size in sizes])
+    ax.minorticks_off()
     print(name, {label: np.round(aucs, 3).tolist() for label, aucs in curves.items()})
 axes[0].set_ylabel("AUC")
 axes[0].legend(frameon=False)

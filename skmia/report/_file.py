@@ -12,6 +12,7 @@ from sklearn.metrics import roc_auc_score
 
 from .._core.asking import unwrap
 from ..attacks import ReleasedModelAttack
+from ..base.parts import needs_of
 from ..inspection import inspect_model
 from ..victims.offers import has_file
 from ._findings import Findings
@@ -25,6 +26,9 @@ from .victim import is_recipe
 
 # A smaller share may be rounding, or a row that a model counts in another way.
 _FEWEST_OUTSIDERS = 0.005
+
+# What attacks may need of a model that only returns predictions.
+_OF_A_SERVICE = {"queries"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,12 +46,13 @@ class FileFindings:
     permutation : PermutationResult or None
         The numbers against those of a permuted membership.
     facts : dict
-        ``n_records`` and ``n_members`` of the audit; ``n_rows``, the number of training rows by the
-        file, or None; ``outsiders``, the share of them that is not among the members of the audit,
-        or None; ``reason``, why the file was not attacked, or None; ``sources``, for each part of
-        the attack ``name``, ``auc``, ``expected_auc``, ``n_equations`` and ``misfit``, or None
-        where a part has none; ``stores`` and ``changes``, what the file stores of training rows and
-        what would change it, as sentences.
+        ``n_records`` and ``n_members`` of the audit; ``answers_only``, whether its other attacks
+        read the answers of the model alone, as those on a service do; ``n_rows``, the number of
+        training rows by the file, or None; ``outsiders``, the share of them that is not among the
+        members of the audit, or None; ``reason``, why the file was not attacked, or None;
+        ``sources``, for each part of the attack ``name``, ``auc``, ``expected_auc``,
+        ``n_equations`` and ``misfit``, or None where a part has none; ``stores`` and ``changes``,
+        what the file stores of training rows and what would change it, as sentences.
     notes : list of str
         Warnings of the attack, and why parts of it could not read the file.
     grounds : Grounds
@@ -103,6 +108,7 @@ def _examine(case, findings):
     facts = {
         "n_records": len(case.records),
         "n_members": int(case.membership.sum()),
+        "answers_only": all(needs_of(one).access <= _OF_A_SERVICE for one in case.attacks.values()),
         **dict.fromkeys(("n_rows", "outsiders", "reason")),
         "sources": [],
         **_describe_state(case.victim),

@@ -23,6 +23,7 @@ from .text import (
     describe_performance,
     describe_sources,
     format_cell,
+    name_way,
 )
 from .verdict import HEADLINES
 
@@ -141,6 +142,7 @@ def _describe_file(file):
     is_weak = file["evidence"] == LEAK and headline != RELEASE_NOT
     overall = frame[frame["scope"] == OVERALL]
     return {
+        "other_way": name_way(file),
         "headline": headline,
         "verdict": verdict,
         "evidence": "weak" if is_weak else file["evidence"],

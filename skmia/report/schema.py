@@ -145,6 +145,7 @@ _SOURCE = fields(
 _FILE = fields(
     n_records=count(2),
     n_members=count(1),
+    answers_only=flag,
     n_rows=maybe(count(1)),
     outsiders=maybe(_RATE),
     reason=maybe(text),

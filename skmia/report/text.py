@@ -212,19 +212,6 @@ def format_summary(result):
     ]
     baseline = result.checks["blind baseline"]
     head += [] if baseline.is_error else [baseline.text]
-    level = f"{100 * result.settings['confidence_level']:g}%"
-    foot = [f"Brackets: pointwise {level} confidence intervals."]
-    if (frame["status"] == NOT_RESOLVABLE).any():
-        foot.append(
-            f"{NOT_RESOLVABLE}: fewer than 10 false positives are allowed at this rate, so it "
-            "cannot be measured."
-        )
-    foot += [
-        f"{'Error' if check.is_error else 'Warning'} ({name}): {check.text}"
-        for name, check in result.checks.items()
-        if check.is_error or (check.is_warning and name != "blind baseline")
-    ]
-    foot += [f"Note: {note}" for note in result.notes]
     shown = list(dict.fromkeys(frame["scope"]))
     scopes = [] if result.disparity is None else result.disparity["scopes"]
     unequal = [
@@ -238,11 +225,29 @@ def format_summary(result):
         "",
         *_wrap(unequal),
         *[""][: len(unequal)],
-        *_wrap(foot),
+        *_wrap(_describe_numbers(result, frame)),
         "",
         *_wrap(_describe_ways(result)),
     ]
     return "\n".join(lines)
+
+
+def _describe_numbers(result, frame):
+    """What to know of the numbers: intervals, rates that were not measured, warnings and notes."""
+    level = f"{100 * result.settings['confidence_level']:g}%"
+    foot = [f"Brackets: pointwise {level} confidence intervals."]
+    if (frame["status"] == NOT_RESOLVABLE).any():
+        foot.append(
+            f"{NOT_RESOLVABLE}: fewer than 10 false positives are allowed at this rate, so it "
+            "cannot be measured."
+        )
+    foot += [
+        f"{'Error' if check.is_error else 'Warning'} ({name}): {check.text}"
+        for name, check in result.checks.items()
+        if check.is_error or (check.is_warning and name != "blind baseline")
+    ]
+    foot += [f"Note: {note}" for note in result.notes]
+    return foot
 
 
 def _describe_ways(result):
@@ -251,11 +256,16 @@ def _describe_ways(result):
         return [result.verdict]
     file = result.file
     return [
-        f"As a service: {result.verdict}",
+        f"{name_way(file.facts)}: {result.verdict}",
         f"As a file: {file.verdict}",
         *describe_sources(file.facts),
         *(f"Note on the file: {note}" for note in file.notes),
     ]
+
+
+def name_way(facts):
+    """What the verdict beside that on the file is about."""
+    return "As a service" if facts["answers_only"] else "By the attacks that were asked for"
 
 
 def describe_sources(facts):

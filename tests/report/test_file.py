@@ -12,7 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
-from skmia.attacks import ThresholdAttack
+from skmia.attacks import NodeEquationsAttack, ThresholdAttack
 from skmia.cli._gate import judge
 from skmia.cli._limits import parse_limit
 from skmia.datasets import make_membership_problem
@@ -191,3 +191,11 @@ def test_rows_that_a_stripped_file_does_not_count_are_not_invented():
     assert report.file.evidence == "leak"
     assert report.file.facts["n_rows"] is None
     assert "200 of them members." in report.file.verdict
+
+
+def test_attacks_that_read_more_than_answers_are_not_those_on_a_service():
+    members = RECORDS[MEMBERSHIP == 1]
+    attacks = {"nodes": NodeEquationsAttack()}
+    report = audit(BOOSTED.fit(members.X, members.y), RECORDS, MEMBERSHIP, attacks=attacks)
+    assert "As a service" not in report.summary()
+    assert "By the attacks that were asked for: Leakage found." in report.summary()
