@@ -145,11 +145,11 @@ def reconstruct_values(model: object) -> Reconstruction:
     >>> import pandas as pd
     >>> from sklearn.ensemble import HistGradientBoostingRegressor
     >>> from skmia.inspection import reconstruct_values
-    >>> X = pd.DataFrame({"age": [21, 34, 35, 47, 62] * 10})
+    >>> X = pd.DataFrame({"age": [21, 34, 35, 36, 62] * 10})
     >>> model = HistGradientBoostingRegressor().fit(X, X["age"] / 2)
     >>> found = reconstruct_values(model).to_frame()
     >>> found.loc[found["how"] == "derived", "value"].tolist()
-    [21.0, 34.0, 35.0, 47.0, 62.0]
+    [21.0, 34.0, 35.0, 36.0, 62.0]
     """
     model = unwrap(model)
     check_model(model)

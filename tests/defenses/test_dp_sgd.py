@@ -138,7 +138,7 @@ def test_noise_has_the_variance_of_the_definition():
     net = make_net(module__n_hidden=2000, batch_size=-1, max_epochs=1, lr=1.0)
     model = DPSGDClassifier(net, noise_multiplier=0, max_grad_norm=0.3, random_state=0)
     without = weights(model.fit(X, Y))
-    noise = weights(model.set_params(noise_multiplier=5.0).fit(X, Y)) - without
+    noise = weights(model.set_params(noise_multiplier=5.0, noise_seed=0).fit(X, Y)) - without
     wanted = 5.0 * 0.3 / N
     assert abs(noise.std() / wanted - 1) < 4 / np.sqrt(2 * len(noise))
     assert abs(noise.mean()) < 4 * wanted / np.sqrt(len(noise))
