@@ -107,7 +107,7 @@ def compute_messages(group, odds, outsiders):
     """
     n_slots, lower, upper = len(group.of_slot), group.lower, group.upper
     absent = log_expit(-np.clip(odds, _ABSENT, _CERTAIN))
-    none_there = np.bincount(group.slots, absent, minlength=n_slots)
+    none_there = np.bincount(group.slots, absent, minlength=n_slots).astype(np.float64)
     none_there -= outsiders * group.kept * group.others
     between = np.append(0, np.cumsum(none_there))
     some_there = -np.expm1(none_there)

@@ -131,7 +131,14 @@ class StoredValuesAttack(BaseAttack):
         return ledger
 
     def _score_samples(self, records):
-        return self._search(make_views(self.victim, records)).scores().max(axis=0)
+        views = make_views(self.victim, records)
+        for view, stats in zip(views, self._stats, strict=True):
+            if len(list_columns(view)) != len(stats.columns):
+                raise ValueError(
+                    f"The candidates given to fit had {len(stats.columns)} columns ({view.name}); "
+                    f"these records have {len(list_columns(view))}."
+                )
+        return self._search(views).scores().max(axis=0)
 
     def _natural_offset(self, records):
         return np.log(self._n_candidates + 1) / 2

@@ -138,3 +138,12 @@ def test_an_audit_runs_it_and_says_of_which_models_it_does_not():
         SplitThresholdAttack().fit(RECORDS)
     with pytest.raises(ValueError, match="drawn at random"):
         SplitThresholdAttack(fit(ExtraTreesClassifier(2), member)).fit(RECORDS)
+
+
+def test_thresholds_that_no_candidate_explains_say_nothing():
+    X = np.random.default_rng(0).normal(size=(24, 3))
+    y = (X[:, 0] > 0).astype(int)
+    model = HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=2).fit(X, y)
+    strangers = Records(X + 100, y)
+    attack = SplitThresholdAttack(FrozenEstimator(model), outsiders=0.5).fit(strangers)
+    assert np.ptp(attack.score_samples(strangers)) == 0

@@ -278,3 +278,11 @@ def test_a_victim_without_a_file_is_refused():
     empty = FrozenEstimator(PolynomialFeatures().fit(X))
     with pytest.raises(ValueError, match="stores no array that can be read"):
         StoredValuesAttack(empty).fit(RECORDS)
+
+
+def test_other_columns_than_those_of_the_candidates_are_refused():
+    rows = np.random.default_rng(0).normal(size=(20, 3))
+    model = KNeighborsClassifier().fit(rows, np.arange(20) % 2)
+    attack = StoredValuesAttack(FrozenEstimator(model)).fit(Records(rows, np.arange(20) % 2))
+    with pytest.raises(ValueError, match=r"given to fit had 3 columns \(raw\); these .* have 2"):
+        attack.score_samples(Records(rows[:, :2], np.arange(20) % 2))
