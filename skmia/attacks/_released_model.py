@@ -76,8 +76,9 @@ class ReleasedModelAttack(BaseAttack):
     :func:`skmia.metrics.conformal_pvalues` for statements about single records that hold at a given
     level.
 
-    On 1,000 candidates of two real tables, half of them members, the combination was at least as
-    strong as its strongest part, up to 0.02 of AUC, for nine models of trees.
+    On 1,000 candidates of four real tables, half of them members, the combination was at least as
+    strong as its strongest part, up to 0.01 of AUC, for 13 kinds of models, and much stronger for
+    forests with large leaves and for histogram boosting with few large leaves.
 
     Examples
     --------
