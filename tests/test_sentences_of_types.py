@@ -27,7 +27,7 @@ from skmia import (
     signals,
     synthetic,
 )
-from skmia.attacks import AttributeInferenceAttack, LiRA
+from skmia.attacks import AttributeInferenceAttack, LiRA, ShadowAttack
 
 X = np.random.default_rng(0).normal(size=(24, 3))
 BITS = np.arange(24) % 2
@@ -166,3 +166,12 @@ def test_distances_beyond_floats_are_refused():
 def test_signals_that_search_around_records_need_their_labels():
     with pytest.raises(ValueError, match="The records carry no task labels"):
         signals.AdversarialDistance().of(MODEL, Records(X))
+
+
+def test_fields_of_another_type_than_in_fit_are_refused():
+    records = Records(X, BITS, group=BITS)
+    pool = ShadowPool(MODEL, 4, store="outputs", random_state=0).fit(records)
+    attack = ShadowAttack(FrozenEstimator(MODEL), FrozenEstimator(pool), features=["loss", "group"])
+    mixed = np.array([1, "a"] * 12, dtype=object)
+    with pytest.raises(TypeError, match="cannot take these records"):
+        attack.fit(records).score_samples(Records(X, BITS, group=mixed))

@@ -1,11 +1,17 @@
 """Promises of the verdict of an audit, and of its checks."""
 
+import warnings
+
 import numpy as np
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia import Records, ShadowPool
+from skmia import Records, ShadowPool, audit
+from skmia.attacks import ThresholdAttack
 from skmia.base.cross_fitting import assign_folds, cross_fit
 from skmia.report import blind_baseline, find_duplicates, permutation_test
 from skmia.report._rounds import Rounds
@@ -185,4 +191,35 @@ def small_groups_leak(rng, n_trials, n):
         inside = np.array([rng.permutation(n) < n // 2 for _ in range(n)]).astype(int)
         rounds = Rounds(rng.random((n, n)) < 0.5, inside)
         found += _judge(rounds, everyone, None)[1] <= 0.025
+    return found, n_trials
+
+
+@promise(
+    "the verdict on a file is a leak where the model knows none of the records",
+    nominal=0.025,
+    side="at most",
+    designs={
+        "decision tree": {"victim": DecisionTreeClassifier(min_samples_leaf=5)},
+        "random forest": {"victim": RandomForestClassifier(5)},
+        "histogram boosting": {"victim": HistGradientBoostingClassifier(max_iter=5)},
+        "nearest neighbors": {"victim": KNeighborsClassifier()},
+    },
+    n_trials=200,
+)
+def files_leak(rng, n_trials, victim):
+    found = 0
+    for _ in range(n_trials):
+        X, y = draw(rng, np.arange(200))
+        model = clone(victim).fit(*draw(rng, np.arange(100)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that rows of the model are not among the records
+            report = audit(
+                model,
+                Records(X, y),
+                rng.permutation(200) % 2,
+                attacks={"loss": ThresholdAttack()},
+                fprs=(0.1,),
+                random_state=int(rng.integers(2**31)),
+            )
+        found += report.file.evidence == "leak"
     return found, n_trials

@@ -10,6 +10,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
+from .._core.advice import with_advice
 from .._core.needs import Needs
 from .._core.outputs import Outputs
 from .._core.records import Records
@@ -252,12 +253,12 @@ class ShadowAttack(BaseAttack):
             pooled[rows] = False
             if len(rows):
                 X = self._compute_features(values[rows], records[rows])
-                scores[rows] = estimator.predict_proba(X)[:, 1]
+                scores[rows] = _ask(estimator, X)
         rows = np.flatnonzero(pooled)
         if len(rows):
             outputs.label_index(records.y)  # names an unknown label
             X = self._compute_features(values[rows], records[rows], self.per_class)
-            scores[rows] = self.pooled_estimator_.predict_proba(X)[:, 1]
+            scores[rows] = _ask(self.pooled_estimator_, X)
         return scores
 
     def predict_proba(self, X: Records) -> np.ndarray:
@@ -278,3 +279,9 @@ class ShadowAttack(BaseAttack):
 
     def _natural_offset(self, records):
         return 0.5
+
+
+def _ask(estimator, X):
+    """Probability of membership; features of another type than in fit end in a sentence."""
+    with with_advice(estimator, X):
+        return estimator.predict_proba(X)[:, 1]
