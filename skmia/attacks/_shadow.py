@@ -10,7 +10,6 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
-from .._core.advice import with_advice
 from .._core.needs import Needs
 from .._core.outputs import Outputs
 from .._core.records import Records
@@ -232,11 +231,19 @@ class ShadowAttack(BaseAttack):
             if name not in records.fields:
                 have = ", ".join(records.fields) or "none"
                 raise ValueError(f"The records lack the field {name!r}; their fields: {have}.")
-            return self._encoders[name].transform(records[name].reshape(-1, 1))
+            return self._encode(name, records[name].reshape(-1, 1))
         if name not in _ARRAYS:
             return get_signal(name)(outputs, records.y)
         values = outputs.values if outputs.kind == "decision" else np.exp(outputs.log_proba())
         return values if name == "probabilities" else -np.sort(-values, axis=1)
+
+    def _encode(self, name, values):
+        try:
+            return self._encoders[name].transform(values)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"Field {name!r} has values that cannot be compared with those in fit: {error}"
+            ) from error
 
     def _score_samples(self, records):
         outputs = query(self.victim, records)
@@ -253,12 +260,12 @@ class ShadowAttack(BaseAttack):
             pooled[rows] = False
             if len(rows):
                 X = self._compute_features(values[rows], records[rows])
-                scores[rows] = _ask(estimator, X)
+                scores[rows] = estimator.predict_proba(X)[:, 1]
         rows = np.flatnonzero(pooled)
         if len(rows):
             outputs.label_index(records.y)  # names an unknown label
             X = self._compute_features(values[rows], records[rows], self.per_class)
-            scores[rows] = _ask(self.pooled_estimator_, X)
+            scores[rows] = self.pooled_estimator_.predict_proba(X)[:, 1]
         return scores
 
     def predict_proba(self, X: Records) -> np.ndarray:
@@ -279,9 +286,3 @@ class ShadowAttack(BaseAttack):
 
     def _natural_offset(self, records):
         return 0.5
-
-
-def _ask(estimator, X):
-    """Probability of membership; features of another type than in fit end in a sentence."""
-    with with_advice(estimator, X):
-        return estimator.predict_proba(X)[:, 1]
