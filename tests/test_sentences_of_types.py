@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
+from skorch import NeuralNetClassifier
 
 from skmia import (
     Records,
@@ -174,3 +175,25 @@ def test_fields_of_another_type_than_in_fit_are_refused():
     attack = ShadowAttack(FrozenEstimator(MODEL), FrozenEstimator(pool), features=["loss", "group"])
     with pytest.raises(ValueError, match="Field 'group' has values that cannot be compared"):
         attack.fit(records).score_samples(Records(X, BITS, group=BITS.astype(float)))
+
+
+def test_groups_in_half_precision_are_those_in_double_precision():
+    rows = np.column_stack([np.arange(24) // 2 % 2, X]).astype(np.float16)
+    settings = {"group_column": 0, "n_permutations": 0, "random_state": 0, "cv": 2}
+    frames = [
+        leakage.WorstCaseVulnerability(**settings).fit(table, BITS).group_vulnerability_
+        for table in (rows, rows.astype(float))
+    ]
+    pd.testing.assert_frame_equal(*frames)
+
+
+@pytest.mark.filterwarnings("ignore:.*overflow:RuntimeWarning")
+def test_noise_beyond_the_weights_of_a_net_ends_in_a_sentence():
+    layers = torch.nn.Linear(3, 4), torch.nn.Linear(4, 2)
+    net = NeuralNetClassifier(torch.nn.Sequential(*layers), max_epochs=1, train_split=None)
+    net.set_params(criterion=torch.nn.CrossEntropyLoss, verbose=0)
+    settings = {"noise_multiplier": 1.0, "max_grad_norm": 1e300, "classes": [0, 1]}
+    private = defenses.DPSGDClassifier(net, **settings)
+    private.fit(X.astype(np.float32), BITS)
+    with pytest.raises(ValueError, match="The model returned NaN for 24 of 24 records"):
+        private.predict_proba(X.astype(np.float32))

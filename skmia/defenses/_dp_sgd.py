@@ -16,6 +16,7 @@ from .._core.accountant import choose_noise_multiplier, spent_epsilon
 from .._core.advice import with_advice
 from .._core.matrix import check_classes, validate_matrix
 from .._core.optional import import_optional
+from .._core.probabilities import check_answered
 from .._core.randomness import preserved_randomness
 from .._core.seeding import isolated_randomness
 from .._core.sklearn import HasMethods, Interval, StrOptions, validate_params_of
@@ -361,12 +362,19 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         proba : ndarray of shape (n_samples, n_classes)
+
+        Raises
+        ------
+        ValueError
+            If the net returns NaN, as after training with noise beyond what its type can hold.
         """
         check_is_fitted(self)
         X = validate_matrix(self, X, allow_nd=True, reset=False)
         # Asking draws as well: a data loader of torch takes a seed for each pass.
         with preserved_randomness(), with_advice(self.estimator_, X):
-            return self.estimator_.predict_proba(X.astype(self._dtype(), copy=False))
+            proba = self.estimator_.predict_proba(X.astype(self._dtype(), copy=False))
+        check_answered(proba)  # noise beyond the type of the weights leaves nothing of them
+        return proba
 
     def predict(self, X: Rows) -> np.ndarray:
         """Labels with the largest probability.

@@ -335,6 +335,8 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
             raise ValueError("X must be a table, or a dense matrix, if group_column is set.")
         validate_matrix(self, X, reset=reset, skip_check_array=True)
         X, groups = take_column(X, self.group_column, "group_column")
+        if getattr(groups.dtype, "kind", "") == "f":
+            groups = groups.astype(np.float64)  # pandas has no index of other floats
         return check_matrix(X, dtype=np.float64), groups
 
     def _make_witness(self, n_features):
