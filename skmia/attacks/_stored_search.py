@@ -111,6 +111,11 @@ class Column:
 
     def __init__(self, values, stats):
         self.stats = stats
+        if (values.dtype.kind in "UO") != stats.is_text:
+            kinds = ("numbers", "text") if stats.is_text else ("text", "numbers")
+            raise ValueError(
+                f"A column holds {kinds[0]}, and {kinds[1]} in the candidates given to fit."
+            )
         self.values, self.inverse, self.n_each = np.unique(
             values, return_inverse=True, return_counts=True
         )

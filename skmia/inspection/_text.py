@@ -113,7 +113,8 @@ def _write_candidates(found):
         )
     n_more = len(found.places) - len(hits.iloc[:_MOST_PLACES])
     if n_more:
-        lines.append(f"  in {n_more:,} more places, most of them as many as expected by chance")
+        places = "one more place" if n_more == 1 else f"{n_more:,} more places"
+        lines.append(f"  in {places}, about as many as expected by chance")
     lines.append(
         "  A number of hits near the one expected by chance is not evidence, and no hit is proof."
     )

@@ -276,7 +276,7 @@ def describe_sources(facts):
         if source["n_equations"] is not None:
             name += f" ({source['n_equations']:,} for {facts['n_records']:,} unknown memberships)"
         if source["expected_auc"] is not None:
-            found += f"; {source['expected_auc']:.3f} was to be expected from their rank"
+            found += f"; {source['expected_auc']:.3f} was to be expected"
         lines.append(f"{name}: {found}.")
     return lines
 

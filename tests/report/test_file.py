@@ -114,7 +114,8 @@ def test_an_attack_that_fails_leaves_the_audit_standing(monkeypatch):
 
 
 def test_a_swapped_coding_is_noticed_in_the_file():
-    report = audit(BOOSTED.fit(MEMBERS.X, MEMBERS.y), RECORDS, 1 - MEMBERSHIP, attacks=LOSS)
+    victim = BOOSTED.fit(MEMBERS.X, MEMBERS.y)
+    report = audit(victim, RECORDS, 1 - MEMBERSHIP, attacks=LOSS, random_state=0)
     assert report.file.evidence == "reversed"
 
 
@@ -196,6 +197,7 @@ def test_rows_that_a_stripped_file_does_not_count_are_not_invented():
 def test_attacks_that_read_more_than_answers_are_not_those_on_a_service():
     members = RECORDS[MEMBERSHIP == 1]
     attacks = {"nodes": NodeEquationsAttack()}
-    report = audit(BOOSTED.fit(members.X, members.y), RECORDS, MEMBERSHIP, attacks=attacks)
+    victim = BOOSTED.fit(members.X, members.y)
+    report = audit(victim, RECORDS, MEMBERSHIP, attacks=attacks, random_state=0)
     assert "As a service" not in report.summary()
     assert "By the attacks that were asked for: Leakage found." in report.summary()
