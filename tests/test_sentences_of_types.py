@@ -197,3 +197,14 @@ def test_noise_beyond_the_weights_of_a_net_ends_in_a_sentence():
     private.fit(X.astype(np.float32), BITS)
     with pytest.raises(ValueError, match="The model returned NaN for 24 of 24 records"):
         private.predict_proba(X.astype(np.float32))
+
+
+def test_dates_and_numbers_cannot_be_joined():
+    days = Records(np.arange(24).reshape(24, 1).astype("datetime64[D]"), BITS)
+    with pytest.raises(ValueError, match=r"cannot be joined: datetime64\[D\] and float64"):
+        Records.concat([days, Records(X[:, :1], BITS)])
+
+
+def test_more_insertions_than_memory_holds_are_refused():
+    with pytest.raises(ValueError, match="must add up to at most 100,000,000; got 4,294,967,296"):
+        memorization.insert_canaries(["to be"], ["pin 1"], 2**32)

@@ -179,7 +179,11 @@ def concat_rows(parts):
         return type(first)(sparse.vstack(parts, format="csr"))  # old scipy gives a matrix always
     if hasattr(first, "concat"):
         return first.concat(parts)
-    rows = np.concatenate(parts)
+    try:
+        rows = np.concatenate(parts)
+    except TypeError:  # dates beside numbers
+        kinds = " and ".join(dict.fromkeys(str(part.dtype) for part in parts))
+        raise ValueError(f"Arrays of these types cannot be joined: {kinds}.") from None
     if rows.dtype.kind in "US" and any(part.dtype.kind not in "US" for part in parts):
         kinds = " and ".join(dict.fromkeys(str(part.dtype) for part in parts))
         raise ValueError(f"Text and numbers cannot be joined in one array: {kinds}.")

@@ -10,6 +10,8 @@ from .._core.numbers import show, to_array
 from .._core.randomness import check_random_state
 from .._core.types import Seed
 
+_MOST_INSERTED = 100_000_000  # more sequences have no place in memory
+
 
 def insert_canaries(
     sequences: np.ndarray | Sequence[Any],
@@ -40,7 +42,8 @@ def insert_canaries(
     Raises
     ------
     ValueError
-        If the numbers of insertions do not fit the canaries or are negative.
+        If the numbers of insertions do not fit the canaries, are negative or add up to more than
+        100 million.
 
     See Also
     --------
@@ -68,6 +71,11 @@ def insert_canaries(
         raise ValueError(
             f"n_insertions must be a whole number of 0 and above, or one for each of "
             f"{len(canaries)} canaries; got {show(n_insertions)}."
+        )
+    n_inserted = float(np.broadcast_to(copies, len(canaries)).astype(np.float64).sum())
+    if n_inserted > _MOST_INSERTED:
+        raise ValueError(
+            f"n_insertions must add up to at most {_MOST_INSERTED:,}; got {n_inserted:,.0f}."
         )
     rng = check_random_state(random_state)
     chosen = np.repeat(np.arange(len(canaries)), np.broadcast_to(copies, len(canaries)))
