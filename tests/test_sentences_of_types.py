@@ -6,12 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 from scipy import sparse
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
-from skorch import NeuralNetClassifier
 
 from skmia import (
     Records,
@@ -129,6 +127,7 @@ def test_a_bound_may_be_a_fraction():
 
 
 def test_canaries_with_gradients_among_rows_of_tokens_are_refused():
+    torch = pytest.importorskip("torch")
     rows = torch.ones((2, 4), requires_grad=True)
     with pytest.raises(ValueError, match="canaries must be rows of tokens, as sequences are"):
         memorization.insert_canaries(np.zeros((5, 4), dtype=int), rows)
@@ -189,8 +188,9 @@ def test_groups_in_half_precision_are_those_in_double_precision():
 
 @pytest.mark.filterwarnings("ignore:.*overflow:RuntimeWarning")
 def test_noise_beyond_the_weights_of_a_net_ends_in_a_sentence():
+    torch, skorch = pytest.importorskip("torch"), pytest.importorskip("skorch")
     layers = torch.nn.Linear(3, 4), torch.nn.Linear(4, 2)
-    net = NeuralNetClassifier(torch.nn.Sequential(*layers), max_epochs=1, train_split=None)
+    net = skorch.NeuralNetClassifier(torch.nn.Sequential(*layers), max_epochs=1, train_split=None)
     net.set_params(criterion=torch.nn.CrossEntropyLoss, verbose=0)
     settings = {"noise_multiplier": 1.0, "max_grad_norm": 1e300, "classes": [0, 1]}
     private = defenses.DPSGDClassifier(net, **settings)

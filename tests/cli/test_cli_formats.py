@@ -49,7 +49,7 @@ def after_columns(model):
         ("quantiles", QuantileTransformer(n_quantiles=20), ["a"]),
         (
             "bins",
-            KBinsDiscretizer(4, encode="ordinal", quantile_method="averaged_inverted_cdf"),
+            KBinsDiscretizer(4, encode="ordinal", strategy="uniform"),
             ["b"],
         ),
     ]
