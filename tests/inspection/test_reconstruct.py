@@ -1,7 +1,5 @@
 """Values that are rebuilt from a model without candidates are those of its training data."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -38,8 +36,6 @@ from sklearn.tree import DecisionTreeRegressor
 from skmia.inspection import inspect_model, reconstruct_values
 from skmia.inspection._edges import rebuild_values
 
-LAW = Path(__file__).parents[3] / "shared" / "data" / "law_school.csv.gz"
-LAW = LAW if LAW.exists() else Path("/work/shared/data/law_school.csv.gz")
 N = 300
 RNG = np.random.default_rng(0)
 TABLE = pd.DataFrame(
@@ -120,10 +116,8 @@ def test_histograms_give_values_of_a_column_with_many():
     assert share_found(edges, OTHERS["height"]) == 0
 
 
-def test_all_columns_of_law_school_are_rebuilt():
-    if not LAW.exists():
-        pytest.skip("the table is not here")
-    table = pd.read_csv(LAW).select_dtypes("number")[:1000]
+def test_all_columns_of_law_school_are_rebuilt(shared_data):
+    table = pd.read_csv(shared_data / "law_school.csv.gz").select_dtypes("number")[:1000]
     X, y = table.drop(columns="cluster"), table["cluster"]
     frame = rebuild(HistGradientBoostingClassifier(max_iter=2).fit(X, y))
     for name in X:
