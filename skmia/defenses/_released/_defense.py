@@ -27,9 +27,10 @@ class ReleasedFileDefense(OutputDefense):
     """Classifier whose stored state is stripped after it was fitted.
 
     The fitted classifier is replaced by a copy without the state that its predictions do not use,
-    see :func:`strip_state`. Predictions stay bitwise equal, unless leaf values are rounded. Only
-    attacks on the model's file notice the defense. It does nothing against queries, and for
-    boosting next to nothing against attacks on the file.
+    see :func:`strip_state`. Predictions stay bitwise equal, unless leaf values are rounded or
+    thresholds moved; moved thresholds change no prediction for the training rows. It is a defense
+    against attacks on the file, not against queries, and for boosting stripping alone does next to
+    nothing.
 
     Parameters
     ----------

@@ -3,34 +3,16 @@
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
 from sklearn.tree import BaseDecisionTree
 
 from ..._core.asking import check_victim, unwrap
 from ..inputs import check_labels, find_model, read_features
+from ..tree_families import BOOSTED, FORESTS, HISTOGRAMS
 from .boosting import read_gradient_boosting, read_histogram_boosting
 from .cart import read_forest, read_tree
 from .equations import Collector, Further
 from .gradient_boosters import read_xgboost, why_not_xgboost
 from .refusals import why_not_boosted, why_not_grown, why_not_histogram
-
-_FORESTS = (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
-_HISTOGRAMS = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
-_BOOSTED = (GradientBoostingClassifier, GradientBoostingRegressor)
 
 
 class _Reader(NamedTuple):
@@ -57,9 +39,9 @@ class _Reader(NamedTuple):
 def _choose_reader(model):
     for kinds, reader in (
         (BaseDecisionTree, _Reader(read_tree, why_not_grown)),
-        (_FORESTS, _Reader(read_forest, why_not_grown)),
-        (_HISTOGRAMS, _Reader(read_histogram_boosting, why_not_histogram)),
-        (_BOOSTED, _Reader(read_gradient_boosting, why_not_boosted)),
+        (FORESTS, _Reader(read_forest, why_not_grown)),
+        (HISTOGRAMS, _Reader(read_histogram_boosting, why_not_histogram)),
+        (BOOSTED, _Reader(read_gradient_boosting, why_not_boosted)),
     ):
         if isinstance(model, kinds):
             return reader

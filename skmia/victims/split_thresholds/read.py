@@ -6,14 +6,6 @@ import numpy as np
 from sklearn.ensemble import (
     BaggingClassifier,
     BaggingRegressor,
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
 )
 from sklearn.tree import BaseDecisionTree
 
@@ -21,20 +13,13 @@ from ..._core.asking import check_victim, unwrap
 from ..._core.sklearn import read_trees_of_boosting
 from ..inputs import find_model, read_features
 from ..node_equations.gradient_boosters import load_booster, mark_missing
+from ..tree_families import BOOSTED, FORESTS, HISTOGRAMS
 from .edges import list_edges
 from .events import INNER_EDGE, MIDPOINT, QUANTILE, VALUE, explain
 from .nodes import Columns, drop_repeated, join, read_edges, read_nodes
 from .refusals import why_not_bagged, why_not_grown, why_not_histogram, why_not_xgboost
 
-_FORESTS = (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
 _BAGS = (BaggingClassifier, BaggingRegressor)
-_HISTOGRAMS = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
-_BOOSTED = (GradientBoostingClassifier, GradientBoostingRegressor)
 
 # Rows from which histogram boosting takes its edges; of more it draws a sample.
 _MOST_BINNED = 200_000
@@ -63,10 +48,10 @@ class _Reader(NamedTuple):
 def _choose_reader(model):
     for kinds, reader in (
         (BaseDecisionTree, _Reader(_read_tree, why_not_grown)),
-        (_FORESTS, _Reader(_read_forest, why_not_grown)),
+        (FORESTS, _Reader(_read_forest, why_not_grown)),
         (_BAGS, _Reader(_read_bag, why_not_bagged)),
-        (_BOOSTED, _Reader(_read_boosted, lambda model: None)),
-        (_HISTOGRAMS, _Reader(_read_histogram, why_not_histogram)),
+        (BOOSTED, _Reader(_read_boosted, lambda model: None)),
+        (HISTOGRAMS, _Reader(_read_histogram, why_not_histogram)),
     ):
         if isinstance(model, kinds):
             return reader
