@@ -208,3 +208,14 @@ def test_dates_and_numbers_cannot_be_joined():
 def test_more_insertions_than_memory_holds_are_refused():
     with pytest.raises(ValueError, match="must add up to at most 100,000,000; got 4,294,967,296"):
         memorization.insert_canaries(["to be"], ["pin 1"], 2**32)
+
+
+def test_rates_of_two_lengths_have_no_precision():
+    with pytest.raises(ValueError, match="tpr, fpr, prior must be numbers or arrays of one shape"):
+        metrics.precision_at_prior((0.5, 0.5), (0.5, 0.5), [])
+
+
+def test_cells_that_hold_dicts_are_not_searched_for_duplicates():
+    table = pd.DataFrame({"a": [{"b": 1}] * 24, "c": np.arange(24)})
+    with pytest.raises(ValueError, match="Cells must hold one value each"):
+        report.find_duplicates(Records(table, BITS), BITS)

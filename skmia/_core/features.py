@@ -30,13 +30,35 @@ class _Column:
         return self._known.get_indexer(values.astype(object)).astype(np.float32)
 
 
-def _sort(values):
+def code_cells(column):
+    """Number the distinct cells of a column, a missing one too.
+
+    Parameters
+    ----------
+    column : Series of shape (n,)
+
+    Returns
+    -------
+    codes : ndarray of shape (n,)
+        Of intp, the position of each cell among the distinct ones.
+    distinct : Index or ndarray
+        In the order in which they come.
+
+    Raises
+    ------
+    ValueError
+        If cells hold more than one value each, such as lists.
+    """
     try:
-        distinct = list(pd.unique(values.astype(object)))
-    except TypeError:  # lists, which have no hash
+        return pd.factorize(column, use_na_sentinel=False)
+    except TypeError:  # lists and dicts, which have no hash
         raise ValueError(
-            "Cells must hold one value each, such as text or a number; some hold lists."
+            "Cells must hold one value each, such as text or a number; some hold lists or dicts."
         ) from None
+
+
+def _sort(values):
+    distinct = list(code_cells(values.astype(object))[1])
     try:
         return sorted(distinct)
     except TypeError:  # of several kinds

@@ -13,7 +13,7 @@ from .._core.checks import (
     check_rate,
     check_weights,
 )
-from .._core.numbers import show, to_array
+from .._core.numbers import check_broadcast, show, to_array
 from .._core.types import FloatOrArray
 from .resolution import check_resolution
 
@@ -327,7 +327,7 @@ def precision_at_prior(
     Raises
     ------
     ValueError
-        If an argument is not a number or lies outside [0, 1].
+        If an argument is not a number or lies outside [0, 1], or shapes do not match.
 
     Examples
     --------
@@ -337,7 +337,7 @@ def precision_at_prior(
     >>> precision_at_prior(tpr=[0.2, 0], fpr=[0.01, 0], prior=0.5).round(2).tolist()
     [0.95, nan]
     """
-    rates = []
+    rates = {}
     for name, value in (("tpr", tpr), ("fpr", fpr), ("prior", prior)):
         rate = to_array(value, name, "be a number or an array of numbers")
         if rate.dtype.kind not in "biuf":
@@ -348,8 +348,8 @@ def precision_at_prior(
             raise ValueError(
                 f"{name} must be a fraction in [0, 1], not percent; got {outside.flat[0]}."
             )
-        rates.append(rate)
-    tpr, fpr, prior = np.broadcast_arrays(*rates)
+        rates[name] = rate
+    tpr, fpr, prior = check_broadcast(**rates)
     true, false = prior * tpr, (1 - prior) * fpr
     flagged = true + false
     precision = np.divide(true, flagged, out=np.full(flagged.shape, np.nan), where=flagged > 0)

@@ -5,6 +5,7 @@ import pandas as pd
 from scipy import sparse
 
 from ..._core.containers import is_frame, is_tensor, to_numpy
+from ..._core.features import code_cells
 
 # A categorical column with fewer categories than this is encoded in a dense array.
 _FEW_CATEGORIES = 64
@@ -158,4 +159,4 @@ def _read_column(column):
         return times
     if pd.api.types.is_numeric_dtype(column.dtype) and column.dtype.kind != "c":
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
-    return pd.factorize(column.astype(object), use_na_sentinel=False)[0].astype(np.int64)
+    return code_cells(column.astype(object))[0].astype(np.int64)

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from ..._core.containers import is_frame
+from ..._core.features import code_cells
 
 
 class TableCodes:
@@ -103,7 +104,7 @@ class TableCodes:
 def _encode(column):
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
         return column.to_numpy(dtype=np.float64, na_value=np.nan), None
-    return pd.factorize(column, use_na_sentinel=False)
+    return code_cells(column)
 
 
 def _decode(codes, values, dtype):
