@@ -1,17 +1,21 @@
 """What the files of released models say of who was in their training data.
 
 For each model, table and attack on the file that reads the model, several random halves of the
-candidates are members. Prints the mean AUC and TPR at 1% FPR of the attack, the standard deviation
-of the AUC over halves, the AUC that it predicts before a member is known, that of permuted bits,
-and the AUC of the loss (what a service reveals without shadow models); with --outsiders, the same
-where a share of the members is not among the candidates. A TPR of 1,000 candidates rests on 5 false
-positives; 2,000 take ten times as long for the equations of nodes.
+candidates are members. Prints the mean AUC, its standard deviation over halves, the TPR at 1% FPR,
+the AUC that the attack predicts before a member is known, the AUC of one half of the non-members
+against the other (0.5 but for chance) and seconds, and the same of attacks that only ask the model:
+the loss, and LiRA with --lira shadow models. A TPR of 1,000 candidates rests on 5 false positives.
 
-    python benchmarks/bench_released_file.py [--tables FOLDER] [--halves 5] [--candidates 1000]
-        [--attacks nodes thresholds optimum] [--outsiders 0.05] [--lira 64]
+    python benchmarks/bench_released_file.py [--tables FOLDER] [--only NAME ...] [--models NAME ...]
+        [--halves 5] [--candidates 1000 ...] [--attacks nodes ...] [--outsiders 0 ...] [--lira 64]
+        [--save]
+    python benchmarks/bench_released_file.py --show
 
 FOLDER holds adult.csv.gz, law_school.csv.gz, diabetes130.csv.gz and pendigits.csv.gz as their
-publishers have them; without it, normal features are drawn.
+publishers have them; without it, normal features are drawn. --outsiders are shares of the members
+that are not among the candidates, which the attack is told. --save keeps every half in
+results/released_files.csv; --show writes its means to results/released_files.md and computes
+nothing.
 """
 
 import argparse
@@ -23,6 +27,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from _released_tables import describe, keep, write_tables
+from scipy.stats import false_discovery_control
 from sklearn.base import clone
 from sklearn.ensemble import (
     ExtraTreesClassifier,
@@ -47,10 +53,14 @@ from skmia.attacks import (
     StationarityAttack,
     ThresholdAttack,
 )
-from skmia.metrics import tpr_at_fpr_score
+from skmia.metrics import conformal_pvalues, tpr_at_fpr_score
 
 # Halves are drawn from here on: those of smaller numbers were in view when settings were chosen.
 FIRST_SEED = 1000
+
+# Levels of p-values, and the rate of false discoveries among the records that are listed.
+LEVELS = 0.01, 0.05
+LISTED = 0.1
 
 ATTACKS = {
     "nodes": partial(NodeEquationsAttack, random_state=0),
@@ -97,12 +107,17 @@ def list_models():
         "HistGB l100 20it": HistGradientBoostingClassifier(
             max_iter=20, min_samples_leaf=100, random_state=0
         ),
+        "HistGB no stop": HistGradientBoostingClassifier(early_stopping=False, random_state=0),
         "ExtraTrees": ExtraTreesClassifier(random_state=0),
         "ExtraTrees l10": ExtraTreesClassifier(min_samples_leaf=10, random_state=0),
         "GradientBoosting": GradientBoostingClassifier(random_state=0),
+        "GradientBoosting l50 20it": GradientBoostingClassifier(
+            n_estimators=20, min_samples_leaf=50, random_state=0
+        ),
         "RandomForest": RandomForestClassifier(random_state=0),
         "RandomForest l10": RandomForestClassifier(min_samples_leaf=10, random_state=0),
         "DecisionTree": DecisionTreeClassifier(random_state=0),
+        "DecisionTree l10": DecisionTreeClassifier(min_samples_leaf=10, random_state=0),
         "LogisticRegression": make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
         "RidgeClassifier": make_pipeline(StandardScaler(), RidgeClassifier()),
         "SVC": make_pipeline(StandardScaler(), SVC()),
@@ -118,96 +133,126 @@ def list_models():
 class Half(NamedTuple):
     """A model of one half of some rows, and the rows that an attacker knows."""
 
+    model: object
     victim: object
     candidates: Records
     member: np.ndarray
+    seed: int
 
 
-def draw_half(model, X, y, seed, options):
+def draw_half(model, X, y, seed, n_candidates, outsiders):
     """Fit a model on one random half."""
     rng = np.random.default_rng(seed)
-    rows = rng.permutation(len(y))[: options.candidates]
+    rows = rng.permutation(len(y))[:n_candidates]
     member = np.zeros(len(rows), dtype=bool)
     member[rng.permutation(len(rows))[: len(rows) // 2]] = True
     X, y = X[rows], y[rows]
     victim = FrozenEstimator(clone(model).fit(X[member], y[member]))
-    missing = rng.permutation(np.flatnonzero(member))[: round(options.outsiders * member.sum())]
+    missing = rng.permutation(np.flatnonzero(member))[: round(outsiders * member.sum())]
     known = np.setdiff1d(np.arange(len(rows)), missing)
     if hasattr(victim, "classes_"):
         known = known[np.isin(y[known], victim.classes_)]
-    return Half(victim, Records(X[known], y[known]), member[known])
+    return Half(model, victim, Records(X[known], y[known]), member[known], seed)
 
 
-def attack_half(half, name, seed, options):
+def attack_file(half, name, outsiders):
     """Numbers of one attack on the file; None if it does not read the model."""
-    attack = ATTACKS[name](half.victim, outsiders=options.outsiders)
-    start = process_time()
+    attack = ATTACKS[name](half.victim, outsiders=outsiders)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what is measured is how strong it is nevertheless
-            scores = attack.fit(half.candidates).score_samples(half.candidates)
+        return measure(half, attack)
     except (TypeError, ValueError):
         return None
+
+
+def ask_service(half, n_shadows):
+    """Numbers of attacks that only ask the model, by name."""
+    # Models without probabilities are asked whether they are right, and by how much.
+    signal = {} if hasattr(half.victim, "predict_proba") else {"signal": "hinge"}
+    numbers = {"loss": measure(half, ThresholdAttack(half.victim, **signal))}
+    if n_shadows:
+        pool = ShadowPool(half.model, n_shadows, random_state=half.seed)
+        numbers["LiRA"] = measure(half, LiRA(half.victim, pool, **signal))
+    return numbers
+
+
+def measure(half, attack):
+    """How well an attack finds the members of a half."""
+    start = process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is measured is how strong it is nevertheless
+        scores = attack.fit(half.candidates).score_samples(half.candidates)
     seconds = process_time() - start
-    permuted = np.random.default_rng(seed).permutation(half.member)
+    # One half of the non-members is known to the attacker, the other is not and calibrates nothing.
+    others = np.random.default_rng(half.seed).permutation(np.flatnonzero(~half.member))
+    known, unknown = np.array_split(others, 2)
+    pvalues = conformal_pvalues(scores, scores[known])
+    tested = np.append(unknown, np.flatnonzero(half.member))
+    listed = tested[false_discovery_control(pvalues[tested]) <= LISTED]
     return {
-        "AUC": roc_auc_score(half.member, scores),
-        "TPR": tpr_at_fpr_score(half.member, scores, max_fpr=0.01, on_unresolvable="ignore"),
-        "expected": getattr(attack, "expected_auc_", np.nan),
-        "permuted": roc_auc_score(permuted, scores),
+        "auc": roc_auc_score(half.member, scores),
+        "tpr": tpr_at_fpr_score(half.member, scores, max_fpr=0.01, on_unresolvable="ignore"),
+        "expected_auc": getattr(attack, "expected_auc_", np.nan),
+        "null_auc": roc_auc_score(np.isin(others, known), scores[others]),
+        **{f"called_at_{level:g}": np.mean(pvalues[unknown] <= level) for level in LEVELS},
+        "listed": len(listed),
+        "listed_wrongly": int(np.sum(~half.member[listed])),
         "seconds": seconds,
     }
 
 
-def _choose_signal(victim):
-    """Models without probabilities are asked whether they are right, and by how much."""
-    return {} if hasattr(victim, "predict_proba") else {"signal": "hinge"}
+def run_halves(model, X, y, n_candidates, outsiders, options):
+    """One row for each half and attack that reads the model."""
+    for k in range(options.halves):
+        half = draw_half(model, X, y, FIRST_SEED + k, n_candidates, outsiders)
+        found = {name: attack_file(half, name, outsiders) for name in options.attacks}
+        found = {name: numbers for name, numbers in found.items() if numbers is not None}
+        if found:
+            found |= ask_service(half, options.lira)
+        for name, numbers in found.items():
+            yield {"half": k, "attack": name, **numbers}
 
 
-def ask_service(model, half, seed, options):
-    """AUC of attacks that ask the model."""
-    attacks = {"loss": ThresholdAttack(half.victim, **_choose_signal(half.victim))}
-    if options.lira:
-        pool = ShadowPool(model, options.lira, random_state=seed).fit(half.candidates)
-        attacks["LiRA"] = LiRA(half.victim, FrozenEstimator(pool))
-    return {
-        name: roc_auc_score(half.member, attack.fit(half.candidates).score_samples(half.candidates))
-        for name, attack in attacks.items()
-    }
-
-
-def measure(model, X, y, options):
-    """Numbers of each attack that reads the model, one row for each half."""
-    runs = {name: [] for name in options.attacks}
-    for seed in range(FIRST_SEED, FIRST_SEED + options.halves):
-        half = draw_half(model, X, y, seed, options)
-        asked = ask_service(model, half, seed, options)
-        for name in options.attacks:
-            numbers = attack_half(half, name, seed, options)
-            if numbers is not None:
-                runs[name].append(numbers | asked)
-    return {name: pd.DataFrame(rows) for name, rows in runs.items() if rows}
+def run_settings(options):
+    """Rows of each table, model, number of candidates and share of outsiders."""
+    models = list_models()
+    chosen = {name: models[name] for name in options.models or models}
+    for table, (X, y) in read_tables(options.tables).items():
+        if options.only and table not in options.only:
+            continue
+        for name, model in chosen.items():
+            for n_candidates in options.candidates:
+                for outsiders in options.outsiders:
+                    setting = {
+                        "table": table,
+                        "model": name,
+                        "candidates": n_candidates,
+                        "outsiders": outsiders,
+                    }
+                    halves = run_halves(model, X, y, n_candidates, outsiders, options)
+                    yield pd.DataFrame([setting | row for row in halves])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tables", type=Path)
+    parser.add_argument("--only", nargs="+", help="names of tables")
+    parser.add_argument("--models", nargs="+", choices=list(list_models()))
     parser.add_argument("--halves", type=int, default=5)
-    parser.add_argument("--candidates", type=int, default=1000)
+    parser.add_argument("--candidates", type=int, nargs="+", default=[1000])
     parser.add_argument("--attacks", nargs="+", choices=list(ATTACKS), default=list(ATTACKS))
-    parser.add_argument("--outsiders", type=float, default=0.0)
+    parser.add_argument("--outsiders", type=float, nargs="+", default=[0.0])
     parser.add_argument("--lira", type=int, default=0, help="number of shadow models")
+    parser.add_argument("--save", action="store_true")
+    parser.add_argument("--show", action="store_true")
     options = parser.parse_args()
-    titles = ["AUC", "sd", "TPR", "expected", "permuted", "loss"] + ["LiRA"] * bool(options.lira)
-    print(f"| {' | '.join(['table', 'model', 'attack', *titles, 'seconds'])} |")
-    print("|---" * (len(titles) + 4) + "|")
-    for table, (X, y) in read_tables(options.tables).items():
-        for name, model in list_models().items():
-            for attack, runs in measure(model, X, y, options).items():
-                numbers = runs.mean().to_dict() | {"sd": runs["AUC"].std()}
-                cells = [f"{numbers[title]:.3f}" for title in titles]
-                cells += [f"{numbers['seconds']:.1f}"]
-                print(f"| {' | '.join([table, name, attack, *cells])} |", flush=True)
+    if options.show:
+        write_tables()
+        return
+    for rows in run_settings(options):
+        if len(rows):
+            print(describe(rows), flush=True)
+        if options.save:
+            keep(rows)
 
 
 if __name__ == "__main__":
