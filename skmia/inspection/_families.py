@@ -2,8 +2,12 @@
 
 from typing import NamedTuple
 
+import numpy as np
+
 # From the most to the least that a file can hold of its training rows.
 LEVELS = ("rows", "values", "per-record", "counts", "summaries")
+# Kinds of arrays without which a file is not at these levels, of whatever family the estimator is.
+NEEDED_KINDS = {"rows": {"rows"}, "values": {"values", "targets", "edges", "thresholds"}}
 
 
 class Family(NamedTuple):
@@ -208,6 +212,7 @@ FAMILIES = (
         "values",
         "Every label that occurred in the training data is stored.",
         ("Fit it on a public list of labels.",),
+        {"classes_": "values"},
     ),
     Family(
         "QuantileTransformer IsotonicRegression",
@@ -264,8 +269,9 @@ FAMILIES = (
     Family(
         "QuantileRegressor",
         "values",
-        "Weights are stored. If all of them are 0, the intercept is the target of a training row.",
+        "All weights are 0, so that the intercept is the target of a training row.",
         ("LinearRegression and Ridge store weights that depend on all rows.",),
+        {"intercept_": "values"},
     ),
     Family(
         "BaggingClassifier BaggingRegressor",
@@ -275,11 +281,17 @@ FAMILIES = (
     ),
 )
 
-# Attributes with a common name that say nothing of training rows.
-_OF_FEATURES = {
-    "FeatureAgglomeration": {"labels_": "structure"},
+# Attributes with a name that means something else in other estimators.
+_OWN_KINDS = {
+    "FeatureAgglomeration": {"children_": "structure", "labels_": "structure"},
+    "MaxAbsScaler": {"scale_": "values"},
     "RFE": {"support_": "structure"},
+    "RidgeCV": {"cv_results_": "per-record"},
+    "RidgeClassifierCV": {"cv_results_": "per-record"},
+    "RobustScaler": {"center_": "edges"},
     "SequentialFeatureSelector": {"support_": "structure"},
+    "SplineTransformer": {"_t": "edges", "t": "edges"},
+    "_ConstantPredictor": {"y_": "labels"},
 }
 
 # For estimators of no family, by the kinds of the arrays that they store.
@@ -331,8 +343,9 @@ def get_family(estimator):
     """The family of an estimator, by the names of its class and those that it is derived from."""
     if _was_given(estimator):
         return None
-    name = "StandardScaler" if _keeps_means(estimator) else _find_name(estimator, _BY_NAME)
-    return _BY_NAME.get(name)
+    if _keeps_means(estimator):
+        return _BY_NAME["StandardScaler"]
+    return _BY_NAME.get("Ridge" if _has_weights(estimator) else _find_name(estimator, _BY_NAME))
 
 
 def get_kinds(estimator):
@@ -341,9 +354,9 @@ def get_kinds(estimator):
         return _OF_GIVEN
     if _keeps_means(estimator):
         return {"statistics_": "summaries"}
-    name = _find_name(estimator, _OF_FEATURES)
+    name = _find_name(estimator, _OWN_KINDS)
     family = get_family(estimator)
-    return _OF_FEATURES.get(name, {} if family is None else family.kinds)
+    return ({} if family is None else family.kinds) | _OWN_KINDS.get(name, {})
 
 
 def _find_name(estimator, names):
@@ -358,6 +371,13 @@ def _was_given(estimator):
     return name is not None and not (
         given is None or (isinstance(given, str) and given in learning)
     )
+
+
+def _has_weights(estimator):
+    """Whether a regression of quantiles is more than a constant."""
+    weights = getattr(estimator, "__dict__", {}).get("coef_")
+    is_quantile = _find_name(estimator, {"QuantileRegressor"}) is not None
+    return is_quantile and weights is not None and bool(np.any(weights))
 
 
 def _keeps_means(estimator):

@@ -5,7 +5,15 @@ from .._core.records import Records
 from ..victims import read_state
 from ..victims.offers import get_access
 from ._candidates import search_candidates
-from ._families import BY_KIND, CHANGES_OF_KIND, LEVEL_OF_KIND, LEVELS, STRIPPED, get_family
+from ._families import (
+    BY_KIND,
+    CHANGES_OF_KIND,
+    LEVEL_OF_KIND,
+    LEVELS,
+    NEEDED_KINDS,
+    STRIPPED,
+    get_family,
+)
 from ._reconstruct import count_values, list_values
 from ._result import Finding, ModelInspection
 from ._rows import count_training_rows
@@ -126,8 +134,8 @@ def _list_findings(owned, estimators):
             kinds.setdefault(one.owner.path, set()).add(one.kind)
     groups = {}
     for one in estimators:
-        family = get_family(one.estimator)
         tells = kinds.get(one.path, set()) & BY_KIND.keys()
+        family = _choose_family(one.estimator, tells)
         if one.path in kinds and (family is not None or tells) and is_fitted(one.estimator):
             key = generalize(one.path), type(one.estimator).__name__
             groups.setdefault(key, []).append((one, tells))
@@ -142,8 +150,15 @@ def _list_findings(owned, estimators):
     return tuple(sorted(findings, key=lambda one: LEVELS.index(one.level)))
 
 
+def _choose_family(estimator, kinds):
+    """The family of an estimator, unless nothing is stored of what the family is known for."""
+    family = get_family(estimator)
+    needed = None if family is None else NEEDED_KINDS.get(family.level)
+    return family if needed is None or kinds & needed else None
+
+
 def _make_finding(path, estimators, kinds):
-    family, name = get_family(estimators[0]), type(estimators[0]).__name__
+    family, name = _choose_family(estimators[0], kinds), type(estimators[0]).__name__
     if family is None:
         levels, stores, changes = set(), "", ()
         told = [kind for kind in BY_KIND if kind in kinds]

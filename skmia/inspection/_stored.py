@@ -98,6 +98,8 @@ def _get_owner(path, places):
 def _get_kind(stored, owner):
     kinds = {} if owner is None else get_kinds(owner.estimator)
     name = stored.path.removesuffix(".keys()").rpartition(".")[2].partition("[")[0]
+    if stored.kind == "labels" and owner is not None and owner.path:
+        return stored.kind  # the names of classes of a model around it
     return kinds.get(name, stored.kind)
 
 

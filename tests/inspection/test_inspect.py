@@ -1,6 +1,7 @@
 """What an inspection of a model file says is true of the model."""
 
 import json
+import pickle
 import re
 
 import numpy as np
@@ -22,21 +23,32 @@ from sklearn.ensemble import (
     VotingClassifier,
 )
 from sklearn.exceptions import NotFittedError
-from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.feature_extraction import DictVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.feature_selection import RFE, SelectKBest
 from sklearn.frozen import FrozenEstimator
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.impute import KNNImputer, SimpleImputer
 from sklearn.kernel_approximation import Nystroem, RBFSampler
-from sklearn.linear_model import HuberRegressor, LogisticRegression, SGDClassifier
+from sklearn.linear_model import (
+    HuberRegressor,
+    LogisticRegression,
+    QuantileRegressor,
+    RidgeCV,
+    SGDClassifier,
+)
 from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier, OutputCodeClassifier
 from sklearn.naive_bayes import BernoulliNB, GaussianNB
 from sklearn.neighbors import KernelDensity, KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
+    LabelBinarizer,
+    LabelEncoder,
     MinMaxScaler,
+    MultiLabelBinarizer,
     OneHotEncoder,
     QuantileTransformer,
     StandardScaler,
@@ -65,6 +77,7 @@ TOLD = {
     "support vectors": (SVC(), "rows", N),
     "components": (Nystroem(n_components=20), "rows", None),
     "core samples": (DBSCAN(eps=1.0), "rows", N),
+    "no core samples": (DBSCAN(eps=1e-6), "per-record", N),
     "search": (GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [3]}, cv=2), "rows", N),
     "categories": (OneHotEncoder(), "values", None),
     "quantiles": (QuantileTransformer(n_quantiles=20), "values", None),
@@ -76,6 +89,9 @@ TOLD = {
     "labels": (AgglomerativeClustering(), "per-record", N),
     "labels of means": (KMeans(2, n_init=1), "per-record", N),
     "outliers": (HuberRegressor(), "per-record", None),
+    "errors of each record": (RidgeCV(store_cv_results=True), "per-record", None),
+    "constant": (QuantileRegressor(), "values", None),
+    "quantiles by weights": (QuantileRegressor(alpha=0), "summaries", None),
     "tree": (DecisionTreeClassifier(), "counts", N),
     "large leaves": (DecisionTreeRegressor(min_samples_leaf=5), "counts", N),
     "forest": (RandomForestClassifier(3), "counts", N),
@@ -115,6 +131,37 @@ def test_it_says_how_much_is_stored_and_of_how_many_rows(name):
 def test_parts_of_no_interest_are_not_accused():
     selector = fit(SelectKBest(k=2))
     assert inspect_model(selector).findings == ()
+    # A code that has one class for all records.
+    codes = fit(OutputCodeClassifier(LogisticRegression(), random_state=0))
+    assert {one.level for one in inspect_model(codes).findings} <= {"summaries"}
+
+
+WORDS = [f"word{k}" for k in range(20)]
+
+
+@pytest.mark.parametrize(
+    "model, data",
+    [
+        (CountVectorizer(), WORDS),
+        (TfidfVectorizer(), WORDS),
+        (DictVectorizer(), [{word: 1} for word in WORDS]),
+        (LabelBinarizer(), WORDS),
+        (LabelEncoder(), WORDS),
+        (MultiLabelBinarizer(), [[word] for word in WORDS]),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_words_in_the_bytes_of_a_file_are_read_and_told(model, data):
+    inspection = inspect_model(model.fit(data))
+    stored = pickle.dumps(model)  # arrays of text are in UTF-32
+    assert all(word.encode() in stored or word.encode("utf-32-le") in stored for word in WORDS)
+    assert inspection.level == "values"
+    assert [one.level for one in inspection.findings] == ["values"]
+
+
+def test_names_of_classes_are_not_taken_for_values():
+    model = OneVsRestClassifier(LogisticRegression()).fit(X[MEMBERS], LABELS[MEMBERS].astype(str))
+    assert inspect_model(model).level == "summaries"
 
 
 def test_attacks_are_those_that_read_the_part():

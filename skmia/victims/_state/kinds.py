@@ -2,11 +2,11 @@
 
 _NAMES = {
     "rows": (
-        "X_ X_fit_ X_train_ _fit_X _raw_data centroids_ cluster_centers_ data subcluster_centers_ "
-        "support_vectors_ training_data_"
+        "X_ X_fit_ X_train_ _fit_X _raw_data centroid_ centroids_ cluster_centers_ data "
+        "init_centroids_ subcluster_centers_ support_vectors_ training_data_"
     ),
     "values": (
-        "X_thresholds_ _y categories_ data_max_ data_min_ max_abs_ "
+        "X_max_ X_min_ X_thresholds_ _y categories_ data_max_ data_min_ max_abs_ "
         "quantiles_ statistics_ vocabulary_ y_ y_train_ y_thresholds_"
     ),
     "thresholds": "bin_midpoints bin_threshold num_threshold split_conditions threshold",
@@ -19,10 +19,13 @@ _NAMES = {
     "leaf values": "base_weights leaf_value value values",
     "seeds": "_random_seed _seed _seeds random_seed random_state seed seeds",
     "per-record": (
-        "_lrd _x_scores _y_scores affinity_matrix_ core_sample_indices_ dist_ "
+        "_distances_fit_X_ _lrd _single_linkage_tree_ _x_scores _y_scores affinity_matrix_ "
+        "children_ core_distances_ core_sample_indices_ dist_ dist_matrix_ "
         "dissimilarity_matrix_ eigenvectors_ embedding_ idx_array inlier_mask_ "
-        "label_distributions_ labels_ negative_outlier_factor_ ordering_ probabilities_ "
-        "reachability_ row_labels_ support_ transduction_"
+        "label_distributions_ labeled_iter_ labels_ negative_outlier_factor_ "
+        "oob_decision_function_ oob_prediction_ ordering_ predecessor_ probabilities_ "
+        "raw_support_ reachability_ row_labels_ rows_ support_ transduction_ x_scores_ "
+        "y_scores_"
     ),
     "labels": "classes_",
     "structure": (
