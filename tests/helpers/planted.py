@@ -21,6 +21,6 @@ def find_in_arrays(state, planted):
     planted, found = set(np.asarray(planted).tolist()), set()
     for one in state.arrays:
         array = one.array.data if sparse.issparse(one.array) else one.array
-        if array.dtype.kind in "fO":
+        if array.dtype.kind in ("f", "O"):
             found.update(planted.intersection(array.ravel().tolist()))
     return found
