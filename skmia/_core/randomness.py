@@ -35,7 +35,17 @@ def seed_everything(seed):
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002
     if "torch" in sys.modules:
-        sys.modules["torch"].manual_seed(seed)
+        _seed_torch(sys.modules["torch"], seed)
+
+
+def _seed_torch(torch, seed):
+    accelerator = getattr(torch, "accelerator", None)  # since torch 2.6
+    if accelerator is None or accelerator.is_available():
+        torch.manual_seed(seed)
+    else:
+        # For each kind of device that is not there, manual_seed would keep the seed and a traceback
+        # of this call, which takes as long as it takes to train a small model.
+        torch.default_generator.manual_seed(seed)
 
 
 def check_seed(seed, name="random_state"):

@@ -115,6 +115,19 @@ def test_torch_is_seeded_inside_and_restored_outside():
         assert torch.equal(torch.rand(3), first)
 
 
+@pytest.mark.parametrize("is_there", [False, True])
+def test_devices_are_seeded_where_there_are_any(is_there, monkeypatch):
+    torch = pytest.importorskip("torch", minversion="2.6")
+    seeded = []
+    monkeypatch.setattr(torch.accelerator, "is_available", lambda: is_there)
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", seeded.append)
+    with isolated_randomness(source(1)):
+        drawn = torch.rand(3)
+    assert len(seeded) == is_there
+    seed = np.random.SeedSequence(1, spawn_key=(0, 0)).generate_state(1)[0]
+    assert torch.equal(drawn, torch.rand(3, generator=torch.Generator().manual_seed(int(seed))))
+
+
 def test_generators_are_restored_after_an_error():
     before = states()
     with pytest.raises(ZeroDivisionError), isolated_randomness(source(1)):
