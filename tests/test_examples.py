@@ -1,4 +1,4 @@
-"""Every example runs from top to bottom, in its fast mode."""
+"""Every example runs from top to bottom, in its fast mode: here, or where `make doc` runs it."""
 
 import ast
 import re
@@ -20,14 +20,26 @@ def imported_packages(source):
             yield node.module.partition(".")[0]
 
 
+def needs_data(path):
+    """Whether a script reads data from the network, or from a folder that not every machine has."""
+    return "fetch_" in path.read_text(encoding="utf-8")
+
+
+# The site runs the others, in the same mode, and is not built if one of them fails.
+RUNS = [
+    pytest.param(path, id=path.stem, marks=[] if needs_data(path) else pytest.mark.slow)
+    for path in EXAMPLES
+]
+
+
 @pytest.mark.filterwarnings("default", "error::UserWarning")
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", RUNS)
 def test_example_runs_without_a_warning(path, request, tmp_path, monkeypatch, capsys):
     source = path.read_text(encoding="utf-8")
     for package in sorted(set(OPTIONAL) & set(imported_packages(source))):
         pytest.importorskip(package)
     monkeypatch.setenv("SKMIA_EXAMPLE_FAST", "1")
-    if "fetch_" in source:  # data from the network, or from a folder that not every machine has
+    if needs_data(path):
         folder = request.getfixturevalue("shared_data")
         monkeypatch.setenv("SKMIA_EXAMPLE_DATA", str(folder))
     monkeypatch.chdir(tmp_path)
