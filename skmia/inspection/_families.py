@@ -101,7 +101,8 @@ FAMILIES = (
         "halfway between two of them, for every column.",
         (
             "Few rounds (max_iter) with large leaves (min_samples_leaf) give fewer equations.",
-            "Removing the counts does not help: the leaf values give the same equations.",
+            "strip_state removes edges that no split uses. Removing the counts does not help: the "
+            "leaf values give the same equations.",
         ),
         has_nodes=True,
     ),

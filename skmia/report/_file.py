@@ -27,6 +27,13 @@ from .victim import is_recipe
 # A smaller share may be rounding, or a row that a model counts in another way.
 _FEWEST_OUTSIDERS = 0.005
 
+# What changes the result for models of every kind.
+_ALWAYS = (
+    "Behind a service, the model only reveals its answers.",
+    "A model of this kind that is trained on public records, with the labels that this model "
+    "predicts, reveals little of these records.",
+)
+
 # What attacks may need of a model that only returns predictions.
 _OF_A_SERVICE = {"queries"}
 
@@ -142,7 +149,7 @@ def _describe_state(victim):
         findings = ()
     return {
         "stores": list(dict.fromkeys(one.stores for one in findings)),
-        "changes": list(dict.fromkeys(change for one in findings for change in one.changes)),
+        "changes": [*dict.fromkeys(change for one in findings for change in one.changes), *_ALWAYS],
     }
 
 

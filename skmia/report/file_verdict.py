@@ -29,6 +29,17 @@ _OF_ANSWERS = ("positive control", "shadow models")
 # A part that finds only what is stored as it was: where it finds nothing, the rest is unknown.
 _VERBATIM = "stored values"
 
+# Why a file tells of its training rows, by the part of the attack that finds most.
+_REASONS = {
+    "node equations": "Its trees store {n_equations:,} sums over the training rows, which are "
+    "equations for {n_records:,} unknown memberships.",
+    "split thresholds": "Its thresholds or edges of bins lie at values of training rows or "
+    "halfway between two.",
+    "conditions at the optimum": "Its weights depend on each training row by {n_equations:,} "
+    "equations.",
+    _VERBATIM: "It stores values or rows of the training data as they were.",
+}
+
 _INTERVAL = ["estimate", "low", "high"]
 
 
@@ -64,16 +75,16 @@ def _is_verbatim(facts):
     return all(source["name"] == _VERBATIM for source in facts["sources"])
 
 
-def is_severe(grounds):
-    """Whether a number over all records, or of a group in which it leaks, is high."""
+def list_severe(grounds):
+    """The numbers that are high, over all records or of a group in which it leaks."""
     frame = grounds.results[grounds.results["status"] == OK]
     leaks = list_leaks(grounds)
     parts = {(OVERALL, "all"), *zip(leaks["scope"], leaks["group"], strict=True)}
     keys = list(zip(frame["scope"], frame["group"], strict=True))
     frame = frame[[key in parts for key in keys]]
-    aucs, rates = frame[frame["metric"] == "auc"], frame[frame["metric"] == "tpr"]
-    high_rate = (rates["low"] > _HIGH_RATE * rates["max_fpr"]) & (rates["max_fpr"] < 1 / _HIGH_RATE)
-    return bool((aucs["low"] > _HIGH_AUC).any() or high_rate.any())
+    is_high = (frame["metric"] == "auc") & (frame["low"] > _HIGH_AUC)
+    is_rate = (frame["metric"] == "tpr") & (frame["max_fpr"] < 1 / _HIGH_RATE)
+    return frame[is_high | (is_rate & (frame["low"] > _HIGH_RATE * frame["max_fpr"]))]
 
 
 def write_file_verdict(grounds, facts):
@@ -92,11 +103,11 @@ def write_file_verdict(grounds, facts):
     evidence = choose_file_evidence(grounds, facts)
     headline = FILE_HEADLINES[evidence]
     if evidence == LEAK:
-        headline = RELEASE_NOT if is_severe(grounds) else headline
-        text = f"{_describe_leak(grounds)} {_describe_candidates(facts)}"
+        headline = headline if list_severe(grounds).empty else RELEASE_NOT
+        text = f"{_describe_leak(grounds)} {_describe_reason(facts)} {describe_candidates(facts)}"
         return visible(f"{headline}. {text}")
     text = {
-        NONE: lambda: f"{_describe_auc(grounds)} {_describe_candidates(facts)}",
+        NONE: lambda: f"{_describe_auc(grounds)} {describe_candidates(facts)}",
         SHIFT: lambda: "A check of the records says that they differ without the model.",
         REVERSED: lambda: "Was membership coded the other way round?",
         UNKNOWN: lambda: _describe_unknown(facts),
@@ -111,8 +122,12 @@ def _get_overall(grounds, metric):
 
 
 def _describe_auc(grounds):
-    row = _get_overall(grounds, "auc").iloc[0]
-    return f"What the file stores ranks members with an AUC of {format_auc(*row[_INTERVAL])}."
+    row, level = _get_overall(grounds, "auc").iloc[0], f"{100 * grounds.level:g}%"
+    return (
+        "From what it stores, a random member ranks above a random non-member with probability "
+        f"{row['estimate']:.3f} ({level} interval [{row['low']:.3f}, {row['high']:.3f}]; chance is "
+        "0.5)."
+    )
 
 
 def _describe_leak(grounds):
@@ -125,17 +140,43 @@ def _describe_leak(grounds):
             f" It identifies {format_rate(*row[_INTERVAL])} of the members at a false positive "
             f"rate of {100 * row['fpr']:.3g}%."
         )
-    leaks = list_leaks(grounds)
-    if not (leaks["scope"] == OVERALL).any():
-        row = leaks.iloc[0]
-        sentence += f" Beyond chance is {name_part(row['scope'], row['group'])}."
-    return f"{sentence} No query and no shadow model is needed."
+    return sentence + _describe_group(grounds)
 
 
-def _describe_candidates(facts):
+def _describe_group(grounds):
+    """Name the group in which a file leaks more than over all records, if the verdict needs it."""
+    severe, leaks = list_severe(grounds), list_leaks(grounds)
+    if len(severe) and not (severe["scope"] == OVERALL).any():
+        row = severe.sort_values("low").iloc[-1]
+        size = f" ({row['n_members']:,} members, {row['n_nonmembers']:,} non-members)"
+        found = f"the probability is {format_auc(*row[_INTERVAL])}"
+        if row["metric"] != "auc":
+            rate = format_rate(*row[_INTERVAL])
+            found = f"{rate} are identified at a false positive rate of {100 * row['fpr']:.3g}%"
+        return f" In {name_part(row['scope'], row['group'])}{size}, {found}."
+    if (leaks["scope"] == OVERALL).any():
+        return ""
+    row = leaks.iloc[0]
+    return f" Only {name_part(row['scope'], row['group'])} is beyond chance."
+
+
+def _describe_reason(facts):
+    """What in the file tells most, and what an attacker needs."""
+    needed = "The attacker needs the file and candidate records, and makes no query."
+    sources = [source for source in facts["sources"] if source["name"] in _REASONS]
+    if not sources:
+        return needed
+    strongest = max(sources, key=lambda source: source["auc"])
+    reason = _REASONS[strongest["name"]].format(
+        n_equations=strongest["n_equations"] or 0, n_records=facts["n_records"]
+    )
+    return f"{reason} {needed}"
+
+
+def describe_candidates(facts):
     """How many candidates there were, and how complete they were."""
     n_records, n_members = facts["n_records"], facts["n_members"]
-    text = f"The attacker knew {n_records:,} candidates, {n_members:,} of them members"
+    text = f"Of {n_records:,} candidates, {n_members:,} were members"
     if facts["outsiders"] is None:
         return f"{text}."
     outside = facts["outsiders"]

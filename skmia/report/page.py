@@ -14,7 +14,7 @@ from ._html._group_figure import draw_groups
 from ._html._power_figure import draw_power
 from ._html._roc_figure import draw_roc
 from .evidence import LEAK
-from .file_verdict import RELEASE_NOT
+from .file_verdict import RELEASE_NOT, describe_candidates
 from .groups import OVERALL
 from .measure import COLUMNS, NOT_RESOLVABLE, OK
 from .text import (
@@ -147,6 +147,7 @@ def _describe_file(file):
         "verdict": verdict,
         "evidence": "weak" if is_weak else file["evidence"],
         "overall": None if overall.empty else _make_table(overall, "attack"),
+        "candidates": describe_candidates(file),
         "sources": describe_sources(file),
         "lists": [
             ("What it stores of its training rows", file["stores"]),

@@ -259,6 +259,7 @@ def _describe_ways(result):
         f"{name_way(file.facts)}: {result.verdict}",
         f"As a file: {file.verdict}",
         *describe_sources(file.facts),
+        *(f"What would change it: {one}" for one in file.facts["changes"]),
         *(f"Note on the file: {note}" for note in file.notes),
     ]
 

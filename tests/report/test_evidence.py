@@ -6,6 +6,7 @@ import pytest
 
 from skmia.report.checks.base import ERROR, NOT_RUN, PASSED, WARNING, Check
 from skmia.report.evidence import Grounds, choose_evidence, count_permutations
+from skmia.report.file_verdict import write_file_verdict
 from skmia.report.verdict import HEADLINES, write_verdict
 
 NAMES = (
@@ -205,3 +206,36 @@ def test_a_check_that_failed_never_makes_the_verdict_milder(name):
 
 def test_a_shift_is_named_though_another_check_failed():
     assert judge(MUCH, FOUND, difficulty=WARNING, blind_baseline=ERROR)[0] == "shift"
+
+
+FILE_FACTS = {
+    "n_records": 2000,
+    "n_members": 1000,
+    "n_rows": 1250,
+    "outsiders": 0.2,
+    "reason": None,
+    "sources": [
+        {"name": "node equations", "auc": 0.62, "n_equations": 154},
+        {"name": "split thresholds", "auc": 0.51, "n_equations": None},
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    "low, headline, words",
+    [
+        (0.7, "Do not release this file. ", "In class=0 (1,000 members, 1,000 non-members), the "),
+        (0.6, "The file leaks weakly. ", "chance is 0.5). Its trees store 154 sums over the "),
+    ],
+)
+def test_a_file_is_not_to_be_released_if_it_gives_away_one_group(low, headline, words):
+    everybody = ["a", "overall", "all", 0.62, 0.60, 0.64]
+    frame = make_frame(everybody, ["a", "class", "0", 0.8, low, 0.9])
+    leaks = make_null(["a", "auc", np.nan, 0.001, 1.0], scope="class", group="0")
+    grounds = Grounds(frame, pd.concat([FOUND, leaks]), 999, make_checks(), 0.95, ["a"])
+    verdict = write_file_verdict(grounds, FILE_FACTS)
+    assert verdict.startswith(headline)
+    assert words in verdict
+    assert ("0.800" in verdict) == (low == 0.7)
+    for number in ("2,000 candidates", "1,000 were members", "1,250 rows, 20% of which are not"):
+        assert number in verdict

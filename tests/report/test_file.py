@@ -41,7 +41,7 @@ def boosted():
 def test_a_file_of_many_nodes_is_not_to_be_released(boosted):
     assert boosted.file.evidence == "leak"
     assert boosted.file.verdict.startswith("Do not release this file.")
-    assert "400 candidates, 200 of them members" in boosted.file.verdict
+    assert "Of 400 candidates, 200 were members" in boosted.file.verdict
     assert "trained on 200 rows, all of which are among them" in boosted.file.verdict
     auc = boosted.file.results.query("metric == 'auc' and scope == 'overall'")
     assert auc["estimate"].item() > boosted.results.query("metric == 'auc'")["estimate"].max()
@@ -191,7 +191,7 @@ def test_rows_that_a_stripped_file_does_not_count_are_not_invented():
     report = audit(victim, RECORDS, MEMBERSHIP, attacks=LOSS, random_state=0)
     assert report.file.evidence == "leak"
     assert report.file.facts["n_rows"] is None
-    assert "200 of them members." in report.file.verdict
+    assert "200 were members." in report.file.verdict
 
 
 def test_attacks_that_read_more_than_answers_are_not_those_on_a_service():
