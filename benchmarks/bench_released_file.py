@@ -19,8 +19,11 @@ nothing.
 """
 
 import argparse
+import sys
 import warnings
 from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from time import process_time
 from typing import NamedTuple
@@ -122,12 +125,39 @@ def list_models():
         "RidgeClassifier": make_pipeline(StandardScaler(), RidgeClassifier()),
         "SVC": make_pipeline(StandardScaler(), SVC()),
     }
-    try:
-        from xgboost import XGBClassifier
-    except ImportError:
-        return models
-    shallow = XGBClassifier(n_estimators=20, max_depth=3, n_jobs=1)
-    return models | {"XGBoost": XGBClassifier(n_jobs=1), "XGBoost d3 20it": shallow}
+    for package, add in OTHERS.items():
+        if find_spec(package) is None:
+            print(f"left out: {package} is not installed", file=sys.stderr)
+        else:
+            models |= add(import_module(package))
+    return models
+
+
+def _list_xgboost(xgboost):
+    shallow = xgboost.XGBClassifier(n_estimators=20, max_depth=3, n_jobs=1)
+    return {"XGBoost": xgboost.XGBClassifier(n_jobs=1), "XGBoost d3 20it": shallow}
+
+
+def _list_lightgbm(lightgbm):
+    settings = {"verbose": -1, "n_jobs": 1}
+    return {
+        "LightGBM": lightgbm.LGBMClassifier(**settings),
+        "LightGBM l100 20it": lightgbm.LGBMClassifier(
+            n_estimators=20, min_child_samples=100, **settings
+        ),
+    }
+
+
+def _list_catboost(catboost):
+    settings = {"verbose": 0, "allow_writing_files": False, "thread_count": 1, "random_seed": 0}
+    return {
+        "CatBoost": catboost.CatBoostClassifier(**settings),
+        "CatBoost d3 20it": catboost.CatBoostClassifier(iterations=20, depth=3, **settings),
+    }
+
+
+# Models of other packages, which are left out where they are not installed.
+OTHERS = {"xgboost": _list_xgboost, "lightgbm": _list_lightgbm, "catboost": _list_catboost}
 
 
 class Half(NamedTuple):

@@ -21,8 +21,9 @@ class NodeEquationsAttack(EquationsAttack):
     ----------
     victim : fitted estimator
         Model whose file is attacked, in a :class:`~sklearn.frozen.FrozenEstimator`: a decision
-        tree, random forest, extra trees, gradient boosting, histogram gradient boosting or XGBoost
-        model, a Pipeline that ends in such a model, or a search that has chosen one.
+        tree, random forest, extra trees, gradient boosting, histogram gradient boosting, XGBoost,
+        LightGBM or CatBoost model, a Pipeline that ends in such a model, or a search that has
+        chosen one.
     outsiders : float, default=0.0
         Share of the training rows that are not among the candidates, in [0, 1). Set it if the
         candidates do not include all training rows: missing rows make equations contradict each
@@ -106,6 +107,12 @@ class NodeEquationsAttack(EquationsAttack):
     Histogram boosting also stores the edges of its bins. In a column with more values than bins
     they are quantiles of the training rows, so the number of training rows between two edges is
     known, regardless of the number of rounds and the size of leaves.
+
+    LightGBM and CatBoost count the rows of each leaf, and the attack reads both with all settings
+    that keep these counts or values exact. CatBoost draws samples only to choose splits, so its
+    counts are exact with any of its bootstraps. Its leaf values are equations if each is one Newton
+    step, which is the default unless there are two classes and 20 features or more; otherwise the
+    attack reads the counts alone.
 
     The attack also works without counts and covers, which
     :func:`~skmia.defenses.strip_state` removes from a file: leaf values, class fractions and means

@@ -24,17 +24,18 @@ class SplitThresholdAttack(CandidatesAttack):
     A tree of scikit-learn splits halfway between two consecutive values of its training rows. If
     only one pair of candidate values has a threshold as its midpoint, both values were in the
     training data, and no training row at that node has a value between them. Edges of histogram
-    boosting and thresholds of XGBoost are training values, or midpoints of two. The attack weighs
-    all explanations of each threshold by what the other thresholds say of the candidates. It makes
-    no query, trains nothing and needs no known member. It reads neither counts nor leaf values, so
-    it also applies to files from which these were removed.
+    boosting and thresholds of XGBoost, LightGBM and CatBoost are training values, or midpoints of
+    two. The attack weighs all explanations of each threshold by what the other thresholds say of
+    the candidates. It makes no query, trains nothing and needs no known member. It reads neither
+    counts nor leaf values, so it also applies to files from which these were removed.
 
     Parameters
     ----------
     victim : fitted estimator
         Model whose file is attacked, in a :class:`~sklearn.frozen.FrozenEstimator`: a decision
-        tree, random forest, bagged decision trees, gradient boosting, histogram gradient boosting
-        or XGBoost model, a Pipeline that ends in one or a search that has chosen one.
+        tree, random forest, bagged decision trees, gradient boosting, histogram gradient boosting,
+        XGBoost, LightGBM or CatBoost model, a Pipeline that ends in one or a search that has chosen
+        one.
     outsiders : float, default=0.0
         Share of the training rows that are not among the candidates, in [0, 1). They are taken to
         have values as often as candidates do.
@@ -94,8 +95,8 @@ class SplitThresholdAttack(CandidatesAttack):
     :math:`\log(\kappa e^l + 1 - \kappa)` of a training row that is in the sample with probability
     :math:`\kappa`.
 
-    Values are compared as the trees compare them, trees of scikit-learn and XGBoost in single
-    precision: candidates must be exact.
+    Values are compared as the trees compare them, trees of scikit-learn, XGBoost and CatBoost in
+    single precision: candidates must be exact.
 
     Where fewer than a tenth of the midpoints are explained, as after
     :func:`~skmia.defenses.move_thresholds`, each threshold is taken as a uniform draw from the gap

@@ -117,17 +117,21 @@ FAMILIES = (
     ),
     Family(
         "LGBMModel",
-        "counts",
-        "The text of a booster has the number of training rows and the sum of their hessians for "
-        "each node, and a leaf value that is computed from them. skmia does not read it.",
+        "values",
+        "Each node of each tree stores how many training rows came to it and the sum of their "
+        "hessians, and each leaf a value that is computed from them. Each threshold lies halfway "
+        "between two training values. The smallest and largest value of each column are stored.",
         ("Few rounds (n_estimators) with large leaves (min_child_samples) give fewer equations.",),
+        has_nodes=True,
     ),
     Family(
-        "CatBoost",
+        "CatBoost CatBoostClassifier CatBoostRegressor",
         "counts",
-        "The leaf weights of a booster are numbers of training rows, and its borders lie halfway "
-        "between two training values. skmia does not read them.",
+        "Each leaf of each tree stores how many training rows came to it, and a value that is "
+        "computed from them. Each border lies halfway between two training values in single "
+        "precision.",
         ("Few rounds (iterations) of a small depth give fewer equations.",),
+        has_nodes=True,
     ),
     Family(
         "IsolationForest RandomTreesEmbedding",

@@ -172,6 +172,14 @@ def _read_booster(part):
         yield _leak(part, column, trees, np.unique(np.concatenate(values)), EXACT)
 
 
+def _read_ranges(part):
+    """Smallest and largest value of each column, which LightGBM stores in its text."""
+    name = "_Booster['feature_infos']"
+    ranges = part.get(name)
+    for k, extremes in enumerate(() if ranges is None else ranges.T):
+        yield _leak(part, k, name, np.unique(extremes[np.isfinite(extremes)]), EXACT)
+
+
 def _read_targets(part):
     """Targets of leaves with one record, or with records of one target."""
     counts, values = part.get("tree_.nodes['n_node_samples']"), part.get("tree_.values")
@@ -215,6 +223,7 @@ _OF_KINDS = {
     "IsotonicRegression": _read_isotonic,
     "HistGradientBoostingClassifier HistGradientBoostingRegressor": _read_histograms,
     "XGBModel": _read_booster,
+    "LGBMModel": _read_ranges,
     "DecisionTreeRegressor ExtraTreeRegressor": _read_targets,
 }
 _RULES = {name: read for names, read in _OF_KINDS.items() for name in names.split()}

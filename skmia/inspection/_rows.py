@@ -12,7 +12,9 @@ _EACH = {
     "per-record": {"labels_"},
 }
 # Arrays of nodes whose first one is the root.
-_ROOTS = {"['n_node_samples']", "['count']"}
+_ROOTS = {"['n_node_samples']", "['count']", "['internal_count']"}
+# Numbers of rows in all leaves of a tree of CatBoost.
+_LEAVES = "['leaf_weights']"
 
 
 def count_training_rows(owned, estimators):
@@ -35,7 +37,7 @@ def _read_array(stored, kind):
     name = stored.path.rpartition(".")[2]
     if name in _EACH.get(kind, ()):
         return stored.array.shape[0]
-    if name == "class_count_":
+    if name == "class_count_" or stored.path.endswith(_LEAVES):
         return _as_count(stored.array.sum())
     is_root = any(stored.path.endswith(one) for one in _ROOTS)
     return _as_count(stored.array.ravel()[0]) if is_root else 0

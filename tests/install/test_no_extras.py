@@ -15,8 +15,10 @@ from skmia._core.optional import import_optional
 from skmia.metrics import MembershipRocDisplay
 
 EXTRA_OF = {
+    "catboost": "catboost",
     "dask": "dask",
     "jinja2": "report",
+    "lightgbm": "lightgbm",
     "matplotlib": "plot",
     "opacus": "dp",
     "skops": "skops",

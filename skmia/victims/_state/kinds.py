@@ -6,17 +6,17 @@ _NAMES = {
         "init_centroids_ subcluster_centers_ support_vectors_ training_data_"
     ),
     "values": (
-        "X_max_ X_min_ X_thresholds_ _y categories_ data_max_ data_min_ max_abs_ "
-        "quantiles_ statistics_ vocabulary_ y_ y_train_ y_thresholds_"
+        "X_max_ X_min_ X_thresholds_ _y categories_ data_max_ data_min_ feature_infos "
+        "max_abs_ quantiles_ statistics_ vocabulary_ y_ y_train_ y_thresholds_"
     ),
-    "thresholds": "bin_midpoints bin_threshold num_threshold split_conditions threshold",
+    "thresholds": "bin_midpoints bin_threshold borders num_threshold split_conditions threshold",
     "edges": "bin_edges_ bin_thresholds_ cut_values knots node_bounds",
     "counts": (
-        "category_count_ class_count_ count counts_ feature_count_ n_node_samples n_samples_seen_ "
-        "weighted_n_node_samples"
+        "category_count_ class_count_ count counts_ feature_count_ internal_count leaf_count "
+        "leaf_weights n_node_samples n_samples_seen_ weighted_n_node_samples"
     ),
-    "covers": "cover sum_hess sum_hessian",
-    "leaf values": "base_weights leaf_value value values",
+    "covers": "cover internal_weight leaf_weight sum_hess sum_hessian",
+    "leaf values": "base_weights internal_value leaf_value leaf_values value values",
     "seeds": "_random_seed _seed _seeds random_seed random_state seed seeds",
     "per-record": (
         "_distances_fit_X_ _lrd _single_linkage_tree_ _x_scores _y_scores affinity_matrix_ "
@@ -27,14 +27,17 @@ _NAMES = {
         "raw_support_ reachability_ row_labels_ rows_ support_ transduction_ x_scores_ "
         "y_scores_"
     ),
-    "labels": "classes_",
+    "labels": "_class_map _classes classes_",
     "structure": (
-        "_n_features_outs _transformer_to_input_indices bitset_idx default_left depth feature "
-        "feature_idx idx_end idx_start is_categorical is_leaf iteration_indptr left left_child "
-        "left_children missing_go_to_left parents right right_child right_children split_indices "
-        "split_type"
+        "_n_features_outs _transformer_to_input_indices bitset_idx decision_type default_left "
+        "depth feature feature_idx idx_end idx_start is_categorical is_leaf iteration_indptr left "
+        "left_child left_children missing_go_to_left parents right right_child right_children "
+        "split_feature split_indices split_type"
     ),
-    "names": "_feature_names_in estimator_params feature_names feature_names_in_ feature_types",
+    "names": (
+        "_feature_names_in _other_params estimator_params feature_names feature_names_in_ "
+        "feature_types"
+    ),
 }
 _KIND_OF = {name: kind for kind, names in _NAMES.items() for name in names.split()}
 

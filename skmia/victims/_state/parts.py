@@ -14,8 +14,10 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from ..._core.classes import is_of_package
 from ..._core.containers import is_tensor, to_numpy
 from ..._core.skorch_nets import is_skorch
+from ..boosters import is_catboost, list_arrays_of_catboost, parse_lightgbm
 from .kinds import get_kind_of_array
 
 _PLAIN = (str, bytes, bytearray, bool, complex, type(None), type, np.dtype, np.ufunc)
@@ -117,8 +119,14 @@ def _read_seed(generator):
 def _iter_state(part):
     """Yield the state of any other object, as its file would hold it."""
     value = part.value
-    if hasattr(value, "save_raw") and type(value).__module__.startswith("xgboost"):
+    if hasattr(value, "save_raw") and is_of_package(value, "xgboost"):
         yield part._replace(value=json.loads(value.save_raw(raw_format="json")))
+    elif hasattr(value, "model_to_string") and is_of_package(value, "lightgbm"):
+        text = parse_lightgbm(value.model_to_string(num_iteration=-1))
+        yield part.item("trees", text.trees)
+        yield part.item("feature_infos", text.ranges.T)
+    elif is_catboost(value):
+        yield part._replace(value=list_arrays_of_catboost(value))
     elif hasattr(value, "state_dict") and type(value).__module__ != "builtins":
         yield part._replace(value=dict(value.state_dict()))
     elif is_skorch(value):

@@ -6,12 +6,16 @@ import numpy as np
 from sklearn.tree import BaseDecisionTree
 
 from ..._core.asking import check_victim, unwrap
+from ..boosters import is_catboost, is_lightgbm
+from ..._core.classes import is_of_package
 from ..inputs import check_labels, find_model, read_features
 from ..tree_families import BOOSTED, FORESTS, HISTOGRAMS
 from .boosting import read_gradient_boosting, read_histogram_boosting
 from .cart import read_forest, read_tree
+from .catboost import read_catboost, why_not_catboost
 from .equations import Collector, Further
 from .gradient_boosters import read_xgboost, why_not_xgboost
+from .lightgbm import read_lightgbm, why_not_lightgbm
 from .refusals import why_not_boosted, why_not_grown, why_not_histogram
 
 
@@ -45,9 +49,11 @@ def _choose_reader(model):
     ):
         if isinstance(model, kinds):
             return reader
-    if type(model).__module__.startswith("xgboost.") and hasattr(model, "get_booster"):
+    if is_of_package(model, "xgboost") and hasattr(model, "get_booster"):
         return _Reader(read_xgboost, why_not_xgboost, absent=np.nan)
-    return None
+    if is_lightgbm(model):
+        return _Reader(read_lightgbm, why_not_lightgbm)
+    return _Reader(read_catboost, why_not_catboost) if is_catboost(model) else None
 
 
 def has_node_equations(model):
@@ -113,8 +119,8 @@ def _read(model, records, collector, assumed):
     if reader is None:
         raise TypeError(
             "Node equations are read from decision trees, random forests, extra trees, gradient "
-            "boosting, histogram gradient boosting and XGBoost, also at the end of a Pipeline; got "
-            f"{type(unwrap(model)).__name__}."
+            "boosting, histogram gradient boosting, XGBoost, LightGBM and CatBoost, also at the end "
+            f"of a Pipeline; got {type(unwrap(model)).__name__}."
         )
     check_victim(model)
     why = reader.why_not(found)

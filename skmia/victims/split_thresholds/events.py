@@ -36,6 +36,8 @@ VALUE = Rule(midpoints=False, values=True)
 _ROUNDED = 4 * np.finfo(np.float64).eps
 INNER_EDGE = Rule(midpoints=True, values=False, tolerance=_ROUNDED)
 QUANTILE = Rule(midpoints=True, values=True, tolerance=_ROUNDED)
+# Borders of CatBoost, whose midpoints are rounded to single precision.
+SINGLE_MIDPOINT = Rule(midpoints=True, values=False, tolerance=np.finfo(np.float32).eps / 2)
 
 
 class Events(NamedTuple):

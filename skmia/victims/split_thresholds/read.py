@@ -10,18 +10,35 @@ from sklearn.ensemble import (
 from sklearn.tree import BaseDecisionTree
 
 from ..._core.asking import check_victim, unwrap
+from ..._core.classes import is_of_package
 from ..._core.sklearn import read_trees_of_boosting
+from ..boosters import (
+    OBLIVIOUS,
+    ZERO,
+    CatBoostTree,
+    is_catboost,
+    is_lightgbm,
+    load_catboost,
+    load_lightgbm,
+)
 from ..inputs import find_model, read_features
 from ..node_equations.gradient_boosters import load_booster, mark_missing
 from ..tree_families import BOOSTED, FORESTS, HISTOGRAMS
 from .edges import list_edges
-from .events import INNER_EDGE, MIDPOINT, QUANTILE, VALUE, explain
+from .events import INNER_EDGE, MIDPOINT, QUANTILE, SINGLE_MIDPOINT, VALUE, explain
 from .nodes import Columns, drop_repeated, join, read_edges, read_nodes
-from .refusals import why_not_bagged, why_not_grown, why_not_histogram, why_not_xgboost
+from .refusals import (
+    why_not_bagged,
+    why_not_catboost,
+    why_not_grown,
+    why_not_histogram,
+    why_not_lightgbm,
+    why_not_xgboost,
+)
 
 _BAGS = (BaggingClassifier, BaggingRegressor)
 
-# Rows from which histogram boosting takes its edges; of more it draws a sample.
+# Rows from which histogram boosting and CatBoost take edges; of more, they draw a sample.
 _MOST_BINNED = 200_000
 
 
@@ -55,9 +72,11 @@ def _choose_reader(model):
     ):
         if isinstance(model, kinds):
             return reader
-    if type(model).__module__.startswith("xgboost.") and hasattr(model, "get_booster"):
+    if is_of_package(model, "xgboost") and hasattr(model, "get_booster"):
         return _Reader(_read_xgboost, why_not_xgboost, absent=np.nan)
-    return None
+    if is_lightgbm(model):
+        return _Reader(_read_lightgbm, why_not_lightgbm)
+    return _Reader(_read_catboost, why_not_catboost) if is_catboost(model) else None
 
 
 def has_split_thresholds(model):
@@ -96,8 +115,8 @@ def read_split_thresholds(model, X, prior, further=None):
     if reader is None:
         raise TypeError(
             "Thresholds are read from decision trees, random forests, bagged trees, gradient "
-            "boosting, histogram gradient boosting and XGBoost, also at the end of a Pipeline; got "
-            f"{type(unwrap(model)).__name__}."
+            "boosting, histogram gradient boosting, XGBoost, LightGBM and CatBoost, also at the end "
+            f"of a Pipeline; got {type(unwrap(model)).__name__}."
         )
     check_victim(model)
     why = reader.why_not(found)
@@ -171,8 +190,36 @@ def _read_xgboost(model, X, n, prior):
         np.concatenate([np.array(t[name])[s] for t, s in zip(trees, splits, strict=True)])
         for name in ("split_indices", "split_conditions")
     )
-    both = np.stack([features, conditions.astype(np.float32).astype(np.float64)])
-    features, conditions = np.unique(both, axis=1)
     columns = Columns(mark_missing(model, X.astype(np.float32)), n)
-    nodes = read_edges(features, conditions, columns)
-    return [explain(nodes, VALUE, 1.0, columns, prior)]
+    conditions = conditions.astype(np.float32).astype(np.float64)
+    return [_explain_edges(features, conditions, VALUE, 1.0, columns, prior)]
+
+
+def _explain_edges(features, thresholds, rule, kept, columns, prior):
+    """Events of thresholds that were chosen among all training rows, each once."""
+    features, thresholds = np.unique(np.stack([features, thresholds]), axis=1)
+    return explain(read_edges(features, thresholds, columns), rule, kept, columns, prior)
+
+
+def _read_lightgbm(model, X, n, prior):
+    text = load_lightgbm(model)
+    trees, n_binned = text.trees, int(text.settings["bin_construct_sample_cnt"])
+    features, thresholds = (
+        np.concatenate([tree[name] for tree in trees]) for name in ("split_feature", "threshold")
+    )
+    used = np.abs(thresholds) > ZERO
+    kept = min(1.0, n_binned / max(sum(trees[0]["leaf_count"]), 1))
+    columns = Columns(X, n)
+    return [_explain_edges(features[used], thresholds[used], INNER_EDGE, kept, columns, prior)]
+
+
+def _read_catboost(model, X, n, prior):
+    stored = load_catboost(model)
+    numbers = stored["features_info"]["float_features"]
+    trees = [CatBoostTree(tree, numbers) for tree in stored[OBLIVIOUS]]
+    features = np.concatenate([tree.columns for tree in trees])
+    borders = np.concatenate([tree.borders for tree in trees])
+    used = np.abs(borders) < np.finfo(np.float32).max  # others split off missing values
+    kept = min(1.0, _MOST_BINNED / max(sum(trees[0].counts), 1))
+    columns, borders = Columns(X.astype(np.float32), n), borders[used].astype(np.float64)
+    return [_explain_edges(features[used], borders, SINGLE_MIDPOINT, kept, columns, prior)]

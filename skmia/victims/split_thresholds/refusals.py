@@ -5,9 +5,11 @@ from numbers import Integral
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.tree import BaseDecisionTree, ExtraTreeClassifier, ExtraTreeRegressor
 
+from ..boosters import OBLIVIOUS, load_catboost, load_lightgbm
 from ..node_equations.gradient_boosters import load_booster
 
 _DRAWN = "they are drawn at random between the values of a node, and not computed from values"
+_UNIFORM = "feature_border_type='Uniform' spaces them evenly, and does not compute them from values"
 _CATEGORIES = "it splits on categories; encode them as numbers"
 
 
@@ -53,3 +55,23 @@ def why_not_xgboost(model):
     if any(any(tree.get("split_type", ())) for tree in stored["trees"]):
         return _CATEGORIES
     return None
+
+
+def why_not_lightgbm(model):
+    """Why the thresholds of a fitted LightGBM model are not read, or None."""
+    text = load_lightgbm(model)
+    return _CATEGORIES if any(tree["num_cat"] for tree in text.trees) else None
+
+
+def why_not_catboost(model):
+    """Why the thresholds of a fitted CatBoost model are not read, or None."""
+    stored = load_catboost(model)
+    if OBLIVIOUS not in stored:
+        return "its grow_policy is not 'SymmetricTree'"
+    trees, options = stored[OBLIVIOUS], stored["model_info"]["params"]["data_processing_options"]
+    if any(
+        one["split_type"] != "FloatFeature" for tree in trees for one in tree.get("splits") or ()
+    ):
+        return _CATEGORIES
+    kind = options["float_features_binarization"]["border_type"]
+    return _UNIFORM if kind == "Uniform" else None
