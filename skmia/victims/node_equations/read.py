@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.tree import BaseDecisionTree
 
 from ..._core.asking import check_victim, unwrap
-from ..boosters import is_catboost, is_lightgbm
 from ..._core.classes import is_of_package
+from ..boosters import is_catboost, is_lightgbm
 from ..inputs import check_labels, find_model, read_features
 from ..tree_families import BOOSTED, FORESTS, HISTOGRAMS
 from .boosting import read_gradient_boosting, read_histogram_boosting
@@ -119,8 +119,8 @@ def _read(model, records, collector, assumed):
     if reader is None:
         raise TypeError(
             "Node equations are read from decision trees, random forests, extra trees, gradient "
-            "boosting, histogram gradient boosting, XGBoost, LightGBM and CatBoost, also at the end "
-            f"of a Pipeline; got {type(unwrap(model)).__name__}."
+            "boosting, histogram gradient boosting, XGBoost, LightGBM and CatBoost, also at the "
+            f"end of a Pipeline; got {type(unwrap(model)).__name__}."
         )
     check_victim(model)
     why = reader.why_not(found)

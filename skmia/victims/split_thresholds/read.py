@@ -115,8 +115,8 @@ def read_split_thresholds(model, X, prior, further=None):
     if reader is None:
         raise TypeError(
             "Thresholds are read from decision trees, random forests, bagged trees, gradient "
-            "boosting, histogram gradient boosting, XGBoost, LightGBM and CatBoost, also at the end "
-            f"of a Pipeline; got {type(unwrap(model)).__name__}."
+            "boosting, histogram gradient boosting, XGBoost, LightGBM and CatBoost, also at the "
+            f"end of a Pipeline; got {type(unwrap(model)).__name__}."
         )
     check_victim(model)
     why = reader.why_not(found)
