@@ -4,6 +4,9 @@ from numbers import Real
 
 import numpy as np
 
+from ..victims.resampling import SELECTS, is_sampler, judge_sampler
+from ._stored import is_fitted
+
 # What estimators note in whole numbers, some of them for each column.
 _NOTED = ("n_samples_fit_", "n_samples_seen_", "n_samples_", "_n_samples")
 # Arrays with one row, or one entry, for each training row.
@@ -21,16 +24,24 @@ def count_training_rows(owned, estimators):
     """The largest number of training rows that a part of a model states, or None.
 
     Parts that were fitted on a share of the rows, such as models of a cross-validation or trees on
-    samples, state a smaller one.
+    samples, state a smaller one. It is None if a sampler of imbalanced-learn has repeated rows, or
+    made new ones, because other parts count them.
 
     Parameters
     ----------
     owned : list of OwnedArray
     estimators : tuple of StoredEstimator
     """
+    if any(is_sampler(one.estimator) and _adds_rows(one.estimator) for one in estimators):
+        return None
     stated = [_read_array(one.stored, one.kind) for one in owned]
     stated += [_read_notes(one.estimator) for one in estimators]
     return max((int(one) for one in stated if one), default=None)
+
+
+def _adds_rows(sampler):
+    """Whether other parts may count rows that a fitted sampler repeated or made."""
+    return is_fitted(sampler) and judge_sampler(sampler) != SELECTS
 
 
 def _read_array(stored, kind):

@@ -7,6 +7,7 @@ from sklearn.pipeline import Pipeline
 
 from .._core.asking import unwrap
 from .._core.numbers import as_numbers, show
+from .resampling import is_sampler
 
 
 def find_model(model):
@@ -28,9 +29,17 @@ def find_model(model):
         return find_model(model.best_estimator_)
     if not isinstance(model, Pipeline):
         return model, None
-    steps = model[:-1] if len(model.steps) > 1 else None
+    steps = _take_transformers(model)
     last, further = find_model(model[-1])
     return (last, steps) if further is None else (None, None)
+
+
+def _take_transformers(model):
+    """Pipeline of the steps that records go through; samplers only change the training rows."""
+    kept = [step for step in model.steps[:-1] if not is_sampler(step[1])]
+    if not kept:
+        return None
+    return model[:-1] if len(kept) == len(model.steps) - 1 else Pipeline(kept)
 
 
 def read_features(model, steps, X, *, absent=0.0, role="The trees split by"):

@@ -21,11 +21,11 @@ _NAMES = {
     "per-record": (
         "_distances_fit_X_ _lrd _single_linkage_tree_ _x_scores _y_scores affinity_matrix_ "
         "children_ core_distances_ core_sample_indices_ dist_ dist_matrix_ "
-        "dissimilarity_matrix_ eigenvectors_ embedding_ idx_array inlier_mask_ "
+        "dissimilarity_matrix_ eigenvectors_ embedding_ idx_array in_danger_indices inlier_mask_ "
         "label_distributions_ labeled_iter_ labels_ negative_outlier_factor_ "
         "oob_decision_function_ oob_prediction_ ordering_ predecessor_ probabilities_ "
-        "raw_support_ reachability_ row_labels_ rows_ support_ transduction_ x_scores_ "
-        "y_scores_"
+        "raw_support_ reachability_ row_labels_ rows_ sample_indices_ support_ transduction_ "
+        "x_scores_ y_scores_"
     ),
     "labels": "_class_map _classes classes_",
     "structure": (

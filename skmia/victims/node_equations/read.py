@@ -9,6 +9,7 @@ from ..._core.asking import check_victim, unwrap
 from ..._core.classes import is_of_package
 from ..boosters import is_catboost, is_lightgbm
 from ..inputs import check_labels, find_model, read_features
+from ..resampling import why_not_resampled
 from ..tree_families import BOOSTED, FORESTS, HISTOGRAMS
 from .boosting import read_gradient_boosting, read_histogram_boosting
 from .cart import read_forest, read_tree
@@ -123,7 +124,7 @@ def _read(model, records, collector, assumed):
             f"end of a Pipeline; got {type(unwrap(model)).__name__}."
         )
     check_victim(model)
-    why = reader.why_not(found)
+    why = reader.why_not(found) or why_not_resampled(model)
     if why is not None:
         raise ValueError(f"The nodes of this {type(found).__name__} cannot be read: {why}.")
     X = read_features(found, steps, records.X, absent=reader.absent)

@@ -8,12 +8,18 @@ _SQUARED = {"squared_error", "friedman_mse"}
 WEIGHTED = (
     "its equations are multiplied by class weights or sample weights, which it does not store"
 )
+UNBALANCED = (
+    "each of its trees was grown on draws of each class, and it does not store how many rows the "
+    "classes have"
+)
 _MONOTONIC = "monotonic constraints move the values of its leaves"
 
 
 def why_not_grown(model):
     """Return the reason why the nodes of a decision tree or forest cannot be read, or None."""
     trees = getattr(model, "estimators_", [model])
+    if hasattr(model, "samplers_"):
+        return UNBALANCED
     if model.n_outputs_ > 1:
         return "it has several outputs"
     if not hasattr(model, "classes_") and model.criterion not in _SQUARED:

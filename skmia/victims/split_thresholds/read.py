@@ -23,6 +23,7 @@ from ..boosters import (
 )
 from ..inputs import find_model, read_features
 from ..node_equations.gradient_boosters import load_booster, mark_missing
+from ..resampling import why_not_resampled
 from ..tree_families import BOOSTED, FORESTS, HISTOGRAMS
 from .edges import list_edges
 from .events import INNER_EDGE, MIDPOINT, QUANTILE, SINGLE_MIDPOINT, VALUE, explain
@@ -119,7 +120,7 @@ def read_split_thresholds(model, X, prior, further=None):
             f"end of a Pipeline; got {type(unwrap(model)).__name__}."
         )
     check_victim(model)
-    why = reader.why_not(found)
+    why = reader.why_not(found) or why_not_resampled(model, repeats=True)
     if why is not None:
         raise ValueError(f"The thresholds of this {type(found).__name__} are not read: {why}.")
     tables = [X] if further is None else [X, further]

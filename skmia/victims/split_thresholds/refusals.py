@@ -7,6 +7,7 @@ from sklearn.tree import BaseDecisionTree, ExtraTreeClassifier, ExtraTreeRegress
 
 from ..boosters import OBLIVIOUS, load_catboost, load_lightgbm
 from ..node_equations.gradient_boosters import load_booster
+from ..node_equations.refusals import UNBALANCED
 
 _DRAWN = "they are drawn at random between the values of a node, and not computed from values"
 _UNIFORM = "feature_border_type='Uniform' spaces them evenly, and does not compute them from values"
@@ -18,6 +19,8 @@ def why_not_grown(model):
     kinds = ExtraTreesClassifier, ExtraTreesRegressor, ExtraTreeClassifier, ExtraTreeRegressor
     if isinstance(model, kinds) or getattr(model, "splitter", "best") != "best":
         return _DRAWN
+    if hasattr(model, "samplers_"):
+        return UNBALANCED
     return _why_not_sampled(model) if getattr(model, "bootstrap", False) else None
 
 

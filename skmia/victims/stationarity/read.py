@@ -8,6 +8,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, Ri
 from ..._core.asking import check_victim, unwrap
 from ..inputs import check_labels, find_model, read_features
 from ..node_equations.equations import Collector, Further
+from ..resampling import why_not_resampled
 from .linear import find_squared_optimum, find_squared_optimum_of_classes
 from .logistic import find_logistic_optimum, why_not_logistic
 from .machines import is_machine
@@ -88,7 +89,7 @@ def _read(model, records, collector, n_rows):
             f"SVC and SVR, also at the end of a Pipeline; got {type(unwrap(model)).__name__}."
         )
     check_victim(model)
-    why = reader.why_not(found)
+    why = reader.why_not(found) or why_not_resampled(model)
     if why is not None:
         raise ValueError(f"The optimum of this {type(found).__name__} is not read: {why}.")
     X = read_features(found, steps, records.X, role="The model has")

@@ -1,0 +1,48 @@
+"""Steps of imbalanced-learn that change which rows a model was trained on."""
+
+import numpy as np
+
+from .._core.asking import unwrap
+
+# What a step makes of the training rows: it selects some, repeats some, or makes new ones.
+SELECTS, REPEATS, MAKES = "selects", "repeats", "makes"
+
+
+def is_sampler(step):
+    """Whether a step of a Pipeline changes the training rows, and no others."""
+    return hasattr(step, "fit_resample")
+
+
+def judge_sampler(sampler):
+    """Whether a fitted sampler selects, repeats or makes rows; the last if it is not known."""
+    chosen = getattr(sampler, "sample_indices_", None)
+    if chosen is None:
+        return MAKES
+    return SELECTS if len(np.unique(chosen)) == len(chosen) else REPEATS
+
+
+def why_not_resampled(model, *, repeats=False):
+    """Return the reason why the training rows of a model are not records, or None.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted model, a Pipeline that ends in one, or a search that has chosen one.
+    repeats : bool, default=False
+        Whether rows may be repeated.
+
+    Returns
+    -------
+    reason : str or None
+        Part of a sentence.
+    """
+    model = unwrap(model)
+    if hasattr(model, "best_estimator_"):
+        return why_not_resampled(model.best_estimator_, repeats=repeats)
+    for _, step in getattr(model, "steps", ()):
+        kind = judge_sampler(step) if is_sampler(step) else SELECTS
+        if kind == MAKES:
+            return f"the step {type(step).__name__} adds training rows that are not records"
+        if kind == REPEATS and not repeats:
+            return f"the step {type(step).__name__} repeats training rows"
+    return None
