@@ -31,8 +31,9 @@ doc: .venv/doc.stamp ## the documentation site, in build/doc/html
 	$(one_thread) .venv/$(bin)/sphinx-build -W --keep-going -q -d build/doc/doctrees doc build/doc/html
 	.venv/$(bin)/python doc/check_links.py build/doc/html
 
-tables: venv ## what attacks and signals declare, in the tables of the guide
+tables: venv ## what attacks and signals declare and what estimators store, in the tables of the guide
 	.venv/$(bin)/python doc/make_tables.py
+	$(one_thread) .venv/$(bin)/python doc/make_state_tables.py
 
 readme: venv ## the numbers and the picture of README.md, from its own code
 	$(one_thread) .venv/$(bin)/python doc/make_readme.py

@@ -15,7 +15,10 @@ _NAMES = {
         "category_count_ class_count_ count counts_ feature_count_ internal_count leaf_count "
         "leaf_weights n_node_samples n_samples_seen_ weighted_n_node_samples"
     ),
-    "covers": "cover internal_weight leaf_weight sum_hess sum_hessian",
+    "covers": (
+        "cover gain impurity internal_weight leaf_weight loss_changes split_gain sum_hess "
+        "sum_hessian"
+    ),
     "leaf values": "base_weights internal_value leaf_value leaf_values value values",
     "seeds": "_random_seed _seed _seeds random_seed random_state seed seeds",
     "per-record": (
