@@ -195,8 +195,8 @@ print(f"student: AUC {auc:.3f}")
 #   differ, a part of any AUC may be that difference; an audit checks for it.
 # * Equal records cannot be told apart by any file.
 # * Scores rank candidates. They are no probabilities, and no single score is proof.
-# * The table is synthetic, and one draw. Leaves of rare classes are smaller: on real tables, records
-#   of the rarer class are found much more often than the AUC over all records says.
+# * The table is synthetic, and one draw. On real tables, records of a rare class are found much
+#   more often than the AUC over all records says.
 #
 # Ferry et al. (2024, *Trained random forests completely reveal your dataset*) reconstructed the
 # training data of small random forests of binary features without candidates. Here the candidates
