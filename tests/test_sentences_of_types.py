@@ -219,3 +219,22 @@ def test_cells_that_hold_dicts_are_not_searched_for_duplicates():
     table = pd.DataFrame({"a": [{"b": 1}] * 24, "c": np.arange(24)})
     with pytest.raises(ValueError, match="Cells must hold one value each"):
         report.find_duplicates(Records(table, BITS), BITS)
+
+
+@pytest.mark.filterwarnings("ignore:.*encountered:RuntimeWarning")  # of the model
+def test_a_model_with_smoothed_labels_that_answers_nan_is_refused():
+    wide = np.outer(np.arange(24) % 4, [1e300, 0, 3e300])
+    defense = defenses.LabelSmoothingDefense(GaussianNB()).fit(wide, BITS)
+    with pytest.raises(ValueError, match="The model returned NaN"):
+        defense.predict_proba(wide)
+
+
+def test_a_private_net_needs_rows_of_its_classes_where_it_does_not_draw_them():
+    torch, skorch = pytest.importorskip("torch"), pytest.importorskip("skorch")
+    layers = torch.nn.Linear(3, 4), torch.nn.Linear(4, 2)
+    net = skorch.NeuralNetClassifier(torch.nn.Sequential(*layers), max_epochs=1, train_split=None)
+    net.set_params(criterion=torch.nn.CrossEntropyLoss, verbose=0)
+    settings = {"noise_multiplier": 0.0, "max_grad_norm": 1.0, "classes": [0.1, 0.2]}
+    private = defenses.DPSGDClassifier(net, poisson_sampling=False, **settings)
+    with pytest.raises(ValueError, match="No row has a label of classes"):
+        private.fit(X.astype(np.float32), BITS)

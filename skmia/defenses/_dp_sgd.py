@@ -338,6 +338,8 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         privacy = plan(net, len(X), noise, self.max_grad_norm, self.poisson_sampling)
         if not self.poisson_sampling:  # a loader would draw rows that contribute nothing
             X, codes = X[codes >= 0], codes[codes >= 0]
+            if not len(X):
+                raise ValueError("No row has a label of classes, and poisson_sampling=False.")
         parts = PrivateParts(PrivateRandomness(self.noise_seed), self.grad_sample_mode)
         self.n_steps_ = train_privately(net, X, codes, privacy, parts, self.on_step)
         if not self.keep_history:

@@ -9,6 +9,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.advice import with_advice
+from .._core.probabilities import check_answered
 from .._core.randomness import preserved_randomness
 from .._core.sklearn import HasMethods
 
@@ -52,6 +53,13 @@ class DefendedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         with self._asking(X):
             return self.estimator_.predict(X)
+
+    def _ask_proba(self, X):
+        """Probabilities of the classifier, none of them NaN."""
+        with self._asking(X):
+            proba = np.asarray(self.estimator_.predict_proba(X))
+        check_answered(proba)
+        return proba
 
     @contextmanager
     def _asking(self, X):

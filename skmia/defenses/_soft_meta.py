@@ -125,10 +125,14 @@ class SoftTargetDefense(DefendedClassifier):
         -------
         proba : ndarray of shape (n_samples, n_classes)
             Class probabilities; 0 for a class without any target probability.
+
+        Raises
+        ------
+        ValueError
+            If the model returns NaN.
         """
         check_is_fitted(self)
-        with self._asking(X):
-            proba = self.estimator_.predict_proba(X)
+        proba = self._ask_proba(X)
         if proba.shape[1] == len(self.classes_):
             return proba
         wide = np.zeros((len(proba), len(self.classes_)), dtype=proba.dtype)

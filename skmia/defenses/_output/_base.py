@@ -10,7 +10,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..._core.advice import with_advice
-from ..._core.probabilities import check_answered
 from ..._core.sklearn import validate_params_of
 from .._meta import DefendedClassifier
 
@@ -77,10 +76,7 @@ class ProbabilityDefense(OutputDefense):
             If the model answers NaN.
         """
         check_is_fitted(self)
-        with self._asking(X):
-            proba = np.asarray(self.estimator_.predict_proba(X), dtype=np.float64)
-        check_answered(proba)
-        return self._change(proba)
+        return self._change(self._ask_proba(X).astype(np.float64))
 
     @abstractmethod
     def _change(self, proba):

@@ -136,8 +136,7 @@ class ReleasedFileDefense(OutputDefense):
         proba : ndarray of shape (n_samples, n_classes)
         """
         check_is_fitted(self)
-        with self._asking(X):
-            return self.estimator_.predict_proba(X)
+        return self._ask_proba(X)
 
     @available_if(_inner_has("decision_function"))
     def decision_function(self, X: ArrayLike) -> np.ndarray:
