@@ -18,6 +18,7 @@ from skmia import (
     disparity,
     epsilon,
     games,
+    inspection,
     leakage,
     memorization,
     metrics,
@@ -238,3 +239,9 @@ def test_a_private_net_needs_rows_of_its_classes_where_it_does_not_draw_them():
     private = defenses.DPSGDClassifier(net, poisson_sampling=False, **settings)
     with pytest.raises(ValueError, match="No row has a label of classes"):
         private.fit(X.astype(np.float32), BITS)
+
+
+def test_bytes_that_are_no_text_are_not_searched_for_in_a_file():
+    table = np.full((24, 2), b"\xff", dtype=object)
+    with pytest.raises(ValueError, match="Cells that hold bytes cannot be searched for"):
+        inspection.inspect_model(MODEL, Records(table, BITS))

@@ -147,4 +147,9 @@ def _as_column(values):
         # Adding 0 turns -0 into 0.
         return values.to_numpy(dtype=np.float64, na_value=np.nan) + 0.0
     text = values.astype(object)
-    return text.where(text.notna(), _MISSING).astype(str).to_numpy(dtype=str)
+    try:
+        return text.where(text.notna(), _MISSING).astype(str).to_numpy(dtype=str)
+    except UnicodeDecodeError:
+        raise ValueError(
+            "Cells that hold bytes cannot be searched for; turn them into text."
+        ) from None
