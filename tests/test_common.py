@@ -27,6 +27,7 @@ import skmia.defenses
 from skmia import Outputs, Records, ShadowPool
 from skmia.attacks import (
     RMIA,
+    AnalyticLiRA,
     CalibratedAttack,
     DiversityAttack,
     EnsembleAttack,
@@ -152,6 +153,12 @@ def make_stored_values_attacks(problem):
     return [StoredValuesAttack(one) for one in (FrozenEstimator(neighbors), problem.victim)]
 
 
+def make_analytic_attacks(problem):
+    """A victim of another kind, as answers do not say how it was trained."""
+    recipe = LogisticRegression(max_iter=1000)
+    return [AnalyticLiRA(problem.victim, recipe, prior=prior) for prior in (0.5, 0.2)]
+
+
 def make_stationarity_attacks(problem):
     """Linear models have equations, support vector machines decide by margins."""
     members = problem.records[problem.membership == 1]
@@ -198,6 +205,7 @@ WHITE_BOX = {
 
 # How each public attack is made; a new attack needs an entry here.
 RECIPES = {
+    AnalyticLiRA: make_analytic_attacks,
     CalibratedAttack: make_calibrated_attacks,
     DiversityAttack: make_supervised(
         DiversityAttack, {}, {"method": "learned", "max_iter": 2, "learning_rate": 0.5}

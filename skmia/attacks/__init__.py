@@ -1,5 +1,6 @@
 """Membership inference attacks."""
 
+from ._analytic_lira import AnalyticLiRA
 from ._attribute import AttributeInferenceAttack
 from ._calibrated import CalibratedAttack
 from ._diversity import DiversityAttack
@@ -25,6 +26,7 @@ from ._white_box import WhiteBoxAttack
 
 __all__ = [
     "RMIA",
+    "AnalyticLiRA",
     "AttributeInferenceAttack",
     "CalibratedAttack",
     "DiversityAttack",

@@ -21,7 +21,7 @@ class CandidatesAttack(BaseAttack):
                 "enough."
             )
         # Sorted by content, so that nothing depends on the order in which records come.
-        digests = _as_pairs(records)
+        digests = as_pairs(records)
         order = np.argsort(digests, kind="stable")
         self._digests, self._groups = np.unique(digests[order], return_inverse=True)
         self._keep(self._judge_candidates(records[order]))
@@ -34,11 +34,11 @@ class CandidatesAttack(BaseAttack):
     def _sort_by_content(self, records, values):
         """Values of the candidates, given in any order, in the order in which they are judged."""
         by_content = np.empty(len(self._digests))
-        by_content[np.searchsorted(self._digests, _as_pairs(records))] = values
+        by_content[np.searchsorted(self._digests, as_pairs(records))] = values
         return by_content[self._groups]
 
     def _score_samples(self, records):
-        digests = _as_pairs(records)
+        digests = as_pairs(records)
         place = np.minimum(np.searchsorted(self._digests, digests), len(self._digests) - 1)
         ratios, new = self._ratios[place], np.flatnonzero(self._digests[place] != digests)
         if len(new):
@@ -57,7 +57,7 @@ class CandidatesAttack(BaseAttack):
         """Judge each of some further records as one more candidate."""
 
 
-def _as_pairs(records):
+def as_pairs(records):
     """Both words of each record's digest, as one sortable value."""
     return np.rec.fromarrays(records.digests, dtype="u8,u8")
 

@@ -13,6 +13,7 @@ from ._information_bounds import (
     mutual_information_success_bound,
     required_mutual_information,
 )
+from ._leave_one_out import LeaveOneOutLeakage
 from ._mahalanobis import MahalanobisLeakage
 from ._mean_attacks import MeanLikelihoodRatioAttack, MeanScalarProductAttack
 from ._mean_glir import MeanGLiRAttack
@@ -25,6 +26,7 @@ __all__ = [
     "EmpiricalMean",
     "GaussianRegressionAttacker",
     "GeneralizationGapBound",
+    "LeaveOneOutLeakage",
     "MahalanobisLeakage",
     "MeanGLiRAttack",
     "MeanLikelihoodRatioAttack",

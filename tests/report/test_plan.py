@@ -16,6 +16,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from skmia import Records, ShadowPool, audit
 from skmia.attacks import (
     RMIA,
+    AnalyticLiRA,
     AttributeInferenceAttack,
     CalibratedAttack,
     DiversityAttack,
@@ -67,6 +68,7 @@ def trained(monkeypatch):
 def make_attacks():
     quick = {"attack_estimator": TREE, "cv": 2}
     return {
+        "AnalyticLiRA": AnalyticLiRA(),
         "CalibratedAttack": CalibratedAttack(),
         "DensityAttack": DensityAttack(),
         "DiversityAttack": DiversityAttack(),
@@ -105,7 +107,7 @@ NO_GRADIENTS = {
     "WhiteBoxAttack",
 }
 NO_NODES = {"NodeEquationsAttack", "SplitThresholdAttack"}
-NO_OPTIMUM = {"StationarityAttack"}
+NO_OPTIMUM = {"AnalyticLiRA", "StationarityAttack"}
 NO_PROBABILITIES = {
     "DensityAttack",
     "DiversityAttack",

@@ -10,8 +10,8 @@ from .refusals import WEIGHTED
 _SOLVERS = "lbfgs", "newton-cg", "newton-cholesky"
 
 
-def why_not_logistic(model):
-    """Why the optimum of a fitted LogisticRegression is not read, or None."""
+def why_not_smooth(model):
+    """Why the loss of a LogisticRegression and its penalty are not smooth or not known, or None."""
     if model.class_weight is not None:
         return WEIGHTED
     penalty = model.penalty
@@ -19,11 +19,19 @@ def why_not_logistic(model):
         return f"penalty={penalty!r} has no gradient where a coefficient is 0"
     if penalty == "deprecated" and model.l1_ratio:
         return f"l1_ratio={model.l1_ratio:g} has no gradient where a coefficient is 0"
+    if getattr(model, "multi_class", "deprecated") not in ("auto", "deprecated"):
+        return f"multi_class={model.multi_class!r} has another loss"
+    return None
+
+
+def why_not_logistic(model):
+    """Why the optimum of a fitted LogisticRegression is not read, or None."""
+    why = why_not_smooth(model)
+    if why is not None:
+        return why
     if model.solver not in _SOLVERS:
         known = ", ".join(_SOLVERS)
         return f"solver={model.solver!r} stops at another point, and only {known} are known"
-    if getattr(model, "multi_class", "deprecated") not in ("auto", "deprecated"):
-        return f"multi_class={model.multi_class!r} has another loss"
     if np.max(model.n_iter_) >= model.max_iter:
         return f"its solver stopped after max_iter={model.max_iter} rounds, before the optimum"
     return None

@@ -5,8 +5,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import type_of_target
 
+from ...._core.factor import SMALLEST_RCOND, Factor
 from .design import Design
-from .factor import SMALLEST_RCOND, Factor
 from .minimize import minimize_together
 from .plan import Solution
 from .softmax import CrossEntropies, Preconditioner

@@ -4,8 +4,8 @@ import numpy as np
 from scipy.linalg import eigvalsh
 from sklearn.linear_model import LinearRegression, Ridge
 
+from ...._core.factor import SMALLEST_RCOND, Factor
 from .design import Design
-from .factor import SMALLEST_RCOND, Factor
 from .plan import Solution, are_too_large
 
 _EXACT_SOLVERS = ("auto", "cholesky", "svd")

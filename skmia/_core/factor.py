@@ -4,7 +4,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.linalg.lapack import dpocon
 
-# Systems closer than this to being singular are left to scikit-learn.
+# Solutions of systems closer than this to being singular are not exact.
 SMALLEST_RCOND = 1e-9
 
 
@@ -35,4 +35,4 @@ class Factor:
 
     def solve(self, right):
         """Solve matrix @ x = right."""
-        return cho_solve(self._factor, right / self._scale) / self._scale
+        return (cho_solve(self._factor, (right.T / self._scale).T).T / self._scale).T

@@ -1,0 +1,122 @@
+"""How much a record, and the draw of the others, moves the outputs of a linear model."""
+
+import numpy as np
+
+from .factor import SMALLEST_RCOND, Factor
+
+
+class LinearInfluence:
+    """Influence of training records on the outputs of a linear model near its optimum.
+
+    A step of Newton's method from the optimum of a weighted loss, exact for the squared error.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_features)
+        Features of the training records, with a column of ones if there is an intercept.
+    curve : Curve
+        Of the loss of the training records, at the optimum.
+    weight : float
+        Weight of each of them in the fit.
+    penalty : ndarray of shape (n_features,)
+        Half of it times the squared coefficients is added to the loss.
+
+    Raises
+    ------
+    ValueError
+        If the coefficients are not unique.
+    """
+
+    def __init__(self, X, curve, weight, penalty):
+        self._weight = weight
+        self._n_outputs = n_outputs = curve.slopes.shape[1]
+        hessian = _sum_outer(X, weight * curve.bends)
+        if n_outputs > 1:  # the same number added to all outputs changes no probability
+            free = np.diagonal(hessian).reshape(n_outputs, -1).mean(axis=0)
+            hessian += np.kron(np.ones((n_outputs, n_outputs)), np.diag(free))
+        hessian[np.diag_indices_from(hessian)] += np.tile(penalty, n_outputs)
+        factor = Factor(hessian)
+        if factor.rcond < SMALLEST_RCOND:
+            raise ValueError(
+                "The coefficients are not unique: features are linearly dependent, or there are "
+                "more of them than records, and no penalty chooses among the solutions."
+            )
+        self._inverse = factor.solve(np.eye(len(hessian)))
+        pulls = curve.slopes[:, :, None] * curve.slopes[:, None, :]
+        self._scatter = self._inverse @ _sum_outer(X, pulls) @ self._inverse
+
+    def leverage(self, X):
+        """Moves of each record's outputs for units of its own slopes, x' H^-1 x.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, n_features)
+
+        Returns
+        -------
+        leverage : ndarray of shape (n, n_outputs, n_outputs)
+        """
+        return self._surround(self._inverse, X)
+
+    def move(self, leverage, curve, weight):
+        """Change of each record's outputs when weight is added to, or taken from, it alone.
+
+        Parameters
+        ----------
+        leverage : ndarray of shape (n, n_outputs, n_outputs)
+        curve : Curve
+            Of the same records.
+        weight : ndarray of shape (n,)
+            What is added to their weights.
+
+        Returns
+        -------
+        change : ndarray of shape (n, n_outputs)
+        """
+        weight = weight[:, None, None]
+        damping = np.eye(self._n_outputs) + weight * curve.bends @ leverage
+        pull = np.linalg.solve(damping, weight * curve.slopes[..., None])
+        return (leverage @ pull)[..., 0]
+
+    def variance_of_draw(self, X, leverage, curve, directions, is_own):
+        """Variance of a combination of each record's outputs, over draws of the *other* records.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, n_features)
+        leverage, curve
+            Of the same records.
+        directions : ndarray of shape (n, n_outputs)
+            Coefficients of the combinations.
+        is_own : ndarray of shape (n,), dtype bool
+            Which of them are training records, which are left out of their own variance.
+
+        Returns
+        -------
+        variance : ndarray of shape (n,)
+        """
+        spread = self._surround(self._scatter, X)
+        total = np.einsum("na,nab,nb->n", directions, spread, directions)
+        own = np.einsum("na,nab,nb->n", directions, leverage, curve.slopes)
+        total -= np.where(is_own, own, 0.0) ** 2
+        return self._weight * (1 - self._weight) * np.maximum(total, 0)
+
+    def _surround(self, matrix, X):
+        """Quadratic forms of each row of X with each block of a matrix."""
+        k, d = self._n_outputs, X.shape[1]
+        blocks = matrix.reshape(k, d, k, d)
+        forms = np.empty((len(X), k, k))
+        for a in range(k):
+            for b in range(a + 1):
+                forms[:, a, b] = forms[:, b, a] = np.einsum("nd,nd->n", X @ blocks[a, :, b], X)
+        return forms
+
+
+def _sum_outer(X, weights):
+    """Sum of x x' over the rows of X, with a weight for each pair of outputs, as one matrix."""
+    k, d = weights.shape[1], X.shape[1]
+    total = np.empty((k, d, k, d))
+    for a in range(k):
+        for b in range(a + 1):
+            total[a, :, b] = total[b, :, a] = (X.T * weights[:, a, b]) @ X
+    return total.reshape(k * d, k * d)

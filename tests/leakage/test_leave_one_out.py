@@ -1,0 +1,232 @@
+"""Predictions without a record, beside refits without it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import logit
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_iris, make_classification
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import (
+    BaggingClassifier,
+    BaggingRegressor,
+    ExtraTreesClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.frozen import FrozenEstimator
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import check_estimator
+
+from skmia.leakage import LeaveOneOutLeakage
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 3))
+TARGET = X @ [1.0, -2.0, 0.5] + RNG.normal(size=60)
+LABELS = np.array(list("abc"))[(np.digitize(TARGET, [-1, 1]) + (RNG.random(60) < 0.1)) % 3]
+SOME = [0, 13, 59]
+
+
+def refit_without(model, i, y):
+    others = np.arange(len(X)) != i
+    return clone(model).fit(X[others], y[others])
+
+
+def fit(model, y, scale):
+    return LeaveOneOutLeakage(model, scale=scale).fit(X, y)
+
+
+PROCESS = GaussianProcessRegressor(RBF(2.0) + WhiteKernel(0.5), optimizer=None)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LinearRegression(),
+        LinearRegression(fit_intercept=False),
+        Ridge(3.0),
+        PROCESS,
+        KNeighborsRegressor(4),
+        KNeighborsRegressor(3, weights="distance"),
+    ],
+    ids=["ols", "no intercept", "ridge", "process", "neighbors", "near neighbors"],
+)
+def test_regressors_are_exact(model):
+    leakage = fit(model, TARGET, "p")
+    assert leakage.method_ == "leave-one-out"
+    inside = np.abs(TARGET - leakage.estimator_.predict(X))
+    np.testing.assert_allclose(-leakage.signal_in_, inside, atol=1e-10)
+    for i in SOME:
+        outside = refit_without(model, i, TARGET).predict(X[[i]])[0]
+        np.testing.assert_allclose(-leakage.signal_out_[i], abs(TARGET[i] - outside), atol=1e-9)
+    logs = fit(model, TARGET, "phi")
+    np.testing.assert_allclose(logs.signal_out_, -np.log(-leakage.signal_out_), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LinearDiscriminantAnalysis(),
+        LinearDiscriminantAnalysis(solver="lsqr"),
+        LinearDiscriminantAnalysis(solver="eigen"),
+        KNeighborsClassifier(5),
+        KNeighborsClassifier(5, weights="distance"),
+    ],
+    ids=["svd", "lsqr", "eigen", "neighbors", "near neighbors"],
+)
+def test_classifiers_are_exact(model):
+    leakage = fit(model, LABELS, "p")
+    label = np.searchsorted(np.unique(LABELS), LABELS)
+    inside = leakage.estimator_.predict_proba(X)[np.arange(60), label]
+    np.testing.assert_allclose(leakage.signal_in_, inside, atol=1e-10)
+    for i in SOME:
+        proba = refit_without(model, i, LABELS).predict_proba(X[[i]])[0, label[i]]
+        np.testing.assert_allclose(leakage.signal_out_[i], proba, atol=1e-9)
+
+
+def test_constant_and_repeated_features_take_no_part():
+    wide = np.column_stack([X, X[:, 0], np.ones(60)])
+    model = LinearDiscriminantAnalysis()
+    expected = LeaveOneOutLeakage(model).fit(X, LABELS).leakage_
+    np.testing.assert_allclose(LeaveOneOutLeakage(model).fit(wide, LABELS).leakage_, expected)
+
+
+def test_log_odds_are_those_of_the_probabilities():
+    p, phi = (fit(LinearDiscriminantAnalysis(), LABELS, scale) for scale in ("p", "phi"))
+    np.testing.assert_allclose(phi.signal_out_, logit(p.signal_out_), rtol=1e-6)
+    votes, odds = (fit(KNeighborsClassifier(5), LABELS, scale) for scale in ("p", "phi"))
+    bounded = np.clip(votes.signal_out_, 0.1, 0.9)  # of 5 neighbors, to half of a vote
+    np.testing.assert_allclose(odds.signal_out_, logit(bounded))
+
+
+@pytest.mark.parametrize("labels", [LABELS, LABELS == "a"], ids=["three classes", "two"])
+def test_a_newton_step_is_near_a_refit(labels):
+    model = LogisticRegression(tol=1e-10, max_iter=500)
+    leakage = fit(model, labels, "phi")
+    assert leakage.method_ == "one Newton step"
+    label = np.searchsorted(np.unique(labels), labels)
+    wanted = np.empty(60)
+    for i in range(60):
+        wanted[i] = logit(refit_without(model, i, labels).predict_proba(X[[i]])[0, label[i]])
+    gap = leakage.signal_in_ - wanted
+    assert np.abs(leakage.signal_out_ - wanted).max() < 0.15 * gap.max()
+    assert np.corrcoef(leakage.leakage_, gap)[0, 1] > 0.99
+
+
+@pytest.mark.parametrize("model", [RandomForestClassifier, ExtraTreesClassifier])
+def test_votes_out_of_the_bag_are_those_of_the_forest(model):
+    forest = model(40, bootstrap=True, oob_score=True, random_state=0).fit(X, LABELS)
+    leakage = fit(FrozenEstimator(forest), LABELS, "p")
+    assert leakage.method_ == "out-of-bag votes"
+    label = np.searchsorted(forest.classes_, LABELS)
+    rows = np.arange(60)
+    np.testing.assert_allclose(leakage.signal_in_, forest.predict_proba(X)[rows, label])
+    votes = forest.oob_decision_function_[rows, label]
+    np.testing.assert_allclose(leakage.signal_out_, votes)
+
+
+@pytest.mark.parametrize("model", [RandomForestRegressor, BaggingRegressor])
+def test_predictions_out_of_the_bag_are_those_of_the_ensemble(model):
+    ensemble = model(n_estimators=40, oob_score=True, random_state=0).fit(X, TARGET)
+    leakage = fit(FrozenEstimator(ensemble), TARGET, "p")
+    residuals = np.abs(TARGET - ensemble.oob_prediction_)
+    np.testing.assert_allclose(-leakage.signal_out_, residuals)
+
+
+@pytest.mark.parametrize("member", [None, SVC()], ids=["trees", "labels"])
+def test_bagging_of_any_model_with_rare_classes(member):
+    y = LABELS.copy()
+    y[:2] = "d"  # in few samples
+    bag = BaggingClassifier(
+        member, 30, max_features=2, max_samples=0.5, oob_score=True, random_state=0
+    ).fit(X, y)
+    leakage = fit(FrozenEstimator(bag), y, "p")
+    label = np.searchsorted(bag.classes_, y)
+    known = ~np.isnan(leakage.signal_out_)
+    assert known.any()
+    votes = bag.oob_decision_function_[np.arange(60), label]
+    np.testing.assert_allclose(leakage.signal_out_[known], votes[known])
+
+
+def test_members_whose_samples_lack_a_class_give_it_no_vote():
+    y = LABELS.copy()
+    y[0] = "d"
+    bag = BaggingClassifier(KNeighborsClassifier(2), 20, max_samples=0.5, random_state=0).fit(X, y)
+    leakage = fit(FrozenEstimator(bag), y, "p")
+    assert leakage.signal_out_[0] == 0 < leakage.signal_in_[0]
+
+
+def test_a_record_in_every_sample_has_no_votes_without_it():
+    leakage = fit(RandomForestClassifier(2, random_state=0), LABELS, "phi")
+    assert 0 < np.isnan(leakage.leakage_).sum() < 60
+    assert np.isfinite(leakage.signal_in_).all()
+
+
+def test_the_only_record_of_a_class_has_no_model_without_it():
+    y = LABELS.copy()
+    y[7] = "d"
+    leakage = fit(LinearDiscriminantAnalysis(), y, "phi")
+    assert np.flatnonzero(np.isnan(leakage.leakage_)).tolist() == [7]
+
+
+def test_a_pipeline_of_mixed_columns_is_read():
+    table = pd.DataFrame(X, columns=list("uvw")).assign(kind=np.where(X[:, 0] > 0, "r", "s"))
+    encode = make_column_transformer(
+        (StandardScaler(), list("uvw")), (OneHotEncoder(drop="first"), ["kind"])
+    )
+    leakage = LeaveOneOutLeakage(make_pipeline(encode, Ridge())).fit(table, TARGET)
+    direct = LeaveOneOutLeakage(Ridge()).fit(encode.fit_transform(table), TARGET)
+    np.testing.assert_allclose(leakage.leakage_, direct.leakage_)
+
+
+def test_noisy_labels_leak_most():
+    data, y = load_iris(return_X_y=True)
+    noisy = y.copy()
+    noisy[::15] = (y[::15] + 1) % 3
+    leakage = LeaveOneOutLeakage(RandomForestClassifier(random_state=0), scale="p")
+    top = np.argsort(leakage.fit(data, noisy).leakage_)[::-1][:10]
+    assert len(set(top) & set(range(0, 150, 15))) >= 8
+
+
+@pytest.mark.parametrize(
+    "model, why, error",
+    [
+        (SVC(), "got SVC", TypeError),
+        (RandomForestClassifier(3, bootstrap=False), "bootstrap=False", ValueError),
+        (LinearDiscriminantAnalysis(priors=[0.2, 0.3, 0.5]), "priors are given", ValueError),
+        (LinearDiscriminantAnalysis("lsqr", shrinkage=0.1), "is shrunk", ValueError),
+        (KNeighborsClassifier(60), "has fewer others", ValueError),
+        (LogisticRegression(class_weight="balanced"), "class weights", ValueError),
+    ],
+)
+def test_models_without_a_formula_are_refused(model, why, error):
+    with pytest.raises(error, match=why):
+        fit(model, LABELS, "p")
+
+
+@pytest.mark.parametrize(
+    "model", [RandomForestClassifier(3), KNeighborsClassifier(), PROCESS], ids=["bag", "knn", "gp"]
+)
+def test_a_frozen_model_of_other_records_is_refused(model):
+    y = TARGET if model is PROCESS else LABELS
+    frozen = FrozenEstimator(clone(model).fit(X[:50], y[:50]))
+    with pytest.raises(ValueError, match="it was fitted on"):
+        fit(frozen, y, "p")
+
+
+@pytest.mark.parametrize("model", [Ridge(), KNeighborsClassifier(2)])
+def test_scikit_learn_checks(model):
+    check_estimator(LeaveOneOutLeakage(model), on_skip=None)
+
+
+def test_leverages_of_separable_classes_do_not_overflow():
+    data, y = make_classification(80, 30, n_informative=20, class_sep=4, random_state=0)
+    leakage = LeaveOneOutLeakage(LogisticRegression(C=1e4, max_iter=2000)).fit(data, y)
+    assert np.isfinite(leakage.leakage_).all()
