@@ -88,6 +88,8 @@ def show_main(rows):
     head += ["loss", "LiRA: AUC, TPR", "halves"]
     tables = {}
     for table, model, found in _iter_models(means):
+        if "together" not in found:
+            continue  # from a run over sizes
         line = [model, _spread(found.get("together"))]
         line += [_short(found.get("nodes"), name) for name in ("auc", "expected_auc")]
         line += [_short(found.get(name), "auc") for name in ("thresholds", "optimum", "loss")]
