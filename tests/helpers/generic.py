@@ -22,6 +22,7 @@ def make_generically(kind, settings):
     }
     parameters = inspect.signature(kind).parameters.values()
     required = [one.name for one in parameters if one.default is one.empty]
+    required += ["estimator"] * (kind.__name__ == "SelfTrainingClassifier")  # its default fails
     estimator = kind(**{one: given[one] for one in required if one in given})
     names = set(estimator.get_params(deep=False)) & set(settings)
     return estimator.set_params(**{one: settings[one] for one in names})
