@@ -363,6 +363,21 @@ def test_equations_of_rounded_values_have_the_variance_of_their_steps(model, dat
     assert np.mean(np.abs(z) > 2 * np.sqrt(3)) < 0.05
 
 
+@pytest.mark.parametrize("decimals", [1, 2])
+@pytest.mark.filterwarnings("ignore:Predictions of this")
+def test_the_class_that_takes_the_rest_of_rounded_shares_does_not_mislead(decimals):
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(400, 5)), rng.integers(8, size=400)
+    fitted, records, member = fit(
+        ExtraTreesClassifier(20, min_samples_leaf=10, random_state=0), data
+    )
+    equations = read_node_equations(strip_state(fitted, decimals=decimals), records)
+    left = equations.rows @ member - equations.targets
+    z = left / np.sqrt(equations.variances)
+    assert np.sqrt(np.mean(z**2)) < 1.5
+    assert np.abs(z).max() < 6
+
+
 def test_steps_are_found_where_all_values_are_rounded_alone():
     values = np.random.default_rng(0).normal(size=200)
     for decimals in (0, 1, 3, 6):

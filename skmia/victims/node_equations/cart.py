@@ -4,7 +4,7 @@ import numpy as np
 
 from .equations import count_candidates
 from .rounding import Rounded, estimate_steps
-from .shares import estimate_totals
+from .shares import estimate_totals, find_rests
 
 # A class fraction above this is exactly 1, up to the rounding of a division.
 _PURE = 1 - 1e-9
@@ -83,10 +83,17 @@ def _add_shares(collector, tree, leaves, y, sample, find):
     if y.dtype.kind not in "iu":
         _add_balance(collector, leaves, y - values[leaves, 0], sample, steps[:, 0])
         return
-    for label in range(values.shape[1]):
+    # Without rounding, the equation of one class repeats the others; with it, that of the class
+    # that took the rest. Where it could be several, all have its larger error.
+    rests, n_classes = find_rests(values, steps), values.shape[1]
+    blurred = np.where(rests, np.sqrt(n_classes), 1) * steps
+    repeats = rests & (np.arange(n_classes) == values.argmax(axis=1)[:, None])
+    for label in range(n_classes):
         away = (y == label) - values[leaves, label]
-        _add_balance(collector, leaves, away, sample, steps[:, label])
-    possible = values[leaves, y] > 0
+        _add_balance(collector, leaves, away, sample, blurred[:, label], repeats[:, label])
+    # With n rows in a leaf, a class of one row has the share 1 / n, which may be rounded to 0.
+    unseen = count_candidates(leaves, tree.node_count)[:, None] * steps / 2 >= 1
+    possible = ((values > 0) | unseen)[leaves, y]
     candidates = np.bincount(leaves, possible, minlength=tree.node_count)
     totals, left = estimate_totals(values, steps, candidates, collector.share, sample)
     most = np.maximum(totals / sample.mean, candidates / 2)
@@ -94,14 +101,15 @@ def _add_shares(collector, tree, leaves, y, sample, find):
     collector.add(leaves, possible.astype(float), totals / sample.mean, variance)
 
 
-def _add_balance(collector, leaves, away, sample, steps):
+def _add_balance(collector, leaves, away, sample, steps, left_out=False):
     """Add the equations that differences from a mean, or from a share, sum to 0."""
     # The noise assumes that half of the candidates in a leaf are members with the mean number of
     # draws.
     noise = sample.draws / sample.mean / 2
     variance = np.bincount(leaves, away**2, minlength=len(steps)) * noise
     rounded = Rounded(steps, np.ones(len(away)))
-    collector.add(leaves, away, np.zeros(len(steps)), variance, rounded=rounded)
+    total = np.where(left_out, np.nan, np.zeros(len(steps)))
+    collector.add(leaves, away, total, variance, rounded=rounded)
 
 
 def _add_targets(collector, tree, leaves, y, sample, most, find):

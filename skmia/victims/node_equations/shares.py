@@ -51,6 +51,24 @@ def estimate_totals(shares, steps, candidates, share, sample):
     return totals, variances
 
 
+def find_rests(shares, steps):
+    """Where a rounded share may have taken the rest, so that the shares of a node add to 1.
+
+    The largest share took it, and may then no longer be the largest. It can be farther from its
+    value than a step.
+
+    Parameters
+    ----------
+    shares, steps : ndarray of shape (n_nodes, n_classes)
+
+    Returns
+    -------
+    found : ndarray of shape (n_nodes, n_classes), dtype bool
+    """
+    largest = shares.max(axis=1, keepdims=True)
+    return (steps > 0) & (shares >= largest - np.sqrt(shares.shape[1]) * steps)
+
+
 class _Prior:
     """Prior distribution of the number of rows at nodes, given their numbers of candidates."""
 
@@ -81,6 +99,7 @@ def _judge(shares, steps, prior):
     numbers = prior.numbers()
     weight = prior.weigh(numbers)
     slack = np.maximum(steps / 2, _EXACT) * (1 + _EXACT)
+    slack[find_rests(shares, steps)] = np.inf
     for label in range(shares.shape[1]):
         rows = shares[:, label, None] * numbers
         weight[np.abs(rows - np.rint(rows)) > slack[:, label, None] * numbers] = 0
