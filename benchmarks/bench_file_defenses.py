@@ -3,13 +3,15 @@
 For each model and table, several random halves of the candidates are members. Each row is a way to
 release the model: as it is, stripped, also with moved thresholds or rounded leaf values, or as a
 student that was trained on the model's labels of other rows. Prints accuracy and log loss on
-further rows, and the mean AUC, with its standard deviation over halves, and TPR at 1% FPR of the
+further rows, and the mean AUC, with its standard error over halves, and TPR at 1% FPR of the
 attacks: NodeEquationsAttack, which finds in the file what was stripped and rounded (adaptive); the
 same with values taken as exact (naive); SplitThresholdAttack, which finds out whether thresholds
-were moved; and the loss, which needs no file. A TPR of 1,000 candidates rests on 5 false positives.
+were moved; ReleasedModelAttack, which combines them (together); and the loss, which needs no file.
+A TPR of 1,000 candidates rests on 5 false positives. bench_students.py attacks students with shadow
+models.
 
     python benchmarks/bench_file_defenses.py [--tables FOLDER] [--halves 5] [--candidates 1000]
-        [--releases NAME ...]
+        [--only TABLE ...] [--models NAME ...] [--releases NAME ...] [--attacks NAME ...]
 
 FOLDER holds the tables that bench_released_file.py reads; without it, normal features are drawn.
 """
@@ -27,15 +29,19 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import log_loss, roc_auc_score
 
 from skmia import Records
-from skmia.attacks import NodeEquationsAttack, SplitThresholdAttack, ThresholdAttack
-from skmia.defenses import move_thresholds, strip_state
+from skmia.attacks import (
+    NodeEquationsAttack,
+    ReleasedModelAttack,
+    SplitThresholdAttack,
+    ThresholdAttack,
+)
+from skmia.defenses import StudentDefense, move_thresholds, strip_state
 from skmia.metrics import tpr_at_fpr_score
 from skmia.victims.node_equations import boosting, cart, gradient_boosters
 
-TABLES = "Law School", "Adult", "normal"
 MODELS = (
-    *("HistGB", "GradientBoosting", "XGBoost", "ExtraTrees", "ExtraTrees l10", "RandomForest"),
-    "RandomForest l10",
+    *("HistGB", "HistGB l100 20it", "GradientBoosting", "XGBoost", "ExtraTrees", "ExtraTrees l10"),
+    *("RandomForest", "RandomForest l10"),
 )
 N_FURTHER = 2000
 
@@ -55,8 +61,10 @@ RELEASES = {
     "stripped, 3 decimals": lambda fitted, members, further: strip_state(fitted, decimals=3),
     "stripped, 2 decimals": lambda fitted, members, further: strip_state(fitted, decimals=2),
     "stripped, 1 decimal": lambda fitted, members, further: strip_state(fitted, decimals=1),
-    "student, stripped": lambda fitted, members, further: strip_state(
-        clone(fitted).fit(further.X, fitted.predict(further.X))
+    "student": lambda fitted, members, further: (
+        StudentDefense(FrozenEstimator(fitted), further.X, student=clone(fitted))
+        .fit(members.X, members.y)
+        .estimator_
     ),
 }
 
@@ -68,15 +76,32 @@ def attack_naively(victim, candidates):
         patch.object(gradient_boosters, "estimate_steps", lambda values: np.zeros_like),
         patch.object(cart, "estimate_steps", lambda values: np.zeros_like),
     ):
-        return attack(NodeEquationsAttack(victim, random_state=0), candidates)
+        return score(NodeEquationsAttack(victim, random_state=0), candidates)
 
 
-def attack(attack, candidates):
+def score(attack, candidates):
     """Scores of an attack, or None where it cannot read the file."""
     try:
         return attack.fit(candidates).score_samples(candidates)
     except (TypeError, ValueError):
         return None
+
+
+ATTACKS = {
+    "adaptive": lambda victim, rows: score(NodeEquationsAttack(victim, random_state=0), rows),
+    "naive": attack_naively,
+    "thresholds": lambda victim, rows: score(SplitThresholdAttack(victim), rows),
+    "together": lambda victim, rows: score(ReleasedModelAttack(victim, random_state=0), rows),
+    "loss": lambda victim, rows: score(ThresholdAttack(victim), rows),
+}
+
+
+def compute_log_loss(model, test):
+    """Log loss, also of a model that does not know all labels."""
+    proba = np.zeros((len(test), test.y.max() + 1))
+    answers = model.predict_proba(test.X)[:, : len(model.classes_)]  # XGBoost: always two or more
+    proba[:, model.classes_] = answers
+    return log_loss(test.y, np.clip(proba, 1e-6, 1), labels=np.arange(test.y.max() + 1))
 
 
 def measure_half(model, X, y, seed, options):
@@ -98,14 +123,10 @@ def measure_half(model, X, y, seed, options):
         numbers = {
             "release": name,
             "accuracy": release.score(test.X, test.y),
-            "log loss": log_loss(test.y, np.clip(release.predict_proba(test.X), 1e-6, 1)),
+            "log loss": compute_log_loss(release, test),
         }
-        for title, scores in {
-            "adaptive": attack(NodeEquationsAttack(victim, random_state=0), candidates),
-            "naive": attack_naively(victim, candidates),
-            "thresholds": attack(SplitThresholdAttack(victim), candidates),
-            "loss": attack(ThresholdAttack(victim), candidates),
-        }.items():
+        for title in options.attacks:
+            scores = ATTACKS[title](victim, candidates)
             if scores is not None:
                 numbers[f"{title} AUC"] = roc_auc_score(member, scores)
                 numbers[f"{title} TPR"] = tpr_at_fpr_score(
@@ -116,7 +137,7 @@ def measure_half(model, X, y, seed, options):
 
 
 def show(mean, spread, title):
-    """AUC with its standard deviation over halves, and TPR, of one attack."""
+    """AUC with its standard error over halves, and TPR, of one attack."""
     if f"{title} AUC" not in mean or np.isnan(mean[f"{title} AUC"]):
         return "-"
     auc, tpr = mean[f"{title} AUC"], mean[f"{title} TPR"]
@@ -128,18 +149,18 @@ def main():
     parser.add_argument("--tables", type=Path)
     parser.add_argument("--halves", type=int, default=5)
     parser.add_argument("--candidates", type=int, default=1000)
+    parser.add_argument("--only", nargs="+", help="tables")
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=MODELS)
     parser.add_argument("--releases", nargs="+", choices=RELEASES, default=list(RELEASES))
+    parser.add_argument("--attacks", nargs="+", choices=ATTACKS, default=list(ATTACKS))
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # of what remains in a file, and of equations that contradict
-    attacks = ["adaptive", "naive", "thresholds", "loss"]
-    titles = ["table", "model", "release", "accuracy", "log loss", *attacks]
+    titles = ["table", "model", "release", "accuracy", "log loss", *options.attacks]
     print(f"| {' | '.join(titles)} |")
     print("|---" * len(titles) + "|")
-    models = {name: model for name, model in list_models().items() if name in MODELS}
+    models = {name: model for name, model in list_models().items() if name in options.models}
     for table, (X, y) in read_tables(options.tables).items():
-        if table not in TABLES:
-            continue
-        for name, model in models.items():
+        for name, model in models.items() if table in (options.only or [table]) else ():
             seeds = range(FIRST_SEED, FIRST_SEED + options.halves)
             halves = [measure_half(model, X, y, seed, options) for seed in seeds]
             runs = pd.DataFrame([one for half in halves for one in half])
@@ -147,9 +168,9 @@ def main():
                 continue
             for release, some in runs.groupby("release", sort=False):
                 some = some.drop(columns="release")
-                mean, spread = some.mean(), some.std()
+                mean, spread = some.mean(), some.std() / np.sqrt(len(some))
                 cells = [table, name, release, f"{mean['accuracy']:.3f}", f"{mean['log loss']:.3f}"]
-                cells += [show(mean, spread, title) for title in attacks]
+                cells += [show(mean, spread, title) for title in options.attacks]
                 print(f"| {' | '.join(cells)} |", flush=True)
 
 

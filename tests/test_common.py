@@ -50,7 +50,7 @@ from skmia.attacks import (
     WhiteBoxAttack,
 )
 from skmia.base import BaseAttack
-from skmia.defenses import LabelOnlyDefense, NonSphericalGaussianMechanism
+from skmia.defenses import LabelOnlyDefense, NonSphericalGaussianMechanism, StudentDefense
 from skmia.epsilon import EpsilonAudit
 from skmia.signals import (
     AdversarialDistance,
@@ -390,8 +390,9 @@ EXCLUDED = {
 EXAMPLES = {
     name: getattr(skmia.defenses, name)(LogisticRegression())
     for name in skmia.defenses.__all__
-    if name.endswith("Defense")
+    if name.endswith("Defense") and name != "StudentDefense"
 }
+EXAMPLES["StudentDefense"] = StudentDefense(LogisticRegression(), KernelDensity())
 EXAMPLES["NonSphericalGaussianMechanism"] = NonSphericalGaussianMechanism(widths=1.0)
 EXAMPLES["SyntheticDistance"] = SyntheticDistance(KernelDensity())
 # The number of sub-models is no part of the contract, and the default takes many times as long.

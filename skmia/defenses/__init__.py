@@ -10,6 +10,7 @@ from ._output import LabelOnlyDefense, RoundingDefense, TemperatureDefense, TopK
 from ._released import ReleasedFileDefense, move_thresholds, strip_state
 from ._selena import SELENADefense
 from ._soft_labels import SoftLabelDefense
+from ._student import StudentDefense
 
 __all__ = [
     "DPSGDClassifier",
@@ -23,6 +24,7 @@ __all__ = [
     "RoundingDefense",
     "SELENADefense",
     "SoftLabelDefense",
+    "StudentDefense",
     "TemperatureDefense",
     "TopKDefense",
     "evaluate_defense",

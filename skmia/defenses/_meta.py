@@ -61,6 +61,14 @@ class DefendedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_answered(proba)
         return proba
 
+    def _widen(self, proba):
+        """Columns for all classes; those that ``estimator_`` does not know are 0."""
+        if proba.shape[1] == len(self.classes_):
+            return proba
+        wide = np.zeros((len(proba), len(self.classes_)), dtype=proba.dtype)
+        wide[:, np.searchsorted(self.classes_, self.estimator_.classes_)] = proba
+        return wide
+
     @contextmanager
     def _asking(self, X):
         """Ask the classifier without a trace in global generators; its errors name it."""

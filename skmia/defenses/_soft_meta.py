@@ -132,12 +132,7 @@ class SoftTargetDefense(DefendedClassifier):
             If the model returns NaN.
         """
         check_is_fitted(self)
-        proba = self._ask_proba(X)
-        if proba.shape[1] == len(self.classes_):
-            return proba
-        wide = np.zeros((len(proba), len(self.classes_)), dtype=proba.dtype)
-        wide[:, np.searchsorted(self.classes_, self.estimator_.classes_)] = proba
-        return wide
+        return self._widen(self._ask_proba(X))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

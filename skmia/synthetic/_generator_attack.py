@@ -8,11 +8,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from .._core.needs import ANY, Needs
+from .._core.sampling import check_generator, draw_samples
 from .._core.sklearn import StrOptions, at_least
 from .._core.types import Seed
 from ..base import BaseAttack
 from ._neighbors import as_points, find_nearest
-from ._sampling import check_generator, draw_samples
 
 _TINY = np.finfo(float).tiny
 

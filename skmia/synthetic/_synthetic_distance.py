@@ -10,10 +10,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.matrix import validate_matrix
+from .._core.sampling import draw_samples
 from .._core.sklearn import HasMethods, at_least, validate_params_of
 from .._core.types import Seed
 from ._neighbors import find_nearest
-from ._sampling import draw_samples
 
 
 class SyntheticDistance(MetaEstimatorMixin, RegressorMixin, BaseEstimator):

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KernelDensity
 
 from skmia import defenses
 
@@ -60,6 +61,7 @@ DEFENSES = {
     "LabelSmoothingDefense": {"smoothing": (0.1,)},
     "SoftLabelDefense": {"alpha": (0.0, 0.5), "spread": ("label",), **FOLDS},
     "SELENADefense": {**FOLDS, "store_targets": (False,)},
+    "StudentDefense": {"public": (KernelDensity(),), "random_state": (0,)},
 }
 
 

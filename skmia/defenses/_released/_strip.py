@@ -46,8 +46,8 @@ def strip_state(model: BaseEstimator, *, decimals: int | None = None) -> BaseEst
     decimals : int or None, default=None
         If an int, leaf values of trees are also rounded to this number of decimals, which changes
         predictions. In forests these are class fractions or means, in boosting steps of the raw
-        score. One decimal hides a part, at a cost in accuracy that you have to measure; two or more
-        hide little from an attacker who knows of the rounding.
+        score. One decimal hides a part, at a cost in accuracy that you have to measure. More
+        decimals, or half precision, hide little from an attacker who knows of the rounding.
 
     Returns
     -------
@@ -78,12 +78,14 @@ def strip_state(model: BaseEstimator, *, decimals: int | None = None) -> BaseEst
     -----
     Set to 0 in trees are numbers of rows, impurities, sums of hessians, gains, and the values of
     inner nodes. Histogram boosting loses the bin edges of its features, which are training values
-    that no split need use. Deleted are out-of-bag scores and predictions, scores and histories of
-    training and validation, results of searches and paths of regularization, labels and distances
-    of training records, counts of naive Bayes, generators and the states of optimizers. Seeds of
-    ensembles and of most other estimators become None. Single numbers per column, such as a
-    variance, stay. Attributes of estimators of other packages stay; estimators inside of them are
-    stripped.
+    that no split need use. With 20 rounds and 100 rows per leaf, where little else leaks,
+    :class:`~skmia.attacks.ReleasedModelAttack` had AUCs of 0.95 on Adult and 0.86 on Diabetes-130
+    before, and 0.63 and 0.64 after. Deleted are out-of-bag scores and predictions, scores and
+    histories of training and validation, results of searches and paths of regularization, labels
+    and distances of training records, counts of naive Bayes, generators and the states of
+    optimizers. Seeds of ensembles and of most other estimators become None. Single numbers per
+    column, such as a variance, stay. Attributes of estimators of other packages stay; estimators
+    inside of them are stripped.
 
     The copy cannot continue training (``warm_start``, ``partial_fit``), and what describes training
     is gone or meaningless: feature importances, pruning and plots of trees, Shapley values that

