@@ -134,23 +134,49 @@ def propagate(rows, targets, prior, pulls=0.0):
     invert = _LowRankInverter(rows) if n_equations < n / 2 else _DenseInverter(rows)
     # The first Gaussians have the mean and the variance of the prior. Damping keeps the iteration
     # from oscillating, and the bounds keep variances positive if equations contradict each other.
-    precision, known = 1 / (prior * (1 - prior)), None
-    shift = prior * precision
+    precision = 1 / (prior * (1 - prior))
+    sites, step, best = np.stack([precision, prior * precision]), 1 - _DAMPING, None
     for _ in range(_N_STEPS):
-        mean, variance = invert(precision, moment + shift)
-        if known is None:
+        mean, variance = invert(sites[0], moment + sites[1])
+        if best is None:
             # With the prior alone, the mean reduction of the variances is rank / n without noise.
             known = _as_share(np.mean(1 - variance * precision))
-        # The cavity is the belief about a bit without its own Gaussian, from the equations alone.
-        cavity = 1 / np.maximum(1 / variance - precision, _LEAST_PRECISION)
-        center = cavity * (mean / variance - shift)
-        ratios = (center - 0.5) / cavity
-        posterior = expit(ratios + logit(prior))
-        spread = np.maximum(posterior * (1 - posterior), _LEAST_VARIANCE)
-        wanted = np.maximum(1 / spread - 1 / cavity, _LEAST_PRECISION)
-        precision = _DAMPING * precision + (1 - _DAMPING) * wanted
-        shift = _DAMPING * shift + (1 - _DAMPING) * (posterior / spread - center / cavity)
-    return Solution(ratios, known, targets - rows @ mean, invert.covariance())
+        residuals = targets - rows @ mean
+        misfit = np.mean(residuals**2)
+        overshoots = best is not None and best.misfit <= 1 < misfit
+        if overshoots:
+            # All bits that are nearly sure were moved at once, too far for equations that a smaller
+            # step fulfills up to their noise.
+            step /= 2
+        else:
+            ratios, wanted = _match_moments(mean, variance, sites, prior)
+            best = _Iterate(misfit, ratios, residuals, sites, wanted)
+        sites = best.sites + step * (best.wanted - best.sites)
+    if overshoots:
+        invert(best.sites[0], moment + best.sites[1])
+    return Solution(best.ratios, known, best.residuals, invert.covariance())
+
+
+class _Iterate(NamedTuple):
+    """Step of expectation propagation: the Gaussians of all bits, and those that they call for."""
+
+    misfit: float
+    ratios: np.ndarray
+    residuals: np.ndarray
+    sites: np.ndarray  # precisions, and means times precisions
+    wanted: np.ndarray
+
+
+def _match_moments(mean, variance, sites, prior):
+    """Return the evidence about each bit, and the Gaussians with the moments of the bits."""
+    # The cavity is the belief about a bit without its own Gaussian, from the equations alone.
+    cavity = 1 / np.maximum(1 / variance - sites[0], _LEAST_PRECISION)
+    center = cavity * (mean / variance - sites[1])
+    ratios = (center - 0.5) / cavity
+    posterior = expit(ratios + logit(prior))
+    spread = np.maximum(posterior * (1 - posterior), _LEAST_VARIANCE)
+    precision = np.maximum(1 / spread - 1 / cavity, _LEAST_PRECISION)
+    return ratios, np.stack([precision, posterior / spread - center / cavity])
 
 
 class _DenseInverter:

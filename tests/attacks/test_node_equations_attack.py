@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.special import logit
 from scipy.stats import norm
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import (
@@ -71,6 +72,19 @@ def test_above_one_half_binary_bits_are_found_where_numbers_are_not():
     rows, targets, bits = draw_system(0.65)
     assert roc_auc_score(bits, propagate(rows, targets, 0.5).ratios) == 1
     assert roc_auc_score(bits, regress(rows, targets, 0.5, 0).ratios) < 1
+
+
+@pytest.mark.parametrize("seed", [13, 31, 39])
+def test_propagation_does_not_overshoot_a_solution_that_fits(seed):
+    rng = np.random.default_rng(seed)
+    rows, bits = rng.normal(size=(80, 200)), rng.permutation(200) < 100
+    rows /= 0.01 * np.linalg.norm(rows, axis=1, keepdims=True)
+    # Evidence that is right with the probability that it states.
+    prior = np.where(bits != (rng.random(200) < 0.2), 0.8, 0.2)
+    solution = propagate(sparse.csr_array(rows), rows @ bits, prior)
+    assert np.mean(solution.residuals**2) <= 1  # it was more than 100 without taking steps back
+    evidence = solution.ratios + logit(prior)
+    assert roc_auc_score(bits, evidence) > roc_auc_score(bits, prior)
 
 
 @pytest.mark.parametrize(
