@@ -15,6 +15,7 @@ from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
 from .._core.types import Seed
 from ._candidates import CandidatesAttack
+from ._outsiders import estimate_outsiders
 from ._solve_bits import multiply_rows, propagate, regress, scale
 
 # Largest product of the sizes of a dense system, because its time grows faster.
@@ -61,38 +62,47 @@ class EquationsAttack(CandidatesAttack):
 
     def _judge_candidates(self, records):
         self._equations = self._read(records)
-        self._rows, targets, self._weights, self._pulls = scale(
-            self._equations, self.outsiders, len(records)
-        )
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        self._solution = self._solve(self._rows, targets, seed)
-        self._targets, self._seed = targets, seed
-        self.n_equations_, self.known_ = len(targets), self._solution.known
+        self._n_candidates = len(records)
+        self._seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        self.outsiders_ = 0.0 if self.outsiders == "auto" else float(self.outsiders)
+        self._solution = self._solve()
+        self.misfit_ = float(np.sqrt(np.mean(self._solution.residuals**2)))
+        if self.misfit_ > _MOST_MISFIT or self._has_collapsed(self._solution, len(records)):
+            self._solution = self._solve_contradicting()
+        self.n_equations_, self.known_ = len(self._targets), self._solution.known
         self.expected_auc_ = float(self._expect(self._solution))
         return self._solution.ratios
 
-    def _solve(self, rows, targets, seed):
-        is_small = min(rows.shape) * rows.shape[1] <= _MOST_DENSE and self.outsiders == 0
-        if self.solver == "propagation" or (self.solver == "auto" and is_small):
-            solution = propagate(rows, targets, self.prior, self._pulls)
-        else:
-            solution = regress(rows, targets, self.prior, seed, self._pulls)
-        self.misfit_ = float(np.sqrt(np.mean(solution.residuals**2)))
-        if self.misfit_ <= _MOST_MISFIT and not self._has_collapsed(solution, rows.shape[1]):
-            return solution
+    def _solve(self, *, is_contradicting=False):
+        self._rows, self._targets, self._weights, self._pulls = scale(
+            self._equations, self.outsiders_, self._n_candidates
+        )
+        n_equations, n = self._rows.shape
+        is_small = min(n_equations, n) * n <= _MOST_DENSE and self.outsiders_ == 0
+        use_ridge = is_contradicting or not is_small
+        if self.solver == "ridge" or (self.solver == "auto" and use_ridge):
+            return regress(self._rows, self._targets, self.prior, self._seed, self._pulls)
+        return propagate(self._rows, self._targets, self.prior, self._pulls)
+
+    def _solve_contradicting(self):
+        """Solve equations again that contradict each other, and warn."""
+        assumed = self.outsiders_
+        advice = "set outsiders to the share of missing rows, if you know it."
+        if self.outsiders == "auto" and not self._equations.is_assumed:
+            self.outsiders_ = estimate_outsiders(self._equations, self._n_candidates, self._seed)
+            advice = f"{self.outsiders_:.0%} of its rows are estimated to be missing; {advice}"
         warnings.warn(
             f"The equations of the {type(unwrap(self.victim)).__name__} contradict each other "
             f"(misfit {self.misfit_:.1f}; at most {_MOST_MISFIT} is expected): it was trained on "
             "rows that are not among the candidates, or with sample weights. Scores are weaker "
-            "than they could be; set outsiders to the share of missing rows, if you know it.",
+            f"than they could be; {advice}",
             UserWarning,
             stacklevel=5,
         )
-        return (
-            regress(rows, targets, self.prior, seed, self._pulls)
-            if self.solver == "auto"
-            else solution
-        )
+        is_ridge = self._solution.inverse is None
+        if self.outsiders_ == assumed and (is_ridge or self.solver != "auto"):
+            return self._solution
+        return self._solve(is_contradicting=True)
 
     def _has_collapsed(self, solution, n):
         """Whether the number of members that were found is far from the assumed number of rows."""

@@ -1,9 +1,14 @@
 """Attack on a released tree model by the equations of its nodes."""
 
+from typing import Literal
+
 import numpy as np
 from scipy.special import ndtr
+from sklearn.base import BaseEstimator
 
 from .._core.needs import ANY, Needs
+from .._core.sklearn import StrOptions
+from .._core.types import Seed
 from ..victims.node_equations import read_further_columns, read_node_equations
 from ._equations import EquationsAttack
 
@@ -24,10 +29,11 @@ class NodeEquationsAttack(EquationsAttack):
         tree, random forest, extra trees, gradient boosting, histogram gradient boosting, XGBoost,
         LightGBM or CatBoost model, a Pipeline that ends in such a model, or a search that has
         chosen one.
-    outsiders : float, default=0.0
-        Share of the training rows that are not among the candidates, in [0, 1). Set it if the
-        candidates do not include all training rows: missing rows make equations contradict each
-        other, and even a rough share is far better than 0.
+    outsiders : float or "auto", default="auto"
+        Share of the training rows that are not among the candidates, in [0, 1). Set it if you know
+        that training rows are missing: they make equations contradict each other, and even a rough
+        share is far better than 0. With ``"auto"``, the share is 0 if the equations agree; else it
+        is estimated from the file, if the file states the number of training rows.
     prior : float, default=0.5
         Share of members among the candidates, in (0, 1).
     solver : {"auto", "propagation", "ridge"}, default="auto"
@@ -53,6 +59,8 @@ class NodeEquationsAttack(EquationsAttack):
     known_ : float
         Share of the information about the bits that the equations contain, in [0, 1): their rank
         divided by the number of candidates, or less if they are noisy.
+    outsiders_ : float
+        Share of the training rows that are assumed not to be among the candidates.
     misfit_ : float
         Root mean square of the residuals of the first solution, in units of their noise. Above 3
         the equations contradict each other: training rows are missing among the candidates, or were
@@ -144,12 +152,36 @@ class NodeEquationsAttack(EquationsAttack):
     (True, True)
     """
 
+    _parameter_constraints = {
+        **EquationsAttack._parameter_constraints,
+        "outsiders": [
+            *EquationsAttack._parameter_constraints["outsiders"],
+            StrOptions({"auto"}),
+        ],
+    }
+
+    def __init__(
+        self,
+        victim: BaseEstimator | None = None,
+        *,
+        outsiders: float | Literal["auto"] = "auto",
+        prior: float = 0.5,
+        solver: Literal["auto", "propagation", "ridge"] = "auto",
+        random_state: Seed = None,
+    ) -> None:
+        self.victim = victim
+        self.outsiders = outsiders
+        self.prior = prior
+        self.solver = solver
+        self.random_state = random_state
+
     def _needs(self):
         return Needs(ANY, access=frozenset({"file", "nodes"}))
 
     def _read(self, records):
         n_members = self.prior * len(records)
-        assumed = n_members / (1 - self.outsiders), n_members * (1 - self.prior)
+        outsiders = 0.0 if self.outsiders == "auto" else self.outsiders
+        assumed = n_members / (1 - outsiders), n_members * (1 - self.prior)
         equations = read_node_equations(self.victim, records, assumed)
         self.n_rows_ = None if equations.is_assumed else equations.n_rows
         return equations

@@ -2,6 +2,7 @@
 
 from copy import copy
 from numbers import Real
+from typing import Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -9,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from .._core.asking import unwrap
 from .._core.needs import ANY, Needs
-from .._core.sklearn import Interval
+from .._core.sklearn import Interval, StrOptions
 from .._core.types import Seed
 from ..base import BaseAttack
 from ..base.parts import offer_of, why_not
@@ -19,6 +20,12 @@ from ._stationarity import StationarityAttack
 from ._stored_values import StoredValuesAttack
 
 _EQUATIONS = "node equations"
+_PARTS = {
+    _EQUATIONS: NodeEquationsAttack,
+    "split thresholds": SplitThresholdAttack,
+    "conditions at the optimum": StationarityAttack,
+    "stored values": StoredValuesAttack,
+}
 
 
 class ReleasedModelAttack(BaseAttack):
@@ -32,8 +39,10 @@ class ReleasedModelAttack(BaseAttack):
     ----------
     victim : fitted estimator
         Model whose file is attacked, in a :class:`~sklearn.frozen.FrozenEstimator`.
-    outsiders : float, default=0.0
-        Share of the training rows that are not among the candidates, in [0, 1).
+    outsiders : float or "auto", default="auto"
+        Share of the training rows that are not among the candidates, in [0, 1). With ``"auto"``, it
+        is 0, or estimated if the equations of nodes contradict each other, see
+        :class:`NodeEquationsAttack`.
     prior : float, default=0.5
         Share of members among the candidates, in (0, 1).
     random_state : int, RandomState instance or None, default=None
@@ -48,6 +57,8 @@ class ReleasedModelAttack(BaseAttack):
         (:class:`StoredValuesAttack`).
     left_out_ : dict of str to str
         Why parts that read models of this kind cannot read this one.
+    outsiders_ : float
+        Share of the training rows that are assumed not to be among the candidates.
     is_combined_ : bool
         Whether the node equations are solved with the other evidence as their prior. They are not
         if they fit worse then, because that evidence contradicts them; both are summed all the
@@ -98,7 +109,7 @@ class ReleasedModelAttack(BaseAttack):
 
     _parameter_constraints = {
         **BaseAttack._parameter_constraints,
-        "outsiders": [Interval(Real, 0, 1, closed="left")],
+        "outsiders": [Interval(Real, 0, 1, closed="left"), StrOptions({"auto"})],
         "prior": [Interval(Real, 0, 1, closed="neither")],
         "random_state": ["random_state"],
     }
@@ -107,7 +118,7 @@ class ReleasedModelAttack(BaseAttack):
         self,
         victim: BaseEstimator | None = None,
         *,
-        outsiders: float = 0.0,
+        outsiders: float | Literal["auto"] = "auto",
         prior: float = 0.5,
         random_state: Seed = None,
     ) -> None:
@@ -119,18 +130,14 @@ class ReleasedModelAttack(BaseAttack):
     def _needs(self):
         return Needs(ANY, access=frozenset({"file"}))
 
-    def _make_parts(self):
-        settings = {"outsiders": self.outsiders, "prior": self.prior}
-        return {
-            _EQUATIONS: NodeEquationsAttack(
-                self.victim, **settings, random_state=self.random_state
-            ),
-            "split thresholds": SplitThresholdAttack(self.victim, **settings),
-            "conditions at the optimum": StationarityAttack(
-                self.victim, **settings, random_state=self.random_state
-            ),
-            "stored values": StoredValuesAttack(self.victim),
-        }
+    def _make_part(self, kind):
+        if kind is StoredValuesAttack:
+            return kind(self.victim)
+        # The equations of nodes come first, and estimate the share for the other parts.
+        share = self.outsiders if kind is NodeEquationsAttack else self.outsiders_
+        part = kind(self.victim, outsiders=share, prior=self.prior)
+        has_seed = "random_state" in part.get_params(deep=False)
+        return part.set_params(random_state=self.random_state) if has_seed else part
 
     def _fit(self, records, membership):
         if self.victim is None:
@@ -138,10 +145,14 @@ class ReleasedModelAttack(BaseAttack):
                 "ReleasedModelAttack needs the fitted model itself; stored outputs are not enough."
             )
         self.parts_, self.left_out_ = {}, {}
+        self.outsiders_ = 0.0 if self.outsiders == "auto" else float(self.outsiders)
         offer = offer_of(self.victim)
-        for name, part in self._make_parts().items():
+        for name, kind in _PARTS.items():
+            part = self._make_part(kind)
             if why_not(part, offer) is None:
                 self._try(name, part, records)
+            if name == _EQUATIONS and name in self.parts_:
+                self.outsiders_ = part.outsiders_
         if not self.parts_:
             raise ValueError(
                 f"No attack can read the file of {type(unwrap(self.victim)).__name__}. "

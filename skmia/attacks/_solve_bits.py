@@ -8,7 +8,7 @@ from scipy.sparse.linalg import lsqr
 from scipy.special import expit, logit
 
 # Relative noise that is added to exact equations, so that they do not dominate all others.
-_NOISE = 1e-2
+NOISE = 1e-2
 _N_STEPS = 15
 _DAMPING = 0.5
 _LEAST_PRECISION = 1e-3
@@ -96,7 +96,7 @@ def scale(equations, outsiders, n_candidates):
     # Training rows that are not candidates are assumed to spread over the nodes like candidates.
     rate = outsiders * equations.n_rows / n_candidates
     targets = targets - rate * np.asarray(rows.sum(axis=1)).ravel()
-    noise = np.sqrt(equations.variances + rate * squares + _NOISE**2 * squares)
+    noise = np.sqrt(equations.variances + rate * squares + NOISE**2 * squares)
     pulls = equations.blur.T @ noise**-2.0
     return multiply_rows(rows, 1 / noise), targets / noise, 1 / noise, pulls
 

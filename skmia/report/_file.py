@@ -158,6 +158,7 @@ def _attack(case):
     victim, n_members = FrozenEstimator(unwrap(case.request.victim)), int(case.membership.sum())
     attack = ReleasedModelAttack(
         victim,
+        outsiders=0.0,
         prior=float(np.clip(n_members / len(case.records), 0.01, 0.99)),
         random_state=case.seeds["attacks"],
     )

@@ -19,8 +19,10 @@ from sklearn.model_selection import GridSearchCV
 
 from skmia import Records, audit
 from skmia.attacks import NodeEquationsAttack
+from skmia.attacks._outsiders import estimate_outsiders
 from skmia.attacks._solve_bits import propagate, regress
 from skmia.defenses import strip_state
+from skmia.victims.node_equations import Equations
 
 X, Y = load_breast_cancer(return_X_y=True)
 RECORDS = Records(X, Y)
@@ -120,22 +122,51 @@ def test_large_leaves_say_little_and_it_is_known_beforehand():
     assert abs(auc - attack.expected_auc_) < 4 * ERROR
 
 
+def drop_members(member, share, seed=0):
+    """Who is known if a share of the members is not among the candidates."""
+    known = np.ones(len(member), dtype=bool)
+    some = np.random.default_rng(seed).permutation(np.flatnonzero(member))
+    known[some[: round(share * len(some))]] = False
+    return known
+
+
 def test_strangers_among_the_training_rows_cost_power_and_are_allowed_for():
     member = draw_half(2)
     victim = fit(ExtraTreesClassifier(min_samples_leaf=10, random_state=0), member)
-    known = np.ones(len(Y), dtype=bool)
-    known[np.flatnonzero(member)[::5]] = False  # a fifth of the members is not among the candidates
+    known = drop_members(member, 0.2)
     candidates, aucs = RECORDS[known], {}
-    for solver in ("propagation", "auto"):
-        attack = NodeEquationsAttack(victim, solver=solver, random_state=0)
+    settings = {
+        "ignored": {"outsiders": 0.0, "solver": "propagation"},
+        "ridge": {"outsiders": 0.0},
+        "estimated": {},
+    }
+    for name, options in settings.items():
+        attack = NodeEquationsAttack(victim, **options, random_state=0)
         with pytest.warns(UserWarning, match="ExtraTreesClassifier contradict .* set outsiders"):
             attack.fit(candidates)
         assert attack.misfit_ > 3
-        aucs[solver] = roc_auc_score(member[known], attack.score_samples(candidates))
+        aucs[name] = roc_auc_score(member[known], attack.score_samples(candidates))
+    assert 0.05 < attack.outsiders_ < 0.4
     attack = NodeEquationsAttack(victim, outsiders=0.2, random_state=0).fit(candidates)
     assert attack.misfit_ < 3
     allowed = roc_auc_score(member[known], attack.score_samples(candidates))
-    assert 0.5 + 4 * ERROR < aucs["propagation"] < aucs["auto"] < allowed < 1
+    assert 0.5 + 4 * ERROR < aucs["ignored"] < aucs["ridge"] < aucs["estimated"] < 1
+    assert abs(aucs["estimated"] - allowed) < ERROR
+
+
+@pytest.mark.parametrize("share", [0.05, 0.2])
+def test_the_share_of_strangers_is_estimated_from_the_equations(share):
+    found, n = [], 300
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        cells = rng.integers(20, size=(40, n))
+        rows = sparse.csr_array((cells[:, None] == np.arange(20)[:, None]).reshape(-1, n) * 1.0)
+        bits, known = draw_half(seed, n), drop_members(draw_half(seed, n), share, seed)
+        equations = Equations(rows[:, known], rows @ bits, np.zeros(800), n // 2, [], None)
+        found.append(estimate_outsiders(equations, known.sum(), seed))
+        complete = equations._replace(rows=rows)
+        assert estimate_outsiders(complete, n, seed) == 0.0
+    assert 0.7 * share < np.mean(found) < 1.3 * share
 
 
 def test_records_that_come_later_are_judged_one_by_one():
