@@ -82,10 +82,10 @@ class ReleasedModelAttack(BaseAttack):
     Notes
     -----
     The evidence of the parts about a record is summed. Evidence from thresholds and from values
-    that are stored is the prior of the node equations, which decide where they are exact. The score
-    ranks records and is not a calibrated likelihood ratio; see
-    :func:`skmia.metrics.conformal_pvalues` for statements about single records that hold at a given
-    level.
+    that are stored is the prior of the node equations, which decide where they are exact. Support
+    vectors are evidence in two parts, which agree. The score ranks records and is not a calibrated
+    likelihood ratio; see :func:`skmia.metrics.conformal_pvalues` for statements about single
+    records that hold at a given level.
 
     On 1,000 candidates of four real tables, half of them members, the combination was at least as
     strong as its strongest part, up to 0.01 of AUC, for 13 kinds of models, and much stronger for

@@ -19,6 +19,8 @@ _OTHERWISE = {
     "structure",
     "thresholds",
 }
+# Kinds of arrays that are known to hold values of the training data.
+_KNOWN = {"rows", "values", "edges", "leaf values"}
 # A column with at most this number of possible values is not evidence.
 _BINARY = 2
 # Smallest number of rows at which a table with sorted columns is taken for quantiles.
@@ -35,6 +37,7 @@ class Place(NamedTuple):
     distinct: np.ndarray  # its distinct numbers, sorted
     text: np.ndarray  # its distinct strings, sorted
     only_target: bool
+    is_known: bool  # whether it holds values of the training data, by its name
     position: tuple | None  # position in a list of arrays, and the length of the list
 
     def suits(self, k, n_columns):
@@ -64,7 +67,7 @@ def make_places(state):
         return (int(number[:-1]), lists[name]) if is_number else None
 
     return [
-        Place(path, *_split(array), kind == "leaf values", get_position(path))
+        Place(path, *_split(array), kind == "leaf values", kind in _KNOWN, get_position(path))
         for path, array, kind, _ in state.arrays
         if kind not in _OTHERWISE and array.dtype.kind in "iufOUT"
     ]
@@ -208,9 +211,29 @@ def search(place, view, columns, stats):
         n_values += n_hits
         expected += share * (len(column.inverse) - n_hits) + column.n_each[found] @ chance
         if len(found):
-            evidence[k] = found, -np.log(chance)
+            trust = _estimate_trust(place, column.stats, len(found), place.numbers(k, n_columns))
+            evidence[k] = found, -np.log(trust * chance + 1 - trust)
     rows, n_rows, expected_rows = _weigh_rows(place, view, columns, stats)
     return Hits(evidence, rows, int(n_values), float(expected), n_rows, float(expected_rows))
+
+
+def _estimate_trust(place, stats, n_found, stored):
+    """Estimate the share of the values found that are not found by accident.
+
+    An array of another kind, such as sizes or version numbers, holds numbers that are equal to
+    values of a coarse column by accident: each number on the grid of the column is equal to one
+    with the probability that its neighbors on the grid are values. As there are many arrays, one
+    more value in each is taken to be found by accident.
+    """
+    if place.is_known or stats.decimals is None:
+        return 1.0
+    stored = stored[np.round(stored, stats.decimals) == stored]
+    if not len(stored):  # numbers that were found after rounding to single precision
+        return 1.0
+    inside = (stats.values >= stored[0]) & (stats.values <= stored[-1])
+    n_points = np.rint((stored[-1] - stored[0]) * 10.0**stats.decimals) + 1
+    n_by_accident = 1 + len(stored) * inside.sum() / n_points
+    return max(0.0, 1 - n_by_accident / n_found)
 
 
 def _weigh_rows(place, view, columns, stats):

@@ -80,6 +80,11 @@ class StoredValuesAttack(BaseAttack):
     is sorted, as in quantiles. The score is 0 if nothing of a record is stored. The sum treats
     columns as independent, so the score ranks records and is not a calibrated likelihood ratio.
 
+    Arrays of a kind that is not known, such as sizes and version numbers, can hold values of a
+    coarse column by accident. If w is the share of the values found in such an array beyond those
+    expected by accident and one more, their evidence is :math:`-\log(1 - w + w p)` for the
+    probability p above.
+
     Numbers are compared in float64, or after rounding to float32 if the stored numbers have that
     precision. The attack searches for raw rows and values, and for those after each step of a
     Pipeline, also if a search has chosen the Pipeline or a ColumnTransformer, stack, vote or

@@ -12,6 +12,7 @@ from sklearn.base import is_regressor
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
+from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import KNNImputer
@@ -310,3 +311,17 @@ def test_other_columns_than_those_of_the_candidates_are_refused():
         attack.score_samples(Records(rows[:, :2], np.arange(20) % 2))
     with pytest.raises(ValueError, match="A column holds text, and numbers in the candidates"):
         attack.score_samples(Records(np.full((20, 3), "a"), np.arange(20) % 2))
+
+
+def test_sizes_and_numbers_of_versions_are_not_evidence_of_values():
+    rng = np.random.default_rng(0)
+    X = rng.poisson(3, size=(300, 4)).astype(float)
+    X[:, 0] = rng.integers(500, size=300)
+    X[7, 1] = 1.0  # one record has the value 1 in a column of 100, 101, ...
+    X[np.arange(300) != 7, 1] = rng.integers(100, 200, size=299)
+    y = (X[:, 0] + rng.normal(size=300) > 250).astype(int)
+    model = GradientBoostingClassifier(n_estimators=5, random_state=0).fit(X[:150], y[:150])
+    records = Records(X, y)
+    attack = StoredValuesAttack(FrozenEstimator(model)).fit(records)
+    assert attack.places_["n_values"].sum() > 0  # the number of classes is 1
+    assert attack.score_samples(records).max() < np.log(2)
