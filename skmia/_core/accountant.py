@@ -8,6 +8,7 @@ cover two mechanisms that differ in these.
 import math
 import warnings
 from contextlib import contextmanager
+from functools import lru_cache
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from .optional import import_optional
 
 # The orders of opacus, and larger ones for much noise: its own end at 63.
 _ORDERS = [1 + tenths / 10 for tenths in range(1, 100)] + [*range(12, 64)]
-_ORDERS += [64, 80, 96, 128, 160, 192, 256, 320, 384, 512, 640, 768, 1000]
+_ORDERS = (*_ORDERS, 64, 80, 96, 128, 160, 192, 256, 320, 384, 512, 640, 768, 1000)
 
 # Largest noise of the search, and its maximum number of trials.
 _MOST_NOISE, _MOST_TRIALS = 1e6, 60
@@ -41,7 +42,7 @@ def spent_epsilon(history, delta, name):
         At least 0; infinite with a step without noise, or with next to none.
     """
     # More noise than can be computed with costs no more than a little less of it.
-    steps = [(min(noise, _MOST_COUNTED), rate, n) for noise, rate, n in history if n]
+    steps = tuple((min(noise, _MOST_COUNTED), rate, n) for noise, rate, n in history if n)
     if not steps:
         return 0.0
     if any(noise < 1 / _MOST_COUNTED for noise, _, _ in steps):
@@ -64,6 +65,9 @@ def _ask_prv(steps, delta, error):
         return math.inf
 
 
+# Each model of a pool and each fold of a search asks for the same steps, which takes longer than to
+# train a small net.
+@lru_cache(maxsize=256)
 def _ask(name, steps, delta, **settings):
     accountant = import_optional("opacus.accountants", "dp").create_accountant(mechanism=name)
     accountant.history = list(steps)
@@ -99,7 +103,7 @@ def choose_noise_multiplier(epsilon, delta, sample_rate, n_steps, name):
     noise = search(lambda z: spent_epsilon([(z, *steps)], delta, "rdp"), 1.0)
     if name == "prv":
         error, start = _error_at(epsilon), min(noise, _MOST_NOISE)
-        noise = min(noise, search(lambda z: _ask_prv([(z, *steps)], delta, error), start))
+        noise = min(noise, search(lambda z: _ask_prv(((z, *steps),), delta, error), start))
     if noise == np.inf:
         raise ValueError(
             f"No noise brings {n_steps} steps at a sampling rate of {sample_rate:.3g} to "

@@ -88,6 +88,19 @@ def test_prv_reaches_a_small_target_with_no_more_noise(target):
     assert spent_epsilon([(prv, 0.1, 20)], 1e-5, "prv") <= target
 
 
+def test_the_same_steps_are_counted_once(monkeypatch):
+    steps = (1.5, 0.2, 12)
+    epsilons = [spent_epsilon([steps], 1e-4, name) for name in ("rdp", "prv")]
+
+    def refuse(**settings):
+        raise AssertionError("another accountant")
+
+    monkeypatch.setattr("opacus.accountants.create_accountant", refuse)
+    assert [spent_epsilon([steps], 1e-4, name) for name in ("rdp", "prv")] == epsilons
+    with pytest.raises(AssertionError, match="another accountant"):
+        spent_epsilon([steps], 2e-4, "rdp")
+
+
 def test_prv_is_tighter_and_less_noise_costs_more():
     spent = {
         (name, noise): spent_epsilon([(noise, 0.1, 100)], 1e-5, name)

@@ -38,7 +38,7 @@ def weights(model):
 
 
 CHECKED = DPSGDClassifier(
-    partial(make_small_net, max_epochs=6, lr=1.0, batch_size=20),
+    partial(make_small_net, max_epochs=6, lr=1.0, batch_size=40),
     noise_multiplier=0.5,
     noise_seed=0,
     random_state=0,

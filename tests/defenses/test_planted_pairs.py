@@ -25,9 +25,6 @@ torch = pytest.importorskip("torch")
 skorch = pytest.importorskip("skorch")
 pytest.importorskip("opacus")
 
-from skmia.defenses import _dp_sgd  # noqa: E402
-from skmia.synthetic._gan import _dp_wgan  # noqa: E402
-
 EXTREME = [1e39, -1e39, 3e38, 0.0, 1e-42]
 NOISE, EPSILON, DELTA = 8.4, 0.4531, 1e-5  # one step on all rows
 
@@ -61,26 +58,6 @@ def check_pair(release, tables, epsilon, delta, n_releases):
     runs = [np.array([release(t) for _ in range(n_releases)], dtype=float) for t in tables]
     for counts, n in events_of(runs):
         assert proven_epsilon(*counts, n, delta, n_events=2) <= epsilon
-
-
-@pytest.fixture(autouse=True)
-def accountants_that_remember(monkeypatch):
-    """The same settings cost the same; to ask each time takes longer than to train."""
-    for module in (_dp_sgd, _dp_wgan):
-        monkeypatch.setattr(module, "spent_epsilon", remembered(module.spent_epsilon))
-
-
-@functools.cache
-def remembered(function):
-    found = {}
-
-    def remember(steps, delta, name):
-        key = tuple(steps), delta, name
-        if key not in found:
-            found[key] = function(steps, delta, name)
-        return found[key]
-
-    return remember
 
 
 # Mechanisms
