@@ -1,6 +1,7 @@
 """Attack that trains attack models on the predictions of shadow models."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -192,12 +193,12 @@ class ShadowAttack(BaseAttack):
 
     def _fit_estimator(self, X, inside, rng):
         estimator = self.attack_estimator
-        estimator = HistGradientBoostingClassifier() if estimator is None else clone(estimator)
+        is_default = estimator is None
+        estimator = HistGradientBoostingClassifier() if is_default else clone(estimator)
         seed_estimator(estimator, np.random.SeedSequence(rng.randint(np.iinfo(np.int32).max)))
         # The boosted trees are small, so threads gain little. If other processes use the cores, the
         # threads wait for each other ten times as long as they work.
-        n_threads = 1 if self.attack_estimator is None else None
-        with threadpool_limits(n_threads, user_api="openmp"):
+        with threadpool_limits(1, user_api="openmp") if is_default else nullcontext():
             return estimator.fit(X, inside.astype(int))
 
     def _fit_features(self, records):
