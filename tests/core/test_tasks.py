@@ -15,11 +15,12 @@ import pytest
 
 from skmia._core.tasks import delayed
 
-PATIENCE = 60.0  # seconds, after which a test that hangs fails
+PATIENCE = 120.0  # seconds, after which a test that hangs fails
 
 SCRIPT = """
     import os
     import sys
+    import threading
     import time
     from pathlib import Path
 
@@ -28,6 +29,20 @@ SCRIPT = """
     from sklearn.naive_bayes import GaussianNB
 
     from skmia import Records, ShadowPool
+    from skmia._core.tasks import delayed
+
+    def ask():
+        with joblib.parallel_config("loky"):
+            pids.append(joblib.Parallel(n_jobs=2)(delayed(os.getpid)() for _ in range(4)))
+
+    pids = []
+    if sys.argv[2] == "loky":  # workers outlive the thread that started them
+        for _ in range(2):
+            thread = threading.Thread(target=ask)
+            thread.start()
+            thread.join()
+            time.sleep(2)
+        assert len({*pids[0], *pids[1]}) <= 2
 
     class Slow(GaussianNB):
         def fit(self, X, y):
@@ -67,7 +82,9 @@ def wait_until(condition):
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks into /proc")
 @pytest.mark.parametrize("backend", ["loky", "multiprocessing"])
-def test_a_killed_fit_leaves_neither_processes_nor_records(backend, tmp_path):
+def test_workers_outlive_a_thread_and_a_killed_fit_leaves_neither_them_nor_records(
+    backend, tmp_path
+):
     script, workers, shared = tmp_path / "script.py", tmp_path / "workers", tmp_path / "shared"
     script.write_text(textwrap.dedent(SCRIPT))
     workers.mkdir()
@@ -80,7 +97,8 @@ def test_a_killed_fit_leaves_neither_processes_nor_records(backend, tmp_path):
     )
     children = []
     try:
-        wait_until(lambda: len(list(workers.iterdir())) == 2)
+        wait_until(lambda: program.poll() is not None or len(list(workers.iterdir())) == 2)
+        assert program.poll() is None
         children = find_children(program.pid)
         assert {int(one.name) for one in workers.iterdir()} <= set(children)
         assert any(shared.rglob("*.pkl"))  # the records
@@ -127,28 +145,3 @@ def test_workers_are_lent_to_others():
     first = joblib.Parallel(n_jobs=2)(delayed(find_threads)() for _ in range(6))
     second = joblib.Parallel(n_jobs=2)(joblib.delayed(find_threads)() for _ in range(6))
     assert len({process for process, _ in first + second}) <= 2
-
-
-def test_workers_outlive_the_thread_that_started_them():
-    script = """
-        import os
-        import threading
-        import time
-
-        import joblib
-
-        from skmia._core.tasks import delayed
-
-        def ask():
-            with joblib.parallel_config("loky"):
-                pids.append(joblib.Parallel(n_jobs=2)(delayed(os.getpid)() for _ in range(4)))
-
-        pids = []
-        for _ in range(2):
-            thread = threading.Thread(target=ask)
-            thread.start()
-            thread.join()
-            time.sleep(2)
-        assert len({*pids[0], *pids[1]}) <= 2
-    """
-    subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=True, timeout=PATIENCE)

@@ -317,7 +317,7 @@ def test_skorch_nets_trained_together_play_the_game_of_nets_trained_alone(monkey
         make_classifier(input_units=5, hidden_units=6, num_hidden=1, dropout=0.0),
         optimizer=torch.optim.SGD,
         lr=0.1,
-        max_epochs=20,
+        max_epochs=6,
         batch_size=16,
         train_split=None,
         iterator_train__shuffle=True,
