@@ -197,7 +197,7 @@ def _make_table(part, by):
     rows = []
     for name, cells in part.groupby(by, sort=False):
         counts = [int(cells.iloc[0][side]) for side in ("n_members", "n_nonmembers")]
-        made = [_make_cell(cell) for _, cell in cells.iterrows()]
+        made = [_make_cell(cell) for cell in cells.to_dict("records")]
         rows.append({"name": name, "counts": counts, "cells": made})
     headings = [column_name(metric, max_fpr) for metric, max_fpr in columns]
     unresolved = bool((part["status"] == NOT_RESOLVABLE).any())

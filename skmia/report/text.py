@@ -106,7 +106,7 @@ def format_cell(row):
     """Format the estimate of a row of results with its interval, or why there is none."""
     if row["status"] != OK:
         return NOT_RESOLVABLE if row["status"] == NOT_RESOLVABLE else "-"
-    numbers = row[_INTERVAL]
+    numbers = [row[name] for name in _INTERVAL]
     return format_auc(*numbers) if row["metric"] == "auc" else format_rate(*numbers)
 
 

@@ -2,9 +2,15 @@
 
 import numpy as np
 import pytest
+from quick_audits import shrink_models
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
+
+
+@pytest.fixture(autouse=True)
+def quick_audits(monkeypatch):
+    shrink_models(monkeypatch)
 
 
 @pytest.fixture(scope="session")
@@ -23,4 +29,6 @@ def problem():
 @pytest.fixture(scope="session")
 def result(problem):
     """Eight shadow models; a rate of 1% is too low for 200 non-members."""
-    return audit(*problem, shadows=8, group="group", fprs=(0.2, 0.01), random_state=0)
+    with pytest.MonkeyPatch.context() as patch:
+        shrink_models(patch)
+        return audit(*problem, shadows=8, group="group", fprs=(0.2, 0.01), random_state=0)

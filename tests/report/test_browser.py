@@ -23,7 +23,9 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this ma
 @pytest.fixture(scope="module")
 def browser():
     with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = started.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
+        )
         yield browser
         browser.close()
 
@@ -33,7 +35,7 @@ def result():
     records, _ = make_membership_problem(600, random_state=0)
     records = records.with_fields(city=np.tile(["Oslo", "Rome", "Bern"], 200))
     tree = DecisionTreeClassifier(random_state=0)
-    return audit(tree, records, group="city", shadows=16, controls=True, random_state=0)
+    return audit(tree, records, group="city", shadows=4, controls=True, random_state=0)
 
 
 @pytest.fixture
@@ -186,7 +188,7 @@ def foreign():
     records, _ = make_membership_problem(600, random_state=0)
     records = records.with_fields(city=np.tile(NAMES, 200))
     return audit(
-        DecisionTreeClassifier(random_state=0), records, group="city", shadows=16, random_state=0
+        DecisionTreeClassifier(random_state=0), records, group="city", shadows=4, random_state=0
     )
 
 
