@@ -179,7 +179,7 @@ def make_white_box_attacks():
         ThresholdAttack(NET.victim, signal="gradient_norm_w"),
         ThresholdAttack(NET.victim, signal="gradient_norm_x"),
         *(
-            ThresholdAttack(NET.victim, signal=AdversarialDistance(norm, n_rounds=2, n_steps=4))
+            ThresholdAttack(NET.victim, signal=AdversarialDistance(norm, n_rounds=2, n_steps=2))
             for norm in ("l1", "l2", "linf")
         ),
         GradientAttack(NET.victim),
@@ -190,7 +190,7 @@ def make_white_box_attacks():
         FisherRaoAttack(NET.victim, cv=2, layers=[], max_iter=20),
     ]
     if find_spec("torch") is not None:
-        attacks.append(WhiteBoxAttack(NET.victim, max_iter=2, cv=2))
+        attacks.append(WhiteBoxAttack(NET.victim, max_iter=1, cv=2))
     return attacks
 
 

@@ -42,7 +42,7 @@ def check_victim(victim):
             f"got {type(unwrap(victim)).__name__}{_suggest_remedy(unwrap(victim))}."
         )
     try:
-        check_is_fitted(victim)
+        check_is_fitted(unwrap(victim))  # the tags of a frozen one are a deep copy
     except NotFittedError:
         raise NotFittedError(
             f"The victim {type(unwrap(victim)).__name__} is not fitted. Fit the victim and wrap it "

@@ -96,7 +96,8 @@ def check_attack_refuses_an_unknown_label(attack, records, membership):
 def check_attack_membership_forms(attack, records, membership):
     """Bits may be integers, booleans, floats, a list or a Series."""
     expected = fitted(attack, records, membership)
-    scores, advantage = expected.score_samples(records), expected.score(records, membership)
+    few = records[:5]  # the advantage reads the others
+    scores, advantage = expected.score_samples(few), expected.score(records, membership)
     members = membership == 1
     forms = [members, members.astype(float), membership.astype(np.uint8), membership.tolist()]
     index = np.arange(len(members))[::-1]
@@ -104,5 +105,5 @@ def check_attack_membership_forms(attack, records, membership):
         own = fitted(attack, records, bits)
         claim = f"Membership as {type(bits).__name__} must give the same {{}}"
         expect_close(own.offset_, expected.offset_, claim.format("offset_"))
-        expect_close(own.score_samples(records), scores, claim.format("scores"))
+        expect_close(own.score_samples(few), scores, claim.format("scores"))
         expect_close(own.score(records, bits), advantage, claim.format("advantage"))
