@@ -1,15 +1,22 @@
 """A table, and the command line run in this process."""
 
 import copy
+from importlib.util import find_spec
 
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from quick_audits import shrink_models
 
 from skmia.cli import _audit, main
 
 N = 240
+
+
+@pytest.fixture(autouse=True)
+def quick_audits(monkeypatch):
+    shrink_models(monkeypatch)
 
 
 @pytest.fixture(scope="session")
@@ -63,8 +70,10 @@ def audit_once(reports, monkeypatch):
 @pytest.fixture
 def no_drawing(monkeypatch):
     """Write pictures without drawing them, which takes as long as a small audit."""
-    figure = pytest.importorskip("matplotlib.figure").Figure
-    monkeypatch.setattr(figure, "savefig", lambda self, file, **settings: file.write(b"picture"))
+    if find_spec("matplotlib") is not None:
+        from matplotlib.figure import Figure
+
+        monkeypatch.setattr(Figure, "savefig", lambda self, file, **_: file.write(b"picture"))
 
 
 @pytest.fixture

@@ -110,9 +110,10 @@ def test_a_folder_that_cannot_be_made_is_found_first(refuse, options, tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
-def test_ctrl_c_ends_workers_and_keeps_models(tmp_path):
+def test_ctrl_c_ends_workers_and_keeps_models(data, tmp_path):
     folder, environment = tmp_path / "kept", {**os.environ, "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "skmia.cli", "audit", "--shadows", "400", "--jobs", "2"]
+    command = [sys.executable, "-m", "skmia.cli", "audit", "--data", str(data)]
+    command += ["--target", "income", "--shadows", "400", "--jobs", "2"]
     program = subprocess.Popen(
         [*command, "--checkpoint", str(folder)],
         stdout=subprocess.PIPE,

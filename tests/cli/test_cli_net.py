@@ -37,7 +37,7 @@ def net():
 def test_batched_and_one_by_one_are_the_same_audit(run, data, tmp_path, net, monkeypatch):
     from skmia._training.ways.torch_nets import TorchNetsWay
 
-    monkeypatch.setattr("skmia.cli._net._MOST_EPOCHS", 10)
+    monkeypatch.setattr("skmia.cli._net._MOST_EPOCHS", 3)
     train_together, together = TorchNetsWay.run, []
 
     def note_and_run(*arguments):
@@ -51,7 +51,7 @@ def test_batched_and_one_by_one_are_the_same_audit(run, data, tmp_path, net, mon
         options = ["--data", data, "--target", "income", *NET, *options, "--out", tmp_path]
         code, text, err = run(*options)
         assert (code, err) == (0, "")
-        assert "Perceptron(9-100-2, max_epochs=10)" in text
+        assert "Perceptron(9-100-2, max_epochs=3)" in text
         assert bool(together) == bool("--no-batching" not in options)
         document = json.loads((tmp_path / "audit.json").read_text())
         assert document["settings"]["command"]["no_batching"] == bool("--no-batching" in options)
