@@ -166,7 +166,7 @@ def test_no_model_is_left_without_records():
     for n_records in (5, 11, 23):
         for max_samples in (1, 2, 0.01, 0.1):
             records = distinct_records(n_records)
-            inside = fit_pool(records, 32, max_samples=max_samples).membership_
+            inside = fit_pool(records, 12, max_samples=max_samples).membership_
             assert inside.any(axis=1).all()
 
 

@@ -189,9 +189,9 @@ def effective_score(without, with_target):
 
 def test_reference_rows_of_each_round_cost_power():
     rng = np.random.default_rng(0)
-    target, releases = release_normal(600, rng)
-    scores = np.empty((2, 600))
-    for index in np.ndindex(2, 600):
+    target, releases = release_normal(200, rng)
+    scores = np.empty((2, 200))
+    for index in np.ndindex(2, 200):
         reference = rng.normal(size=(100, 100))
         attack = MeanLikelihoodRatioAttack(target, n_samples=100, covariance="diagonal")
         attack.fit(reference)
@@ -199,7 +199,7 @@ def test_reference_rows_of_each_round_cost_power():
     m, tau = 8.83, 1
     expected = m**2 / (2 * m + tau / 100 + 2 * tau / 100)
     shift = np.sqrt(expected)
-    error = 2 * shift * np.sqrt(2 / 600 + expected / (4 * 600))
+    error = 2 * shift * np.sqrt(2 / 200 + expected / (4 * 200))
     assert abs(effective_score(*scores) - expected) < 3 * error < m - expected
 
 
@@ -241,7 +241,7 @@ def draw_independent(rng, n_rows, n_features):
     ids=lambda value: getattr(value, "__name__", str(value)),  # an address would differ by process
 )
 def test_reference_rows_give_a_threshold_of_the_rate_that_was_asked_for(attack, draw, n_features):
-    rng, n_trials, n_samples = np.random.default_rng(0), 400, 100
+    rng, n_trials, n_samples = np.random.default_rng(0), 200, 100
     noise = attack.noise_scale / np.sqrt(n_samples)
     n_flagged = 0
     for _ in range(n_trials):
@@ -255,7 +255,7 @@ def test_reference_rows_give_a_threshold_of_the_rate_that_was_asked_for(attack, 
 
 
 def test_the_rate_holds_for_single_rows_and_few_reference_rows():
-    rng, n_trials, n_flagged = np.random.default_rng(0), 1000, 0
+    rng, n_trials, n_flagged = np.random.default_rng(0), 400, 0
     for _ in range(n_trials):
         attack = MeanLikelihoodRatioAttack(rng.normal(size=8), n_samples=1, target_fpr=0.1)
         n_flagged += attack.fit(rng.normal(size=(4, 8))).predict(rng.normal(size=(1, 8)))[0]
