@@ -44,7 +44,7 @@ def load(folder, name):
 
 def play(records, options):
     net = make_small_net(records.X.shape[1], max_epochs=options.epochs)
-    pool = ShadowPool(net, 5, paired=False, store="outputs", temperatures=(1.0,))
+    pool = ShadowPool(net, 5, design="independent", store="outputs", temperatures=(1.0,))
     attack = ShadowAttack(
         shadows=pool,
         attack_estimator=XGBClassifier(n_estimators=100, n_jobs=1),

@@ -1,102 +1,249 @@
-"""How well the attacks tell members from non-members, over several victims.
+"""How well attacks tell members from non-members: five kinds of victims, pools of 4 to 64 models.
 
-Two problems: digits with an overfit forest, and a Purchase-like table with a neural net that was
-trained to memorize. Prints the mean over victims and the standard deviation between them.
+Each victim is a fresh model that is trained on a random half of the records and is in no pool. Its
+pool of K models is a random draw of its own out of one larger pool. The script prints the mean over
+victims of the AUC and of the TPR at FPRs of 1% and 0.1%, and the paired differences, with standard
+errors, to two attacks of a few lines that are written here. Every number goes to a CSV file.
 
-    python benchmarks/bench_strength.py digits [--shadows 64] [--victims 12] [--jobs 2]
-    python benchmarks/bench_strength.py baskets [--shadows 16] [--victims 3] [--jobs 2]
+    python benchmarks/bench_strength.py --data FOLDER [--kinds digits adult noisy baskets small_net]
+        [--models 4 8 16 64] [--victims 12] [--attacks "LiRA()" "RMIA()"] [--design paired]
+        [--checkpoint FOLDER] [--output benchmarks/results/strength.csv]
+
+The folder of the data holds adult.csv.gz, the table of the UCI repository with a header.
 """
 
 import argparse
-from time import perf_counter
+import copy
+from pathlib import Path
 
 import numpy as np
-from sklearn.base import clone
+import pandas as pd
+from literature_nets import make_small_net
+from scipy.special import log_softmax
+from scipy.stats import norm
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import train_test_split
+from sklearn.neural_network import MLPClassifier
 
-from skmia import ShadowPool
+from skmia import Outputs, Records, ShadowPool
 from skmia.attacks import RMIA, CalibratedAttack, LiRA, ThresholdAttack
 from skmia.datasets import load_digits, make_membership_problem
 from skmia.metrics import tpr_at_fpr_score
 
-FPRS = (0.01, 0.001)
+MEASURES = {"AUC": None, "TPR at 1%": 0.01, "TPR at 0.1%": 0.001}
+UNIT = {"paired": 2, "balanced": 8, "independent": 1}
+KINDS, ATTACKS, BY_HAND = {}, {}, {}
 
 
-def digits_problem():
+# Kinds of victims: a function of the folder of the data that returns records and a model
+
+
+def kind(make):
+    KINDS[make.__name__] = make
+    return make
+
+
+def read_adult(folder, n_records):
+    table = pd.read_csv(Path(folder) / "adult.csv.gz").drop(columns=["split", "fnlwgt"])
+    table = table.drop_duplicates().sample(n_records, random_state=0)
+    y = (table.pop("income") == ">50K").to_numpy(int)
+    return pd.get_dummies(table, dtype=float), y
+
+
+@kind
+def digits(folder):
     return load_digits(), RandomForestClassifier(100)
 
 
-def baskets_problem():
+@kind
+def adult(folder):
+    return Records(*read_adult(folder, 4000)), RandomForestClassifier(100)
+
+
+@kind
+def noisy(folder):
+    records, rng = load_digits(), np.random.default_rng(0)
+    y = np.where(rng.random(len(records)) < 0.2, rng.integers(0, 10, len(records)), records.y)
+    return Records(records.X, y), MLPClassifier((64,), max_iter=500)
+
+
+@kind
+def baskets(folder):
     from _nets import make_net
 
     records, _ = make_membership_problem(
-        20_000, n_features=600, n_classes=100, kind="baskets", random_state=0
+        4000, n_features=200, n_classes=100, kind="baskets", random_state=0
     )
-    return records, make_net(records.X.shape[1], 128, len(np.unique(records.y)))
+    return records, make_net(200, 128, len(np.unique(records.y)), max_epochs=60)
 
 
-def attacks_over(pool):
-    return {
-        "ThresholdAttack": ThresholdAttack(),
-        "LiRA": LiRA(None, pool),
-        'LiRA(variance="example")': LiRA(None, pool, variance="example"),
-        'LiRA(variance="pooled")': LiRA(None, pool, variance="pooled"),
-        "LiRA(online=False)": LiRA(None, pool, online=False),
-        "RMIA": RMIA(None, pool),
-        "RMIA(temperature=1)": RMIA(None, pool, temperature=1.0),
-        "RMIA(online=False)": RMIA(None, pool, online=False),
-        "CalibratedAttack": CalibratedAttack(None, pool),
-    }
+@kind
+def small_net(folder):
+    X, y = read_adult(folder, 6000)
+    X = np.array((X - X.mean()) / (X.std() + 1e-9), np.float32)
+    return Records(X, y), make_small_net(X.shape[1], max_epochs=200)
 
 
-def attack_one_victim(records, model, attacks, seed):
-    rows = np.arange(len(records))
-    members, _ = train_test_split(rows, train_size=0.5, stratify=records.y, random_state=seed)
-    membership = np.isin(rows, members).astype(int)
-    victim = clone(model)
-    if "random_state" in victim.get_params():
-        victim.set_params(random_state=seed)
-    victim.fit(records.X[members], records.y[members])
-    answered = records.with_outputs(victim)
-    correct = answered["outputs"].is_correct(records.y)
-    gap = correct[members].mean(), correct[membership == 0].mean()
-    rates = {}
-    for name, attack in attacks.items():
-        scores = attack.fit(answered).score_samples(answered)
-        tprs = [
-            tpr_at_fpr_score(membership, scores, max_fpr=fpr, on_unresolvable="ignore")
-            for fpr in FPRS
-        ]
-        rates[name] = [roc_auc_score(membership, scores), *tprs]
-    return rates, gap
+# Attacks: a function of a frozen pool that returns an attack
+
+
+def attack(name):
+    def register(make):
+        ATTACKS[name] = make
+        return make
+
+    return register
+
+
+attack("threshold")(lambda pool: ThresholdAttack())
+attack("LiRA()")(lambda pool: LiRA(None, pool))
+attack('LiRA(gap="raw")')(lambda pool: LiRA(None, pool, gap="raw"))
+attack('LiRA(gap="trend")')(lambda pool: LiRA(None, pool, gap="trend"))
+attack('LiRA(likelihood="normal")')(lambda pool: LiRA(None, pool, likelihood="normal"))
+attack('LiRA(variance="pooled")')(lambda pool: LiRA(None, pool, variance="pooled"))
+attack("LiRA(online=False)")(lambda pool: LiRA(None, pool, online=False))
+attack("RMIA()")(lambda pool: RMIA(None, pool))
+attack("RMIA(temperature=1)")(lambda pool: RMIA(None, pool, temperature=1.0))
+attack("CalibratedAttack()")(lambda pool: CalibratedAttack(None, pool))
+
+
+# By hand: a function of the probabilities of the label and of the training sets
+
+
+def by_hand(function):
+    BY_HAND[function.__name__.replace("_", " ")] = function
+    return function
+
+
+@by_hand
+def RMIA_by_hand(p_victim, p_shadows, inside):
+    return np.log(p_victim + 1e-12) - np.log(p_shadows.mean(axis=0) + 1e-12)
+
+
+@by_hand
+def LiRA_by_hand(p_victim, p_shadows, inside):
+    phi, shadows = (np.log(p + 1e-12) - np.log(1 - p + 1e-12) for p in (p_victim, p_shadows))
+    into, out = np.where(inside, shadows, np.nan), np.where(inside, np.nan, shadows)
+    log_in = norm.logpdf(phi, np.nanmedian(into, axis=0), np.nanstd(into))
+    return log_in - norm.logpdf(phi, np.nanmedian(out, axis=0), np.nanstd(out))
+
+
+# The measurement
+
+
+def train(name, n_models, seed, design, options):
+    records, model = KINDS[name](options.data)
+    folder = options.checkpoint and Path(options.checkpoint) / f"{name}-{design}-{n_models}-{seed}"
+    pool = ShadowPool(
+        model, n_models, design=design, store="outputs", checkpoint=folder, random_state=seed
+    )
+    return records, pool.fit(records)
+
+
+def probability_of_label(pool, records):
+    place = np.searchsorted(pool.classes_, records.y), np.arange(len(records))
+    values = pool.outputs_.astype(np.float64)
+    if pool.output_kind_ == "logits":
+        values = np.exp(log_softmax(values, axis=2))
+    return values[:, place[1], place[0]]
+
+
+def draw_pool(pool, size, unit, rng):
+    """Draw pairs, or blocks, of the models of a pool; return them as a pool, and their numbers."""
+    first = unit * rng.permutation(len(pool.membership_) // unit)[: size // unit]
+    models = np.add.outer(first, np.arange(unit)).ravel()
+    drawn = copy.copy(pool.first(len(models)))
+    drawn.membership_, drawn.outputs_ = pool.membership_[models], pool.outputs_[models]
+    drawn.signals_, drawn._model_steps = pool.signals_[:, :, models], pool._model_steps[models]
+    drawn._n_inside = drawn.membership_.sum(axis=0)
+    return drawn, models
+
+
+def measure(membership, scores):
+    return [
+        roc_auc_score(membership, scores)
+        if fpr is None
+        else tpr_at_fpr_score(membership, scores, max_fpr=fpr, on_unresolvable="ignore")
+        for fpr in MEASURES.values()
+    ]
+
+
+def run_kind(name, options):
+    records, pool = train(name, options.pool, 0, options.design, options)
+    _, victims = train(name, options.victims, 1, "independent", options)
+    for membership in victims.membership_:
+        differ = (pool.membership_ != membership).sum(axis=1)
+        assert differ.min() > 0 and differ.max() < len(records), "a victim is in the pool"
+    p_pool, p_victims = (probability_of_label(one, records) for one in (pool, victims))
+    right = [Outputs(v, victims.classes_, victims.output_kind_) for v in victims.outputs_]
+    accuracy = np.array([outputs.is_correct(records.y) for outputs in right])
+    sides = [accuracy[victims.membership_ == side].mean() for side in (True, False)]
+    print(f"\n{name}: {len(records)} records, accuracy {sides[0]:.3f} / {sides[1]:.3f}", flush=True)
+    rows = []
+    for victim, membership in enumerate(victims.membership_):
+        answered = records.with_fields(outputs=right[victim])
+        for size in options.models:
+            rng = np.random.default_rng([victim, size])
+            drawn, models = draw_pool(pool, size, UNIT[options.design], rng)
+            results = {
+                hand: function(p_victims[victim], p_pool[models], drawn.membership_)
+                for hand, function in BY_HAND.items()
+            }
+            usable = np.ones(len(records), dtype=bool)
+            for title in options.attacks:
+                one = ATTACKS[title](FrozenEstimator(drawn)).fit(answered)
+                results[title] = one.score_samples(answered)
+                usable &= one.can_judge(answered)
+            for title, scores in results.items():
+                values = measure(membership[usable], scores[usable])
+                rows.append((name, options.design, size, victim, title, *values))
+    return pd.DataFrame(rows, columns=["kind", "design", "models", "victim", "attack", *MEASURES])
+
+
+def cell(values):
+    return " ".join(f"{value:.3f}".replace("0.", ".", 1) for value in values)
+
+
+def print_kind(table):
+    """Print means over victims, and differences to the attacks by hand with standard errors."""
+    wide = table.set_index(["attack", "models", "victim"])[list(MEASURES)]
+    sizes = table["models"].unique()
+    print(f"| attack | {' | '.join(f'{size} models' for size in sizes)} |")
+    print("|---" * (1 + len(sizes)) + "|")
+    for title in table["attack"].unique():
+        print(f"| {title} | " + " | ".join(cell(wide.loc[title, k].mean()) for k in sizes) + " |")
+    for hand in BY_HAND:
+        print(f"\n| minus {hand} | {' | '.join(f'{size} models' for size in sizes)} |")
+        print("|---" * (1 + len(sizes)) + "|")
+        for title in table["attack"].unique():
+            cells = []
+            for k in sizes:
+                gain = wide.loc[title, k] - wide.loc[hand, k]
+                error = gain.std() / np.sqrt(len(gain))
+                parts = zip(gain.mean(), error, strict=True)
+                cells.append(", ".join(f"{mean:+.3f} ± {se:.3f}" for mean, se in parts))
+            print(f"| {title} | " + " | ".join(cells) + " |")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("problem", choices=["digits", "baskets"])
-    parser.add_argument("--shadows", type=int, default=64)
+    parser.add_argument("--kinds", nargs="+", choices=list(KINDS), default=list(KINDS))
+    parser.add_argument("--attacks", nargs="+", choices=list(ATTACKS), default=list(ATTACKS))
+    parser.add_argument("--models", nargs="+", type=int, default=[4, 8, 16, 64])
     parser.add_argument("--victims", type=int, default=12)
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--pool", type=int, default=96, help="models of the larger pool")
+    parser.add_argument("--design", choices=list(UNIT), default="paired")
+    parser.add_argument("--data", default=".")
+    parser.add_argument("--checkpoint")
+    parser.add_argument("--output")
     options = parser.parse_args()
-    records, model = digits_problem() if options.problem == "digits" else baskets_problem()
-    start = perf_counter()
-    pool = ShadowPool(model, options.shadows, n_jobs=options.jobs, random_state=0, verbose=1)
-    attacks = attacks_over(FrozenEstimator(pool.fit(records)))
-    seconds = perf_counter() - start
-    results = [attack_one_victim(records, model, attacks, seed) for seed in range(options.victims)]
-    train, test = np.mean([gap for _, gap in results], axis=0)
-    print(
-        f"{options.problem}: {len(records)} records, {options.shadows} shadows in {seconds:.0f} s"
-    )
-    print(f"{options.victims} victims, accuracy {train:.3f} on members, {test:.3f} on others")
-    print(f"{'attack':28s}{'AUC':>15s}{'TPR @ 1% FPR':>16s}{'TPR @ 0.1% FPR':>16s}")
-    for name in attacks:
-        values = np.array([rates[name] for rates, _ in results])
-        cells = zip(values.mean(axis=0), values.std(axis=0), strict=True)
-        print(f"{name:28s}" + "".join(f"   {mean:.3f} ± {std:.3f}" for mean, std in cells))
+    tables = []
+    for name in options.kinds:
+        tables.append(run_kind(name, options))
+        print_kind(tables[-1])
+        if options.output:
+            pd.concat(tables).to_csv(options.output, index=False, float_format="%.5f")
 
 
 if __name__ == "__main__":

@@ -94,7 +94,7 @@ def play(records):
         verbose=0,
     )
     attack = ShadowAttack(
-        shadows=ShadowPool(net, 5, paired=False, store="outputs", temperatures=(1.0,)),
+        shadows=ShadowPool(net, 5, design="independent", store="outputs", temperatures=(1.0,)),
         attack_estimator=XGBClassifier(n_estimators=100, n_jobs=1),
         features=["correctness"],
         per_class=False,

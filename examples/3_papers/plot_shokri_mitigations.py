@@ -121,7 +121,7 @@ if FAST:
 
 
 def learn_attack(model, records, seed):
-    settings = {"paired": False, "store": "outputs", "random_state": seed}
+    settings = {"design": "independent", "store": "outputs", "random_state": seed}
     pool = ShadowPool(model, N_SHADOWS, **settings).fit(records)
     learner = HistGradientBoostingClassifier(max_iter=N_ROUNDS)
     attack = ShadowAttack(

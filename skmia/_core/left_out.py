@@ -3,7 +3,16 @@
 import numpy as np
 from sklearn.utils import gen_batches
 
-from .moments import CACHED, Moments, are_pairs, compute_both_moments, compute_moments, exchange
+from .moments import (
+    CACHED,
+    Moments,
+    Sides,
+    are_pairs,
+    compute_both_moments,
+    compute_moments,
+    compute_sides,
+    exchange,
+)
 
 # If a subtraction leaves less than this share of a sum of squares, the rest has lost its digits. It
 # is a hundred times the rounding of single precision.
@@ -19,8 +28,9 @@ def choose_others(design, inside, columns, models):
 
     The numbers of remaining IN and OUT models must not depend on whether the model was trained on
     the record, because they would reveal it. With complementary pairs, the partner leaves. If the
-    number of IN models per record is fixed, any one model of the other side leaves. If each
-    training set was drawn independently, no other model has to leave.
+    number of IN models per record is fixed in the block of the model, any one model of the block on
+    the other side leaves. If each training set was drawn independently, no other model has to
+    leave.
 
     Parameters
     ----------
@@ -43,6 +53,16 @@ def choose_others(design, inside, columns, models):
     # Infinite means independent draws, where only the partner is related to the model.
     if np.isinf(design.n_in):
         return partners
+    others = np.empty((len(models), inside.shape[1]), dtype=np.intp)
+    for block in np.unique(design.blocks[models]):
+        here, chosen = np.flatnonzero(design.blocks == block), design.blocks[models] == block
+        places = np.searchsorted(here, models[chosen])
+        found = _choose_in_block(design, inside[here], columns, places)
+        others[chosen] = np.where(found >= 0, here[found], -1)
+    return others
+
+
+def _choose_in_block(design, inside, columns, models):
     if design.n_in + design.n_out == len(inside):
         return _list_next(inside, models)
     return _draw_others(design, inside, columns, models)
@@ -168,6 +188,71 @@ def compare_left_out(compare, shadows, inside, models, others, *, online=True):
         lost |= _are_lost(both, rest)
         scores[some] = compare(shadows[:, models[some]], *rest)
     return scores, lost
+
+
+def leave_sides(sides, shadows, inside, model, other, partners):
+    """Compute the moments of both sides without one model and the one that leaves with it.
+
+    Parameters
+    ----------
+    sides : Sides
+        Moments with them.
+    shadows : ndarray of shape (n_queries, n_estimators, n)
+        Values of a signal.
+    inside : ndarray of shape (n_estimators, n), dtype bool
+        Training sets.
+    model : int
+        Number of the model.
+    other : ndarray of shape (n,) or (1,)
+        Model that leaves with it, as returned by :func:`choose_others`.
+    partners : ndarray of shape (n_estimators,)
+        Model drawn in a pair with each; -1 for none.
+
+    Returns
+    -------
+    sides : Sides
+        Without them. Where a subtraction would leave rounding errors, the rest is read again.
+    """
+    models, others = np.array([model]), other[None]
+    both = [_with_axes(side, 1) for side in sides[:2]]
+    rest = _leave_both(both, shadows, inside, models, others)
+    lost = np.flatnonzero(_are_lost(both, rest))
+    count = [np.broadcast_to(side.count, (1, len(inside[0])))[0] for side in rest]
+    left = Sides(
+        *(
+            Moments(n, side.mean[:, 0], side.squares[:, 0])
+            for n, side in zip(count, rest, strict=True)
+        ),
+        _leave_product(sides, shadows, inside, model, other),
+    )
+    if len(lost):
+        part = inside[:, lost]
+        stays = _stay(part, model, other if len(other) == 1 else other[lost])
+        partners = np.where(stays.all(axis=1), partners, -1)
+        again = compute_sides(shadows[:, :, lost], part & stays, ~part & stays, partners)
+        for side, exact in zip(left[:2], again[:2], strict=True):
+            side.mean[:, lost], side.squares[:, lost] = exact.mean, exact.squares
+        if left.product is not None:
+            left.product[:, lost] = again.product
+    return left
+
+
+def _leave_product(sides, shadows, inside, model, other):
+    if sides.product is None:
+        return None
+    ends = np.stack([shadows[:, model], shadows[:, other[0]]]).astype(np.float64)
+    exchange(*ends, ~inside[model])
+    n_pairs = sides.into.count
+    product = (ends[0] - sides.into.mean) * (ends[1] - sides.out.mean)
+    return sides.product - product * n_pairs / np.maximum(n_pairs - 1, 1)
+
+
+def _stay(inside, model, other):
+    """Return which models remain, in the shape of the training sets."""
+    stays, gone = np.ones(inside.shape, dtype=bool), np.broadcast_to(other, inside.shape[1])
+    stays[model] = False
+    stays[gone[gone >= 0], np.flatnonzero(gone >= 0)] = False
+    return stays
 
 
 def part_of(others, records):

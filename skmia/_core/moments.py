@@ -30,6 +30,16 @@ class Moments(NamedTuple):
         return np.maximum(self.squares / np.maximum(self.count, 1), SMALLEST_SPREAD**2)
 
 
+class Sides(NamedTuple):
+    """Moments of the IN and of the OUT models, and what ties the two models of a pair."""
+
+    into: Moments
+    out: Moments
+    # Sum over pairs of the product of the two models' deviations, of shape (n_queries, n); None if
+    # models do not come in complementary pairs.
+    product: np.ndarray | None
+
+
 def compute_moments(shadows, chosen):
     """Compute moments over the chosen models.
 
@@ -75,11 +85,62 @@ def compute_both_moments(shadows, inside, outside):
         )
     # With pairs, each side has exactly one model of each pair, so no weights are needed. This
     # halves the work.
+    return _compute_pairs(shadows, inside, _sum_pairs)[:2]
+
+
+def compute_sides(shadows, inside, outside, partners):
+    """Compute moments over the IN and the OUT models, and the products over complementary pairs.
+
+    Parameters
+    ----------
+    shadows : ndarray of shape (n_queries, n_estimators, n)
+        Values of a signal.
+    inside, outside : ndarray of shape (n_estimators, n), dtype bool
+        Models of each side.
+    partners : ndarray of shape (n_estimators,)
+        Model drawn in a pair with each; -1 for none.
+
+    Returns
+    -------
+    sides : Sides
+    """
+    order = _order_pairs(inside, outside, partners)
+    if order is None:
+        return Sides(*compute_both_moments(shadows, inside, outside), None)
+    if not np.array_equal(order, np.arange(len(inside))):
+        shadows, inside = shadows[:, order], inside[order]
+    return _compute_pairs(shadows, inside, _sum_pairs_and_products)
+
+
+def take_records(sides, records):
+    """Return the moments of some of the records."""
+    into, out = (
+        Moments(side.count[records], side.mean[:, records], side.squares[:, records])
+        for side in sides[:2]
+    )
+    return Sides(into, out, None if sides.product is None else sides.product[:, records])
+
+
+def _order_pairs(inside, outside, partners):
+    """Return the models pair after pair, or None if the chosen models are not all in pairs."""
+    used = inside | outside
+    models = np.flatnonzero(used.any(axis=1))
+    first = models[models < partners[models]]
+    order = np.column_stack([first, partners[first]]).ravel()
+    if not len(models) or not np.array_equal(np.sort(order), models):
+        return None
+    return order if are_pairs(inside[order], outside[order]) else None
+
+
+def _compute_pairs(shadows, inside, add):
     n_pairs = len(inside) // 2
     count = np.full(shadows.shape[2], n_pairs)
-    sums = zip(*(_sum_pairs(values, inside) for values in shadows), strict=True)
-    means, squares = _shift(n_pairs, *(np.stack(part, axis=1) for part in sums))
-    return Moments(count, means[0], squares[0]), Moments(count, means[1], squares[1])
+    sums = zip(*(add(values, inside) for values in shadows), strict=True)
+    center, total, *squares = (np.stack(part, axis=-2) for part in sums)
+    means, both = _shift(n_pairs, center, total, squares[0])
+    sides = Moments(count, means[0], both[0]), Moments(count, means[1], both[1])
+    product = squares[1] - total[0] * total[1] / n_pairs if len(squares) > 1 else None
+    return Sides(*sides, product)
 
 
 def count_models(chosen):
@@ -178,10 +239,16 @@ def are_pairs(inside, outside):
 
 def _sum_pairs(values, inside):
     """Like :func:`_sum_chosen` without counts, for the two sides of pairs: each of shape (2, n)."""
+    return _sum_pairs_and_products(values, inside, product=False)[:3]
+
+
+def _sum_pairs_and_products(values, inside, product=True):
+    """Like :func:`_sum_pairs`, and the sum of the products of the two deviations, shape (n,)."""
     n_pairs, n_records = len(inside) // 2, values.shape[1]
     step = min(n_pairs, max(1, CACHED // n_records))
     room = np.empty((2, step, n_records), np.result_type(values, np.float32))
     total, squares = np.zeros((2, 2, n_records))
+    products = np.zeros(n_records)
     for pairs in gen_batches(n_pairs, step):
         models = slice(2 * pairs.start, 2 * pairs.stop)
         sides = room[:, : pairs.stop - pairs.start]
@@ -192,7 +259,9 @@ def _sum_pairs(values, inside):
         sides -= center[:, None]
         total += np.einsum("skn->sn", sides)
         squares += np.einsum("skn,skn->sn", sides, sides)
-    return center, total, squares
+        if product:
+            products += np.einsum("kn,kn->n", *sides)
+    return center, total, squares, products
 
 
 def exchange(first, second, where):

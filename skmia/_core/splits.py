@@ -142,6 +142,72 @@ def draw_halves(units, strata, n_samples, rng):
     return inside[:, units]
 
 
+def draw_block(units, strata, size, rng):
+    """Draw the training sets of a block of models so that each unit is in exactly half of them.
+
+    Each training set holds half of the units of every stratum, and of all, up to one unit.
+
+    Parameters
+    ----------
+    units : ndarray of shape (n,)
+        Unit of each record, from 0.
+    strata : ndarray of shape (n,)
+        Stratum of each record; a unit has the stratum of its first record.
+    size : int
+        Even number of models.
+    rng : numpy Generator
+        Source of randomness.
+
+    Returns
+    -------
+    inside : ndarray of shape (size, n), dtype bool
+        Training sets.
+    """
+    _, first = np.unique(units, return_index=True)
+    strata, n_strata = strata[first], strata.max() + 1
+    inside = np.zeros((size, len(first)), dtype=bool)
+    due = np.full(len(first), size // 2)
+    # Model after model, a unit is drawn with the share of the remaining models that it is due in:
+    # never when it has been in half of them, and always when it is due in all that remain. The
+    # order is drawn anew for each model, so that no two units exclude each other throughout.
+    for k, training_set in enumerate(inside):
+        order = rng.permutation(len(first))
+        order = order[np.argsort(rng.permutation(n_strata)[strata[order]], kind="stable")]
+        start, n_left = rng.integers(size - k), size - k
+        edges = np.append(0, np.cumsum(due[order])) + start
+        training_set[order[np.diff(edges // n_left) > 0]] = True
+        due -= training_set
+    return inside[:, units]
+
+
+def draw_blocks(records, strata, size, seeds):
+    """Draw the training sets of blocks of models, each record in half of the models of a block.
+
+    Parameters
+    ----------
+    records : Records of n records
+        Equal records, and records with one value of a field ``group_by``, stay together.
+    strata : ndarray of shape (n,)
+        Stratum of each record.
+    size : int
+        Even number of models of a block.
+    seeds : list of SeedSequence
+        One seed for each block.
+
+    Returns
+    -------
+    blocks : list of ndarray of shape (size, n), dtype bool
+        Training sets of the models of each block.
+
+    Raises
+    ------
+    ValueError
+        If all records belong together.
+    """
+    units = _number_units_of(records)
+    return [draw_block(units, strata, size, np.random.default_rng(seed)) for seed in seeds]
+
+
 def draw_pairs(records, strata, n_samples, seeds):
     """Draw the training sets of pairs of shadow models.
 
@@ -172,11 +238,16 @@ def draw_pairs(records, strata, n_samples, seeds):
             f"max_samples asks for {n_samples} of {n_records} records; complementary halves "
             f"hold at most {(n_records + 1) // 2}."
         )
+    units = _number_units_of(records)
+    rngs = [np.random.default_rng(seed) for seed in seeds]
+    return [draw_halves(units, strata, n_samples, rng) for rng in rngs]
+
+
+def _number_units_of(records):
     units = number_units(records.fingerprint, records.fields.get("group_by"))
     if units.max() == 0:
         raise ValueError(
             "All records belong together (they are equal, or have one value of group_by); halves "
             "need at least 2 units."
         )
-    rngs = [np.random.default_rng(seed) for seed in seeds]
-    return [draw_halves(units, strata, n_samples, rng) for rng in rngs]
+    return units

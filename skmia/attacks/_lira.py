@@ -1,64 +1,34 @@
 """The likelihood-ratio attack."""
 
+import copy
 from numbers import Real
 from typing import Literal
 
 import numpy as np
-from scipy.special import expit, gammaln, logit
+from scipy.special import expit, logit
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metaestimators import available_if
 
-from .._core.left_out import compare_left_out, part_of
-from .._core.moments import SMALLEST_SPREAD, compute_both_moments, compute_moments
+from .._core.left_out import choose_others, compare_left_out, leave_sides, part_of
+from .._core.moments import (
+    SMALLEST_SPREAD,
+    compute_both_moments,
+    compute_moments,
+    compute_sides,
+    take_records,
+)
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
 from ..base import PoolAttack
 from ..shadow import ShadowPool
 from ..signals import Signal
+from ._densities import joint_ratio, log_normal, log_student
+from ._vote_law import VoteLaw, choose_law
 
-_LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
-
-
-def _log_normal(x, mean, variance):
-    density = x - mean
-    density *= density
-    density /= -2 * variance
-    density -= 0.5 * np.log(variance) + _LOG_ROOT_2PI
-    return density
-
-
-def _log_student(x, mean, variance, count, prior_strength):
-    """Log density of a t distribution; ``variance`` is its squared scale."""
-    # There are few distinct counts and many records, so the slow function is tabulated.
-    dofs = prior_strength - 1 + np.arange(count.min(), count.max() + 1)
-    constants = gammaln((dofs + 1) / 2) - gammaln(dofs / 2) - 0.5 * np.log(dofs * np.pi)
-    dof = prior_strength - 1 + count
-    density = x - mean
-    density *= density
-    density /= dof * variance
-    np.log1p(density, out=density)
-    density *= (dof + 1) / -2
-    density += constants[count - count.min()] - 0.5 * np.log(variance)
-    return density
-
-
-def _log_normal_joint(target, shadows, chosen, ridge):
-    """Compute the joint log density of all augmentations, with one covariance matrix per record."""
-    n_queries = len(target)
-    moments = compute_moments(shadows, chosen)
-    centered = np.where(chosen, shadows - moments.mean[:, None], 0)
-    covariance = np.einsum("qkn,rkn->nqr", centered, centered) / moments.count[:, None, None]
-    added = ridge * np.trace(covariance, axis1=1, axis2=2) / n_queries + SMALLEST_SPREAD**2
-    covariance += added[:, None, None] * np.eye(n_queries)
-    away = (target - moments.mean).T
-    distance = np.einsum("nq,nq->n", away, np.linalg.solve(covariance, away[..., None])[..., 0])
-    return -0.5 * (distance + np.linalg.slogdet(covariance)[1]) - n_queries * _LOG_ROOT_2PI
-
-
-def _joint_ratio(target, shadows, inside, outside, ridge):
-    into, out = (_log_normal_joint(target, shadows, side, ridge) for side in (inside, outside))
-    return into - out
+# Number of records of the pool from which trends are estimated. There are at most 24 bins, so more
+# records would not change them.
+_N_SAMPLE = 1 << 15
 
 
 def _average(values):
@@ -103,11 +73,22 @@ class LiRA(PoolAttack):
         OUT models are used.
     variance : {"shrunk", "example", "pooled"}, default="shrunk"
         How the variance is estimated: ``"example"`` separately for each record; ``"pooled"`` within
-        records, one value for all records, which is better with few models; ``"shrunk"`` by the
-        predictive Student-t distribution that weighs the two by the number of models. With fewer
-        than about 16 models, compare with :class:`RMIA`.
+        records, one value for all records; ``"shrunk"`` between the record's own variance and that
+        of records of a similar level, by the number of models, with a Student-t distribution.
+    gap : {"shrunk", "trend", "raw"}, default="shrunk"
+        How the difference between the means of the IN and the OUT models is estimated, for
+        ``variance="shrunk"`` online. ``"shrunk"`` is between the record's own difference and that
+        of records of a similar level, by how much of it is noise; ``"trend"`` is that of records of
+        a similar level. ``"raw"`` is the record's own difference, with one variance for all records
+        in the place of trends.
+    likelihood : {"auto", "normal", "beta-binomial"}, default="auto"
+        Distribution of the models of a record, where the gap is not raw: of the signal (normal, or
+        Student-t), or of the number of votes for the label. ``"auto"`` counts votes if the pool's
+        models are forests, bagging or nearest neighbors with uniform weights, each voter answers 0
+        or 1, and the signal is the log odds.
     prior_strength : float, default=4.0
-        Weight of the pooled variance as a number of observations, for ``variance="shrunk"``.
+        Weight of the pooled variance as a number of observations, for ``variance="shrunk"`` with
+        ``gap="raw"`` or offline.
     covariance : {"diagonal", "full"}, default="diagonal"
         Model of the dependence between augmentations: none, so that scores are averaged, or one
         covariance matrix per record (requires ``variance="example"`` and more models than
@@ -126,7 +107,10 @@ class LiRA(PoolAttack):
     Attributes
     ----------
     variance_in_, variance_out_ : ndarray of shape (n_queries,)
-        Pooled variances within records, of the records given to ``fit``.
+        Pooled variances within records, of the records given to ``fit``; where the gap is not raw,
+        of a sample of the pool's records, in units of shares if votes are counted.
+    likelihood_ : {"normal", "beta-binomial"}
+        Likelihood that was chosen.
     offset_ : float
         Threshold of the score; by default the log odds of a non-member, 0 for ``prior=0.5``.
         Offline, the threshold of the highest balanced accuracy with shadow models treated as the
@@ -158,7 +142,12 @@ class LiRA(PoolAttack):
     grand mean and uses the IN one for both. It also cuts all records to the smallest numbers of IN
     and of OUT models, and compares with medians.
 
-    ``"shrunk"`` has a normal-inverse-gamma prior, flat in the mean.
+    With ``gap="raw"``, ``"shrunk"`` has a normal-inverse-gamma prior, flat in the mean. Otherwise
+    it is an empirical Bayes estimate: trends over the level, the mean of the IN and the OUT mean,
+    are averages over up to 24 bins of records of the pool, from which the weights come as well.
+    The two models of a complementary pair err against each other, so the noise of the gap is
+    estimated from the differences within pairs. :ref:`Trends over the level <lira_trends>` has the
+    formulas. When a shadow model is treated as the victim, the trends are estimated without it.
 
     A record without an IN model, or without an OUT model, has the neutral score, just below 0;
     :meth:`can_judge` tells which.
@@ -189,6 +178,8 @@ class LiRA(PoolAttack):
         "signal": [str, Signal],
         "online": ["boolean"],
         "variance": [StrOptions({"shrunk", "example", "pooled"})],
+        "gap": [StrOptions({"shrunk", "trend", "raw"})],
+        "likelihood": [StrOptions({"auto", "normal", "beta-binomial"})],
         "prior_strength": [Interval(Real, 0, None, closed="neither")],
         "covariance": [StrOptions({"diagonal", "full"})],
         "ridge": [Interval(Real, 0, None, closed="left")],
@@ -203,6 +194,8 @@ class LiRA(PoolAttack):
         signal: str | Signal = "auto",
         online: bool = True,
         variance: Literal["shrunk", "example", "pooled"] = "shrunk",
+        gap: Literal["shrunk", "trend", "raw"] = "shrunk",
+        likelihood: Literal["auto", "normal", "beta-binomial"] = "auto",
         prior_strength: float = 4.0,
         covariance: Literal["diagonal", "full"] = "diagonal",
         ridge: float = 1e-3,
@@ -214,6 +207,8 @@ class LiRA(PoolAttack):
         self.signal = signal
         self.online = online
         self.variance = variance
+        self.gap = gap
+        self.likelihood = likelihood
         self.prior_strength = prior_strength
         self.covariance = covariance
         self.ridge = ridge
@@ -221,12 +216,31 @@ class LiRA(PoolAttack):
         self.target_fpr = target_fpr
 
     def _fit_pool(self, records):
+        self._law, self.likelihood_ = None, "normal"
+        self._check_settings()
+        if self._has_trends():
+            self._fit_trends(records)
+        else:
+            self._fit_variances(records)
+
+    def _check_settings(self):
         joint = self.covariance == "full"
         if joint and (self.variance != "example" or not self.online):
             raise ValueError(
                 'covariance="full" goes with variance="example" and online=True; got '
                 f"variance={self.variance!r}, online={self.online}."
             )
+        if self.likelihood == "beta-binomial" and not self._has_trends():
+            raise ValueError(
+                'likelihood="beta-binomial" goes with online=True, variance="shrunk" and another '
+                f'gap than "raw"; got online={self.online}, variance={self.variance!r}, '
+                f"gap={self.gap!r}."
+            )
+
+    def _has_trends(self):
+        return self.online and self.variance == "shrunk" and self.gap != "raw"
+
+    def _fit_variances(self, records):
         sides = {"in": [], "out": []}
         for _, shadows, inside, _ in self._judged_blocks(records):
             both = compute_both_moments(shadows, inside, ~inside)
@@ -241,9 +255,35 @@ class LiRA(PoolAttack):
             pooled = np.maximum(squares / np.maximum(count, 1), SMALLEST_SPREAD**2)
             setattr(self, f"variance_{side}_", pooled)
 
+    def _fit_trends(self, records):
+        if not self._can_judge(records).any():
+            raise ValueError(self._say_too_few(len(records)))
+        values, inside, _ = self._read_sample()
+        reading, shrinks = self.pool_.locate_signal(self._reads()), self.gap == "shrunk"
+        self._law = choose_law(self.pool_, reading, values, self.likelihood, shrinks)
+        self.likelihood_ = "beta-binomial" if isinstance(self._law, VoteLaw) else "normal"
+        sides = self._compute_sides(self._law.read(values), inside, ~inside)
+        self._priors = self._law.fit(sides)
+        for name, side in zip(("in", "out"), sides[:2], strict=True):
+            pooled = side.squares.sum(axis=1) / max((side.count - 1).sum(), 1)
+            setattr(self, f"variance_{name}_", np.maximum(pooled, SMALLEST_SPREAD**2))
+
+    def _read_sample(self):
+        """Return signals, training sets and columns of records of the pool that can be judged."""
+        pool = self.pool_
+        n_in = pool.membership_.sum(axis=0)
+        columns = pool.draw_columns(_N_SAMPLE, self._are_enough(n_in, len(pool.membership_) - n_in))
+        return pool.values_at(columns, self._reads()), pool.inside(columns), columns
+
+    def _compute_sides(self, values, inside, outside):
+        return compute_sides(values, inside, outside, self.pool_.design_.partners)
+
     def _score(self, target, shadows, inside, outside):
+        if self._law is not None:
+            sides = self._compute_sides(self._law.read(shadows), inside, outside)
+            return _average(self._law.log_ratio(self._law.read(target), sides, self._priors))
         if self.covariance == "full":
-            return _joint_ratio(target, shadows, inside, outside, self.ridge)
+            return joint_ratio(target, shadows, inside, outside, self.ridge)
         if not self.online:
             return self._compare(target, None, compute_moments(shadows, outside))
         return self._compare(target, *compute_both_moments(shadows, inside, outside))
@@ -257,7 +297,39 @@ class LiRA(PoolAttack):
         ratio -= self._log_density(target, out, self.variance_out_)
         return _average(ratio)
 
+    def _leave_out(self, models):
+        if self._law is None:
+            return self
+        values, inside, columns = self._read_sample()
+        others = choose_others(self.pool_.design_, inside, columns, models)
+        attack = copy.copy(self)
+        attack._priors = {}
+        for model, sides in self._leave_each(self._law.read(values), inside, models, others):
+            judged = self._are_enough(sides.into.count, sides.out.count)
+            if judged.any():
+                attack._priors[model] = self._law.fit(take_records(sides, judged))
+        return attack
+
+    def _leave_each(self, values, inside, models, others):
+        """Yield each model with the moments of the pool without it and what leaves with it."""
+        sides = self._compute_sides(values, inside, ~inside)
+        partners, last = self.pool_.design_.partners, None
+        for model, other in zip(models, others, strict=True):
+            if last is None or sides.product is None or model != partners[last]:
+                rest = leave_sides(sides, values, inside, model, other, partners)
+            yield model, rest
+            last = model
+
     def _score_left_out(self, shadows, inside, models, others):
+        if self._law is not None:
+            values = self._law.read(shadows)
+            rounds = self._leave_each(values, inside, models, others)
+            return np.array(
+                [
+                    _average(self._law.log_ratio(values[:, model], sides, self._priors[model]))
+                    for model, sides in rounds
+                ]
+            )
         again = super()._score_left_out
         if self.covariance == "full":
             return again(shadows, inside, models, others)
@@ -284,8 +356,8 @@ class LiRA(PoolAttack):
     def _log_density(self, target, moments, pooled):
         variance = self._estimate_variance(moments, pooled)
         if self.variance != "shrunk":
-            return _log_normal(target, moments.mean, variance)
-        return _log_student(target, moments.mean, variance, moments.count, self.prior_strength)
+            return log_normal(target, moments.mean, variance)
+        return log_student(target, moments.mean, variance, moments.count, self.prior_strength)
 
     def _count_needed(self):
         least = 2 if self.variance == "example" else 1

@@ -262,16 +262,23 @@ class PoolAttack(BaseAttack):
                 "Shadow models can be treated as the victim in a pool of at least "
                 f"{_FEWEST_MODELS} models; this pool has {n_models}."
             )
-        columns, some = self.pool_.locate(records), False
+        columns, some, attack = self.pool_.locate(records), False, self._leave_out(models)
         for rows, shadows, inside, n_in in self._blocks(records):
             others = choose_others(self.pool_.design_, inside, columns[rows], models)
             judged = self._are_judged(inside, n_in, models, others)
-            scores = self._score_judged(shadows, inside, models, others, judged)
+            scores = attack._score_judged(shadows, inside, models, others, judged)
             some |= judged.any()
             yield rows, scores, inside[models], judged
         if not some:
             place = " when another one is treated as the victim"
             raise TooFewModelsError(self._say_too_few(len(records), place))
+
+    def _leave_out(self, models):
+        """Return this attack, fitted without what these models contribute when they are left out.
+
+        The base class fits nothing to which a single model contributes noticeably.
+        """
+        return self
 
     def _are_judged(self, inside, n_in, models, others):
         """Return where the remaining models suffice, of shape (n_chosen, n)."""
@@ -301,7 +308,7 @@ class PoolAttack(BaseAttack):
         score(np.arange(len(models)), np.flatnonzero(whole), type(self)._score_left_out)
         for k in range(len(models)):
             part = np.flatnonzero(judged[k] & ~whole)
-            score(np.array([k]), part, PoolAttack._score_left_out)
+            score(np.array([k]), part, type(self)._score_left_out)
         return scores
 
     def _score_left_out(self, shadows, inside, models, others):

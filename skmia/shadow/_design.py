@@ -4,6 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+# Models of a block of a balanced design. The gap between IN and OUT models has 8/7 of the variance
+# that independent draws would give it (pairs: twice), and a pool can grow by 8 models.
+BLOCK = 8
+
 # Number of standard errors by which a variance must fall short of independent draws.
 _N_ERRORS = 5
 
@@ -16,24 +20,38 @@ class Design(NamedTuple):
     partners : ndarray of shape (n_estimators,)
         Model with the complementary training set, drawn together with this one; -1 for none.
     n_in, n_out : float
-        Fixed numbers of IN and OUT models per record in the whole design; infinite if each training
-        set was drawn independently.
+        Fixed numbers of IN and OUT models per record in each block of models; infinite if each
+        training set was drawn independently.
+    blocks : ndarray of shape (n_estimators,)
+        Number of the block of each model. Blocks were drawn independently of each other.
     """
 
     partners: np.ndarray
-    n_in: float = np.inf
-    n_out: float = np.inf
+    n_in: float
+    n_out: float
+    blocks: np.ndarray
 
     def first(self, n_estimators):
         """Return the design of the first models."""
         partners = self.partners[:n_estimators]
-        return self._replace(partners=np.where(partners < n_estimators, partners, -1))
+        return self._replace(
+            partners=np.where(partners < n_estimators, partners, -1),
+            blocks=self.blocks[:n_estimators],
+        )
 
 
-def drawn_design(n_estimators, paired):
-    """Return the design of training sets that were drawn in pairs, or independently."""
+def one_block(partners, n_in=np.inf, n_out=np.inf):
+    """Return a design whose models are all in one block."""
+    return Design(partners, n_in, n_out, np.zeros(len(partners), dtype=int))
+
+
+def drawn_design(n_estimators, design):
+    """Return the design of training sets that were drawn as the parameter of a pool says."""
     models = np.arange(n_estimators)
-    return Design(models ^ 1 if paired else np.full(n_estimators, -1))
+    if design == "balanced":
+        alone = np.full(n_estimators, -1)
+        return Design(alone, BLOCK / 2, BLOCK / 2, models // BLOCK)
+    return one_block(models ^ 1 if design == "paired" else np.full(n_estimators, -1))
 
 
 def infer_design(membership, fingerprint):
@@ -61,10 +79,10 @@ def infer_design(membership, fingerprint):
     varied = membership[:, (count > 0) & (count < len(membership))]
     partners = _find_partners(varied)
     if (partners >= 0).any() or varied.shape[1] == 0:
-        return Design(partners)
+        return one_block(partners)
     n_in = varied.sum(axis=0)
     if varied.shape[1] > 1 and (n_in == n_in[0]).all():
-        return Design(partners, float(n_in[0]), float(len(varied) - n_in[0]))
+        return one_block(partners, float(n_in[0]), float(len(varied) - n_in[0]))
     return _infer_whole(membership, count, partners)
 
 
@@ -75,12 +93,12 @@ def _infer_whole(membership, count, partners):
     # The variance of a sum of independent draws is the sum of their variances.
     ratio = count.var() / np.sum(share * (1 - share))
     if ratio >= 1 - _N_ERRORS * np.sqrt(2 / n_records):
-        return Design(partners)
+        return one_block(partners)
     # If the number of IN models among N models is fixed, a sample of n models has (N - n) / (N - 1)
     # of this variance (sampling without replacement).
     n_whole = round((n_models - ratio) / (1 - ratio))
     n_in = round(n_whole * share.mean())
-    return Design(partners, float(n_in), float(n_whole - n_in))
+    return one_block(partners, float(n_in), float(n_whole - n_in))
 
 
 def _find_partners(membership):

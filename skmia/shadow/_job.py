@@ -7,10 +7,11 @@ from sklearn.base import is_classifier
 from sklearn.utils import check_random_state
 
 from .._core.asking import unwrap
-from .._core.splits import compute_strata, draw_pairs
+from .._core.splits import compute_strata, draw_blocks, draw_pairs
 from .._training.frozen import make_recipe
 from .._training.job import Data, Job
 from .._training.notes import warn_of_weights
+from ._design import BLOCK
 from ._keep import PoolKeeper
 from ._lookup import augmented
 
@@ -52,16 +53,30 @@ def draw_training_sets(pool, records, seeds):
     Returns
     -------
     subsets : ndarray of shape (n_estimators, n), dtype bool
-        Training sets; with ``paired`` a set and its complement in turn.
+        Training sets; in a paired design a set and its complement in turn.
+
+    Raises
+    ------
+    ValueError
+        If the records are too few, or fewer than the half of a balanced design are asked for.
     """
     if isinstance(pool.max_samples, Integral):
         n_samples = pool.max_samples
     else:
         n_samples = int(np.ceil(pool.max_samples * len(records)))
-    n_draws = pool.n_estimators // 2 if pool.paired else pool.n_estimators
     strata = compute_strata(records.y, is_classifier(unwrap(pool.estimator)))
+    if pool.design == "balanced":
+        if n_samples not in (len(records) // 2, (len(records) + 1) // 2):
+            raise ValueError(
+                'design="balanced" has each record IN for half of the models, which takes '
+                f"max_samples=0.5; got {pool.max_samples}."
+            )
+        seeds = seeds.spawn(pool.n_estimators // BLOCK)
+        return np.concatenate(draw_blocks(records, strata, BLOCK, seeds))
+    paired = pool.design == "paired"
+    n_draws = pool.n_estimators // 2 if paired else pool.n_estimators
     draws = draw_pairs(records, strata, n_samples, seeds.spawn(n_draws))
-    return np.concatenate(draws) if pool.paired else np.array([first for first, _ in draws])
+    return np.concatenate(draws) if paired else np.array([first for first, _ in draws])
 
 
 def make_job(pool, records, entropy):
@@ -97,5 +112,4 @@ def make_job(pool, records, entropy):
 
 def describe_sampling(pool):
     """Return the parameters of the sampling, for a checkpoint."""
-    sampling = {"max_samples": pool.max_samples}
-    return sampling if pool.paired else {**sampling, "paired": False}
+    return {"max_samples": pool.max_samples, "design": pool.design}

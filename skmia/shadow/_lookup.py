@@ -177,6 +177,26 @@ class PoolLookup:
         inside = take_columns(self.membership_, columns)
         return inside if (columns >= 0).all() else inside & (columns >= 0)
 
+    def draw_columns(self, n_records: int, usable: np.ndarray) -> np.ndarray:
+        """Draw columns of the pool by the content of their records, each record once.
+
+        The draw depends neither on the order of the records nor on a seed.
+
+        Parameters
+        ----------
+        n_records : int
+            Maximum number of columns.
+        usable : ndarray of shape (n,), dtype bool
+            Columns to draw from.
+
+        Returns
+        -------
+        columns : ndarray of shape (n_drawn,)
+            In increasing order.
+        """
+        # They are in the order of the hashes, which is random.
+        return np.sort(self._column[usable[self._column]][:n_records])
+
     def blocks(
         self, records: Records, size: int, signal: str | tuple[str, float] | Signal = "auto"
     ) -> Iterator[tuple[slice | np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:

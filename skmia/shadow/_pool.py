@@ -23,7 +23,7 @@ from .._training.manifest import describe_job
 from .._training.notes import note_failures, warn_once
 from .._training.plan import describe_training, plan_training
 from ..signals import ScaledLogit, Signal
-from ._design import drawn_design, infer_design
+from ._design import BLOCK, drawn_design, infer_design
 from ._gather import gather
 from ._job import describe_sampling, draw_entropy, make_job
 from ._keep import check_temperatures, further_signals, signals_of
@@ -49,14 +49,16 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         Unfitted or fitted model like the victim; Pipelines are supported. It is cloned, so it may
         also be frozen.
     n_estimators : int, default=64
-        Number of shadow models. Must be even if models come in pairs.
+        Number of shadow models: even in the paired design, a multiple of 8 in the balanced one.
     max_samples : float or int, default=0.5
         Training records of each model, as a fraction of all records (at most 0.5) or a number.
         Below one half, each record has fewer IN than OUT models.
-    paired : bool, default=True
-        Whether models come in complementary pairs. If False, the training set of each model is
-        drawn independently, so the number of models may be odd, and a record has half IN models
-        only on average.
+    design : {"paired", "balanced", "independent"}, default="paired"
+        How training sets depend on each other. ``"paired"``: models come in complementary pairs,
+        so that each record is IN for exactly half of them. ``"balanced"``: blocks of 8 models, for
+        exactly 4 of which each record is IN, without complements. ``"independent"``: each training
+        set is drawn by itself, so the number of models may be odd, and a record has half IN models
+        only on average; a record without an IN model cannot be judged by attacks that need one.
     augment : callable, default=None
         Function of records that returns a sequence of further Records of the same length, such as
         shifted images. Attacks then use the outputs of the victim and the models for all of them.
@@ -143,8 +145,8 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         Number of records of the pool.
     design_ : tuple
         How training sets depend on each other: ``partners``, the model drawn in a pair with each
-        (-1 for none), and ``n_in``, ``n_out``, the numbers of models that every record is in and
-        out of where these are fixed, else infinite.
+        (-1 for none), and ``n_in``, ``n_out``, the numbers of models of each block (``blocks``)
+        that every record is in and out of where these are fixed, else infinite.
 
     Raises
     ------
@@ -177,7 +179,7 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
             Interval(Real, 0, 0.5, closed="right"),
             at_least(1),
         ],
-        "paired": ["boolean"],
+        "design": [StrOptions({"paired", "balanced", "independent"})],
         "augment": [callable, None],
         "signals": [tuple, list],
         "temperatures": [tuple, list],
@@ -198,7 +200,7 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         n_estimators: int = 64,
         *,
         max_samples: float | int = 0.5,
-        paired: bool = True,
+        design: Literal["paired", "balanced", "independent"] = "paired",
         augment: Callable[..., Any] | None = None,
         signals: Sequence[str | Signal] = ("auto",),
         temperatures: Sequence[float] = (1.0, 2.0),
@@ -215,7 +217,7 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.max_samples = max_samples
-        self.paired = paired
+        self.design = design
         self.augment = augment
         self.signals = signals
         self.temperatures = temperatures
@@ -320,10 +322,15 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
 
     def _check_parameters(self):
         validate_params_of(self)
-        if self.paired and self.n_estimators % 2:
+        if self.design == "paired" and self.n_estimators % 2:
             raise ValueError(
                 "n_estimators must be even because shadow models come in complementary pairs "
-                f"(paired=False draws each independently); got {self.n_estimators}."
+                f'(design="independent" draws each by itself); got {self.n_estimators}.'
+            )
+        if self.design == "balanced" and self.n_estimators % BLOCK:
+            raise ValueError(
+                f"n_estimators must be a multiple of {BLOCK} because shadow models come in blocks "
+                f'(design="independent" draws each by itself); got {self.n_estimators}.'
             )
         check_temperatures(self.temperatures)
         further_signals(self.signals)
@@ -355,7 +362,7 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         except BaseException:
             self._forget()
             raise
-        self.design_ = drawn_design(self.n_estimators, self.paired)
+        self.design_ = drawn_design(self.n_estimators, self.design)
 
     def _forget(self):
         """Reset the pool to its unfitted state."""

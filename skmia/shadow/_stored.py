@@ -245,6 +245,26 @@ class StoredSignals:
         reading = self.locate_signal(signal)
         return self._values_at(records, self.locate_usable(records), slice(None), reading)
 
+    def values_at(
+        self, columns: np.ndarray, signal: str | tuple[str, float] | Signal = "auto"
+    ) -> np.ndarray:
+        """Return the signal of each model at columns of the pool.
+
+        Parameters
+        ----------
+        columns : ndarray of shape (n,)
+            Columns, as returned by :meth:`locate`, none of them -1.
+        signal : "auto", ("auto", temperature), str or Signal, default="auto"
+            As for :meth:`values`.
+
+        Returns
+        -------
+        values : ndarray of shape (n_queries, n_estimators, n)
+        """
+        reading = self.locate_signal(signal)
+        values = take_columns(self.signals_[reading.place], columns)
+        return values if reading.derive is None else reading.derive(values)
+
     def victim_values(
         self,
         victim: BaseEstimator | None,

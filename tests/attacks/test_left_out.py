@@ -9,7 +9,7 @@ from skmia.attacks import RMIA, CalibratedAttack, LiRA
 from skmia.base import PoolAttack
 
 ATTACKS = [
-    LiRA(),
+    LiRA(gap="raw"),
     LiRA(variance="example"),
     LiRA(variance="pooled"),
     LiRA(online=False),

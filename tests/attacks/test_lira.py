@@ -71,7 +71,7 @@ def score_by_loop(world, variance, online, prior_strength=4.0):
 @pytest.mark.parametrize("n_models", [4, 6, 32])
 def test_score_equals_a_loop_over_records(draw_world, variance, online, n_models):
     world = draw_world(n_models=n_models)
-    scores = score_world(world, variance=variance, online=online)
+    scores = score_world(world, variance=variance, online=online, gap="raw")
     expected = score_by_loop(world, variance, online)
     np.testing.assert_allclose(scores, expected, rtol=2e-4, atol=2e-4)
 
@@ -79,7 +79,7 @@ def test_score_equals_a_loop_over_records(draw_world, variance, online, n_models
 @pytest.mark.parametrize("prior_strength", [0.5, 4.0, 1e6])
 def test_prior_strength_weighs_the_pooled_variance(draw_world, prior_strength):
     world = draw_world(n_models=8)
-    scores = score_world(world, prior_strength=prior_strength)
+    scores = score_world(world, gap="raw", prior_strength=prior_strength)
     expected = score_by_loop(world, "shrunk", True, prior_strength)
     np.testing.assert_allclose(scores, expected, rtol=2e-4, atol=2e-4)
 
@@ -93,7 +93,7 @@ def test_records_may_have_different_numbers_of_models(make_world):
     for variance in VARIANCES:
         for online in (True, False):
             np.testing.assert_allclose(
-                score_world(world, variance=variance, online=online),
+                score_world(world, variance=variance, online=online, gap="raw"),
                 score_by_loop(world, variance, online),
                 rtol=2e-4,
                 atol=2e-4,
@@ -108,7 +108,7 @@ def test_one_model_on_each_side_is_enough_for_a_pooled_variance(make_world):
     world = make_world(rng.normal(size=20), rng.normal(size=(6, 20)), inside)
     for variance in ("pooled", "shrunk"):
         np.testing.assert_allclose(
-            score_world(world, variance=variance),
+            score_world(world, variance=variance, gap="raw"),
             score_by_loop(world, variance, True),
             rtol=2e-4,
             atol=2e-4,
@@ -139,7 +139,7 @@ def test_narrow_side_is_not_lost_beside_a_wide_one(make_world, narrow, variance)
     world = make_world(target, shadows, inside)
     # Single precision leaves a thousandth of the narrow deviation.
     np.testing.assert_allclose(
-        score_world(world, variance=variance),
+        score_world(world, variance=variance, gap="raw"),
         score_by_loop(world, variance, True),
         rtol=5e-3,
         atol=5e-3,
@@ -298,10 +298,10 @@ def test_threshold_of_shrunken_variances_takes_the_pooled_ones_of_all_models(
     draw_world, put_models_in_the_victims_place, check_rate_threshold
 ):
     world = draw_world(n_records=60, n_models=16)
-    whole = attack_on(world, target_fpr=0.1)
+    whole = attack_on(world, target_fpr=0.1, gap="raw")
 
     def score(reduced):
-        attack = attack_on(reduced)
+        attack = attack_on(reduced, gap="raw")
         attack.variance_in_, attack.variance_out_ = whole.variance_in_, whole.variance_out_
         return attack.score_samples(reduced.records)
 

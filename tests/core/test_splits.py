@@ -172,7 +172,7 @@ def test_no_model_is_left_without_records():
 
 def test_unpaired_models_have_halves_of_their_own():
     y = np.repeat([0, 1], [1500, 500])
-    inside = fit_pool(distinct_records(2000, y), 7, paired=False).membership_
+    inside = fit_pool(distinct_records(2000, y), 7, design="independent").membership_
     assert inside.shape == (7, 2000)
     assert set(inside.sum(axis=1)) == {1000}
     assert np.abs(inside[:, y == 1].sum(axis=1) - 250).max() <= 1
@@ -183,9 +183,9 @@ def test_unpaired_models_have_halves_of_their_own():
 
 def test_unpaired_pool_grows_as_a_paired_one_does():
     records = distinct_records(60)
-    small, large = fit_pool(records, 3, paired=False), fit_pool(records, 8, paired=False)
+    small, large = (fit_pool(records, k, design="independent") for k in (3, 8))
     np.testing.assert_array_equal(small.membership_, large.membership_[:3])
-    grown = ShadowPool(DummyClassifier(), 3, paired=False, warm_start=True, random_state=0)
+    grown = ShadowPool(DummyClassifier(), 3, design="independent", warm_start=True, random_state=0)
     grown.fit(records).set_params(n_estimators=8).fit(records)
     np.testing.assert_array_equal(grown.signals_, large.signals_)
 
@@ -193,8 +193,8 @@ def test_unpaired_pool_grows_as_a_paired_one_does():
 def test_an_unpaired_pool_is_another_pool_to_a_checkpoint(tmp_path):
     records = distinct_records(20)
     fit_pool(records, checkpoint=tmp_path)
-    with pytest.raises(CheckpointError, match="differs in paired"):
-        fit_pool(records, paired=False, checkpoint=tmp_path)
+    with pytest.raises(CheckpointError, match="differs in design"):
+        fit_pool(records, design="independent", checkpoint=tmp_path)
 
 
 def test_smaller_pool_is_the_beginning_of_a_larger_one():

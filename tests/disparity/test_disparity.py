@@ -391,7 +391,9 @@ def test_models_of_a_pool_are_treated_as_the_victim(population):
     assert 0 < test.pvalue_ <= 1
     fewer = DisparityTest(attack=attack, group="race", n_rounds=3, random_state=0).fit(population)
     np.testing.assert_allclose(fewer.vulnerabilities_, test.vulnerabilities_[:3])
-    pool = ShadowPool(DecisionTreeClassifier(), 5, paired=False, random_state=0).fit(population)
+    pool = ShadowPool(DecisionTreeClassifier(), 5, design="independent", random_state=0).fit(
+        population
+    )
     alone = test.set_params(attack=LiRA(shadows=FrozenEstimator(pool)))
     assert alone.fit(population).n_rounds_ == 5
 

@@ -22,7 +22,7 @@ ORDINARY = {
     "estimator": ESTIMATORS,
     "n_estimators": (2, 4),
     "max_samples": (0.5, 8),
-    "paired": (True, False),
+    "design": ("paired", "independent", "balanced"),
     "temperatures": ((1.0,), (1.0, 2.0)),
     "store": ("signals", "outputs", "models"),
     "resolution": ("auto", 0.0),

@@ -266,7 +266,7 @@ def boundary_problem():
 
 def shadow_attack(model, **settings):
     tree = DecisionTreeClassifier(max_depth=2)
-    pool = ShadowPool(model, 3, paired=False, store="outputs", **settings)
+    pool = ShadowPool(model, 3, design="independent", store="outputs", **settings)
     return ShadowAttack(shadows=pool, attack_estimator=tree)
 
 

@@ -48,7 +48,7 @@ def overall_estimates(result):
 
 def test_records_that_an_attack_cannot_judge_are_left_out_of_its_numbers_and_counted():
     records, membership = make_records()
-    pool = ShadowPool(TREE, 5, paired=False, random_state=0).fit(records)
+    pool = ShadowPool(TREE, 5, design="independent", random_state=0).fit(records)
     n_in = pool.membership(records).sum(axis=1)
     judged = (n_in > 0) & (n_in < 5)
     attacks = {"LiRA": LiRA(), "threshold": ThresholdAttack()}

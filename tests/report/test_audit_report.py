@@ -145,7 +145,7 @@ def test_interrupted_write_leaves_the_old_file(result, tmp_path, monkeypatch):
 def test_plot_leaves_out_records_that_an_attack_cannot_judge(problem):
     pytest.importorskip("matplotlib")
     victim, records, membership = problem
-    pool = ShadowPool(victim, 5, paired=False, random_state=0).fit(records)
+    pool = ShadowPool(victim, 5, design="independent", random_state=0).fit(records)
     attacks = {"LiRA": LiRA(), "t": ThresholdAttack()}
     report = audit(victim, records, membership, attacks=attacks, shadows=pool, random_state=0)
     rows = report.judged["LiRA"]

@@ -1,0 +1,113 @@
+"""Student-t laws of the IN and of the OUT models, shrunk to trends over the level of a record."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._core.moments import SMALLEST_SPREAD
+from ._densities import log_student
+from ._trends import LONE_DOF, Gap, Levels, Spread, Trend, fit_gap, fit_spread
+
+
+class _Prior(NamedTuple):
+    """What records of one level have in common, for one query."""
+
+    gap: Gap
+    into: Spread | None
+    out: Spread | None
+    apart: Spread | None  # of the difference between the two models of a pair
+    level: Spread | None  # of their mean
+    alone: Trend  # variance of a model where no side has two
+
+
+def _split(sides, query):
+    """Return level and gap, and the numbers of each side, of one query."""
+    into, out = ((side.count, side.mean[query], side.squares[query]) for side in sides[:2])
+    return (into[1] + out[1]) / 2, into[1] - out[1], into, out
+
+
+def _pair_squares(sides, query):
+    """Return the sums of squares of the difference between the models of a pair, and their mean."""
+    both = sides.into.squares[query] + sides.out.squares[query]
+    twice = 2 * sides.product[query]
+    return np.maximum(both - twice, 0), np.maximum(both + twice, 0) / 4
+
+
+class NormalLaw:
+    """Distributions of a signal whose variance and IN-OUT gap are shrunk to their trends.
+
+    Parameters
+    ----------
+    shrinks : bool
+        Whether the gap of a record is shrunk as much as the pool calls for; if False, it is put on
+        its trend.
+    """
+
+    def __init__(self, shrinks):
+        self.shrinks = shrinks
+
+    def read(self, values):
+        """Return values on the scale on which they are compared."""
+        return values
+
+    def fit(self, sides):
+        """Fit the priors of all queries to the moments of many records."""
+        return [self._fit_query(sides, query) for query in range(len(sides.into.mean))]
+
+    def _fit_query(self, sides, query):
+        level, gap, into, out = _split(sides, query)
+        levels = Levels(level)
+        spreads = [fit_spread(levels, level, side[2], side[0] - 1) for side in (into, out)]
+        # A side of single models varies like the other one.
+        spreads = [spread or spreads[1 - k] for k, spread in enumerate(spreads)]
+        ties = [None, None]
+        if sides.product is not None:
+            dof = sides.into.count - 1
+            ties = [fit_spread(levels, level, part, dof) for part in _pair_squares(sides, query)]
+        prior = _Prior(None, *spreads, *ties, None)
+        noise = None if spreads[0] is None else self._noise(prior, sides, query)[0]
+        gap, away = fit_gap(levels, level, gap, noise, self.shrinks)
+        return prior._replace(gap=gap, alone=away._replace(values=away.values / 2))
+
+    def _noise(self, prior, sides, query):
+        """Return the sampling variances of the gap and of the level, and those of both sides."""
+        level, _, into, out = _split(sides, query)
+        variances = [
+            spread.estimate(level, side[2], side[0] - 1)
+            for spread, side in zip((prior.into, prior.out), (into, out), strict=True)
+        ]
+        if sides.product is None:
+            noise = variances[0] / into[0] + variances[1] / out[0]
+            return noise, noise / 4, variances
+        # What moves a record up in one model of a pair moves it down in the other, so the variances
+        # of the two sides do not give the variance of the gap.
+        parts = zip((prior.apart, prior.level), _pair_squares(sides, query), strict=True)
+        ties = [spread.estimate(level, part, into[0] - 1) / into[0] for spread, part in parts]
+        return *ties, variances
+
+    def log_ratio(self, target, sides, priors):
+        """Return the log ratio of the IN and the OUT density, of shape (n_queries, n)."""
+        rows = zip(target, priors, strict=True)
+        return np.array(
+            [self._ratio(row, sides, prior, query) for query, (row, prior) in enumerate(rows)]
+        )
+
+    def _ratio(self, target, sides, prior, query):
+        level, gap, into, out = _split(sides, query)
+        if prior.into is None:
+            gap, _ = prior.gap.shrink(level, gap, 0.0)
+            variance = np.maximum(prior.alone(level), SMALLEST_SPREAD**2)
+            laws = [(variance, np.ones(len(level), dtype=int), LONE_DOF)] * 2
+        else:
+            noise, level_noise, variances = self._noise(prior, sides, query)
+            gap, gap_noise = prior.gap.shrink(level, gap, noise)
+            more = level_noise + gap_noise / 4
+            laws = [
+                (variance + more, side[0], spread.strength)
+                for variance, side, spread in zip(
+                    variances, (into, out), (prior.into, prior.out), strict=True
+                )
+            ]
+        ratio = log_student(target, level + gap / 2, *laws[0])
+        ratio -= log_student(target, level - gap / 2, *laws[1])
+        return ratio
