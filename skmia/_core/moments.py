@@ -123,8 +123,10 @@ def take_records(sides, records):
 
 def _order_pairs(inside, outside, partners):
     """Return the models pair after pair, or None if the chosen models are not all in pairs."""
-    used = inside | outside
-    models = np.flatnonzero(used.any(axis=1))
+    models = np.arange(len(inside))
+    if np.array_equal(partners, models ^ 1) and are_pairs(inside, outside):
+        return models
+    models = np.flatnonzero((inside | outside).any(axis=1))
     first = models[models < partners[models]]
     order = np.column_stack([first, partners[first]]).ravel()
     if not len(models) or not np.array_equal(np.sort(order), models):

@@ -28,7 +28,7 @@ from ._vote_law import VoteLaw, choose_law
 
 # Number of records of the pool from which trends are estimated. There are at most 24 bins, so more
 # records would not change them.
-_N_SAMPLE = 1 << 15
+_N_SAMPLE = 1 << 14
 
 
 def _average(values):
@@ -281,7 +281,8 @@ class LiRA(PoolAttack):
     def _score(self, target, shadows, inside, outside):
         if self._law is not None:
             sides = self._compute_sides(self._law.read(shadows), inside, outside)
-            return _average(self._law.log_ratio(self._law.read(target), sides, self._priors))
+            laws = self._law.describe(sides, self._priors)
+            return _average(self._law.log_ratio(self._law.read(target), laws))
         if self.covariance == "full":
             return joint_ratio(target, shadows, inside, outside, self.ridge)
         if not self.online:
@@ -304,32 +305,37 @@ class LiRA(PoolAttack):
         others = choose_others(self.pool_.design_, inside, columns, models)
         attack = copy.copy(self)
         attack._priors = {}
-        for model, sides in self._leave_each(self._law.read(values), inside, models, others):
+        for group, sides in self._leave_each(self._law.read(values), inside, models, others):
             judged = self._are_enough(sides.into.count, sides.out.count)
             if judged.any():
-                attack._priors[model] = self._law.fit(take_records(sides, judged))
+                priors = self._law.fit(take_records(sides, judged))
+                attack._priors.update(dict.fromkeys(group.tolist(), priors))
         return attack
 
     def _leave_each(self, values, inside, models, others):
-        """Yield each model with the moments of the pool without it and what leaves with it."""
-        sides = self._compute_sides(values, inside, ~inside)
-        partners, last = self.pool_.design_.partners, None
-        for model, other in zip(models, others, strict=True):
-            if last is None or sides.product is None or model != partners[last]:
-                rest = leave_sides(sides, values, inside, model, other, partners)
-            yield model, rest
-            last = model
+        """Yield the models that leave one after another, or as a pair, and what the rest says."""
+        sides, partners = self._compute_sides(values, inside, ~inside), self.pool_.design_.partners
+        if sides.product is None:
+            groups = [(k, models == k) for k in models]
+        else:
+            groups = [(k, np.isin(models, [k, partners[k]])) for k in models]
+        done = np.zeros(len(models), dtype=bool)
+        for place, (model, group) in enumerate(groups):
+            if not done[place]:
+                done |= group
+                yield (
+                    models[group],
+                    leave_sides(sides, values, inside, model, others[place], partners),
+                )
 
     def _score_left_out(self, shadows, inside, models, others):
         if self._law is not None:
-            values = self._law.read(shadows)
-            rounds = self._leave_each(values, inside, models, others)
-            return np.array(
-                [
-                    _average(self._law.log_ratio(values[:, model], sides, self._priors[model]))
-                    for model, sides in rounds
-                ]
-            )
+            values, scores = self._law.read(shadows), np.empty((len(models), shadows.shape[2]))
+            for group, sides in self._leave_each(values, inside, models, others):
+                laws = self._law.describe(sides, self._priors[group[0]])
+                for model in group:
+                    scores[models == model] = _average(self._law.log_ratio(values[:, model], laws))
+            return scores
         again = super()._score_left_out
         if self.covariance == "full":
             return again(shadows, inside, models, others)

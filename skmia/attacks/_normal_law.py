@@ -6,18 +6,19 @@ import numpy as np
 
 from .._core.moments import SMALLEST_SPREAD
 from ._densities import log_student
-from ._trends import LONE_DOF, Gap, Levels, Spread, Trend, fit_gap, fit_spread
+from ._trends import LONE_DOF, Gap, Levels, Spread, fit_gap, fit_spread
 
 
 class _Prior(NamedTuple):
     """What records of one level have in common, for one query."""
 
-    gap: Gap
+    levels: Levels
+    gap: Gap | None
     into: Spread | None
     out: Spread | None
     apart: Spread | None  # of the difference between the two models of a pair
-    level: Spread | None  # of their mean
-    alone: Trend  # variance of a model where no side has two
+    middle: Spread | None  # of their mean
+    alone: np.ndarray | None  # variance of a model where no side has two
 
 
 def _split(sides, query):
@@ -57,23 +58,25 @@ class NormalLaw:
     def _fit_query(self, sides, query):
         level, gap, into, out = _split(sides, query)
         levels = Levels(level)
-        spreads = [fit_spread(levels, level, side[2], side[0] - 1) for side in (into, out)]
+        spreads = [fit_spread(levels, side[2], side[0] - 1) for side in (into, out)]
         # A side of single models varies like the other one.
         spreads = [spread or spreads[1 - k] for k, spread in enumerate(spreads)]
         ties = [None, None]
         if sides.product is not None:
             dof = sides.into.count - 1
-            ties = [fit_spread(levels, level, part, dof) for part in _pair_squares(sides, query)]
-        prior = _Prior(None, *spreads, *ties, None)
-        noise = None if spreads[0] is None else self._noise(prior, sides, query)[0]
-        gap, away = fit_gap(levels, level, gap, noise, self.shrinks)
-        return prior._replace(gap=gap, alone=away._replace(values=away.values / 2))
+            ties = [fit_spread(levels, part, dof) for part in _pair_squares(sides, query)]
+        prior = _Prior(levels, None, *spreads, *ties, None)
+        noise = None
+        if prior.into is not None:
+            noise = self._noise(prior, levels.place, sides, query)[0]
+        gap, away = fit_gap(levels, gap, noise, self.shrinks)
+        return prior._replace(gap=gap, alone=away / 2)
 
-    def _noise(self, prior, sides, query):
+    def _noise(self, prior, place, sides, query):
         """Return the sampling variances of the gap and of the level, and those of both sides."""
-        level, _, into, out = _split(sides, query)
+        _, _, into, out = _split(sides, query)
         variances = [
-            spread.estimate(level, side[2], side[0] - 1)
+            spread.estimate(place, side[2], side[0] - 1)
             for spread, side in zip((prior.into, prior.out), (into, out), strict=True)
         ]
         if sides.product is None:
@@ -81,33 +84,41 @@ class NormalLaw:
             return noise, noise / 4, variances
         # What moves a record up in one model of a pair moves it down in the other, so the variances
         # of the two sides do not give the variance of the gap.
-        parts = zip((prior.apart, prior.level), _pair_squares(sides, query), strict=True)
-        ties = [spread.estimate(level, part, into[0] - 1) / into[0] for spread, part in parts]
+        parts = zip((prior.apart, prior.middle), _pair_squares(sides, query), strict=True)
+        ties = [spread.estimate(place, part, into[0] - 1) / into[0] for spread, part in parts]
         return *ties, variances
 
-    def log_ratio(self, target, sides, priors):
-        """Return the log ratio of the IN and the OUT density, of shape (n_queries, n)."""
-        rows = zip(target, priors, strict=True)
-        return np.array(
-            [self._ratio(row, sides, prior, query) for query, (row, prior) in enumerate(rows)]
-        )
+    def describe(self, sides, priors):
+        """Return the distributions of the IN and of the OUT models of each record, for each query.
 
-    def _ratio(self, target, sides, prior, query):
+        Returns
+        -------
+        laws : list of tuple
+            For each query the two distributions, as arguments of ``log_student``.
+        """
+        return [self._describe(sides, prior, query) for query, prior in enumerate(priors)]
+
+    def _describe(self, sides, prior, query):
         level, gap, into, out = _split(sides, query)
+        place = prior.levels.locate(level)
         if prior.into is None:
-            gap, _ = prior.gap.shrink(level, gap, 0.0)
-            variance = np.maximum(prior.alone(level), SMALLEST_SPREAD**2)
-            laws = [(variance, np.ones(len(level), dtype=int), LONE_DOF)] * 2
-        else:
-            noise, level_noise, variances = self._noise(prior, sides, query)
-            gap, gap_noise = prior.gap.shrink(level, gap, noise)
-            more = level_noise + gap_noise / 4
-            laws = [
-                (variance + more, side[0], spread.strength)
-                for variance, side, spread in zip(
-                    variances, (into, out), (prior.into, prior.out), strict=True
-                )
-            ]
-        ratio = log_student(target, level + gap / 2, *laws[0])
-        ratio -= log_student(target, level - gap / 2, *laws[1])
-        return ratio
+            gap, _ = prior.gap.shrink(place, gap, 0.0)
+            variance = np.maximum(place(prior.alone), SMALLEST_SPREAD**2)
+            one = np.ones(len(level), dtype=int)
+            return [(level + side * gap / 2, variance, one, LONE_DOF) for side in (1, -1)]
+        noise, level_noise, variances = self._noise(prior, place, sides, query)
+        gap, gap_noise = prior.gap.shrink(place, gap, noise)
+        more = level_noise + gap_noise / 4
+        return [
+            (level + gap / 2, variances[0] + more, into[0], prior.into.strength),
+            (level - gap / 2, variances[1] + more, out[0], prior.out.strength),
+        ]
+
+    def log_ratio(self, target, laws):
+        """Return the log ratio of the IN and the OUT density, of shape (n_queries, n)."""
+        ratios = []
+        for values, (into, out) in zip(target, laws, strict=True):
+            ratio = log_student(values, *into)
+            ratio -= log_student(values, *out)
+            ratios.append(ratio)
+        return np.array(ratios)

@@ -26,6 +26,18 @@ _ENOUGH_RECORDS = 4096
 LONE_DOF = 4
 
 
+class Place(NamedTuple):
+    """Places of records between the centers of bins."""
+
+    bins: np.ndarray  # the next center below
+    part: np.ndarray  # of the way to the one above
+
+    def __call__(self, values):
+        """Return a trend at these places: linear between the centers, constant beyond them."""
+        steps = np.append(np.diff(values), 0)
+        return values[self.bins] + self.part * steps[self.bins]
+
+
 class Levels:
     """Bins of records of similar level, over which averages are taken.
 
@@ -40,52 +52,55 @@ class Levels:
         n_bins = int(np.clip(len(level) // _FEWEST_RECORDS, 1, _MOST_BINS))
         edges = np.quantile(level, np.arange(1, n_bins) / n_bins) + _TIE * np.ptp(level)
         bins = np.searchsorted(edges, level, side="right")
-        _, self._bins, self._count = np.unique(bins, return_inverse=True, return_counts=True)
-        self._centers = self._sum(level) / self._count
+        is_used = np.bincount(bins, minlength=n_bins) > 0
+        self._bins = (np.cumsum(is_used) - 1)[bins]
+        self._count = np.bincount(self._bins)
+        self.centers = self._sum(level) / self._count
+        self.place = self.locate(level)
 
     def _sum(self, values):
         return np.bincount(self._bins, values, minlength=len(self._count))
 
+    def locate(self, level):
+        """Return the places of levels between the centers of the bins."""
+        bins = np.searchsorted(self.centers, level, side="right") - 1
+        steps = np.append(np.diff(self.centers), np.inf)
+        part = (level - self.centers[bins]) / steps[bins]
+        return Place(np.maximum(bins, 0), np.where(bins < 0, 0.0, part))
+
     def trend(self, values, weight=None):
-        """Return the smoothed mean of values, or ratio of two means, as a function of the level."""
+        """Return the smoothed mean of values, or ratio of two means, at the centers of the bins."""
         totals = [self._sum(values), self._count if weight is None else self._sum(weight)]
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = totals[0] / totals[1]
         mean = np.where(totals[1] > 0, mean, totals[0].sum() / max(totals[1].sum(), 1e-300))
         padded = np.pad(mean, 1, mode="edge")
-        return Trend(self._centers, (padded[:-2] + 2 * mean + padded[2:]) / 4)
-
-
-class Trend(NamedTuple):
-    """Piecewise linear function of the level, constant beyond its ends."""
-
-    centers: np.ndarray
-    values: np.ndarray
-
-    def __call__(self, level):
-        return np.interp(level, self.centers, self.values)
+        return (padded[:-2] + 2 * mean + padded[2:]) / 4
 
 
 class Spread(NamedTuple):
     """Prior of a variance: a scaled inverse chi-squared distribution around a trend."""
 
-    scale: Trend
+    scale: np.ndarray
     strength: float  # the prior counts for this many observations
 
-    def estimate(self, level, squares, dof):
+    def estimate(self, place, squares, dof):
         """Return the variance of each record, between its own and the trend."""
-        total = self.strength * self.scale(level) + squares
-        return np.maximum(total / (self.strength + dof), SMALLEST_SPREAD**2)
+        total = place(self.strength * self.scale)
+        total += squares
+        total /= self.strength + dof
+        return np.maximum(total, SMALLEST_SPREAD**2, out=total)
 
 
-def fit_spread(levels, level, squares, dof):
+def fit_spread(levels, squares, dof):
     """Fit the prior of a variance to sums of squares, or return None if no record has any.
 
     Parameters
     ----------
     levels : Levels
-    level, squares, dof : ndarray of shape (n,)
-        Level, sum of squared deviations and its degrees of freedom, of each record.
+        Levels of the records.
+    squares, dof : ndarray of shape (n,)
+        Sum of squared deviations and its degrees of freedom, of each record.
 
     Returns
     -------
@@ -96,53 +111,58 @@ def fit_spread(levels, level, squares, dof):
     scale = levels.trend(squares, dof)
     few = np.flatnonzero(dof > 0)
     few = few[:: -(-len(few) // _ENOUGH_RECORDS)]
-    expected = dof[few] * np.maximum(scale(level[few]), SMALLEST_SPREAD**2)
-    ratio, dof = squares[few] / expected, dof[few]
+    expected = np.maximum(levels.place(scale)[few], SMALLEST_SPREAD**2)
     # The ratio of the variance of a record to the trend has an F distribution.
-    mean_logs = [_log_f(ratio, dof, strength).mean() for strength in _STRENGTHS]
-    return Spread(scale, float(_STRENGTHS[np.argmax(mean_logs)]))
+    logs = [_mean_log_f(squares[few] / expected, dof[few], nu) for nu in _STRENGTHS]
+    return Spread(scale, float(_STRENGTHS[np.argmax(logs)]))
 
 
-def _log_f(ratio, dof, strength):
-    """Log density of an F distribution, without what does not depend on the strength."""
-    density = gammaln((dof + strength) / 2) - gammaln(strength / 2) - dof / 2 * np.log(strength)
-    return density - (dof + strength) / 2 * np.log1p(dof / strength * ratio)
+def _mean_log_f(ratio, dof, strength):
+    """Mean log density of F distributions, without what does not depend on the strength.
+
+    The ratio is that of a sum of squares to the expected variance.
+    """
+    table = gammaln((np.arange(dof.max() + 1) + strength) / 2) - gammaln(strength / 2)
+    density = table[dof] - dof / 2 * np.log(strength)
+    density -= (dof + strength) / 2 * np.log1p(ratio / strength)
+    return density.mean()
 
 
 class Gap(NamedTuple):
     """Prior of the difference between IN and OUT models: a trend, and a variance around it."""
 
-    center: Trend
-    variance: Trend
+    center: np.ndarray
+    variance: np.ndarray
 
-    def shrink(self, level, gap, noise):
+    def shrink(self, place, gap, noise):
         """Return the expected gap of each record and its variance, given the gap that was seen."""
-        center, between = self.center(level), np.maximum(self.variance(level), 0)
+        center, between = place(self.center), np.maximum(place(self.variance), 0)
         weight = between / np.maximum(between + noise, SMALLEST_SPREAD**2)
         return center + weight * (gap - center), weight * noise
 
 
-def fit_gap(levels, level, gap, noise, shrinks):
+def fit_gap(levels, gap, noise, shrinks):
     """Fit the prior of the gap.
 
     Parameters
     ----------
     levels : Levels
-    level, gap, noise : ndarray of shape (n,)
-        Level, gap and sampling variance of the gap of each record. Without any noise estimate
-        (None), the gap is put on its trend.
+        Levels of the records.
+    gap, noise : ndarray of shape (n,)
+        Gap and sampling variance of the gap of each record. If the noise is not known (None), the
+        gap is put on its trend.
     shrinks : bool
         If False, the gap of each record is put on its trend.
 
     Returns
     -------
     prior : Gap
-    away : Trend
-        Mean squared distance of the gaps to their trend.
+    away : ndarray
+        Trend of the squared distance of the gaps to their trend.
     """
     center = levels.trend(gap)
-    squares = (gap - center(level)) ** 2
+    squares = (gap - levels.place(center)) ** 2
     away = levels.trend(squares)
     if noise is None or not shrinks:
-        return Gap(center, away._replace(values=np.zeros_like(away.values))), away
+        return Gap(center, np.zeros_like(away)), away
     return Gap(center, levels.trend(squares - noise)), away

@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 from .._core.asking import unwrap
 from ..signals import ScaledLogit
 from ._normal_law import NormalLaw
-from ._trends import Gap, Levels, Trend, fit_gap
+from ._trends import Gap, Levels, fit_gap
 
 # A share is a whole number of votes if it is so within this part of a vote. It leaves room for the
 # rounding of a logit in single precision.
@@ -89,10 +89,11 @@ def choose_law(pool, reading, values, likelihood, shrinks):
 class _Prior(NamedTuple):
     """What records of one level have in common, for one query."""
 
-    gap: Gap
-    into: Trend | None  # variance of a share, in units of x (1 - x)
-    out: Trend | None
-    alone: Trend  # the same where no side has two models
+    levels: Levels
+    gap: Gap | None
+    into: np.ndarray | None  # variance of a share, in units of x (1 - x)
+    out: np.ndarray | None
+    alone: np.ndarray | None  # the same where no side has two models
 
 
 class VoteLaw:
@@ -142,48 +143,59 @@ class VoteLaw:
         for side, mean in zip(sides[:2], means, strict=True):
             weight = (side.count - 1) * self._unit(mean)
             relative.append(levels.trend(side.squares[query], weight) if weight.any() else None)
-        relative = [part or relative[1 - k] for k, part in enumerate(relative)]
-        prior = _Prior(None, *relative, None)
-        noise = None if relative[0] is None else self._noise(prior, sides, query, level)
-        gap, away = fit_gap(levels, level, means[0] - means[1], noise, self.shrinks)
-        alone = away._replace(values=away.values / 2 / levels.trend(self._unit(level)).values)
-        return prior._replace(gap=gap, alone=alone)
+        # A side of single models varies like the other one.
+        relative = [relative[1 - k] if part is None else part for k, part in enumerate(relative)]
+        prior, noise = _Prior(levels, None, *relative, None), None
+        if prior.into is not None:
+            noise = self._noise(prior, levels.place, sides, query)
+        gap, away = fit_gap(levels, means[0] - means[1], noise, self.shrinks)
+        return prior._replace(gap=gap, alone=away / 2 / levels.trend(self._unit(level)))
 
-    def _spread(self, trend, level):
+    def _spread(self, trend, place):
         """Return the variance in units of x (1 - x), which is least for independent votes."""
-        return np.maximum(trend(level), 1 / self.n_voters)
+        return np.maximum(place(trend), 1 / self.n_voters)
 
-    def _noise(self, prior, sides, query, level):
+    def _noise(self, prior, place, sides, query):
         """Return the sampling variance of the gap."""
         return sum(
-            self._spread(trend, level) * self._unit(side.mean[query]) / side.count
+            self._spread(trend, place) * self._unit(side.mean[query]) / side.count
             for trend, side in zip((prior.into, prior.out), sides[:2], strict=True)
         )
 
-    def log_ratio(self, target, sides, priors):
-        """Return the log ratio of the IN and the OUT probability, of shape (n_queries, n)."""
-        rows = zip(target, priors, strict=True)
-        return np.array(
-            [self._ratio(row, sides, prior, query) for query, (row, prior) in enumerate(rows)]
-        )
+    def describe(self, sides, priors):
+        """Return the distributions of the IN and of the OUT models of each record, for each query.
 
-    def _ratio(self, target, sides, prior, query):
+        Returns
+        -------
+        laws : list of tuple
+            For each query and side the mean share and the correlation between votes.
+        """
+        return [self._describe(sides, prior, query) for query, prior in enumerate(priors)]
+
+    def _describe(self, sides, prior, query):
         into, out = (side.mean[query] for side in sides[:2])
-        level, noise, trends = (into + out) / 2, 0.0, (prior.alone, prior.alone)
+        level, noise, trends, laws = (into + out) / 2, 0.0, (prior.alone, prior.alone), []
+        place = prior.levels.locate(level)
         if prior.into is not None:
-            noise, trends = self._noise(prior, sides, query, level), (prior.into, prior.out)
-        gap, gap_noise = prior.gap.shrink(level, into - out, noise)
-        votes, logs = self.n_voters * target.astype(np.float64), []
+            noise, trends = self._noise(prior, place, sides, query), (prior.into, prior.out)
+        gap, gap_noise = prior.gap.shrink(place, into - out, noise)
         for sign, trend in zip((1, -1), trends, strict=True):
-            mean = self._cut(level + sign * gap / 2)
-            spread = self._spread(trend, level) + (noise + gap_noise) / 4 / (mean * (1 - mean))
-            least = 1 / self.n_voters
-            logs.append(self._log_probability(votes, mean, (spread - least) / (1 - least)))
-        return logs[0] - logs[1]
+            mean, least = self._cut(level + sign * gap / 2), 1 / self.n_voters
+            spread = self._spread(trend, place) + (noise + gap_noise) / 4 / (mean * (1 - mean))
+            laws.append((mean, np.clip((spread - least) / (1 - least), *_CORRELATIONS)))
+        return laws
+
+    def log_ratio(self, target, laws):
+        """Return the log ratio of the IN and the OUT probability, of shape (n_queries, n)."""
+        ratios = []
+        for share, (into, out) in zip(target.astype(np.float64), laws, strict=True):
+            votes = self.n_voters * share
+            ratios.append(self._log_probability(votes, *into) - self._log_probability(votes, *out))
+        return np.array(ratios)
 
     def _log_probability(self, votes, mean, correlation):
         """Log probability of a beta-binomial, up to a term that only depends on the votes."""
-        strength = 1 / np.clip(correlation, *_CORRELATIONS) - 1
+        strength = 1 / correlation - 1
         for_label, against = mean * strength, (1 - mean) * strength
         log = gammaln(votes + for_label) - gammaln(for_label)
         log += gammaln(self.n_voters - votes + against) - gammaln(against)

@@ -25,7 +25,7 @@ from .text import (
     format_cell,
     name_way,
 )
-from .verdict import HEADLINES
+from .verdict import HEADLINES, get_best_at_lowest_rate
 
 
 def render(document, title="Membership-inference audit", values=None):
@@ -108,7 +108,7 @@ def _describe(document):
         "roc": draw_roc(curves, resolvable_fpr(document["data"]["n_nonmembers"])),
         "power": power and draw_power(power["numbers"], _get_auc(overall, power["attack"])),
         "exposed": document["exposed"],
-        "prior": _describe_prior(overall, curves),
+        "prior": _describe_prior(overall),
         "fewest_false": MIN_FALSE_POSITIVES,
         "level": f"{100 * document['settings']['confidence_level']:g}%",
     }
@@ -118,13 +118,11 @@ def _describe(document):
 _PRIOR = 0.01
 
 
-def _describe_prior(overall, curves):
-    """The precision of the best attack if members are rare, at its lowest rate above zero."""
-    rows = overall[(overall["metric"] == "tpr") & (overall["status"] == OK)]
-    rows = rows[rows["attack"] == curves[0]["attack"]] if curves else rows[:0]
-    if rows.empty or not rows["estimate"].max() > 0:
+def _describe_prior(overall):
+    """The precision of the strongest attack if members are rare, at the lowest rate above zero."""
+    row = get_best_at_lowest_rate(overall)
+    if row is None:
         return None
-    row = rows[rows["estimate"] > 0].sort_values("max_fpr").iloc[0]
     tpr, fpr = float(row["estimate"]), float(row["fpr"])
     wrong = 1 - float(precision_at_prior(tpr, fpr, _PRIOR))
     return (

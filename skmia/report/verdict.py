@@ -1,5 +1,7 @@
 """The verdict of an audit: one or two sentences that claim no more than its numbers support."""
 
+import numpy as np
+
 from .._core.pvalues import format_pvalue
 from .._core.visible import visible
 from .evidence import (
@@ -127,7 +129,43 @@ def _describe_auc(grounds, null, row):
         f"non-member with probability {row['estimate']:.3f} ({level} interval of this attack "
         f"alone: [{row['low']:.3f}, {row['high']:.3f}]; chance is 0.5; "
         f"{_format_corrected(grounds, null['pvalue_adjusted'])})."
+        f"{_name_strongest_at_rate(grounds, row['attack'])}"
     )
+
+
+def _name_strongest_at_rate(grounds, by_auc):
+    """Name the attack that finds most members at the lowest rate, if its AUC is not the best."""
+    row = get_best_at_lowest_rate(grounds.results)
+    if row is None or row["attack"] == by_auc:
+        return ""
+    return (
+        f" At a false positive rate of at most {100 * row['max_fpr']:g}% {row['attack']} is the "
+        f"strongest and identifies {format_rate(*row[_INTERVAL])} of the members."
+    )
+
+
+def get_best_at_lowest_rate(results):
+    """Return the row of the highest TPR over all records, at the lowest FPR where one is above 0.
+
+    Parameters
+    ----------
+    results : DataFrame
+        Numbers of an audit.
+
+    Returns
+    -------
+    row : Series or None
+        The attack of the highest AUC if several have the highest TPR.
+    """
+    overall = results[results["scope"] == OVERALL]
+    rates = overall[(overall["metric"] == "tpr") & (overall["status"] == OK)]
+    rates = rates[rates["estimate"] > 0]
+    if rates.empty:
+        return None
+    rates = rates[rates["max_fpr"] == rates["max_fpr"].min()]
+    best = rates[rates["estimate"] == rates["estimate"].max()]
+    aucs = overall[overall["metric"] == "auc"].set_index("attack")["estimate"]
+    return best.iloc[int(np.argmax(aucs.reindex(best["attack"]).fillna(0).to_numpy()))]
 
 
 def _describe_low_rate(grounds, null, row):

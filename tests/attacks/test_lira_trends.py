@@ -274,7 +274,8 @@ def test_left_out_models_of_a_balanced_design_leave_with_one_of_the_other_side(m
             world.shadows[None], world.inside & stays, ~world.inside & stays, np.full(8, -1)
         )
         assert (sides.into.count == 3).all() and (sides.out.count == 3).all()
-        expected = attack._law.log_ratio(world.shadows[k][None], sides, attack._law.fit(sides))[0]
+        laws = attack._law.describe(sides, attack._law.fit(sides))
+        expected = attack._law.log_ratio(world.shadows[k][None], laws)[0]
         np.testing.assert_allclose(got, expected, rtol=1e-3, atol=1e-3)
 
 

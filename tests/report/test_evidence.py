@@ -7,7 +7,7 @@ import pytest
 from skmia.report.checks.base import ERROR, NOT_RUN, PASSED, WARNING, Check
 from skmia.report.evidence import Grounds, choose_evidence, count_permutations
 from skmia.report.file_verdict import write_file_verdict
-from skmia.report.verdict import HEADLINES, write_verdict
+from skmia.report.verdict import HEADLINES, get_best_at_lowest_rate, write_verdict
 
 NAMES = (
     "blind baseline",
@@ -239,3 +239,29 @@ def test_a_file_is_not_to_be_released_if_it_gives_away_one_group(low, headline, 
     assert ("0.800" in verdict) == (low == 0.7)
     for number in ("2,000 candidates", "1,000 were members", "1,250 rows, 20% of which are not"):
         assert number in verdict
+
+
+def test_the_strongest_attack_is_named_for_the_rate_that_is_asked_for():
+    aucs = make_frame(
+        ["a", "overall", "all", 0.80, 0.79, 0.81], ["b", "overall", "all", 0.78, 0.77, 0.79]
+    )
+    rates = [
+        make_frame(
+            ["a", "overall", "all", low, low / 2, 2 * low],
+            ["b", "overall", "all", high, high / 2, 2 * high],
+        ).assign(metric="tpr", max_fpr=rate, fpr=rate)
+        for low, high, rate in ((0.3, 0.2, 0.01), (0.118, 0.171, 0.001))
+    ]
+    null = make_null(["a", "auc", np.nan, 0.001, 1.0], ["b", "auc", np.nan, 0.001, 1.0])
+    frame = pd.concat([aucs, *rates])
+    verdict = judge(frame, null)[1]
+    assert "The strongest of 2 attacks, a, ranks" in verdict
+    assert (
+        "At a false positive rate of at most 0.1% b is the strongest and identifies 17" in verdict
+    )
+    # Nothing is added where one attack leads both, and where no member is found at the lowest rate
+    # the next one counts.
+    assert "at most" not in judge(pd.concat([aucs, rates[0]]), null)[1]
+    none = rates[1].assign(estimate=0.0)
+    assert get_best_at_lowest_rate(pd.concat([*rates[:1], none, aucs]))["max_fpr"] == 0.01
+    assert get_best_at_lowest_rate(pd.concat([aucs, none])) is None
