@@ -10,8 +10,10 @@ from ._membership import (
     tpr_at_fpr_score,
 )
 from ._operating_point import OperatingPoint, operating_point
+from ._paired import PairedDifference, paired_difference
 from ._plot.critical_difference import CriticalDifferenceDisplay
 from ._plot.membership_roc import MembershipRocDisplay
+from ._plot.paired_difference import PairedDifferenceDisplay
 from ._plot.privacy_utility import PrivacyUtilityDisplay
 from ._plot.score_distribution import ScoreDistributionDisplay
 from ._ranking import RankingTest
@@ -25,6 +27,8 @@ __all__ = [
     "Interval",
     "MembershipRocDisplay",
     "OperatingPoint",
+    "PairedDifference",
+    "PairedDifferenceDisplay",
     "PrivacyUtilityDisplay",
     "RankingTest",
     "ScoreDistributionDisplay",
@@ -39,6 +43,7 @@ __all__ = [
     "membership_advantage_scorer",
     "membership_roc_curve",
     "operating_point",
+    "paired_difference",
     "precision_at_prior",
     "resolvable_fpr",
     "tpr_at_fpr_score",

@@ -1,0 +1,103 @@
+"""Two attacks on the same victims."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.metrics import roc_auc_score
+
+from skmia.metrics import PairedDifferenceDisplay, paired_difference, tpr_at_fpr_score
+
+
+def draw_scores(n, rng, shift=1.0, common=0.8):
+    """Scores of two attacks of one strength, which correlate."""
+    membership = rng.permutation(np.arange(n) % 2)
+    shared = rng.normal(size=n)
+    rest = np.sqrt(1 - common**2)
+    return membership, *(
+        shift * membership + common * shared + rest * rng.normal(size=n) for _ in range(2)
+    )
+
+
+def test_delong_is_that_of_two_loops():
+    membership, first, second = draw_scores(80, np.random.default_rng(0))
+    second = np.round(second, 1)
+    members, others = np.flatnonzero(membership == 1), np.flatnonzero(membership == 0)
+
+    def kernel(scores):
+        x, y = scores[members][:, None], scores[others]
+        return (x > y) + (x == y) / 2
+
+    gaps = kernel(first) - kernel(second)
+    variance = gaps.mean(axis=1).var(ddof=1) / 40 + gaps.mean(axis=0).var(ddof=1) / 40
+    got = paired_difference(membership, first, second, confidence_level=0.9)
+    assert got.estimate == pytest.approx(gaps.mean())
+    assert got.standard_error == pytest.approx(np.sqrt(variance))
+    assert got.high - got.low == pytest.approx(2 * stats.norm.ppf(0.95) * np.sqrt(variance))
+    expected = 2 * stats.norm.sf(abs(gaps.mean()) / np.sqrt(variance))
+    assert got.pvalue == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("max_fpr", [None, 0.1])
+def test_over_victims_it_is_the_paired_t_test(max_fpr):
+    rng = np.random.default_rng(1)
+    truths, first, second = zip(*(draw_scores(200, rng) for _ in range(7)), strict=True)
+
+    def numbers(scores):
+        pairs = zip(truths, scores, strict=True)
+        if max_fpr is None:
+            return [roc_auc_score(truth, score) for truth, score in pairs]
+        return [tpr_at_fpr_score(truth, score, max_fpr=max_fpr) for truth, score in pairs]
+
+    expected = stats.ttest_rel(numbers(first), numbers(second))
+    got = paired_difference(truths, first, second, max_fpr=max_fpr)
+    assert got.pvalue == pytest.approx(expected.pvalue)
+    np.testing.assert_allclose([got.low, got.high], expected.confidence_interval())
+    np.testing.assert_allclose(got.first, numbers(first))
+
+
+def test_level_of_delong():
+    rng = np.random.default_rng(2)
+    pvalues = [paired_difference(*draw_scores(200, rng)).pvalue for _ in range(200)]
+    low, high = stats.binom.interval(0.999, 200, 0.05)
+    assert low <= np.sum(np.array(pvalues) < 0.05) <= high
+
+
+def test_equal_attacks_have_no_difference():
+    membership, first, _ = draw_scores(40, np.random.default_rng(3))
+    got = paired_difference(membership, first, first)
+    assert (got.estimate, got.low, got.high, got.pvalue) == (0, 0, 0, 1)
+
+
+def test_differences_without_a_spread_prove_nothing():
+    membership = [1, 1, 0, 0]
+    got = paired_difference([membership] * 3, [[4, 3, 2, 1]] * 3, [[1, 2, 3, 4]] * 3)
+    assert (got.estimate, got.low, got.high, got.pvalue) == (1, -1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (([0, 1], [0.1, 0.2], [0.1, 0.2], 0.1), "over at least two victims"),
+        (([[0, 1]] * 2, [[0.1, 0.2]] * 2, [[0.1, 0.2]] * 3), "the same victims; got 2, 2, 3"),
+        (([0, 1], [0.1, 0.2], [0.1, 0.2, 0.3]), "equal lengths"),
+        (([0, 1], [0.1, 0.2], [0.1, 0.2], 2), "max_fpr must be"),
+    ],
+    ids=["one", "victims", "lengths", "rate"],
+)
+def test_what_cannot_be_compared_is_refused(arguments, message):
+    first, *rate = arguments[:3], *arguments[3:]
+    with pytest.raises(ValueError, match=message):
+        paired_difference(*first, max_fpr=rate[0] if rate else None)
+
+
+def test_display_shows_every_attack_but_the_reference():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    membership, first, second = draw_scores(100, np.random.default_rng(4))
+    scores = {"loss": first, "RMIA": second, "LiRA": first + second}
+    display = PairedDifferenceDisplay.from_predictions(membership, scores, "loss")
+    assert display.frame()["attack"].tolist() == ["RMIA", "LiRA"]
+    assert [label.get_text() for label in display.ax_.get_yticklabels()] == ["RMIA", "LiRA"]
+    assert display.ax_.get_xlabel() == "AUC minus that of loss"
+    with pytest.raises(ValueError, match="reference"):
+        PairedDifferenceDisplay.from_predictions(membership, scores, "odin")
+    plt.close("all")
