@@ -241,9 +241,9 @@ def main():
     tables = []
     for name in options.kinds:
         tables.append(run_kind(name, options))
-        print_kind(tables[-1])
         if options.output:
             pd.concat(tables).to_csv(options.output, index=False, float_format="%.5f")
+        print_kind(tables[-1])
 
 
 if __name__ == "__main__":

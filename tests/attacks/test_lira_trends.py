@@ -230,6 +230,25 @@ def test_one_model_on_each_side_puts_the_gap_on_its_trend(make_world, n_models):
     np.testing.assert_allclose(got, logs[0] - logs[1], rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.parametrize("design", [paired, balanced])
+def test_each_augmentation_has_its_own_trends(make_world, design):
+    world = draw(make_world, design, 8)
+    law = attack_on(world)._law
+    queries = np.stack([world.shadows, 2 * world.shadows + 1, -world.shadows]).astype(np.float32)
+    target = np.stack([world.target, 2 * world.target + 1, -world.target])
+    partners = world.pool.design_.partners
+    both = [
+        compute_sides(values, world.inside, ~world.inside, partners)
+        for values in (queries, *queries[:, None])
+    ]
+    scores = law.log_ratio(target, law.describe(both[0], law.fit(both[0])))
+    alone = [
+        law.log_ratio(t[None], law.describe(s, law.fit(s)))[0]
+        for t, s in zip(target, both[1:], strict=True)
+    ]
+    np.testing.assert_allclose(scores, alone, rtol=1e-6)
+
+
 # Models in the victim's place
 
 
