@@ -65,7 +65,7 @@ def adult(folder):
 def noisy(folder):
     records, rng = load_digits(), np.random.default_rng(0)
     y = np.where(rng.random(len(records)) < 0.2, rng.integers(0, 10, len(records)), records.y)
-    return Records(records.X, y), MLPClassifier((64,), max_iter=500)
+    return Records(records.X / 16, y), MLPClassifier((64,), max_iter=500)
 
 
 @kind
