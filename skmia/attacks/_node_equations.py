@@ -116,6 +116,11 @@ class NodeEquationsAttack(EquationsAttack):
     they are quantiles of the training rows, so the number of training rows between two edges is
     known, regardless of the number of rounds and the size of leaves.
 
+    A JSON or UBJ file of XGBoost does not store the learning rate and the penalty of the training.
+    The attack computes them from the weights that inner nodes store, and refuses models whose
+    weights no such settings explain. Such a file does not say whether rows were drawn
+    (``subsample``); if they were, the equations contradict each other.
+
     LightGBM and CatBoost count the rows of each leaf, and the attack reads both with all settings
     that keep these counts or values exact. CatBoost draws samples only to choose splits, so its
     counts are exact with any of its bootstraps. Its leaf values are equations if each is one Newton

@@ -38,7 +38,9 @@ def run_inspect(arguments):
     _check_combination(arguments)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = load_model(arguments.model, trust_pickle=arguments.trust_pickle, option=_MODEL)
+        model = load_model(
+            arguments.model, trust_pickle=arguments.trust_pickle, option=_MODEL, boosters=True
+        )
         try:
             records = None if arguments.data is None else _read_records(arguments, model)
             inspection = inspect_model(model, records)

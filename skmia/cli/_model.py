@@ -19,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from .._core.optional import import_optional
+from ..victims import read_booster_file
 from ._errors import CommandError, tell
 
 _MODELS = {
@@ -38,6 +39,8 @@ _ENCODING = {
 }
 
 _PICKLES = (".pkl", ".pickle", ".joblib")
+# Formats of XGBoost, LightGBM and CatBoost, from which no models like it can be trained.
+_BOOSTERS = (".cbm", ".json", ".txt", ".ubj")
 
 # Earlier versions can be made to run code in spite of the check of types (CVE-2025-54412, -54413).
 _SAFE_SKOPS = (0, 12)
@@ -160,7 +163,7 @@ def _as_codes(frame):
     return np.column_stack([frame[name].cat.codes for name in frame.columns])
 
 
-def load_model(path, *, trust_pickle, option="--model"):
+def load_model(path, *, trust_pickle, option="--model", boosters=False):
     """Load a fitted model from a file.
 
     Parameters
@@ -170,34 +173,53 @@ def load_model(path, *, trust_pickle, option="--model"):
         Whether a pickle may run the code that is in it.
     option : str, default="--model"
         What names the file on the command line, for messages.
+    boosters : bool, default=False
+        Whether files of boosters are taken.
 
     Raises
     ------
     CommandError
         If the file does not exist, cannot be read, or may hold code.
     ImportError
-        If skops is needed and not installed.
+        If a package is needed and not installed.
     """
     try:
-        return _load(path, trust_pickle)
+        return _load(path, trust_pickle, boosters)
     except CommandError as error:
         raise CommandError(f"{option}: {error}") from error
 
 
-def _load(path, trust_pickle):
+def _load(path, trust_pickle, boosters):
     if not path.is_file():
         raise CommandError(f"file not found: {path}")
     if path.suffix == ".skops":
         return _check(path, _load_skops(path))
+    if boosters and path.suffix in _BOOSTERS:
+        return _load_booster(path)
     if path.suffix not in _PICKLES:
-        kinds = ", ".join(_PICKLES)
-        raise CommandError(f"{path.name} is neither .skops nor a pickle ({kinds})")
+        raise CommandError(f"{path.name} is {_list_kinds(boosters)}")
     if not trust_pickle:
         raise CommandError(
             f"{path.name} is a pickle, and loading it would run any code that is in it; "
             "save the model with skops, or give --trust-pickle if you trust where it comes from"
         )
     return _check(path, _read(path, joblib.load))
+
+
+def _list_kinds(boosters):
+    kinds = f"nor a pickle ({', '.join(_PICKLES)})"
+    if not boosters:
+        return f"neither .skops {kinds}"
+    return f"neither .skops {kinds} nor a file of a booster ({', '.join(_BOOSTERS)})"
+
+
+def _load_booster(path):
+    try:
+        return read_booster_file(path)
+    except (ImportError, CommandError):
+        raise
+    except Exception as error:  # each package has exceptions of its own
+        raise CommandError(f"{path.name} cannot be read: {tell(error)}") from error
 
 
 def _check(path, model):
@@ -264,7 +286,11 @@ def as_model_input(model, frame, features, option="--model"):
     CommandError
         If a column is missing, or the number of columns differs.
     """
+    # CatBoost names its columns in another attribute, and has numbers where there are no names.
     names = getattr(model, "feature_names_in_", None)
+    others = getattr(model, "feature_names_", None)
+    if names is None and others is not None and set(others) <= set(map(str, frame.columns)):
+        names = others
     if names is not None:
         absent = [str(name) for name in names if name not in frame.columns]
         if absent:
@@ -274,7 +300,7 @@ def as_model_input(model, frame, features, option="--model"):
             )
         return frame[list(names)]
     X = frame[features]
-    expected = getattr(model, "n_features_in_", X.shape[1])
+    expected = getattr(model, "n_features_in_", X.shape[1]) or len(others or ())
     if X.shape[1] != expected:
         raise CommandError(
             f"{option}: the model takes {expected} features and the table has {X.shape[1]}; "

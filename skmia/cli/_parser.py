@@ -127,7 +127,11 @@ def _add_inspect(commands):
         allow_abbrev=False,
     )
     inspect.add_argument(
-        "model", type=Path, metavar="MODEL", help="fitted model, saved with skops (.skops)"
+        "model",
+        type=Path,
+        metavar="MODEL",
+        help="fitted model, saved with skops (.skops), or a file of XGBoost (.json, .ubj), "
+        "LightGBM (.txt) or CatBoost (.cbm, .json)",
     )
     inspect.add_argument(
         "--data",

@@ -116,7 +116,7 @@ FAMILIES = (
         has_nodes=True,
     ),
     Family(
-        "LGBMModel",
+        "LGBMModel LightGBMFile",
         "values",
         "Each node of each tree stores how many training rows came to it and the sum of their "
         "hessians, and each leaf a value that is computed from them. Each threshold lies halfway "

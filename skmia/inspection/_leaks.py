@@ -174,7 +174,8 @@ def _read_booster(part):
 
 def _read_ranges(part):
     """Smallest and largest value of each column, which LightGBM stores in its text."""
-    name = "_Booster['feature_infos']"
+    places = "_Booster['feature_infos']", "booster['feature_infos']"
+    name = next((one for one in places if part.get(one) is not None), "")
     ranges = part.get(name)
     for k, extremes in enumerate(() if ranges is None else ranges.T):
         yield _leak(part, k, name, np.unique(extremes[np.isfinite(extremes)]), EXACT)
@@ -223,7 +224,7 @@ _OF_KINDS = {
     "IsotonicRegression": _read_isotonic,
     "HistGradientBoostingClassifier HistGradientBoostingRegressor": _read_histograms,
     "XGBModel": _read_booster,
-    "LGBMModel": _read_ranges,
+    "LGBMModel LightGBMFile": _read_ranges,
     "DecisionTreeRegressor ExtraTreeRegressor": _read_targets,
 }
 _RULES = {name: read for names, read in _OF_KINDS.items() for name in names.split()}

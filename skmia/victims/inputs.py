@@ -7,6 +7,7 @@ from sklearn.pipeline import Pipeline
 
 from .._core.asking import unwrap
 from .._core.numbers import as_numbers, show
+from .boosters import is_catboost
 from .resampling import is_sampler
 
 
@@ -68,11 +69,15 @@ def read_features(model, steps, X, *, absent=0.0, role="The trees split by"):
     X = X if steps is None else steps.transform(X)
     X = _as_dense(X, absent) if sparse.issparse(X) else X
     X = as_numbers(X, "X", "features that are numbers, as the model reads them")
-    if X.ndim != 2 or X.shape[1] != model.n_features_in_:
-        raise ValueError(
-            f"{role} {model.n_features_in_} features; the records have shape {X.shape}."
-        )
+    n_features = _count_features(model)
+    if X.ndim != 2 or X.shape[1] != n_features:
+        raise ValueError(f"{role} {n_features} features; the records have shape {X.shape}.")
     return X
+
+
+def _count_features(model):
+    """Number of features of a model; CatBoost forgets ``n_features_in_`` in its files."""
+    return len(model.feature_names_) if is_catboost(model) else model.n_features_in_
 
 
 def _as_dense(X, absent):

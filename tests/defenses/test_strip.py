@@ -264,6 +264,30 @@ def test_boosters_of_xgboost_lose_covers(n_classes, booster):
     assert any(one.array.any() for one in read_state(model).arrays if one.kind == "covers")
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_boosters_of_lightgbm_lose_counts_and_ranges(n_classes):
+    lightgbm = pytest.importorskip("lightgbm")
+    data, y = make_classification(300, n_informative=4, n_classes=n_classes, random_state=0)
+    model = lightgbm.LGBMClassifier(
+        n_estimators=20, early_stopping_rounds=2, random_state=0, verbose=-1, n_jobs=1
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # newer versions have other names
+        model.fit(data[:200], y[:200], eval_set=[(data[200:], y[200:])])
+    stripped = strip_quietly(model)
+    np.testing.assert_array_equal(model.predict_proba(data), stripped.predict_proba(data))
+    assert stripped.best_iteration_ == model.best_iteration_
+    assert stripped.random_state is None and not stripped.evals_result_
+    kinds = {one.kind for one in read_state(stripped).arrays if one.array.any()}
+    assert kinds & {"counts", "covers", "values"} == set()
+    kinds = {one.kind for one in read_state(model).arrays if one.array.any()}
+    assert {"counts", "covers", "values"} <= kinds
+    with pytest.warns(UserWarning, match="LGBMClassifier use leaf values and thresholds, which"):
+        rounded = strip_state(model, decimals=1)
+    leaves = [one.array for one in read_state(rounded).arrays if "leaf_value" in one.path]
+    np.testing.assert_array_equal(np.concatenate(leaves), np.concatenate(leaves).round(1))
+
+
 def test_nets_lose_their_history_and_the_state_of_the_optimizer():
     torch = pytest.importorskip("torch")
     skorch = pytest.importorskip("skorch")

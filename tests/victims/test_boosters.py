@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skmia import Records
 from skmia.attacks import NodeEquationsAttack, ReleasedModelAttack, SplitThresholdAttack
+from skmia.defenses import strip_state
 from skmia.inspection import inspect_model, reconstruct_values
 from skmia.victims import read_state
 from skmia.victims.node_equations import has_node_equations, read_node_equations
@@ -221,6 +222,18 @@ def test_lightgbm_keeps_the_extremes_of_each_column():
     extremes = frame.groupby("column", sort=False)["value"].agg(["min", "max"])
     X = records.X[member]
     np.testing.assert_array_equal(extremes, np.column_stack([X.min(axis=0), X.max(axis=0)]))
+
+
+@pytest.mark.filterwarnings("ignore:Predictions of this")
+@pytest.mark.parametrize("kind", DATA)
+def test_leaf_values_of_a_stripped_text_are_equations_by_themselves(kind):
+    model, records, member = fit(make_lightgbm(kind), kind)
+    equations = read_node_equations(strip_state(model), records)
+    assert equations.n_rows == 0
+    assert len(equations.targets) > 50
+    assert find_errors(equations, member).max() < 1e-4
+    (events,) = read_split_thresholds(strip_state(model), records.X[member], 0.5)
+    assert events.n_explained == events.n_thresholds
 
 
 @pytest.mark.parametrize("make", [make_lightgbm, make_catboost])

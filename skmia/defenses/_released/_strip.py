@@ -14,11 +14,17 @@ from ..._core.asking import unwrap
 from ..._core.sklearn import Interval, load_tree_types, validate_parameter_constraints
 from ..._core.skorch_nets import is_skorch
 from ...victims import read_state
-from ._trees import strip_bins, strip_booster, strip_histogram_nodes, strip_tree
+from ._trees import (
+    strip_bins,
+    strip_booster,
+    strip_histogram_nodes,
+    strip_lightgbm,
+    strip_tree,
+)
 from ._unused import draws_with_seed, get_unused
 
 _CODE = (type, FunctionType, BuiltinFunctionType, MethodType, ModuleType)
-_KNOWN = {"imblearn", "sklearn", "skmia", "xgboost"}
+_KNOWN = {"imblearn", "lightgbm", "sklearn", "skmia", "xgboost"}
 # Their transform asks the inner model for its feature importances.
 _ASKING_INSIDE = {"SelectFromModel"}
 # Kinds of stored arrays that are, or are computed from, single training records.
@@ -42,7 +48,7 @@ def strip_state(model: BaseEstimator, *, decimals: int | None = None) -> BaseEst
     ----------
     model : estimator
         Fitted estimator of scikit-learn, also one that holds others, such as a Pipeline or a
-        search; an XGBoost model; a skorch net. It is not changed.
+        search; an XGBoost or LightGBM model; a skorch net. It is not changed.
     decimals : int or None, default=None
         If an int, leaf values of trees are also rounded to this number of decimals, which changes
         predictions. In forests these are class fractions or means, in boosting steps of the raw
@@ -77,8 +83,9 @@ def strip_state(model: BaseEstimator, *, decimals: int | None = None) -> BaseEst
     Notes
     -----
     Set to 0 in trees are numbers of rows, impurities, sums of hessians, gains, and the values of
-    inner nodes. Histogram boosting loses the bin edges of its features, which are training values
-    that no split need use. With 20 rounds and 100 rows per leaf, where little else leaks,
+    inner nodes. LightGBM also loses the smallest and largest value of each column. Histogram
+    boosting loses the bin edges of its features, which are training values that no split need use.
+    With 20 rounds and 100 rows per leaf, where little else leaks,
     :class:`~skmia.attacks.ReleasedModelAttack` had AUCs of 0.95 on Adult and 0.86 on Diabetes-130
     before, and 0.63 and 0.64 after. Deleted are out-of-bag scores and predictions, scores and
     histories of training and validation, results of searches and paths of regularization, labels
@@ -90,6 +97,9 @@ def strip_state(model: BaseEstimator, *, decimals: int | None = None) -> BaseEst
     The copy cannot continue training (``warm_start``, ``partial_fit``), and what describes training
     is gone or meaningless: feature importances, pruning and plots of trees, Shapley values that
     weight paths by the number of rows.
+
+    Models of CatBoost keep the numbers of rows of their leaves, because editing their file would
+    change the last digit of leaf values.
 
     For boosting, stripping does next to nothing: each leaf value is one more equation in the
     membership of candidates, and leaf values suffice. The leaves of trees that average keep class
@@ -156,7 +166,8 @@ def _strip_all(model, decimals):
 
 
 def _has_booster(value):
-    return _package_of(value) == "xgboost" and "_Booster" in getattr(value, "__dict__", {})
+    state = getattr(value, "__dict__", {})
+    return _package_of(value) in _STRIPPING and state.get("_Booster") is not None
 
 
 def _iter_inside(value):
@@ -193,9 +204,12 @@ def _strip_estimator(estimator, decimals):
         strip_bins(estimator)
     if _has_booster(estimator):
         state.pop("evals_result_", None)
-        strip_booster(estimator.get_booster(), decimals)
+        if "_evals_result" in state:
+            state["_evals_result"] = {}
+        _STRIPPING[_package_of(estimator)](state["_Booster"], decimals)
 
 
+_STRIPPING = {"lightgbm": strip_lightgbm, "xgboost": strip_booster}
 _SEEDS = (int, np.integer, np.random.RandomState, np.random.Generator)
 
 

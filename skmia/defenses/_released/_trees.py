@@ -6,6 +6,14 @@ import numpy as np
 
 # What a node of histogram boosting holds of its training rows, and of bins, which growing uses.
 _OF_HISTOGRAM_NODES = "count", "gain", "depth", "bin_threshold"
+_OF_LIGHTGBM_TREES = (
+    "internal_count",
+    "internal_value",
+    "internal_weight",
+    "leaf_count",
+    "leaf_weight",
+    "split_gain",
+)
 _OF_XGBOOST_TREES = "sum_hessian", "loss_changes", "base_weights"
 
 
@@ -69,6 +77,24 @@ def strip_booster(booster, decimals=None):
             tree["split_conditions"] = values.tolist()
     booster.load_model(bytearray(json.dumps(stored), "ascii"))
     booster.load_config(settings)
+
+
+def strip_lightgbm(booster, decimals=None):
+    """Set to 0 what trees of LightGBM do not predict with, and drop the ranges of the columns."""
+    lines = booster.model_to_string(num_iteration=-1).split("\n")
+    booster.model_from_string("\n".join(_strip_line(line, decimals) for line in lines))
+
+
+def _strip_line(line, decimals):
+    name, _, numbers = line.partition("=")
+    if name in _OF_LIGHTGBM_TREES:
+        return f"{name}={' '.join('0' for _ in numbers.split())}"
+    if name == "feature_infos":
+        return f"{name}={' '.join('none' for _ in numbers.split())}"
+    if name == "leaf_value" and decimals is not None:
+        return f"{name}={' '.join(repr(round(float(one), decimals)) for one in numbers.split())}"
+    # Sizes of the trees would be wrong, and LightGBM finds the trees without them.
+    return "" if name == "tree_sizes" else line
 
 
 def _list_trees(stored):

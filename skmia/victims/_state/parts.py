@@ -124,7 +124,8 @@ def _iter_state(part):
     elif hasattr(value, "model_to_string") and is_of_package(value, "lightgbm"):
         text = parse_lightgbm(value.model_to_string(num_iteration=-1))
         yield part.item("trees", text.trees)
-        yield part.item("feature_infos", text.ranges.T)
+        if np.isfinite(text.ranges).any():
+            yield part.item("feature_infos", text.ranges.T)
     elif is_catboost(value):
         yield part._replace(value=list_arrays_of_catboost(value))
     elif hasattr(value, "state_dict") and type(value).__module__ != "builtins":

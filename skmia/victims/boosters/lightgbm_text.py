@@ -50,8 +50,9 @@ class LightGBMText(NamedTuple):
 
 
 def is_lightgbm(model):
-    """Whether a model is an LGBMClassifier, an LGBMRegressor or derived from one."""
-    return is_of_package(model, "lightgbm") and hasattr(type(model), "booster_")
+    """Whether a model holds a booster of LightGBM, as its own estimators do."""
+    own = is_of_package(model, "lightgbm") or is_of_package(model, __package__)
+    return own and hasattr(type(model), "booster_")
 
 
 def load_lightgbm(model):

@@ -58,7 +58,8 @@ def _why_not_grown(model, text):
         return WEIGHTED
     # All records start with the same margin, and therefore with the same hessian.
     first = text.trees[: _count_outputs(text)]
-    means = [tree["leaf_weight"] / tree["leaf_count"] for tree in first if len(tree["threshold"])]
+    grown = [one for one in first if len(one["threshold"]) and one["leaf_count"].any()]
+    means = [one["leaf_weight"] / one["leaf_count"] for one in grown]
     alike = all(np.allclose(mean, mean[0], rtol=_SAME) for mean in means)
     return None if alike else f"{WEIGHTED}, or its records started with different margins"
 
@@ -85,14 +86,16 @@ def read_lightgbm(model, X, y, collector):
             leaves, terms = tree.route(X), factor * curvature[:, k].astype(float)
             # The first tree of each output holds the initial margin, without a learning rate.
             eta, base = (tree.shrinkage, 0.0) if start else (rate, bases[k])
-            step = (tree.values - base) / eta
-            _add_counts(collector, tree, leaves, terms)
+            margins[:, k] += tree.values[leaves] - base
             rounding = find(tree.values)
             rounded = Rounded(rounding / eta, terms, penalty, drift.of(k, terms))
             drift.add(k, rounding[leaves])
+            if not start and len(tree.values) > 1 and not tree.weights.any():
+                continue  # the file was stripped, and the base is not known
+            step = (tree.values - base) / eta
+            _add_counts(collector, tree, leaves, terms)
             newton = slope[:, k].astype(float), step[leaves] * terms
             add_sum(collector, leaves, newton, -penalty * step, SINGLE, rounded)
-            margins[:, k] += tree.values[leaves] - base
     return trees[0].counts.sum()
 
 
