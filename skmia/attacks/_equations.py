@@ -25,8 +25,10 @@ _MOST_DENSE = 4000**2
 _MOST_MISFIT = 3
 
 # Priors from other evidence are limited to this distance from 0 and 1, so that exact equations can
-# overrule evidence that is wrong.
+# overrule evidence that is wrong. Ridge regression takes a prior for a normal distribution, in
+# which a bit that is wrong lies many standard deviations away and misleads all others.
 _SURE = 1e-4
+_SURE_OF_RIDGE = 0.1
 
 
 class EquationsAttack(CandidatesAttack):
@@ -125,8 +127,9 @@ class EquationsAttack(CandidatesAttack):
             Whether the equations are fitted no worse with the evidence. If not, nothing changes.
         """
         ratios = self._sort_by_content(candidates, ratios)
-        prior = expit(ratios + logit(self.prior)).clip(_SURE, 1 - _SURE)
         is_dense = self._solution.inverse is not None
+        sure = _SURE if is_dense else _SURE_OF_RIDGE
+        prior = expit(ratios + logit(self.prior)).clip(sure, 1 - sure)
         solution = (
             propagate(self._rows, self._targets, prior, self._pulls)
             if is_dense
