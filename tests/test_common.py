@@ -39,6 +39,7 @@ from skmia.attacks import (
     MorganAttack,
     NodeEquationsAttack,
     QuantileAttack,
+    QueriedThresholdAttack,
     ReleasedModelAttack,
     RenyiAttack,
     ShadowAttack,
@@ -223,6 +224,9 @@ RECIPES = {
     QuantileAttack: lambda problem: make_quantile_attacks(
         problem, {"signal": "loss", "population": problem.records[::2]}
     ),
+    QueriedThresholdAttack: lambda problem: [
+        QueriedThresholdAttack(problem.victim, max_queries=200, columns=[0, 1], random_state=0)
+    ],
     RMIA: make_rmia_attacks,
     ReleasedModelAttack: lambda problem: [
         ReleasedModelAttack(problem.victim, outsiders=0.5, random_state=0)

@@ -13,6 +13,7 @@ from ._mahalanobis import MahalanobisAttack
 from ._morgan import MorganAttack
 from ._node_equations import NodeEquationsAttack
 from ._quantile import QuantileAttack
+from ._queried_threshold import QueriedThresholdAttack
 from ._released_model import ReleasedModelAttack
 from ._renyi import RenyiAttack
 from ._rmia import RMIA
@@ -39,6 +40,7 @@ __all__ = [
     "MorganAttack",
     "NodeEquationsAttack",
     "QuantileAttack",
+    "QueriedThresholdAttack",
     "ReleasedModelAttack",
     "RenyiAttack",
     "ShadowAttack",

@@ -14,11 +14,12 @@ class CandidatesAttack(BaseAttack):
     return log likelihood ratios of membership without the prior.
     """
 
+    _needed = "the fitted model itself"
+
     def _fit(self, records, membership):
         if self.victim is None:
             raise ValueError(
-                f"{type(self).__name__} needs the fitted model itself; stored outputs are not "
-                "enough."
+                f"{type(self).__name__} needs {self._needed}; stored outputs are not enough."
             )
         # Sorted by content, so that nothing depends on the order in which records come.
         digests = as_pairs(records)

@@ -8,10 +8,10 @@ _MOST = 8.0
 _LEAST_LIKELY = 1e-8
 # Sums of weights are taken in whole units, so that differences of them have no rounding error.
 _UNIT = 2.0**-50
-_N_PASSES = 4
-_DAMPING = 0.3
+N_PASSES = 4
+DAMPING = 0.3
 # Log odds of further records, so small that they do not count for others.
-_ABSENT = -80.0
+ABSENT = -80.0
 _CERTAIN = 30.0
 _LEAST_ODDS = -500.0
 
@@ -37,12 +37,12 @@ def pass_messages(groups, n_candidates, prior, outsiders):
     messages = [np.zeros(len(group.candidates)) for group in groups]
     parts = [np.zeros(n_candidates) for _ in groups]
     total, start = np.zeros(n_candidates), logit(prior)
-    for n_passed in range(_N_PASSES):
+    for n_passed in range(N_PASSES):
         for g, group in enumerate(groups):
             total -= _to_members(parts[g], group.kept)
             odds = _to_sample(start + total, group.kept) + parts[g]
             new = compute_messages(group, odds[group.candidates] - messages[g], outsiders)
-            old = _DAMPING if n_passed else 0.0
+            old = DAMPING if n_passed else 0.0
             messages[g] = (1 - old) * new + old * messages[g]
             parts[g] = np.bincount(group.candidates, messages[g], minlength=n_candidates)
             total += _to_members(parts[g], group.kept)
@@ -83,7 +83,7 @@ def judge(groups, ratios, parts, n_further, prior, outsiders):
     n, found = len(ratios), np.zeros(n_further)
     for group, part in zip(groups, parts, strict=True):
         others = ratios - _to_members(part, group.kept)
-        odds = np.full(n + n_further, _ABSENT)
+        odds = np.full(n + n_further, ABSENT)
         odds[:n] = _to_sample(logit(prior) + others, group.kept) + part
         further = compute_messages(group, odds[group.candidates], outsiders)
         sums = np.bincount(group.candidates, further, minlength=n + n_further)
@@ -106,7 +106,7 @@ def compute_messages(group, odds, outsiders):
     messages : ndarray of shape (n_entries,)
     """
     n_slots, lower, upper = len(group.of_slot), group.lower, group.upper
-    absent = log_expit(-np.clip(odds, _ABSENT, _CERTAIN))
+    absent = log_expit(-np.clip(odds, ABSENT, _CERTAIN))
     none_there = np.bincount(group.slots, absent, minlength=n_slots).astype(np.float64)
     none_there -= outsiders * group.kept * group.others
     between = np.append(0, np.cumsum(none_there))

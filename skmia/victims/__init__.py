@@ -4,13 +4,16 @@ from ._callable import CallableVictim
 from ._state import ModelState, StoredArray, StoredEstimator, read_state
 from ._white_box import WhiteBox, open_white_box
 from .boosters import read_booster_file
+from .queried_thresholds import FoundThresholds, bisect_thresholds
 
 __all__ = [
     "CallableVictim",
+    "FoundThresholds",
     "ModelState",
     "StoredArray",
     "StoredEstimator",
     "WhiteBox",
+    "bisect_thresholds",
     "open_white_box",
     "read_booster_file",
     "read_state",

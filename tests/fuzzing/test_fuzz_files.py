@@ -31,6 +31,10 @@ SOLVED = {**SHARES, "solver": ("auto", "ridge", "propagation"), "random_state": 
 ATTACKS = {
     "NodeEquationsAttack": ("forest", SOLVED),
     "SplitThresholdAttack": ("boosting", SHARES),
+    "QueriedThresholdAttack": (
+        "forest",
+        {"max_queries": (100,), "prior": (0.4,), "random_state": (0,)},
+    ),
     "StationarityAttack": ("linear", SOLVED),
     "StoredValuesAttack": ("neighbors", {}),
     "ReleasedModelAttack": ("forest", {**SHARES, "random_state": (0,)}),

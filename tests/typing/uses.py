@@ -53,7 +53,7 @@ from skmia.shadow import NoisyRecords
 from skmia.signals import GradientNorm, Loss, ScaledLogit, Signal, Signals
 from skmia.synthetic import GowerEncoder, PrivacyLoss
 from skmia.testing import check_attack, make_attack_problem
-from skmia.victims import CallableVictim, open_white_box, read_state
+from skmia.victims import CallableVictim, bisect_thresholds, open_white_box, read_state
 
 
 def attack_with_shadow_models() -> None:
@@ -147,6 +147,7 @@ def look_into_a_file() -> None:
     records, membership = make_membership_problem(n_samples=100, random_state=0)
     members = records[membership == 1]
     model = DecisionTreeClassifier(random_state=0).fit(members.X, members.y)
+    print(bisect_thresholds(model, members.X, max_queries=100, columns=[0]).lower.shape)
     inspection: ModelInspection = inspect_model(model, records)
     kept: Reconstruction = reconstruct_values(model)
     attack = ReleasedModelAttack(model, outsiders=0.1, random_state=0).fit(records)
