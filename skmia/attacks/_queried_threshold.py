@@ -59,8 +59,8 @@ class QueriedThresholdAttack(CandidatesAttack):
         Places of the columns that were varied.
     expected_auc_ : float
         AUC to be expected, known before any member is: the one that follows if the scores are log
-        likelihood ratios. It was up to 0.08 too high where only one column has many distinct
-        values, and up to 0.09 too low for histogram boosting and XGBoost.
+        likelihood ratios. It was up to 0.07 too high where only one column has many distinct
+        values, and up to 0.11 too low for histogram boosting and XGBoost.
     offset_ : float
         Threshold of the score; without ``membership`` 0.
     classes_ : ndarray of shape (2,)
@@ -100,7 +100,7 @@ class QueriedThresholdAttack(CandidatesAttack):
     nothing about single records, and such columns are left out. Thresholds behind a scaler that
     shifts and stretches each column are midpoints in the table as well, up to rounding; behind
     other transformers they are not. Rounded probabilities hide small steps only: with one decimal,
-    an AUC of 0.99 of a random forest fell to 0.88, and with three decimals it did not change. The
+    an AUC of 0.99 of a random forest fell to 0.88, and with three decimals it hardly changed. The
     attack queries for numbers that no record has, such as halves of whole numbers, so a service
     that only answers known records cannot be attacked.
 
