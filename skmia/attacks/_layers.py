@@ -61,7 +61,7 @@ class LayerOutputsAttack(LearnedAttack):
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]
-    >>> victim = MLPClassifier(solver="lbfgs", max_iter=2000, random_state=0)
+    >>> victim = MLPClassifier((20,), solver="lbfgs", max_iter=2000, random_state=0)
     >>> victim = FrozenEstimator(victim.fit(members.X, members.y))
     >>> attack = LayerOutputsAttack(victim, cv=2, random_state=0).fit(records, membership)
     >>> attack.score_samples(records).shape

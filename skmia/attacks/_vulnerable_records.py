@@ -116,8 +116,8 @@ class VulnerableRecordsAttack(PoolAttack):
     >>> from skmia.datasets import make_membership_problem
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]
-    >>> model = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
-    >>> pool = ShadowPool(model, n_estimators=64, store="outputs", random_state=0).fit(records)
+    >>> model = RandomForestClassifier(10, random_state=0).fit(members.X, members.y)
+    >>> pool = ShadowPool(model, n_estimators=48, store="outputs", random_state=0).fit(records)
     >>> attack = VulnerableRecordsAttack(
     ...     FrozenEstimator(model), FrozenEstimator(pool), random_state=0
     ... ).fit(records)

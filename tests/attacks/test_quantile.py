@@ -65,7 +65,7 @@ def test_with_the_true_model_the_score_is_the_standardized_residual():
 def test_the_false_positive_rate_is_the_wanted_one_on_average(estimator, target_fpr):
     # A fold of 20 flags a further record with probability 1/21, or 5/21, however bad the model.
     expected = int(target_fpr * 21) / 21
-    n_worlds, n_new, flagged = 100, 25, []
+    n_worlds, n_new, flagged = 60, 25, []
     for seed in range(n_worlds):
         records = draw_world(60 + n_new, seed, share=0)[0]
         attack = QuantileAttack(

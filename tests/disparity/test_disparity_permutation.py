@@ -20,6 +20,8 @@ from skmia.disparity._permutation import (
 from skmia.disparity._repeated_measures import analyze, compute_half_width
 from skmia.disparity.guesses import number_people, read_exposures, read_guesses, tabulate
 
+N_RUNS = 120  # benchmarks/calibration.py has more
+
 
 def make_guesses(exposure, groups, n_rounds, rng, people=None):
     """Members are flagged always, non-members with a probability of one minus their exposure."""
@@ -60,7 +62,7 @@ def test_groups_at_random_are_not_found_unequal():
         groups = rng.choice(["a", "b", "c"], 150, p=[0.7, 0.2, 0.1])
         return make_guesses(rng.beta(1, 2, size=150), groups, 60, rng)
 
-    assert find_level(200, make).max() <= at_most(0.05, 200)
+    assert find_level(N_RUNS, make).max() <= at_most(0.05, N_RUNS)
     rounds = [tabulate(read_guesses(make(np.random.default_rng(i)))) for i in range(20)]
     by_rounds = [analyze(table.dropna().to_numpy()).pvalue_corrected for table in rounds]
     assert np.mean(np.array(by_rounds) <= 0.05) > 0.5
@@ -74,7 +76,7 @@ def test_people_at_random_are_not_found_unequal():
         groups = rng.integers(2, size=40)[person]
         return make_guesses(rng.beta(0.5, 1, size=40)[person], groups, 20, rng, person)
 
-    assert find_level(200, make)[0] <= at_most(0.05, 200)
+    assert find_level(N_RUNS, make)[0] <= at_most(0.05, N_RUNS)
     alone = find_level(100, lambda rng: make(rng)._replace(people=None))
     assert alone[0] > 0.2
 
@@ -86,7 +88,7 @@ def test_equal_means_of_unequal_variance_are_not_found():
         spread = np.where(rng.random(400) < 0.5, 0.05, 0.75)
         return make_guesses(np.where(groups == 1, spread, 0.4), groups, 40, rng)
 
-    assert find_level(200, make)[0] <= at_most(0.05, 200)
+    assert find_level(N_RUNS, make)[0] <= at_most(0.05, N_RUNS)
 
 
 @pytest.mark.parametrize("share", [0.5, 0.05])
@@ -168,9 +170,8 @@ def test_intervals_of_differences_cover_those_of_other_records():
         half_width = compute_half_width(found.pair_errors[0], found.pair_df[0], 0.95)
         return abs(found.means[0] - found.means[1] - (0.2 - 0.5)) <= half_width
 
-    n_runs = 200
-    held = np.mean([find(seed) for seed in range(n_runs)])
-    assert held >= 0.95 - 4 * np.sqrt(0.05 * 0.95 / n_runs)
+    held = np.mean([find(seed) for seed in range(N_RUNS)])
+    assert held >= 0.95 - 4 * np.sqrt(0.05 * 0.95 / N_RUNS)
 
 
 def test_means_are_those_of_the_exposures(played):

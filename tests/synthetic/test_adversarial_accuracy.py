@@ -100,9 +100,9 @@ def test_extremes():
 
 def test_standard_error_covers():
     rng = np.random.default_rng(7)
-    draws = [measure(*rng.normal(size=(2, 100, 2))) for _ in range(300)]
+    draws = [measure(*rng.normal(size=(2, 100, 2))) for _ in range(150)]
     inside = [abs(draw.mean - 0.5) < 1.96 * draw.standard_error for draw in draws]
-    assert np.sum(inside) >= binom.ppf(0.001, 300, 0.95)
+    assert np.sum(inside) >= binom.ppf(0.001, 150, 0.95)
 
 
 def test_a_common_offset_loses_no_digits():
