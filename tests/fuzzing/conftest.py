@@ -1,8 +1,14 @@
 """A table of what the calls ended in, and the failure of long runs, which go on after a find."""
 
 import pytest
+from quick_audits import shrink_models
 
 from .oracle import COUNTS, FOUND
+
+
+@pytest.fixture(autouse=True)
+def quick_audits(monkeypatch):
+    shrink_models(monkeypatch)
 
 
 @pytest.fixture(autouse=True)
