@@ -53,6 +53,7 @@ from skmia.attacks import (
 from skmia.base import BaseAttack
 from skmia.defenses import LabelOnlyDefense, NonSphericalGaussianMechanism, StudentDefense
 from skmia.epsilon import EpsilonAudit
+from skmia.leakage import LeaveOneOutLeakage
 from skmia.signals import (
     AdversarialDistance,
     BoundaryDistance,
@@ -397,6 +398,7 @@ EXAMPLES = {
     if name.endswith("Defense") and name != "StudentDefense"
 }
 EXAMPLES["StudentDefense"] = StudentDefense(LogisticRegression(), KernelDensity())
+EXAMPLES["LeaveOneOutLeakage"] = LeaveOneOutLeakage(LogisticRegression())
 EXAMPLES["NonSphericalGaussianMechanism"] = NonSphericalGaussianMechanism(widths=1.0)
 EXAMPLES["SyntheticDistance"] = SyntheticDistance(KernelDensity())
 # The number of sub-models is no part of the contract, and the default takes many times as long.
