@@ -54,6 +54,20 @@ def move(model, X):
         return None
 
 
+def halve(model):
+    """A stripped model with leaf values in half precision, or None of another kind."""
+    model = strip_state(model)
+    if hasattr(model, "_predictors"):
+        arrays = [tree.nodes["value"] for stage in model._predictors for tree in stage]
+    elif hasattr(model, "estimators_"):
+        arrays = [one.tree_.value for one in np.ravel(model.estimators_)]
+    else:
+        return None
+    for values in arrays:
+        values[:] = values.astype(np.float16)
+    return model
+
+
 RELEASES = {
     "as it is": lambda fitted, members, further: fitted,
     "stripped": lambda fitted, members, further: strip_state(fitted),
@@ -61,6 +75,7 @@ RELEASES = {
     "stripped, 3 decimals": lambda fitted, members, further: strip_state(fitted, decimals=3),
     "stripped, 2 decimals": lambda fitted, members, further: strip_state(fitted, decimals=2),
     "stripped, 1 decimal": lambda fitted, members, further: strip_state(fitted, decimals=1),
+    "stripped, half precision": lambda fitted, members, further: halve(fitted),
     "student": lambda fitted, members, further: (
         StudentDefense(FrozenEstimator(fitted), further.X, student=clone(fitted))
         .fit(members.X, members.y)
