@@ -5,6 +5,7 @@ import re
 import time
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 
 import numpy as np
@@ -108,10 +109,15 @@ def _measure_performance(case):
     return {"metric": metric, **fit, "gap": fit["members"] - fit["nonmembers"]}
 
 
+@cache  # it reads a file
+def _get_version(package):
+    return version(package)
+
+
 def _list_versions():
     from .. import __version__  # the package is not yet whole while this module is imported
 
-    packages = {package: version(package) for package in _PACKAGES}
+    packages = {package: _get_version(package) for package in _PACKAGES}
     return {"skmia": __version__, "python": platform.python_version(), **packages}
 
 
