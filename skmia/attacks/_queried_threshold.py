@@ -99,7 +99,7 @@ class QueriedThresholdAttack(CandidatesAttack):
     known. Integers, codes and categories have few distinct values: half of a whole number says
     nothing about single records, and such columns are left out. Thresholds behind a scaler that
     shifts and stretches each column are midpoints in the table as well, up to rounding; behind
-    other transformers they are not. Rounded probabilities hide small steps only: with one decimal,
+    other transformers most are not. Rounded probabilities hide small steps only: with one decimal,
     an AUC of 0.99 of a random forest fell to 0.88, and with three decimals it hardly changed. The
     attack queries for numbers that no record has, such as halves of whole numbers, so a service
     that only answers known records cannot be attacked.
