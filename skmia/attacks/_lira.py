@@ -147,7 +147,8 @@ class LiRA(PoolAttack):
     are averages over up to 24 bins of records of the pool, from which the weights come as well.
     The two models of a complementary pair err against each other, so the noise of the gap is
     estimated from the differences within pairs. :ref:`Trends over the level <lira_trends>` has the
-    formulas. When a shadow model is treated as the victim, the trends are estimated without it.
+    formulas. When a shadow model is treated as the victim, the trends are estimated without it; do
+    not rely on ``target_fpr`` with fewer than 8 models, because only two remain then.
 
     A record without an IN model, or without an OUT model, has the neutral score, just below 0;
     :meth:`can_judge` tells which.
