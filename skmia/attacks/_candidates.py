@@ -47,7 +47,7 @@ class CandidatesAttack(BaseAttack):
         return ratios
 
     def _natural_offset(self, records):
-        return 0.0
+        return np.nextafter(0.0, 1.0)  # a record without evidence is not called a member
 
     @abstractmethod
     def _judge_candidates(self, records):

@@ -71,7 +71,8 @@ class NodeEquationsAttack(EquationsAttack):
         membership: :math:`\Phi(\sqrt{2 \rho / (1 - \rho)})` for a share :math:`\rho`.
         Propagation does better, and finds nearly all bits from a share of about one half.
     offset_ : float
-        Threshold of the score; 0 without ``membership``.
+        Threshold of the score; without ``membership`` the smallest number above 0, so that a record
+        without evidence is not called a member.
     classes_ : ndarray of shape (2,)
         ``[0, 1]``.
 

@@ -62,7 +62,8 @@ class QueriedThresholdAttack(CandidatesAttack):
         likelihood ratios. It was up to 0.07 too high where only one column has many distinct
         values, and up to 0.11 too low for histogram boosting and XGBoost.
     offset_ : float
-        Threshold of the score; without ``membership`` 0.
+        Threshold of the score; without ``membership`` the smallest number above 0, so that a record
+        without evidence is not called a member.
     classes_ : ndarray of shape (2,)
         ``[0, 1]``.
 

@@ -57,7 +57,8 @@ class StationarityAttack(EquationsAttack):
         Expected AUC, which does not require membership: the AUC that follows if the scores are log
         likelihood ratios.
     offset_ : float
-        Threshold of the score; 0 without ``membership``.
+        Threshold of the score; without ``membership`` the smallest number above 0, so that a record
+        without evidence is not called a member.
     classes_ : ndarray of shape (2,)
         ``[0, 1]``.
 

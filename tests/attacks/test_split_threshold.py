@@ -147,3 +147,11 @@ def test_thresholds_that_no_candidate_explains_say_nothing():
     strangers = Records(X + 100, y)
     attack = SplitThresholdAttack(FrozenEstimator(model), outsiders=0.5).fit(strangers)
     assert np.ptp(attack.score_samples(strangers)) == 0
+
+
+def test_a_record_without_evidence_is_not_called_a_member():
+    member = draw_half(4)
+    attack = SplitThresholdAttack(fit(DecisionTreeClassifier(max_depth=1), member)).fit(RECORDS)
+    scores = attack.score_samples(RECORDS)
+    silent = scores == 0
+    assert silent.any() and not attack.predict(RECORDS)[silent].any()
