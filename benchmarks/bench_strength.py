@@ -105,6 +105,11 @@ attack('LiRA(variance="pooled")')(lambda pool: LiRA(None, pool, variance="pooled
 attack("LiRA(online=False)")(lambda pool: LiRA(None, pool, online=False))
 attack("RMIA()")(lambda pool: RMIA(None, pool))
 attack("RMIA(temperature=1)")(lambda pool: RMIA(None, pool, temperature=1.0))
+attack('RMIA(temperature="auto")')(lambda pool: RMIA(None, pool, temperature="auto"))
+attack("RMIA(online=False)")(lambda pool: RMIA(None, pool, online=False))
+attack('RMIA(online=False, temperature="auto", a="auto")')(
+    lambda pool: RMIA(None, pool, online=False, temperature="auto", a="auto")
+)
 attack("CalibratedAttack()")(lambda pool: CalibratedAttack(None, pool))
 
 

@@ -114,6 +114,7 @@ def make_rmia_attacks(problem):
         {"population": population},
         {"population": population, "gamma": 1.5, "online": False},
         {"target_fpr": 0.1},
+        {"temperature": "auto", "a": "auto", "online": False},
     ]
     return [RMIA(problem.victim, problem.shadows, **kwargs) for kwargs in settings]
 

@@ -18,6 +18,7 @@ ATTACKS = {
     "LiRA, offline": LiRA(online=False),
     "RMIA": RMIA(temperature=1.0),
     "RMIA, offline": RMIA(temperature=1.0, online=False),
+    "RMIA, offline, a chosen": RMIA(temperature=1.0, online=False, a="auto"),
     "CalibratedAttack": CalibratedAttack(),
     "CalibratedAttack, midpoint": CalibratedAttack(reference="midpoint"),
     "CalibratedAttack, rank": CalibratedAttack(reference="rank"),

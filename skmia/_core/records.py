@@ -269,6 +269,10 @@ class Records:
     def _with_checked(self, fields):
         return self._from_checked(self._rows, self.y, {**self._fields, **fields}, self._digests)
 
+    def _without(self, name):
+        fields = {key: values for key, values in self._fields.items() if key != name}
+        return self._from_checked(self._rows, self.y, fields, self._digests)
+
     def with_outputs(self, victim: BaseEstimator) -> Self:
         """Query the victim once and store its outputs as the field ``outputs``.
 

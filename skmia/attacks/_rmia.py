@@ -1,6 +1,7 @@
 """Relative membership inference attack (RMIA)."""
 
 from numbers import Real
+from typing import Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -10,17 +11,30 @@ from sklearn.utils import gen_batches
 from .._core.left_out import part_of, values_of
 from .._core.moments import CACHED, count_models
 from .._core.records import Records
-from .._core.sklearn import Interval
+from .._core.sklearn import Interval, StrOptions
 from .._core.validation import check_records
 from ..base import PoolAttack
+from ..base.power import TooFewModelsError, choose_by_power
 from ..shadow import ShadowPool
 from ..signals import Signal
+from ..signals.auto import what_to_read
 
 # Difference of log ratios, in nats, up to which two records of the population tie.
 _TIE = 1e-6
 
 # Below this value, a mean in single precision may have lost terms to underflow.
 _SMALLEST_MEAN = 1e-30
+
+# Settings that stay if there are too few models to choose by, and the number of models from which
+# two fewer are enough to tell which setting is better.
+_SETTLED = {"temperature": 1.0, "a": 0.3}
+_FEWEST_TO_CHOOSE_BY = 8
+
+# Values of `a` to choose from; of equally strong ones, the first is taken.
+_VALUES_OF_A = 0.3, 0.0, 0.6, 0.8, 1.0
+
+# False positive rate below which the power on a few models varies too much to choose by.
+_LEAST_RATE = 0.01
 
 # Share of a sum below which the remainder of a subtraction has lost too many digits.
 _LEAST_SHARE = 1e-9
@@ -78,12 +92,15 @@ class RMIA(PoolAttack):
         `temperature` for a classifier, the margin for a model without probabilities, and minus the
         log residual for a regressor. Other signals must have a likelihood, such as ``"loss"`` or
         ``"hinge"``, and the pool must store them or a signal that they are computed from.
-    temperature : float, default=2.0
+    temperature : float or "auto", default=2.0
         Temperature by which the logits are divided before the softmax, for ``signal="auto"``; the
-        pool must have stored it.
-    a : float, default=0.3
+        pool must have stored it. ``"auto"`` takes the one of the temperatures that the pool stores,
+        1 among them, with which the attack is strongest on shadow models treated as the victim, by
+        `criterion`; with fewer than 8 models 1.
+    a : float or "auto", default=0.3
         How closely the probability under IN models is assumed to follow the probability under OUT
-        models, in [0, 1]. Used offline only.
+        models, in [0, 1]. Used offline only. ``"auto"`` chooses it, together with the temperature,
+        in the same way; with fewer than 8 models 0.3.
     population : Records, default=None
         Records to compare with, preferably non-members; in the pool or new to it (requires
         ``store="models"``).
@@ -93,9 +110,19 @@ class RMIA(PoolAttack):
         Without ``membership``, the threshold is set so that this share of non-members is flagged,
         as measured on shadow models treated as the victim. The rate holds only if the victim was
         trained like the shadow models and on as many records (``max_samples`` of the pool).
+    criterion : "auto", "roc_auc" or float, default="auto"
+        Power by which ``"auto"`` chooses: the AUC, or the TPR at this FPR. ``"auto"`` is the TPR at
+        `target_fpr` if this is set (at 0.01 if it is lower), else the AUC.
 
     Attributes
     ----------
+    temperature_ : float
+        Temperature that is used.
+    a_ : float
+        Value of `a` that is used.
+    power_ : DataFrame or None
+        Power of all candidates with standard errors, as of
+        :func:`skmia.model_selection.choose_by_power`; None if there was no choice.
     population_ratios_ : ndarray of shape (n_population,) or None
         Sorted log ratios of the population.
     offset_ : float
@@ -121,6 +148,7 @@ class RMIA(PoolAttack):
     --------
     LiRA : Also models the spread of the signal; which of the two is stronger depends on the
         problem.
+    skmia.model_selection.choose_by_power : Chooses other settings in the same way.
 
     Notes
     -----
@@ -157,10 +185,11 @@ class RMIA(PoolAttack):
         **PoolAttack._parameter_constraints,
         "online": ["boolean"],
         "signal": [str, Signal],
-        "temperature": [Interval(Real, 0, None, closed="neither")],
-        "a": [Interval(Real, 0, 1, closed="both")],
+        "temperature": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "a": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
         "population": [Records, None],
         "gamma": [Interval(Real, 1, None, closed="left")],
+        "criterion": [Interval(Real, 0, 1, closed="neither"), StrOptions({"auto", "roc_auc"})],
     }
 
     def __init__(
@@ -170,11 +199,12 @@ class RMIA(PoolAttack):
         *,
         online: bool = True,
         signal: str | Signal = "auto",
-        temperature: float = 2.0,
-        a: float = 0.3,
+        temperature: float | Literal["auto"] = 2.0,
+        a: float | Literal["auto"] = 0.3,
         population: Records | None = None,
         gamma: float = 1.0,
         target_fpr: float | None = None,
+        criterion: float | Literal["auto", "roc_auc"] = "auto",
     ) -> None:
         self.victim = victim
         self.shadows = shadows
@@ -185,9 +215,51 @@ class RMIA(PoolAttack):
         self.population = population
         self.gamma = gamma
         self.target_fpr = target_fpr
+        self.criterion = criterion
+
+    def _reads(self):
+        temperature = self.temperature
+        if temperature == "auto":
+            # Until the pool has chosen, the temperature that it must store.
+            temperature = getattr(self, "temperature_", _SETTLED["temperature"])
+        return what_to_read(self.signal, temperature)
+
+    def _choose_settings(self, records):
+        given = {name: getattr(self, name) for name in _SETTLED}
+        left = {name: value for name, value in _SETTLED.items() if given[name] == "auto"}
+        settled, self.power_ = {**given, **left}, None
+        self.temperature_ = settled["temperature"]
+        self.pool_.locate_signal(self._reads())
+        grid = {name: values for name, values in self._list_choices().items() if name in left}
+        if grid and len(self.pool_.membership_) >= _FEWEST_TO_CHOOSE_BY:
+            own = {**settled, "victim": None, "shadows": FrozenEstimator(self.pool_)}
+            attack = type(self)(**{**self.get_params(deep=False), **own})
+            try:
+                choice = choose_by_power(attack, grid, records, criterion=self._find_criterion())
+            except TooFewModelsError:
+                pass  # of records that are new to the pool, no model tells anything
+            else:
+                settled.update(choice.params)
+                self.power_ = choice.power
+        self.temperature_, self.a_ = float(settled["temperature"]), float(settled["a"])
+
+    def _list_choices(self):
+        """Return settings of which there is more than one to choose from."""
+        choices = {} if self.online else {"a": _VALUES_OF_A}
+        if self.signal == "auto" and len(self.pool_.temperatures_) > 1:
+            choices["temperature"] = self.pool_.temperatures_
+        return choices
+
+    def _find_criterion(self):
+        if self.criterion != "auto":
+            return self.criterion
+        return "roc_auc" if self.target_fpr is None else max(self.target_fpr, _LEAST_RATE)
 
     def _fit_pool(self, records):
         self._law = self.pool_.get_law(self._reads())
+
+    def _fit(self, records, membership):
+        super()._fit(records, membership)
         self.population_ratios_ = None
         if self.population is not None:
             check_records(self.population)
@@ -226,8 +298,8 @@ class RMIA(PoolAttack):
         if not self.online:
             # a = 1 leaves only the first term, which may be far below the smallest float.
             with np.errstate(divide="ignore"):
-                constant = np.log((1 - self.a) / 2)
-            log_mean = np.logaddexp(np.log((1 + self.a) / 2) + log_mean, constant)
+                constant = np.log((1 - self.a_) / 2)
+            log_mean = np.logaddexp(np.log((1 + self.a_) / 2) + log_mean, constant)
         return (self._law.log_likelihood(target.astype(np.float64)) - log_mean).mean(axis=0)
 
     def _score_left_out(self, shadows, inside, models, others):

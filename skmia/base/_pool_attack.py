@@ -101,9 +101,17 @@ class PoolAttack(BaseAttack):
 
     def _fit(self, records, membership):
         check_outputs_source(self.victim)
+        self._fit_shadows(records)
+
+    def _fit_shadows(self, records):
+        """Fit what the shadow models determine, without a threshold."""
         self.pool_ = get_pool(self.shadows, records)
+        self._choose_settings(records)
         self.pool_.locate_signal(self._reads())
         self._fit_pool(records)
+
+    def _choose_settings(self, records):
+        """Choose the settings that the parameters leave to the pool."""
 
     def _fit_pool(self, records):
         """Estimate from the shadow models what all records share."""

@@ -7,12 +7,13 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
-from .._core.checks import RATE_TOLERANCE, check_rate
+from .._core.checks import check_rate
 from .._core.groups import read_names
 from .._core.numbers import check_count, check_number, show, to_array
 from .._core.records import Records
 from .._core.validation import check_records
 from ..base import PoolAttack, get_pool, treats_models_as_victims
+from ..base.power import compute_auc, compute_tpr, score_pseudo_victims, sort_sides
 from ..metrics.resolution import check_resolution
 
 # Group of the records that have no value.
@@ -73,6 +74,7 @@ def leave_one_model_out(
     See Also
     --------
     power_curve : Power against the number of shadow models.
+    choose_by_power : Compares settings of an attack by this power.
 
     Examples
     --------
@@ -91,13 +93,9 @@ def leave_one_model_out(
     attack, pool = _prepare(attack, records)
     subsets, max_fprs = _list_subsets(records, group), _check_fprs(max_fprs)
     models = _read_models(models, len(pool.membership_))
-    shape = len(models), len(records)
-    scores, inside, judged = np.empty(shape), np.empty(shape, dtype=bool), np.empty(shape, bool)
-    for columns, *some in attack.score_left_out(records, models):
-        scores[:, columns], inside[:, columns], judged[:, columns] = some
     rows = [
         _measure(*(values[mask] for values in row), attack.offset_, max_fprs)
-        for row in zip(scores, inside, judged, strict=True)
+        for row in zip(*score_pseudo_victims(attack, records, models), strict=True)
         for mask in subsets.values()
     ]
     if group is None:
@@ -233,7 +231,7 @@ def _prepare(attack, records):
 
 def _measure(scores, members, judged, offset, max_fprs):
     """Area and rates from one sort of each side, a tenth of the time of their ROC curves."""
-    member, other = np.sort(scores[members & judged]), np.sort(scores[~members & judged])
+    member, other = sort_sides(scores, members, judged)
     row = {
         "n_members": len(member),
         "n_nonmembers": len(other),
@@ -242,22 +240,9 @@ def _measure(scores, members, judged, offset, max_fprs):
         "advantage": np.nan,
     }
     if len(member) and len(other):
-        # Pairs that the attack puts in order, ties counting one half.
-        lost = np.searchsorted(other, member, "left") + np.searchsorted(other, member, "right")
-        row["auc"] = lost.mean() / (2 * len(other))
+        row["auc"] = compute_auc(member, other)
         row["advantage"] = float(np.mean(member >= offset) - np.mean(other >= offset))
     for max_fpr in max_fprs:
         resolved = len(member) and check_resolution(len(other), max_fpr, "ignore")
-        row[f"tpr_at_fpr_{max_fpr:g}"] = (
-            _compute_tpr(member, other, max_fpr) if resolved else np.nan
-        )
+        row[f"tpr_at_fpr_{max_fpr:g}"] = compute_tpr(member, other, max_fpr) if resolved else np.nan
     return row
-
-
-def _compute_tpr(member, other, max_fpr):
-    """Share of the members above the highest non-member that must not be flagged."""
-    n_allowed = int((max_fpr + RATE_TOLERANCE) * len(other))
-    if n_allowed >= len(other):
-        return 1.0
-    cut = other[len(other) - 1 - n_allowed]
-    return 1 - np.searchsorted(member, cut, side="right") / len(member)

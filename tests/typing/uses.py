@@ -68,6 +68,7 @@ def attack_with_shadow_models() -> None:
     print(f"{scores.max():.2f} {guesses.mean():.2f} {round(advantage, 2)}")
     others: list[BaseEstimator] = [
         RMIA(model, shadows=pool, target_fpr=0.1),
+        RMIA(model, shadows=pool, temperature="auto", a="auto", criterion=0.01),
         CalibratedAttack(model, pool, reference="rank", signal=ScaledLogit()),
         ThresholdAttack(model, signal="loss"),
         QuantileAttack(model, population=records, cv=3),
@@ -211,6 +212,7 @@ def be_mistaken(records: Records, attacks: Mapping[str, LiRA], report: AuditRepo
     LiRA(online="yes")  # type: ignore[arg-type]
     LiRA(None, None, "auto")  # type: ignore[call-arg]
     RMIA(target_fpr="low")  # type: ignore[arg-type]
+    RMIA(temperature="best")  # type: ignore[arg-type]
     ShadowPool(n_estimators=2.5)  # type: ignore[arg-type]
     ShadowPool(random_state="seed")  # type: ignore[arg-type]
     ThresholdAttack(signal=0.5)  # type: ignore[arg-type]

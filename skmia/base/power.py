@@ -1,0 +1,216 @@
+"""Power of attacks on shadow models in the victim's place, and settings chosen by it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import ParameterGrid
+
+from .._core.checks import RATE_TOLERANCE, check_rate
+from .._core.records import Records
+from .._core.sklearn import validate_params_of
+from .._core.validation import check_records
+from ._pool_attack import PoolAttack, TooFewModelsError, get_pool, treats_models_as_victims
+
+# Minimum and maximum number of models that are treated as the victim, and the number of scores
+# above which fewer models are used.
+_N_PSEUDO_VICTIMS = 4, 16
+_N_SCORES = 4_000_000
+
+# False positive rate at which the power is reported if the AUC decides.
+_USUAL_RATE = 0.01
+
+
+class PowerChoice(NamedTuple):
+    """Settings of an attack that were chosen by its power.
+
+    Attributes
+    ----------
+    params : dict
+        Settings of the candidate with the highest power; of equal ones, the first.
+    power : DataFrame of shape (n_candidates, n_params + 4)
+        The settings of each candidate and, as means over the shadow models that were treated as the
+        victim, ``auc`` and ``tpr_at_fpr_0.01`` (or another rate), each followed by its
+        ``..._standard_error`` over these models, the two of a pair taken as one.
+    """
+
+    params: dict
+    power: pd.DataFrame
+
+
+def choose_by_power(
+    attack: PoolAttack,
+    grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]],
+    records: Records,
+    *,
+    criterion: float | Literal["roc_auc"] = "roc_auc",
+) -> PowerChoice:
+    """Choose settings of an attack by its power on shadow models in the victim's place.
+
+    Up to 16 shadow models are treated as the victim, each attacked with the rest of the pool as in
+    :func:`leave_one_model_out`. Their training sets are known, so neither the victim nor its
+    members are used, and the results of the chosen attack need no correction for the choice.
+
+    Parameters
+    ----------
+    attack : LiRA, RMIA or CalibratedAttack
+        Attack with ``shadows`` set to a fitted pool. It is cloned.
+    grid : dict of str to sequence, or sequence of such dicts
+        Settings to try, as for :class:`~sklearn.model_selection.ParameterGrid`.
+    records : Records of n records
+        Records of the pool; others are left out.
+    criterion : "roc_auc" or float, default="roc_auc"
+        What is compared: the AUC, or the TPR at this FPR. The TPR at rates below 0.01 varies so
+        much between models that a choice by the TPR at 0.01 is as good for them.
+
+    Returns
+    -------
+    choice : PowerChoice
+        The chosen settings ``params`` and the ``power`` of all candidates.
+
+    Raises
+    ------
+    TypeError
+        If the attack takes no pool.
+    ValueError
+        If the pool lacks what a candidate reads, such as a temperature; if it has fewer than 4
+        models; or if no model was trained on some of the records and not on others.
+
+    See Also
+    --------
+    leave_one_model_out : Power of one setting, model by model.
+    sklearn.model_selection.GridSearchCV : Chooses by known members of the victim.
+
+    Notes
+    -----
+    The candidates are compared with two models fewer than the pool has, because each model leaves
+    together with its complement. In a pool of 4 models they are chosen for 2 models.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from skmia import ShadowPool
+    >>> from skmia.attacks import LiRA
+    >>> from skmia.datasets import make_membership_problem
+    >>> from skmia.model_selection import choose_by_power
+    >>> records, _ = make_membership_problem(random_state=0)
+    >>> pool = ShadowPool(RandomForestClassifier(10), 8, random_state=0).fit(records)
+    >>> attack = LiRA(shadows=FrozenEstimator(pool))
+    >>> choice = choose_by_power(attack, {"online": [True, False]}, records)
+    >>> choice.params
+    {'online': True}
+    >>> choice.power.columns.tolist()[:3]
+    ['online', 'auc', 'auc_standard_error']
+    """
+    check_records(records)
+    if not treats_models_as_victims(attack):
+        raise TypeError(
+            f"attack must be one that compares records with shadow models; got "
+            f"{type(attack).__name__}."
+        )
+    rate = _USUAL_RATE if _is_auc(criterion) else check_rate(criterion, "criterion")
+    pool = get_pool(attack.shadows, records)
+    known = pool.locate(records) >= 0
+    # What the victim answered is of no use here, and no attack can read it by accident.
+    records = (records if known.all() else records[known])._without("outputs")
+    settings = list(ParameterGrid(grid))
+    models, units = _list_pseudo_victims(pool, len(records))
+    figures = np.array(
+        [
+            _measure_candidate(
+                clone(attack).set_params(**params, shadows=FrozenEstimator(pool), victim=None),
+                records,
+                models,
+                rate,
+            )
+            for params in settings
+        ]
+    )
+    return _conclude(settings, figures, units, rate, 0 if _is_auc(criterion) else 1)
+
+
+def _is_auc(criterion):
+    return isinstance(criterion, str) and criterion == "roc_auc"
+
+
+def _list_pseudo_victims(pool, n_records):
+    """Return models that are treated as the victim, and the number of the pair of each."""
+    partners, numbers = pool.design_.partners, np.arange(len(pool.membership_))
+    pairs = np.where(partners >= 0, np.minimum(partners, numbers), numbers)
+    n_wanted = int(np.clip(_N_SCORES // max(n_records, 1), *_N_PSEUDO_VICTIMS))
+    # Both models of a pair are taken: what one of them has by chance, the other one lacks.
+    if (partners >= 0).any():
+        n_wanted //= 2
+    units = np.unique(pairs)
+    places = np.linspace(0, len(units) - 1, min(len(units), n_wanted)).astype(int)
+    models = np.flatnonzero(np.isin(pairs, units[np.unique(places)]))
+    return models, pairs[models]
+
+
+def _measure_candidate(attack, records, models, rate):
+    """Return AUC and TPR at a rate for each model, of shape (n_models, 2); NaN without members."""
+    validate_params_of(attack)
+    if not len(records):
+        return np.full((len(models), 2), np.nan)
+    attack._fit_shadows(records)
+    found = np.full((len(models), 2), np.nan)
+    for k, parts in enumerate(zip(*score_pseudo_victims(attack, records, models), strict=True)):
+        members, others = sort_sides(*parts)
+        if len(members) and len(others):
+            found[k] = compute_auc(members, others), compute_tpr(members, others, rate)
+    return found
+
+
+def _conclude(settings, figures, units, rate, decisive):
+    """Choose by figures of shape (n_candidates, n_models, 2)."""
+    usable = ~np.isnan(figures).any(axis=(0, 2))
+    if not usable.any():
+        raise TooFewModelsError(
+            "The power of an attack cannot be measured: none of the shadow models that can be "
+            "treated as the victim was trained on some of these records and not on others."
+        )
+    figures, units = figures[:, usable], units[usable]
+    means = figures.mean(axis=1)
+    # The errors of the two models of a pair are related.
+    by_pair = np.array([figures[:, units == unit].mean(axis=1) for unit in np.unique(units)])
+    errors = np.full(means.shape, np.nan)
+    if len(by_pair) > 1:
+        errors = by_pair.std(axis=0, ddof=1) / np.sqrt(len(by_pair))
+    power = pd.DataFrame(settings)
+    for k, name in enumerate(("auc", f"tpr_at_fpr_{rate:g}")):
+        power[name], power[f"{name}_standard_error"] = means[:, k], errors[:, k]
+    return PowerChoice(settings[int(np.argmax(means[:, decisive]))], power)
+
+
+def score_pseudo_victims(attack, records, models):
+    """Return scores, membership and which records are judged, each of shape (n_models, n)."""
+    shape = len(models), len(records)
+    scores, inside, judged = np.empty(shape), np.empty(shape, dtype=bool), np.empty(shape, bool)
+    for rows, *some in attack.score_left_out(records, models):
+        scores[:, rows], inside[:, rows], judged[:, rows] = some
+    return scores, inside, judged
+
+
+def sort_sides(scores, members, judged):
+    """Return the sorted scores of the members and of the non-members that are judged."""
+    return np.sort(scores[members & judged]), np.sort(scores[~members & judged])
+
+
+def compute_auc(members, others):
+    """Area from sorted scores of both sides, in a tenth of the time of the ROC curve."""
+    # Pairs that the attack puts in order, ties counting one half.
+    won = np.searchsorted(others, members, "left") + np.searchsorted(others, members, "right")
+    return won.mean() / (2 * len(others))
+
+
+def compute_tpr(members, others, max_fpr):
+    """Share of the members above the highest non-member that must not be flagged."""
+    n_allowed = int((max_fpr + RATE_TOLERANCE) * len(others))
+    if n_allowed >= len(others):
+        return 1.0
+    cut = others[len(others) - 1 - n_allowed]
+    return 1 - np.searchsorted(members, cut, side="right") / len(members)
