@@ -15,8 +15,9 @@ hypothesis.settings.register_profile("skmia", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("skmia")
 
 
-def pytest_collection_finish():
-    """Leave the modules out of the search for garbage, which statsmodels and joblib call for."""
+@pytest.fixture(autouse=True, scope="module")
+def leave_what_lasts_out_of_the_search_for_garbage():
+    """Modules and results stay, and statsmodels, joblib and a lack of memory search often."""
     gc.collect()
     gc.freeze()
 

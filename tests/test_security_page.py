@@ -193,7 +193,12 @@ PROOFS = {
     "I3": [
         ("training/test_checkpoint_files.py", "test_a_full_disk_is_told_with_the_folder"),
     ],
-    "I4": [("core/test_tasks.py", "test_a_killed_fit_leaves_neither_processes_nor_records")],
+    "I4": [
+        (
+            "core/test_tasks.py",
+            "test_workers_outlive_a_thread_and_a_killed_fit_leaves_neither_them_nor_records",
+        )
+    ],
     "D1": [
         ("datasets/test_datasets_fetch.py", "test_a_download_with_another_checksum_is_not_kept"),
         (

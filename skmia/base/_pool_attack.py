@@ -133,9 +133,12 @@ class PoolAttack(BaseAttack):
 
     def _blocks(self, records):
         """Yield the pool's signal and training sets on the records, block by block."""
+        return self.pool_.blocks(records, self._block_size(), self._reads())
+
+    def _block_size(self):
+        """Return the number of records whose signals are read at once."""
         _, n_queries, n_models, _ = self.pool_.signals_.shape
-        size = max(1, _BLOCK // (n_queries * n_models))
-        return self.pool_.blocks(records, size, self._reads())
+        return max(1, _BLOCK // (n_queries * n_models))
 
     def _judged_blocks(self, records):
         """Yield the blocks of records that have the shadow models that the attack needs.

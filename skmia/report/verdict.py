@@ -114,7 +114,9 @@ def _describe_leak(grounds):
     by_auc = overall[overall["metric"] == "auc"]
     if len(by_auc):
         ranked = sorted(_rank(grounds, by_auc), key=lambda pair: -pair[1]["estimate"])
-        return _describe_auc(grounds, *ranked[0])
+        return _describe_auc(grounds, *ranked[0]) + _name_exposed_group(
+            grounds, leaks, ranked[0][1]
+        )
     if len(overall):
         return _describe_low_rate(grounds, *_rank(grounds, overall)[0])
     return _describe_group(grounds, leaks)
@@ -130,6 +132,20 @@ def _describe_auc(grounds, null, row):
         f"alone: [{row['low']:.3f}, {row['high']:.3f}]; chance is 0.5; "
         f"{_format_corrected(grounds, null['pvalue_adjusted'])})."
         f"{_name_strongest_at_rate(grounds, row['attack'])}"
+    )
+
+
+def _name_exposed_group(grounds, leaks, overall):
+    """Name the group of the highest AUC, if its interval is above that of all records."""
+    aucs = leaks[(leaks["scope"] != OVERALL) & (leaks["metric"] == "auc")]
+    rows = [row for _, row in _rank(grounds, aucs) if row["low"] > overall["high"]]
+    if not rows:
+        return ""
+    row = max(rows, key=lambda row: row["estimate"])
+    return (
+        f" In {name_part(row['scope'], row['group'])} ({row['n_members']:,} members, "
+        f"{row['n_nonmembers']:,} non-members) the AUC of {row['attack']} is "
+        f"{format_auc(*row[_INTERVAL])}."
     )
 
 

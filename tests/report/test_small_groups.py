@@ -45,6 +45,12 @@ def test_a_memorized_group_is_never_passed_over(n_outliers):
         assert "its 6 records are too few" in report.verdict
 
 
+def test_a_memorized_group_is_named_beside_a_leak_over_all_records():
+    report = audit(*make_outliers(100, n=600), group="kind", shadows=8, random_state=0)
+    assert "The strongest of" in report.verdict
+    assert "In kind=outlier (50 members, 50 non-members) the AUC of" in report.verdict
+
+
 def test_a_memorized_group_of_one_side_is_not_passed_over():
     victim, records, membership = make_outliers(6)
     membership[:6] = 0
