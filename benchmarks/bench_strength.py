@@ -105,10 +105,14 @@ attack('LiRA(variance="pooled")')(lambda pool: LiRA(None, pool, variance="pooled
 attack("LiRA(online=False)")(lambda pool: LiRA(None, pool, online=False))
 attack("RMIA()")(lambda pool: RMIA(None, pool))
 attack("RMIA(temperature=1)")(lambda pool: RMIA(None, pool, temperature=1.0))
-attack('RMIA(temperature="auto")')(lambda pool: RMIA(None, pool, temperature="auto"))
+attack('RMIA("auto")')(lambda pool: RMIA(None, pool, temperature="auto"))
+attack('RMIA("auto"), TPR at 1%')(lambda pool: RMIA(None, pool, temperature="auto", criterion=0.01))
 attack("RMIA(online=False)")(lambda pool: RMIA(None, pool, online=False))
-attack('RMIA(online=False, temperature="auto", a="auto")')(
+attack('RMIA("auto", online=False)')(
     lambda pool: RMIA(None, pool, online=False, temperature="auto", a="auto")
+)
+attack('RMIA("auto", online=False), TPR at 1%')(
+    lambda pool: RMIA(None, pool, online=False, temperature="auto", a="auto", criterion=0.01)
 )
 attack("CalibratedAttack()")(lambda pool: CalibratedAttack(None, pool))
 

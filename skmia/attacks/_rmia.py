@@ -31,7 +31,7 @@ _SETTLED = {"temperature": 1.0, "a": 0.3}
 _FEWEST_TO_CHOOSE_BY = 8
 
 # Values of `a` to choose from; of equally strong ones, the first is taken.
-_VALUES_OF_A = 0.3, 0.0, 0.6, 0.8, 1.0
+_VALUES_OF_A = 0.3, 0.0, 0.6, 0.8, 0.9, 1.0
 
 # False positive rate below which the power on a few models varies too much to choose by.
 _LEAST_RATE = 0.01
