@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.special import logit
+from scipy.special import expit, logit
 from scipy.stats import norm
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import (
@@ -18,7 +18,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
 
 from skmia import Records, audit
-from skmia.attacks import NodeEquationsAttack
+from skmia.attacks import NodeEquationsAttack, _outsiders, _solve_bits
 from skmia.attacks._outsiders import estimate_outsiders
 from skmia.attacks._solve_bits import propagate, regress
 from skmia.defenses import strip_state
@@ -74,6 +74,34 @@ def test_above_one_half_binary_bits_are_found_where_numbers_are_not():
     rows, targets, bits = draw_system(0.65)
     assert roc_auc_score(bits, propagate(rows, targets, 0.5).ratios) == 1
     assert roc_auc_score(bits, regress(rows, targets, 0.5, 0).ratios) < 1
+
+
+@pytest.mark.parametrize("share", [0.3, 0.8])
+def test_propagation_stops_when_it_has_settled(share, monkeypatch):
+    rows, targets, bits = draw_system(share, n=200)
+    steps = []
+    match = _solve_bits._match_moments
+    monkeypatch.setattr(_solve_bits, "_match_moments", lambda *a: steps.append(0) or match(*a))
+    early = propagate(rows, targets, 0.5)
+    assert len(steps) < _solve_bits._N_STEPS
+    monkeypatch.setattr(_solve_bits, "_SETTLED", 0)
+    late = propagate(rows, targets, 0.5)
+    # Steps are halved, so that all that were left out move bits about as much as the last one.
+    assert np.mean(np.abs(expit(early.ratios) - expit(late.ratios))) < 2e-3
+    assert roc_auc_score(bits, early.ratios) == pytest.approx(
+        roc_auc_score(bits, late.ratios), abs=1e-3
+    )
+
+
+def test_variances_of_a_dense_system_are_those_of_its_inverse():
+    rows, _, _ = draw_system(0.8, n=50)
+    precision, moment = np.linspace(1, 9, 50), np.arange(50.0)
+    inverse = np.linalg.inv((rows.T @ rows).toarray() + np.diag(precision))
+    invert = _solve_bits._DenseInverter(rows)
+    mean, variance = invert(precision, moment)
+    np.testing.assert_allclose(mean, inverse @ moment)
+    np.testing.assert_allclose(variance, inverse.diagonal())
+    np.testing.assert_allclose(invert.covariance() @ np.eye(50), inverse, atol=1e-9)
 
 
 @pytest.mark.parametrize("seed", [13, 31, 39])
@@ -154,8 +182,9 @@ def test_strangers_among_the_training_rows_cost_power_and_are_allowed_for():
     assert abs(aucs["estimated"] - allowed) < ERROR
 
 
-@pytest.mark.parametrize("share", [0.05, 0.2])
-def test_the_share_of_strangers_is_estimated_from_the_equations(share):
+@pytest.mark.parametrize("share, many", [(0.05, 8000), (0.2, 8000), (0.2, 0)])
+def test_the_share_of_strangers_is_estimated_from_the_equations(share, many, monkeypatch):
+    monkeypatch.setattr(_outsiders, "_MANY", many)  # more candidates get a shorter computation
     found, n = [], 300
     for seed in range(3):
         rng = np.random.default_rng(seed)
