@@ -38,10 +38,15 @@ class CandidatesAttack(BaseAttack):
         by_content[np.searchsorted(self._digests, as_pairs(records))] = values
         return by_content[self._groups]
 
-    def _score_samples(self, records):
+    def _find_candidates(self, records):
+        """Place of each record among the distinct candidates, and whether it is one of them."""
         digests = as_pairs(records)
         place = np.minimum(np.searchsorted(self._digests, digests), len(self._digests) - 1)
-        ratios, new = self._ratios[place], np.flatnonzero(self._digests[place] != digests)
+        return place, self._digests[place] == digests
+
+    def _score_samples(self, records):
+        place, known = self._find_candidates(records)
+        ratios, new = self._ratios[place], np.flatnonzero(~known)
         if len(new):
             ratios[new] = self._judge_further(records[new])
         return ratios

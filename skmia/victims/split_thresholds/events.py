@@ -62,6 +62,8 @@ class Events(NamedTuple):
         Number of thresholds, and of those with an explanation.
     weights : float or ndarray of shape (n_pairs,)
         Likelihood of each threshold, given that a pair explains it, up to a factor.
+    sample : int
+        Number of the sample, the place of its tree in the model if each tree has its own.
     """
 
     kept: float
@@ -75,6 +77,7 @@ class Events(NamedTuple):
     n_thresholds: int
     n_explained: int
     weights: np.ndarray | float = 1.0
+    sample: int = 0
 
 
 def explain(nodes, rule, kept, columns, prior):

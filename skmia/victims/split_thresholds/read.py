@@ -160,7 +160,10 @@ def _explain_samples(model, nodes, columns, prior):
     kept = -np.expm1(-share) if model.bootstrap else share
     if kept == 1:
         return [_explain_together(nodes, 1.0, columns, prior)]
-    return [explain(part, MIDPOINT, kept, columns, prior) for part in nodes]
+    return [
+        explain(part, MIDPOINT, kept, columns, prior)._replace(sample=tree)
+        for tree, part in enumerate(nodes)
+    ]
 
 
 def _read_boosted(model, X, n, prior):
