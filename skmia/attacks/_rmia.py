@@ -157,8 +157,8 @@ class RMIA(PoolAttack):
     tie. For regressors, the likelihood is normal with the spread of the residuals of OUT records,
     and the temperature is not used.
 
-    ``temperature="auto"`` needs a pool that stores the temperature 1, and can only choose if the pool
-    stores more. A pool that an audit trains for this attack alone stores 1.
+    ``temperature="auto"`` needs a pool that stores the temperature 1, and can only choose if the
+    pool stores more. A pool that an audit trains for this attack alone stores 1.
 
     A record without an IN model (offline: without an OUT model) has the score of the log ratio 0;
     :meth:`can_judge` tells which.
