@@ -27,7 +27,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.neural_network import MLPClassifier
 
 from skmia import Outputs, Records, ShadowPool
-from skmia.attacks import RMIA, CalibratedAttack, LiRA, ThresholdAttack
+from skmia.attacks import RMIA, CalibratedAttack, LiRA, StackedAttack, ThresholdAttack
 from skmia.datasets import load_digits, make_membership_problem
 from skmia.metrics import tpr_at_fpr_score
 
@@ -115,6 +115,8 @@ attack('RMIA("auto", online=False), TPR at 1%')(
     lambda pool: RMIA(None, pool, online=False, temperature="auto", a="auto", criterion=0.01)
 )
 attack("CalibratedAttack()")(lambda pool: CalibratedAttack(None, pool))
+attack("StackedAttack()")(lambda pool: StackedAttack(None, pool, random_state=0))
+attack("StackedAttack(boosted=False)")(lambda pool: StackedAttack(None, pool, boosted=False))
 
 
 # By hand: a function of the probabilities of the label and of the training sets

@@ -44,6 +44,7 @@ from skmia.attacks import (
     RenyiAttack,
     ShadowAttack,
     SplitThresholdAttack,
+    StackedAttack,
     StationarityAttack,
     StoredValuesAttack,
     ThresholdAttack,
@@ -236,6 +237,10 @@ RECIPES = {
     RenyiAttack: make_supervised(RenyiAttack),
     ShadowAttack: make_shadow_attacks,
     SplitThresholdAttack: lambda problem: [SplitThresholdAttack(problem.victim, outsiders=0.5)],
+    StackedAttack: lambda problem: [
+        StackedAttack(problem.victim, problem.shadows, **one)
+        for one in ({}, {"boosted": False, "target_fpr": 0.1, "prior": 0.2})
+    ],
     StationarityAttack: make_stationarity_attacks,
     StoredValuesAttack: make_stored_values_attacks,
     ThresholdAttack: make_threshold_attacks,
@@ -295,6 +300,7 @@ def test_attacks_on_a_victim_with_gradients(attack, check):
         LiRA(MARGINS.victim, MARGINS.shadows),
         RMIA(MARGINS.victim, MARGINS.shadows, online=False),
         CalibratedAttack(MARGINS.victim, MARGINS.shadows),
+        StackedAttack(MARGINS.victim, MARGINS.shadows, boosted=False),
         *make_quantile_attacks(MARGINS),
         ShadowAttack(MARGINS.victim, MARGINS.shadows, attack_estimator=TREE),
     ],
@@ -313,6 +319,7 @@ def test_attacks_on_a_classifier_without_probabilities(attack, check):
         LiRA(REGRESSOR.victim, REGRESSOR.shadows, online=False),
         RMIA(REGRESSOR.victim, REGRESSOR.shadows),
         CalibratedAttack(REGRESSOR.victim, REGRESSOR.shadows, signal="loss"),
+        StackedAttack(REGRESSOR.victim, REGRESSOR.shadows, boosted=False),
         *make_quantile_attacks(REGRESSOR),
     ],
     REGRESSOR.records,

@@ -19,6 +19,7 @@ from ._renyi import RenyiAttack
 from ._rmia import RMIA
 from ._shadow import ShadowAttack
 from ._split_threshold import SplitThresholdAttack
+from ._stacked import StackedAttack
 from ._stationarity import StationarityAttack
 from ._stored_values import StoredValuesAttack
 from ._threshold import ThresholdAttack
@@ -45,6 +46,7 @@ __all__ = [
     "RenyiAttack",
     "ShadowAttack",
     "SplitThresholdAttack",
+    "StackedAttack",
     "StationarityAttack",
     "StoredValuesAttack",
     "ThresholdAttack",

@@ -161,11 +161,15 @@ class PoolAttack(BaseAttack):
             raise ValueError(self._say_too_few(len(records)))
 
     def _score_samples(self, records):
-        target = self.pool_.victim_values(self.victim, records, self._reads())
+        target = self._victim_values(records)
         scores = np.full(len(records), self._neutral_score())
         for rows, shadows, inside, _ in self._judged_blocks(records):
             scores[rows] = self._score(target[:, rows], shadows, inside, ~inside)
         return scores
+
+    def _victim_values(self, records):
+        """Return what is read from the victim, as from the pool."""
+        return self.pool_.victim_values(self.victim, records, self._reads())
 
     def _can_judge(self, records):
         n_in = self.pool_.count_inside(records)

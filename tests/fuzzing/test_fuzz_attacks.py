@@ -63,6 +63,13 @@ ATTACKS = {
         "population": (None,),
         "target_fpr": (None, 0.1),
     },
+    "StackedAttack": {
+        "boosted": (False,),
+        "temperatures": ((1.0, 2.0), (1.0,)),
+        "prior": (0.5,),
+        "target_fpr": (None,),
+        "random_state": (0,),
+    },
     "ShadowAttack": {
         "features": (("probabilities",), ["loss", "group"]),
         "per_class": (True, False),
@@ -92,7 +99,14 @@ ATTACKS = {
     "FisherRaoAttack": {"layers": (None,), "temperature": (1.0,), "max_iter": (20,), **LEARNED},
     "DiversityAttack": {"method": ("closed_form",), **LEARNED},
 }
-POOLED = {"LiRA", "RMIA", "CalibratedAttack", "ShadowAttack", "VulnerableRecordsAttack"}
+POOLED = {
+    "LiRA",
+    "RMIA",
+    "CalibratedAttack",
+    "ShadowAttack",
+    "StackedAttack",
+    "VulnerableRecordsAttack",
+}
 
 
 def run_attack(name, kind, rows, membership, settings):

@@ -21,6 +21,7 @@ from skmia.attacks import (
     LiRA,
     QuantileAttack,
     ReleasedModelAttack,
+    StackedAttack,
     ThresholdAttack,
 )
 from skmia.base import Needs, connect, needs_of
@@ -70,6 +71,7 @@ def attack_with_shadow_models() -> None:
         RMIA(model, shadows=pool, target_fpr=0.1),
         RMIA(model, shadows=pool, temperature="auto", a="auto", criterion=0.01),
         CalibratedAttack(model, pool, reference="rank", signal=ScaledLogit()),
+        StackedAttack(model, pool, temperatures=[1.0], target_fpr=0.1, random_state=0),
         ThresholdAttack(model, signal="loss"),
         QuantileAttack(model, population=records, cv=3),
     ]

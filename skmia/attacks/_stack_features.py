@@ -1,0 +1,106 @@
+"""What a stack of attacks on one pool is learned from: their scores, and what they estimate."""
+
+import copy
+
+import numpy as np
+
+from ..base import PoolAttack
+from ..signals import ScaledLogit
+from ._calibrated import CalibratedAttack
+from ._lira import LiRA
+from ._normal_law import NormalLaw
+from ._rmia import RMIA
+
+
+class LogLikelihood(PoolAttack):
+    """Log-likelihood of the label under the victim, which needs no shadow model."""
+
+    def __init__(self, victim=None, shadows=None, target_fpr=None):
+        self.victim = victim
+        self.shadows = shadows
+        self.target_fpr = target_fpr
+
+    def _fit_pool(self, records):
+        self._law = self.pool_.get_law(self._reads())
+
+    def _score(self, target, shadows, inside, outside):
+        return self._law.log_likelihood(target.astype(np.float64)).mean(axis=0)
+
+    def _score_left_out(self, shadows, inside, models, others):
+        return self._score(shadows[:, models], None, None, None)
+
+
+def find_level(into, out):
+    """Return the middle between the means of two distributions."""
+    return (into[0] + out[0]) / 2
+
+
+def find_gap(into, out):
+    """Return the difference between the means of two distributions."""
+    return into[0] - out[0]
+
+
+def find_spread(into, out):
+    """Return the logarithm of the joint spread of two distributions."""
+    return np.log(into[1] + out[1]) / 2
+
+
+class ShownLaw(NormalLaw):
+    """A normal law that tells something of the distributions in the place of their log ratio.
+
+    Parameters
+    ----------
+    show : callable
+        Function of the IN and of the OUT distribution, see ``NormalLaw.describe``.
+    """
+
+    def __init__(self, show):
+        super().__init__(shrinks=True)
+        self.show = show
+
+    def log_ratio(self, target, laws):
+        return np.array([np.broadcast_to(self.show(*both), target[0].shape) for both in laws])
+
+
+def list_temperatures(pool, temperatures):
+    """Return the temperatures that make a difference to the models of a pool."""
+    return list(dict.fromkeys(temperatures)) if pool.signal_ == ScaledLogit.name else [1.0]
+
+
+def fit_parts(pool, records, temperatures):
+    """Fit attacks on one pool, without thresholds.
+
+    Parameters
+    ----------
+    pool : ShadowPool
+        Fitted pool.
+    records : Records of n records
+        Records of the pool.
+    temperatures : sequence of float
+        Temperatures of :class:`RMIA`.
+
+    Returns
+    -------
+    parts : dict of str to attack
+        By the name of the feature.
+    """
+    parts = {
+        "lira_raw": LiRA(gap="raw"),
+        "lira_pooled": LiRA(variance="pooled"),
+        "lira": LiRA(likelihood="normal"),
+        "lira_votes": LiRA(),
+        "calibrated_out": CalibratedAttack(),
+        "calibrated_midpoint": CalibratedAttack(reference="midpoint"),
+        "log_likelihood": LogLikelihood(),
+    }
+    for temperature in list_temperatures(pool, temperatures):
+        parts[f"rmia_{temperature:g}"] = RMIA(temperature=temperature)
+    for part in parts.values():
+        part.shadows = pool
+        part._fit(records, None)
+    if parts["lira_votes"].likelihood_ == "normal":
+        del parts["lira_votes"]
+    for show in (find_level, find_gap, find_spread):
+        parts[show.__name__.removeprefix("find_")] = shown = copy.copy(parts["lira"])
+        shown._law = ShownLaw(show)
+    return parts

@@ -1,0 +1,329 @@
+"""A stack of attacks that is learned on the pool's own models."""
+
+import copy
+from collections.abc import Sequence
+from dataclasses import replace
+from numbers import Integral, Real
+
+import numpy as np
+from scipy.special import expit, logit
+from sklearn.base import BaseEstimator
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import check_random_state
+
+from .._core.asking import unwrap
+from .._core.left_out import choose_others
+from .._core.numbers import check_number
+from .._core.records import Records
+from .._core.sklearn import Interval
+from .._core.types import Seed
+from .._core.validation import query
+from ..base import PoolAttack, TooFewModelsError
+from ..shadow import ShadowPool
+from ..signals.auto import what_to_keep, what_to_read
+from ._stack_features import fit_parts
+from ._stack_models import CalibratedStack
+
+# Number of records of the pool that the stack is learned from.
+_N_SAMPLE = 1 << 13
+
+# Number of shadow models that are treated as the victim, and of folds of them.
+_N_PSEUDO_VICTIMS = 16
+_N_FOLDS = 4
+
+# 2 ** 64 divided by the golden ratio, an odd number whose multiples are spread evenly.
+_MIXER = np.uint64(0x9E3779B97F4A7C15)
+
+# Minimum size of a pool, and of one whose models promise a rate. With fewer than 8, the models that
+# remain beside one in the victim's place give scores of another kind than all of them.
+_FEWEST_MODELS = 4
+_FEWEST_FOR_RATE = 8
+
+
+def choose_pseudo_victims(design):
+    """Choose shadow models that are treated as the victim, and deal them into folds.
+
+    Parameters
+    ----------
+    design : Design
+        Design of the training sets of the pool.
+
+    Returns
+    -------
+    chosen : ndarray of shape (n_chosen,)
+        Numbers of models; both of a complementary pair or neither.
+    folds : ndarray of shape (n_estimators,) or None
+        Fold of each model, the same for both models of a pair; -1 if it was not chosen. None unless
+        all models are in pairs.
+    """
+    models, has_partner = np.arange(len(design.partners)), design.partners >= 0
+    first = np.where(has_partner, np.minimum(models, design.partners), models)
+    groups = np.unique(first)
+    n_wanted = min(len(groups), _N_PSEUDO_VICTIMS // (2 if has_partner.any() else 1))
+    some = groups[np.linspace(0, len(groups) - 1, n_wanted).astype(int)]
+    is_chosen = np.isin(first, some)
+    folds = np.searchsorted(some, first) % min(_N_FOLDS, n_wanted)
+    return models[is_chosen], np.where(is_chosen, folds, -1) if has_partner.all() else None
+
+
+def fold_records(columns):
+    """Deal records into folds by their columns in the pool, at random but always alike."""
+    return (columns.astype(np.uint64) * _MIXER >> np.uint64(40)) % np.uint64(_N_FOLDS)
+
+
+class StackedAttack(PoolAttack):
+    r"""Stack of the scores of several attacks on one pool, learned on the pool's own models.
+
+    The features of a record are its scores under :class:`LiRA` in three forms (four for models that
+    vote), :class:`RMIA` at each temperature and :class:`CalibratedAttack` with both means, the
+    log-likelihood of the label, and the level, IN-OUT gap and spread that LiRA estimates. Up to 16
+    shadow models take the victim's place in turn. Their training sets are known, so a logistic
+    regression and boosted trees learn from their features to tell members from non-members; the
+    membership of the victim's records plays no part. The score is the log odds of membership.
+
+    Parameters
+    ----------
+    victim : fitted estimator, default=None
+        Model under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. If None, the predictions
+        stored by :meth:`skmia.Records.with_outputs` are used.
+    shadows : ShadowPool
+        A pool of at least 4 models, fitted and in a :class:`~sklearn.frozen.FrozenEstimator`; an
+        unfitted one is fitted on the records given to ``fit``.
+    boosted : bool, default=True
+        Whether the log odds of boosted trees are added to those of the logistic regression. Without
+        them, the attack takes a fraction of the time and is a little weaker.
+    temperatures : sequence of float, default=(1.0, 2.0)
+        Temperatures of :class:`RMIA`; the pool must have stored them. For models without class
+        probabilities there is only one.
+    prior : float, default=0.5
+        Share of members assumed in :meth:`predict_proba` and in the threshold.
+    target_fpr : float, default=None
+        Without ``membership``, the threshold is set so that this share of non-members is flagged,
+        as measured on shadow models treated as the victim; at least 8 models are required. The rate
+        holds only if the victim was trained like the shadow models and on as many records
+        (``max_samples`` of the pool).
+    random_state : int, RandomState instance or None, default=None
+        Draws the rows that the trees learn from, if there are more than 40,000.
+
+    Attributes
+    ----------
+    feature_names_ : list of str
+        Names of the features.
+    offset_ : float
+        Threshold of the score; by default the log odds of a non-member, 0 for ``prior=0.5``.
+    pool_ : ShadowPool
+        The fitted pool.
+    classes_ : ndarray of shape (2,)
+        ``[0, 1]``.
+
+    Raises
+    ------
+    ValueError
+        If the pool has fewer than 4 models, or fewer than 8 and ``target_fpr`` is set, or no record
+        has both IN and OUT models, or a record is not in the pool.
+
+    Warns
+    -----
+    UserWarning
+        If ``target_fpr`` is set and the victim fits the records unlike the shadow models.
+
+    See Also
+    --------
+    LiRA : The strongest of the parts on most problems, at a fraction of the time.
+
+    Notes
+    -----
+    A model in the victim's place and the one that was drawn in a pair with it both leave the pool;
+    in a balanced design, another model of its block leaves with it. Otherwise the number of
+    remaining IN models would tell its members.
+
+    Logistic regression and trees are added because the trees have few distinct values, so that one
+    non-member among the highest scores costs all low rates. They are learned five times: on all
+    chosen models, and without each of four folds of them, which hold both models of a pair. Without
+    pairs, folds are of records: what the others say of a record whose training sets were drawn
+    independently would tell the model that is missing. The scores of a fold by the stack without
+    it set the threshold, and the slope and the intercept with which the sum becomes log odds;
+    scores of rows that the stack has seen would be too good.
+
+    A record without an IN model, or without an OUT model, has the neutral score, just below 0;
+    :meth:`can_judge` tells which.
+
+    Examples
+    --------
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from skmia import ShadowPool
+    >>> from skmia.attacks import StackedAttack
+    >>> from skmia.datasets import make_membership_problem
+    >>> records, membership = make_membership_problem(random_state=0)
+    >>> members = records[membership == 1]
+    >>> model = RandomForestClassifier(20, random_state=0).fit(members.X, members.y)
+    >>> pool = FrozenEstimator(ShadowPool(model, n_estimators=8, random_state=0).fit(records))
+    >>> attack = StackedAttack(FrozenEstimator(model), pool, random_state=0).fit(records)
+    >>> bool(attack.score(records, membership) > 0.5)
+    True
+    """
+
+    _parameter_constraints = {
+        **PoolAttack._parameter_constraints,
+        "boosted": ["boolean"],
+        "temperatures": [tuple, list],
+        "prior": [Interval(Real, 0, 1, closed="neither")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        victim: BaseEstimator | None = None,
+        shadows: ShadowPool | FrozenEstimator | None = None,
+        *,
+        boosted: bool = True,
+        temperatures: Sequence[float] = (1.0, 2.0),
+        prior: float = 0.5,
+        target_fpr: float | None = None,
+        random_state: Seed = None,
+    ) -> None:
+        self.victim = victim
+        self.shadows = shadows
+        self.boosted = boosted
+        self.temperatures = temperatures
+        self.prior = prior
+        self.target_fpr = target_fpr
+        self.random_state = random_state
+
+    def _needs(self):
+        read = [what_to_read("auto", temperature) for temperature in (1.0, *self.temperatures)]
+        return replace(super()._needs(), keeps=frozenset(map(what_to_keep, read)))
+
+    def _fit(self, records, membership):
+        for temperature in self.temperatures:
+            check_number(temperature, "temperatures", "positive numbers", np.finfo(float).tiny)
+        self._check_size(membership is None and self.target_fpr is not None)
+        super()._fit(records, membership)
+
+    def _check_size(self, promises):
+        pool = unwrap(self.shadows)
+        n_models = pool.n_estimators if isinstance(pool, ShadowPool) else None
+        if not isinstance(n_models, Integral):
+            return  # which the pool refuses
+        if n_models < _FEWEST_MODELS:
+            raise TooFewModelsError(
+                "StackedAttack learns from shadow models that are treated as the victim, and "
+                f"requires a pool of at least {_FEWEST_MODELS} models; this pool has {n_models}."
+            )
+        if promises and n_models < _FEWEST_FOR_RATE:
+            raise TooFewModelsError(
+                f"target_fpr={self.target_fpr:g} cannot be promised with {n_models} shadow models; "
+                f"use a pool of at least {_FEWEST_FOR_RATE} models, or target_fpr=None."
+            )
+
+    def _fit_pool(self, records):
+        if not self._can_judge(records).any():
+            raise ValueError(self._say_too_few(len(records)))
+        self._parts = fit_parts(self.pool_, records, self.temperatures)
+        self.feature_names_ = list(self._parts)
+        self._readings = list(dict.fromkeys(part._reads() for part in self._parts.values()))
+        self._learn(check_random_state(self.random_state))
+
+    def _learn(self, rng):
+        """Learn the stack from shadow models in the victim's place."""
+        pool, n_models = self.pool_, len(self.pool_.membership_)
+        n_in = pool.membership_.sum(axis=0)
+        columns = pool.draw_columns(_N_SAMPLE, self._are_enough(n_in, n_models - n_in))
+        values = [pool.values_at(columns, what) for what in self._readings]
+        shadows, inside = self._join(values, columns), pool.inside(columns)
+        models, self._folds = choose_pseudo_victims(pool.design_)
+        others = choose_others(pool.design_, inside, columns, models)
+        judged = self._are_judged(inside, n_in[columns], models, others)
+        is_member, folds = inside[models][judged], self._find_folds(shadows, models)[judged]
+        for fold in range(_N_FOLDS):
+            if len(np.unique(is_member[folds != fold])) < 2:
+                place = " when another one is treated as the victim"
+                raise TooFewModelsError(self._say_too_few(len(columns), place))
+        left = self._leave_out(models)
+        features = left._collect_left_out(shadows, inside, models, others, judged)[judged]
+        self._stack = CalibratedStack(features, is_member, folds, self.boosted, rng)
+
+    def _join(self, values, columns):
+        """Join the readings on the axis of the queries, followed by the folds of the records."""
+        folds = fold_records(columns).astype(values[0].dtype)
+        return np.concatenate([*values, np.broadcast_to(folds, (1, *values[0].shape[1:]))])
+
+    def _find_folds(self, shadows, models):
+        """Return the fold of each record with each model in the victim's place, or -1 for none."""
+        shape = len(models), shadows.shape[2]
+        by_record = self._folds is None
+        folds = shadows[-1, 0] if by_record else self._folds[models][:, None]
+        return np.broadcast_to(folds, shape).astype(int)
+
+    def _blocks(self, records):
+        size = max(1, self._block_size() // (len(self._readings) + 1))
+        columns = self.pool_.locate(records)
+        blocks = [self.pool_.blocks(records, size, what) for what in self._readings]
+        for together in zip(*blocks, strict=True):
+            rows, _, inside, n_in = together[0]
+            shadows = self._join([values for _, values, *_ in together], columns[rows])
+            yield rows, shadows, inside, n_in
+
+    def _victim_values(self, records):
+        victim = self.victim
+        if victim is not None and self.pool_.augment is None:  # it is queried once
+            records, victim = records.with_fields(outputs=query(victim, records)), None
+        values = [self.pool_.victim_values(victim, records, what) for what in self._readings]
+        return np.concatenate(values)
+
+    def _by_reading(self, values):
+        n_queries = self.pool_.signals_.shape[1]
+        first = n_queries * np.arange(len(self._readings))
+        rows = zip(self._readings, first, strict=True)
+        return {what: values[start : start + n_queries] for what, start in rows}
+
+    def _score(self, target, shadows, inside, outside):
+        target, shadows = self._by_reading(target), self._by_reading(shadows)
+        features = [
+            part._score(target[part._reads()], shadows[part._reads()], inside, outside)
+            for part in self._parts.values()
+        ]
+        return self._stack.log_odds(np.column_stack(features))
+
+    def _leave_out(self, models):
+        attack = copy.copy(self)
+        attack._parts = {name: part._leave_out(models) for name, part in self._parts.items()}
+        return attack
+
+    def _collect_left_out(self, shadows, inside, models, others, judged):
+        """Return features with models in the victim's place, of shape (n_chosen, n, n_features)."""
+        shadows = self._by_reading(shadows)
+        features = [
+            part._score_judged(shadows[part._reads()], inside, models, others, judged)
+            for part in self._parts.values()
+        ]
+        return np.stack(features, axis=-1)
+
+    def _score_left_out(self, shadows, inside, models, others):
+        folds = self._find_folds(shadows, models)
+        judged = np.ones(folds.shape, dtype=bool)
+        features = self._collect_left_out(shadows, inside, models, others, judged)
+        return self._stack.log_odds(features[judged], folds.ravel()).reshape(folds.shape)
+
+    def _count_needed(self):
+        return 1, 1
+
+    def _default_offset(self):
+        return logit(1 - self.prior)
+
+    def predict_proba(self, X: Records) -> np.ndarray:
+        """Posterior probability of membership.
+
+        Parameters
+        ----------
+        X : Records of n records
+            Labeled records.
+
+        Returns
+        -------
+        proba : ndarray of shape (n, 2)
+            Probabilities of a non-member and of a member.
+        """
+        member = expit(self.score_samples(X) + logit(self.prior))
+        return np.column_stack([1 - member, member])

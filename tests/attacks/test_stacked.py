@@ -1,0 +1,211 @@
+"""A stack of attacks that is learned on the pool's own models."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import roc_auc_score
+
+from skmia import ShadowPool
+from skmia.attacks import LiRA, StackedAttack
+from skmia.attacks._stacked import choose_pseudo_victims
+from skmia.model_selection import leave_one_model_out
+from skmia.shadow._design import drawn_design
+from skmia.testing import make_attack_problem
+
+
+def draw_training_sets(design, n_models, n_records, rng):
+    if design == "balanced":
+        return np.argsort(rng.random((n_models, n_records)), axis=0) < n_models // 2
+    inside = rng.random((n_models, n_records)) < 0.5
+    if design == "paired":
+        inside[1::2] = ~inside[::2]
+    return inside
+
+
+@pytest.fixture
+def draw_pool(make_world):
+    """Normal evidence on records under a pool and a victim that is in none of its pairs.
+
+    With ``rivalry``, what moves a record up in one model of a pair moves it down in the other.
+    """
+
+    def draw(design="paired", n_models=8, n_records=1000, shift=1.5, rivalry=0.0, seed=0):
+        rng = np.random.default_rng(seed)
+        inside = draw_training_sets(design, n_models, n_records, rng)
+        membership = rng.permutation(np.arange(n_records) % 2)
+        center, noise = rng.normal(0, 2, n_records), rng.normal(size=inside.shape)
+        noise[1::2] -= rivalry * noise[: 2 * (n_models // 2) : 2]
+        target = center + shift * membership + rng.normal(size=n_records)
+        world = make_world(target, center + shift * inside + noise, inside)
+        return world._replace(membership=membership)
+
+    return draw
+
+
+def fit(world, **settings):
+    settings = {"temperatures": (1.0,), "boosted": False, "random_state": 0, **settings}
+    return StackedAttack(shadows=FrozenEstimator(world.pool), **settings).fit(world.records)
+
+
+def measure_auc(world, attack):
+    judged = attack.can_judge(world.records)
+    return roc_auc_score(world.membership[judged], attack.score_samples(world.records)[judged])
+
+
+def error_of_chance(n_records):
+    """Standard error of an AUC without a leak, of records half of which are members."""
+    return np.sqrt((n_records + 1) / (3 * n_records**2))
+
+
+def score_models(attack, world):
+    """Area for all models in the victim's place together."""
+    rounds = attack.score_left_out(world.records, np.arange(len(world.shadows)))
+    parts = [(scores[judged], inside[judged]) for _, scores, inside, judged in rounds]
+    scores, inside = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return roc_auc_score(inside, scores), len(scores)
+
+
+DESIGNS = ["paired", "balanced", "independent"]
+
+
+@pytest.mark.parametrize("boosted", [False, True])
+@pytest.mark.parametrize("design", DESIGNS)
+def test_no_power_without_a_leak(draw_pool, design, boosted):
+    world = draw_pool(design, shift=0)
+    attack = fit(world, boosted=boosted)
+    assert abs(measure_auc(world, attack) - 0.5) < 4 * error_of_chance(1000)
+    # The scores of a record under several models depend on each other.
+    area, n_scores = score_models(attack, world)
+    assert abs(area - 0.5) < 4 * error_of_chance(n_scores / 4)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_no_weaker_than_its_parts(draw_pool, design):
+    world = draw_pool(design, n_records=4000)
+    lira = LiRA(shadows=FrozenEstimator(world.pool)).fit(world.records)
+    # The standard error of a difference is no larger than twice that of one area.
+    assert measure_auc(world, fit(world)) > measure_auc(world, lira) - 2 * error_of_chance(4000)
+
+
+@pytest.mark.parametrize("shift", [0, 0.2])
+def test_partner_that_stays_would_tell_the_members(draw_pool, shift):
+    world = draw_pool(shift=shift, rivalry=1.0, n_records=2000)
+    attack = fit(world)
+    area, n_scores = score_models(attack, world)
+    error = error_of_chance(n_scores / 4)
+    expected = measure_auc(world, attack) if shift else 0.5
+    assert abs(area - expected) < 4 * np.hypot(error, error_of_chance(2000) if shift else 0)
+    # The same pool without knowledge of its pairs: one more OUT model beside each member.
+    world.pool.design_ = drawn_design(8, "independent")
+    assert score_models(fit(world), world)[0] > area + 4 * error
+
+
+@pytest.mark.parametrize("boosted", [False, True])
+@pytest.mark.parametrize("design", DESIGNS)
+def test_rate_of_the_threshold(draw_pool, design, boosted):
+    world = draw_pool(design, n_records=2000)
+    attack = fit(world, boosted=boosted, target_fpr=0.1)
+    others = (world.membership == 0) & attack.can_judge(world.records)
+    n_flagged = attack.predict(world.records)[others].sum()
+    # The threshold is a quantile of about as many scores as there are models, of the same records.
+    assert stats.binomtest(int(n_flagged), int(others.sum()), 0.1).pvalue > 1e-3
+
+
+def test_posterior_is_calibrated(draw_pool):
+    world = draw_pool(n_records=2000)
+    proba = fit(world, boosted=True).predict_proba(world.records)[:, 1]
+    for low in np.arange(0, 1, 0.2):
+        here = (proba >= low) & (proba < low + 0.2)
+        error = np.sqrt(np.sum(proba[here] * (1 - proba[here]))) / here.sum()
+        assert abs(world.membership[here].mean() - proba[here].mean()) < 4 * error
+
+
+def test_prior_shifts_the_log_odds(draw_pool):
+    world = draw_pool(n_records=200)
+    log_odds = [
+        np.log(proba[:, 1] / proba[:, 0])
+        for proba in (fit(world, prior=prior).predict_proba(world.records) for prior in (0.5, 0.2))
+    ]
+    np.testing.assert_allclose(log_odds[0] - log_odds[1], np.log(4), rtol=1e-6)
+
+
+def test_victims_members_play_no_part(draw_pool):
+    world = draw_pool(n_records=200)
+    attack = fit(world)
+    known = StackedAttack(
+        shadows=FrozenEstimator(world.pool), temperatures=(1.0,), boosted=False
+    ).fit(world.records, world.membership)
+    expected = attack.score_samples(world.records)
+    np.testing.assert_array_equal(known.score_samples(world.records), expected)
+
+
+def test_rows_of_the_trees_are_drawn_by_the_seed(draw_pool, monkeypatch):
+    monkeypatch.setattr("skmia.attacks._stack_models._MOST_ROWS", 1000)
+    world = draw_pool(n_records=500)
+    first, second, other = (
+        fit(world, boosted=True, random_state=seed).score_samples(world.records)
+        for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(first, second)
+    assert not np.array_equal(first, other)
+
+
+def test_permuted_records_have_permuted_scores(draw_pool):
+    world = draw_pool("independent", n_records=400)
+    attack = fit(world, boosted=True)
+    order = np.random.default_rng(0).permutation(400)
+    again = fit(world._replace(records=world.records[order]), boosted=True)
+    expected = attack.score_samples(world.records)[order]
+    np.testing.assert_allclose(again.score_samples(world.records[order]), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("n_models", [2, 3])
+def test_too_few_models_are_refused(draw_pool, n_models):
+    world = draw_pool("independent", n_models=n_models, n_records=50)
+    with pytest.raises(ValueError, match=f"at least 4 models; this pool has {n_models}"):
+        fit(world)
+
+
+def test_no_rate_is_promised_with_few_models(draw_pool):
+    world = draw_pool(n_models=6, n_records=200)
+    with pytest.raises(ValueError, match=r"target_fpr=0\.05 cannot be promised with 6 shadow mod"):
+        fit(world, target_fpr=0.05)
+    assert fit(world).offset_ == 0
+
+
+def test_rate_of_an_unfitted_pool_is_refused_before_it_is_fitted(monkeypatch):
+    victim, shadows, records, _ = make_attack_problem()
+    monkeypatch.setattr(ShadowPool, "fit", lambda *args: pytest.fail("The pool was fitted."))
+    pool = ShadowPool(shadows.estimator.estimator, 4)
+    with pytest.raises(ValueError, match="cannot be promised with 4"):
+        StackedAttack(victim, pool, target_fpr=0.1).fit(records)
+
+
+def test_features_by_the_kind_of_the_models():
+    victim, shadows, records, _ = make_attack_problem()
+    attack = StackedAttack(victim, shadows, boosted=False).fit(records)
+    assert attack.feature_names_ == [
+        *("lira_raw", "lira_pooled", "lira", "calibrated_out", "calibrated_midpoint"),
+        *("log_likelihood", "rmia_1", "rmia_2", "level", "gap", "spread"),
+    ]
+
+
+@pytest.mark.parametrize("design, n_models", [("paired", 64), ("balanced", 64), ("paired", 6)])
+def test_models_of_a_pair_share_a_fold(design, n_models):
+    chosen, folds = choose_pseudo_victims(drawn_design(n_models, design))
+    assert len(chosen) == min(16, n_models)
+    if design == "balanced":
+        assert folds is None
+    else:
+        np.testing.assert_array_equal(folds[::2], folds[1::2])
+        assert set(np.flatnonzero(folds >= 0)) == set(chosen)
+
+
+def test_power_of_left_out_models_is_that_of_the_victim(draw_pool):
+    world = draw_pool()
+    attack = fit(world, boosted=True)
+    power = leave_one_model_out(attack, world.records, max_fprs=())["auc"]
+    # An area near .9 has a standard error below that of chance.
+    error = error_of_chance(1000) * np.sqrt(1 + 1 / 8)
+    assert abs(power.mean() - measure_auc(world, attack)) < 3 * error
