@@ -97,7 +97,7 @@ def fit_parts(pool, records, temperatures):
         parts[f"rmia_{temperature:g}"] = RMIA(temperature=temperature)
     for part in parts.values():
         part.shadows = pool
-        part._fit(records, None)
+        part._fit_shadows(records)
     if parts["lira_votes"].likelihood_ == "normal":
         del parts["lira_votes"]
     for show in (find_level, find_gap, find_spread):
