@@ -5,6 +5,7 @@ import copy
 import numpy as np
 
 from ..base import PoolAttack
+from ..base.in_place import fit_without_threshold
 from ..signals import ScaledLogit
 from ._calibrated import CalibratedAttack
 from ._lira import LiRA
@@ -96,8 +97,7 @@ def fit_parts(pool, records, temperatures):
     for temperature in list_temperatures(pool, temperatures):
         parts[f"rmia_{temperature:g}"] = RMIA(temperature=temperature)
     for part in parts.values():
-        part.shadows = pool
-        part._fit_shadows(records)
+        fit_without_threshold(part, pool, records)
     if parts["lira_votes"].likelihood_ == "normal":
         del parts["lira_votes"]
     for show in (find_level, find_gap, find_spread):

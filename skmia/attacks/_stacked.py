@@ -18,7 +18,9 @@ from .._core.records import Records
 from .._core.sklearn import Interval
 from .._core.types import Seed
 from .._core.validation import query
-from ..base import PoolAttack, TooFewModelsError
+from ..base import PoolAttack
+from ..base.in_place import score_in_place
+from ..base.power import TooFewModelsError
 from ..shadow import ShadowPool
 from ..signals.auto import what_to_keep, what_to_read
 from ._stack_features import fit_parts
@@ -295,7 +297,7 @@ class StackedAttack(PoolAttack):
         """Return features with models in the victim's place, of shape (n_chosen, n, n_features)."""
         shadows = self._by_reading(shadows)
         features = [
-            part._score_judged(shadows[part._reads()], inside, models, others, judged)
+            score_in_place(part, shadows[part._reads()], inside, models, others, judged)
             for part in self._parts.values()
         ]
         return np.stack(features, axis=-1)

@@ -3,12 +3,7 @@
 from .._core.needs import Needs, Offer
 from ._attack import BaseAttack, best_threshold, get_judged  # noqa: F401
 from ._learned import LearnedAttack
-from ._pool_attack import (  # noqa: F401
-    PoolAttack,
-    TooFewModelsError,
-    get_pool,
-    treats_models_as_victims,
-)
+from ._pool_attack import PoolAttack, get_pool, treats_models_as_victims  # noqa: F401
 from ._rates import rate_threshold  # noqa: F401
 from ._supervised import SupervisedAttack
 from .parts import connect, needs_of
