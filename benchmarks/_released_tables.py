@@ -145,7 +145,8 @@ def show_growth(rows):
     text = (
         "Half of the candidates are training rows. Seconds are of one processor, for reading the "
         "file and scoring all candidates. Up to 4,000 candidates, the equations are solved by "
-        "propagation, whose time grows with the cube of their number, else by ridge regression. "
+        "propagation, whose time grows with the cube of their number, up to 20,000 by regression "
+        "with bits between 0 and 1, else by ridge regression. "
         "By default, histogram boosting sets rows apart and stops early if it has more than "
         "10,000 training rows."
     )

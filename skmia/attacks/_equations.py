@@ -14,12 +14,16 @@ from .._core.randomness import check_random_state
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
 from .._core.types import Seed
+from ._bounded_bits import bound
 from ._candidates import CandidatesAttack
 from ._outsiders import estimate_outsiders
 from ._solve_bits import multiply_rows, propagate, regress, scale
 
 # Largest product of the sizes of a dense system, because its time grows faster.
 _MOST_DENSE = 4000**2
+
+# Largest number of candidates of which bits are bounded: of more, bounds say less and take longer.
+_MOST_BOUNDED = 20_000
 
 # Root mean squared residual above which equations are taken to contradict each other.
 _MOST_MISFIT = 3
@@ -43,7 +47,7 @@ class EquationsAttack(CandidatesAttack):
         **CandidatesAttack._parameter_constraints,
         "outsiders": [Interval(Real, 0, 1, closed="left")],
         "prior": [Interval(Real, 0, 1, closed="neither")],
-        "solver": [StrOptions({"auto", "propagation", "ridge"})],
+        "solver": [StrOptions({"auto", "propagation", "bounded", "ridge"})],
         "random_state": ["random_state"],
     }
 
@@ -53,7 +57,7 @@ class EquationsAttack(CandidatesAttack):
         *,
         outsiders: float = 0.0,
         prior: float = 0.5,
-        solver: Literal["auto", "propagation", "ridge"] = "auto",
+        solver: Literal["auto", "propagation", "bounded", "ridge"] = "auto",
         random_state: Seed = None,
     ) -> None:
         self.victim = victim
@@ -79,12 +83,24 @@ class EquationsAttack(CandidatesAttack):
         self._rows, self._targets, self._weights, self._pulls = scale(
             self._equations, self.outsiders_, self._n_candidates
         )
+        self._method = self._choose_solver(is_contradicting)
+        return self._solve_around(self.prior)
+
+    def _choose_solver(self, is_contradicting):
         n_equations, n = self._rows.shape
-        is_small = min(n_equations, n) * n <= _MOST_DENSE and self.outsiders_ == 0
-        use_ridge = is_contradicting or not is_small
-        if self.solver == "ridge" or (self.solver == "auto" and use_ridge):
-            return regress(self._rows, self._targets, self.prior, self._seed, self._pulls)
-        return propagate(self._rows, self._targets, self.prior, self._pulls)
+        if self.solver != "auto":
+            return self.solver
+        if is_contradicting or self.outsiders_:
+            return "ridge"
+        if min(n_equations, n) * n <= _MOST_DENSE:
+            return "propagation"
+        return "bounded" if n <= _MOST_BOUNDED else "ridge"
+
+    def _solve_around(self, prior):
+        if self._method == "propagation":
+            return propagate(self._rows, self._targets, prior, self._pulls)
+        solve = bound if self._method == "bounded" else regress
+        return solve(self._rows, self._targets, prior, self._seed, self._pulls)
 
     def _solve_contradicting(self):
         """Solve equations again that contradict each other, and warn."""
@@ -101,8 +117,7 @@ class EquationsAttack(CandidatesAttack):
             UserWarning,
             stacklevel=5,
         )
-        is_ridge = self._solution.inverse is None
-        if self.outsiders_ == assumed and (is_ridge or self.solver != "auto"):
+        if self.outsiders_ == assumed and (self._method == "ridge" or self.solver != "auto"):
             return self._solution
         return self._solve(is_contradicting=True)
 
@@ -127,14 +142,8 @@ class EquationsAttack(CandidatesAttack):
             Whether the equations are fitted no worse with the evidence. If not, nothing changes.
         """
         ratios = self._sort_by_content(candidates, ratios)
-        is_dense = self._solution.inverse is not None
-        sure = _SURE if is_dense else _SURE_OF_RIDGE
-        prior = expit(ratios + logit(self.prior)).clip(sure, 1 - sure)
-        solution = (
-            propagate(self._rows, self._targets, prior, self._pulls)
-            if is_dense
-            else regress(self._rows, self._targets, prior, self._seed, self._pulls)
-        )
+        sure = _SURE if self._method == "propagation" else _SURE_OF_RIDGE
+        solution = self._solve_around(expit(ratios + logit(self.prior)).clip(sure, 1 - sure))
         misfit = float(np.sqrt(np.mean(solution.residuals**2)))
         plain = float(np.sqrt(np.mean(self._solution.residuals**2)))
         if not misfit <= max(plain, 1):  # noise alone has a misfit of 1

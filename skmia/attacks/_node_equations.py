@@ -36,15 +36,19 @@ class NodeEquationsAttack(EquationsAttack):
         is estimated from the file, if the file states the number of training rows.
     prior : float, default=0.5
         Share of members among the candidates, in (0, 1).
-    solver : {"auto", "propagation", "ridge"}, default="auto"
+    solver : {"auto", "propagation", "bounded", "ridge"}, default="auto"
         Method that solves the equations.
 
         - ``"propagation"``: expectation propagation with a prior of two values for each bit. It is
           stronger on exact equations but misled by outsiders, and its time grows with the cube of
           the number of candidates;
+        - ``"bounded"``: ridge regression in which bits are numbers between 0 and 1, with sparse
+          products only. It lies between the other two in strength and time, and does not help if
+          the equations contain little (``known_`` below 0.2) or have noise;
         - ``"ridge"``: sparse ridge regression, with a time that is linear in all sizes;
-        - ``"auto"``: propagation for up to 4,000 candidates (more with few equations) without
-          outsiders, unless its solution contradicts the equations; else ridge regression.
+        - ``"auto"``: propagation for up to 4,000 candidates (more with few equations), bounded for
+          up to 20,000, both without outsiders and unless the solution contradicts the equations;
+          else ridge regression.
     random_state : int, RandomState instance or None, default=None
         Controls the probes that estimate ``known_`` of ridge regression. Pass an int for
         reproducible results.
@@ -69,7 +73,8 @@ class NodeEquationsAttack(EquationsAttack):
     expected_auc_ : float
         Expected AUC of ridge regression with equations of this rank, which does not require
         membership: :math:`\Phi(\sqrt{2 \rho / (1 - \rho)})` for a share :math:`\rho`.
-        Propagation does better, and finds nearly all bits from a share of about one half.
+        Bounds and propagation do better; propagation finds nearly all bits from a share of about
+        one half.
     offset_ : float
         Threshold of the score; without ``membership`` the smallest number above 0, so that a record
         without evidence is not called a member.
@@ -172,7 +177,7 @@ class NodeEquationsAttack(EquationsAttack):
         *,
         outsiders: float | Literal["auto"] = "auto",
         prior: float = 0.5,
-        solver: Literal["auto", "propagation", "ridge"] = "auto",
+        solver: Literal["auto", "propagation", "bounded", "ridge"] = "auto",
         random_state: Seed = None,
     ) -> None:
         self.victim = victim

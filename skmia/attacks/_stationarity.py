@@ -34,7 +34,7 @@ class StationarityAttack(EquationsAttack):
         Share of the training rows that are not among the candidates, in [0, 1).
     prior : float, default=0.5
         Share of members among the candidates, in (0, 1).
-    solver : {"auto", "propagation", "ridge"}, default="auto"
+    solver : {"auto", "propagation", "bounded", "ridge"}, default="auto"
         Method that solves the equations, see :class:`NodeEquationsAttack`. Support vector machines
         have none.
     random_state : int, RandomState instance or None, default=None

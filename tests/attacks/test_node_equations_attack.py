@@ -18,7 +18,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
 
 from skmia import Records, audit
-from skmia.attacks import NodeEquationsAttack, _outsiders, _solve_bits
+from skmia.attacks import NodeEquationsAttack, _equations, _outsiders, _solve_bits
+from skmia.attacks._bounded_bits import bound
 from skmia.attacks._outsiders import estimate_outsiders
 from skmia.attacks._solve_bits import propagate, regress
 from skmia.defenses import strip_state
@@ -73,6 +74,7 @@ def test_strength_below_one_half_is_the_formula(share):
 def test_above_one_half_binary_bits_are_found_where_numbers_are_not():
     rows, targets, bits = draw_system(0.65)
     assert roc_auc_score(bits, propagate(rows, targets, 0.5).ratios) == 1
+    assert roc_auc_score(bits, bound(rows, targets, 0.5, 0).ratios) == 1
     assert roc_auc_score(bits, regress(rows, targets, 0.5, 0).ratios) < 1
 
 
@@ -104,6 +106,39 @@ def test_variances_of_a_dense_system_are_those_of_its_inverse():
     np.testing.assert_allclose(invert.covariance() @ np.eye(50), inverse, atol=1e-9)
 
 
+def test_bits_without_an_active_bound_are_those_of_ridge_regression():
+    rows, targets, _ = draw_system(0.1, n=200)
+    rows, targets = sparse.csr_array(rows * 0.01), targets * 0.01  # with noise, far from 0 and 1
+    plain, bounded = regress(rows, targets, 0.5, 0), bound(rows, targets, 0.5, 0)
+    inside = np.abs(plain.ratios * (1 - plain.known)) < 1.9
+    assert inside.all()
+    np.testing.assert_allclose(bounded.ratios, plain.ratios, atol=1e-2)
+    np.testing.assert_allclose(bounded.residuals, plain.residuals, atol=1e-2)
+
+
+def test_the_solver_follows_from_the_size_and_from_contradictions(monkeypatch):
+    member = draw_half(4)
+    victim = fit(GradientBoostingClassifier(random_state=0), member)
+
+    def attack(candidates, **options):
+        return NodeEquationsAttack(victim, random_state=0, **options).fit(candidates)
+
+    monkeypatch.setattr(_equations, "_MOST_DENSE", 0)
+    aucs = {}
+    for most, solver in ((N, "bounded"), (N - 1, "ridge")):
+        monkeypatch.setattr(_equations, "_MOST_BOUNDED", most)
+        chosen, same = attack(RECORDS), attack(RECORDS, solver=solver)
+        np.testing.assert_array_equal(chosen.score_samples(RECORDS), same.score_samples(RECORDS))
+        aucs[solver] = roc_auc_score(member, chosen.score_samples(RECORDS))
+    assert aucs["bounded"] > aucs["ridge"]
+    monkeypatch.setattr(_equations, "_MOST_BOUNDED", N)
+    candidates = RECORDS[drop_members(member, 0.2)]
+    with pytest.warns(UserWarning, match="contradict"):
+        found = attack(candidates)
+    told = attack(candidates, outsiders=found.outsiders_, solver="ridge")
+    np.testing.assert_array_equal(found.score_samples(candidates), told.score_samples(candidates))
+
+
 @pytest.mark.parametrize("seed", [13, 31, 39])
 def test_propagation_does_not_overshoot_a_solution_that_fits(seed):
     rng = np.random.default_rng(seed)
@@ -127,7 +162,7 @@ def test_propagation_does_not_overshoot_a_solution_that_fits(seed):
     ],
     ids=["histogram boosting", "extra trees", "random forest"],
 )
-@pytest.mark.parametrize("solver", ["propagation", "ridge"])
+@pytest.mark.parametrize("solver", ["propagation", "bounded", "ridge"])
 def test_members_are_found_without_a_query(model, least, solver):
     member = draw_half(0)
     attack = NodeEquationsAttack(fit(model, member), solver=solver, random_state=0).fit(RECORDS)
