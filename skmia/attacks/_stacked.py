@@ -131,7 +131,8 @@ class StackedAttack(PoolAttack):
 
     See Also
     --------
-    LiRA : The strongest of the parts on most problems, at a fraction of the time.
+    LiRA : One of the parts, at a fraction of the time.
+    RMIA : Another part; the stronger one where a model hardly leaks.
 
     Notes
     -----
