@@ -118,7 +118,7 @@ def test_bits_without_an_active_bound_are_those_of_ridge_regression():
 
 def test_the_solver_follows_from_the_size_and_from_contradictions(monkeypatch):
     member = draw_half(4)
-    victim = fit(GradientBoostingClassifier(random_state=0), member)
+    victim = fit(GradientBoostingClassifier(n_estimators=30, random_state=0), member)
 
     def attack(candidates, **options):
         return NodeEquationsAttack(victim, random_state=0, **options).fit(candidates)
