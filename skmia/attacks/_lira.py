@@ -26,9 +26,10 @@ from ..signals import Signal
 from ._densities import joint_ratio, log_normal, log_student
 from ._vote_law import VoteLaw, choose_law
 
-# Number of records of the pool from which trends are estimated, at most a block. There are at most
-# 24 bins, so more records would not change them, and with many models a record needs no trend.
-_N_SAMPLE = 1 << 14
+# Number of records of the pool from which trends are estimated, and of their values, at most. There
+# are at most 24 bins, so more records would not change them, and with many models a record needs no
+# trend.
+_N_SAMPLE, _N_SAMPLE_VALUES = 1 << 14, 1 << 20
 
 
 def _average(values):
@@ -273,7 +274,8 @@ class LiRA(PoolAttack):
         """Return signals, training sets and columns of records of the pool that can be judged."""
         pool = self.pool_
         n_in = pool.membership_.sum(axis=0)
-        n_sample = min(_N_SAMPLE, self._block_size())
+        _, n_queries, n_models, _ = pool.signals_.shape
+        n_sample = max(1, min(_N_SAMPLE, _N_SAMPLE_VALUES // (n_queries * n_models)))
         columns = pool.draw_columns(n_sample, self._are_enough(n_in, len(pool.membership_) - n_in))
         return pool.values_at(columns, self._reads()), pool.inside(columns), columns
 
