@@ -123,6 +123,8 @@ class EquationsAttack(CandidatesAttack):
 
     def _has_collapsed(self, solution, n):
         """Whether the number of members that were found is far from the assumed number of rows."""
+        if not len(solution.residuals):
+            return False
         missing = solution.residuals[-1] * np.sqrt(n * self.prior * (1 - self.prior))
         return self._equations.is_assumed and abs(missing) > n * self.prior / 2
 

@@ -34,6 +34,7 @@ from sklearn.linear_model import (
     HuberRegressor,
     LogisticRegression,
     QuantileRegressor,
+    Ridge,
     RidgeCV,
     SGDClassifier,
 )
@@ -57,6 +58,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia import Records
+from skmia.attacks import StationarityAttack
 from skmia.defenses import strip_state
 from skmia.inspection import inspect_model
 from skmia.victims import CallableVictim
@@ -322,3 +324,12 @@ def test_a_stripped_model_is_inspected_with_candidates():
     inspection = inspect_model(model, Records(X, y))
     assert inspection.candidates.equations["n_rows"] is None
     assert "if all training rows are among the candidates" in " ".join(str(inspection).split())
+
+
+def test_candidates_of_constant_columns_are_looked_for():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(24, 3)), np.arange(24) % 2
+    model = Ridge().fit(X, y)
+    assert inspect_model(model, Records(np.zeros((24, 3)), y)).candidates is not None
+    attack = StationarityAttack(FrozenEstimator(model)).fit(Records(np.zeros((24, 3)), y))
+    assert np.isfinite(attack.score_samples(Records(X, y))).all()
