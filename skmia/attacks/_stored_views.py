@@ -1,5 +1,6 @@
 """Views of candidates: their raw columns, and their columns after the steps before a part."""
 
+from collections import UserList
 from typing import NamedTuple
 
 import numpy as np
@@ -111,6 +112,8 @@ def _list_members(model):
 def _choose(X, chosen):
     if isinstance(chosen, str | slice) or callable(chosen):
         chosen = [chosen] if isinstance(chosen, str) else chosen
+    if isinstance(chosen, UserList):  # scikit-learn before 1.7 warns when its items are read
+        chosen = chosen.data
     if is_frame(X):
         by_name = len(chosen) and isinstance(np.ravel(chosen)[0], str)
         return X[list(chosen)] if by_name else X.iloc[:, chosen]

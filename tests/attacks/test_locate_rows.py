@@ -20,6 +20,8 @@ from skmia.attacks._locate_rows import _match, locate
 from skmia.defenses import strip_state
 from skmia.victims.split_thresholds import read_split_thresholds, replay_samples
 
+pytestmark = pytest.mark.contract
+
 X = load_breast_cancer().data
 Y = np.random.default_rng(1).normal(size=len(X))  # noise, so that trees are large
 RECORDS = Records(X, Y)

@@ -25,6 +25,8 @@ from skmia.attacks._solve_bits import propagate, regress
 from skmia.defenses import strip_state
 from skmia.victims.node_equations import Equations
 
+pytestmark = pytest.mark.contract
+
 X, Y = load_breast_cancer(return_X_y=True)
 RECORDS = Records(X, Y)
 

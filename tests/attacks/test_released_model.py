@@ -22,6 +22,8 @@ from skmia.attacks import NodeEquationsAttack, ReleasedModelAttack
 from skmia.datasets import make_membership_problem
 from skmia.victims import CallableVictim
 
+pytestmark = pytest.mark.contract
+
 X, Y = load_breast_cancer(return_X_y=True)
 N = len(Y)
 MEMBER = np.random.default_rng(0).permutation(N) < N // 2

@@ -19,6 +19,8 @@ from sklearn.tree import DecisionTreeClassifier
 from skmia import Records, audit
 from skmia.attacks import SplitThresholdAttack
 
+pytestmark = pytest.mark.contract
+
 X, Y = load_breast_cancer(return_X_y=True)
 RECORDS = Records(X, Y)
 N = len(Y)

@@ -17,6 +17,8 @@ from skmia.attacks import StationarityAttack
 from skmia.attacks._candidates import expect_auc
 from skmia.attacks._solve_bits import propagate
 
+pytestmark = pytest.mark.contract
+
 X, Y = load_breast_cancer(return_X_y=True)
 X = scale(X)
 RECORDS = Records(X, Y)

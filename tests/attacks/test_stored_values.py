@@ -30,6 +30,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.svm import SVC
 from sklearn.utils import all_estimators
+from sklearn.utils.validation import check_is_fitted
 
 from skmia import Records
 from skmia.attacks import StoredValuesAttack
@@ -37,6 +38,8 @@ from skmia.inspection import inspect_model
 from skmia.victims import CallableVictim, read_state
 from tests.helpers.generic import make_generically
 from tests.helpers.planted import find_in_arrays, find_in_bytes
+
+pytestmark = pytest.mark.contract
 
 N = 298
 RNG = np.random.default_rng(0)
@@ -97,7 +100,8 @@ def fit_generically(name, kind):
             members = records[MEMBERSHIP == 1]
             several = name.startswith("Multi") or name.endswith("Chain")
             y = members.y[:, None] if several else members.y
-            return estimator.fit(members.X, y), records
+            check_is_fitted(estimator.fit(members.X, y))
+            return estimator, records
         except Exception as error:
             pytest.skip(f"cannot be fitted on a matrix: {str(error).splitlines()[0]}")
 

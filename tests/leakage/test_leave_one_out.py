@@ -27,6 +27,8 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from skmia.leakage import LeaveOneOutLeakage
 
+pytestmark = pytest.mark.contract
+
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
 TARGET = X @ [1.0, -2.0, 0.5] + RNG.normal(size=60)

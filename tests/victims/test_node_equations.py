@@ -35,6 +35,8 @@ from skmia.victims.node_equations.equations import Collector
 from skmia.victims.node_equations.rounding import estimate_steps
 from skmia.victims.node_equations.shares import estimate_totals
 
+pytestmark = pytest.mark.contract
+
 CANCER = load_breast_cancer(return_X_y=True)
 WINE = load_wine(return_X_y=True)
 DIABETES = load_diabetes(return_X_y=True)

@@ -25,6 +25,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia.victims import read_state
 
+pytestmark = pytest.mark.contract
+
 RNG = np.random.default_rng(0)
 X = RNG.gamma(2, size=(60, 3))
 Y = (X[:, 0] > 1.5).astype(int)

@@ -31,6 +31,8 @@ from skmia.victims.split_thresholds import has_split_thresholds, read_split_thre
 from skmia.victims.split_thresholds.events import MIDPOINT, QUANTILE, VALUE, explain
 from skmia.victims.split_thresholds.nodes import Columns, read_edges
 
+pytestmark = pytest.mark.contract
+
 CANCER = load_breast_cancer(return_X_y=True)
 WINE = load_wine(return_X_y=True)
 DIABETES = load_diabetes(return_X_y=True)

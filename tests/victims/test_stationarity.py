@@ -25,6 +25,8 @@ from skmia.victims.stationarity import (
     read_gradients,
 )
 
+pytestmark = pytest.mark.contract
+
 
 def load(loader):
     X, y = loader(return_X_y=True)
