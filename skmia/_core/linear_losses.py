@@ -24,6 +24,8 @@ class Curve(NamedTuple):
 class SquaredLoss:
     """Half of the squared residual of one output; the signal is the output itself."""
 
+    is_quadratic = True  # so that formulas to the second order are exact
+
     def curve(self, outputs, y):
         """Loss of each record near given outputs."""
         return Curve(y[:, None] - outputs, np.ones((len(y), 1, 1)))
@@ -39,6 +41,8 @@ class SquaredLoss:
 
 class LogisticLoss:
     """Log loss of labels 0 and 1; the signal is the log odds of the label."""
+
+    is_quadratic = False
 
     def curve(self, outputs, y):
         """Loss of each record near given outputs."""
@@ -56,6 +60,8 @@ class LogisticLoss:
 
 class SoftmaxLoss:
     """Log loss of the numbers of classes; the signal is the log odds of the label."""
+
+    is_quadratic = False
 
     def curve(self, outputs, y):
         """Loss of each record near given outputs."""

@@ -1,6 +1,7 @@
 """Probabilities and their logarithms in floating point."""
 
 import numpy as np
+from scipy.special import expit, logit
 
 # Probabilities that are only known as floats are clipped here before their logarithm is taken.
 PROBABILITY_FLOOR = 1e-12
@@ -26,6 +27,16 @@ def log_sum_exp(z):
     top = np.where(np.isfinite(top), top, 0.0)
     with np.errstate(divide="ignore"):
         return np.log(np.exp(z - top).sum(axis=-1)) + top[..., 0]
+
+
+def posterior_of(ratios, prior=0.5):
+    """Probability of the first of two hypotheses, from log likelihood ratios for it."""
+    return expit(ratios + logit(prior))
+
+
+def as_columns(member):
+    """Probabilities of the classes 0 and 1, of shape (n, 2), from those of 1."""
+    return np.column_stack([1 - member, member])
 
 
 def round_into_bounds(proba):

@@ -3,14 +3,14 @@
 from numbers import Real
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import logit
 from sklearn.base import BaseEstimator, clone, is_classifier
 
 from .._core.asking import unwrap
 from .._core.linear_influence import LinearInfluence
-from .._core.linear_losses import SquaredLoss
 from .._core.moments import SMALLEST_SPREAD
 from .._core.needs import Needs
+from .._core.probabilities import as_columns, posterior_of
 from .._core.records import Records
 from .._core.sklearn import Interval
 from .._core.validation import check_outputs_source, query
@@ -88,9 +88,11 @@ class AnalyticLiRA(BaseAttack):
     to ``fit`` has weight 0 in the fit. The steps of a Pipeline before the model are fitted to all
     records once.
 
-    The time is that of one fit and :math:`O(n d^2)` for n records with d features. On tables of
-    400 to 2,000 records, this attack was as strong as :class:`RMIA` with 64 shadow models for
-    logistic regression, and stronger than :class:`LiRA` with 64 for linear regression.
+    The time is that of one fit and :math:`O(n d^2)` for n records and d coefficients, which are as
+    many as features for two classes and regression, and features times classes for more. On four
+    tables of 569 to 1,797 records with 12 victims each, its AUC for logistic regression was within
+    0.002 of that of :class:`RMIA` with 64 shadow models, where that was 0.55 to 0.72. On two tables
+    for linear regression and ridge, it was 0.02 and 0.03 above that of :class:`LiRA` with 64.
 
     References
     ----------
@@ -166,7 +168,7 @@ class AnalyticLiRA(BaseAttack):
         for side in (1 - weight, -weight):
             moved = outputs + self._influence.move(leverage, curve, side)
             variance = spread
-            if isinstance(loss, SquaredLoss):  # the record itself holds back what others move
+            if loss.is_quadratic:  # the record itself holds back what others move
                 variance = spread / (1 + side * leverage[:, 0, 0]) ** 2
             variance = np.maximum(variance, SMALLEST_SPREAD**2)
             densities.append(_log_density(phi, loss.signal(moved, y), variance))
@@ -193,5 +195,4 @@ class AnalyticLiRA(BaseAttack):
         proba : ndarray of shape (n, 2)
             Probabilities of a non-member and of a member.
         """
-        member = expit(self.score_samples(X) + logit(self.prior))
-        return np.column_stack([1 - member, member])
+        return as_columns(posterior_of(self.score_samples(X), self.prior))

@@ -16,22 +16,7 @@ def bound(rows, targets, prior, seed, pulls=0.0):
     sparse products are computed. The evidence about a bit at a bound is that of its distance from
     the prior plus the force with which the equations push it beyond the bound.
 
-    Parameters
-    ----------
-    rows : csr_array of shape (n_equations, n)
-        Coefficients of equations of unit noise.
-    targets : ndarray of shape (n_equations,)
-        Right-hand sides of these equations.
-    prior : float or ndarray of shape (n,)
-        Probability of membership without the equations.
-    seed : int
-        Random seed of the probes that estimate the rank.
-    pulls : float or ndarray of shape (n,), default=0.0
-        Log likelihood ratio of each bit in addition to the equations.
-
-    Returns
-    -------
-    solution : Solution
+    The parameters are those of :func:`regress`, whose solution without bounds is where it starts.
     """
     start, n = regress(rows, targets, prior, seed, pulls), rows.shape[1]
     prior = np.broadcast_to(prior, n)

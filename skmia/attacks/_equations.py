@@ -6,10 +6,10 @@ from numbers import Real
 from typing import Literal
 
 import numpy as np
-from scipy.special import expit, logit
 from sklearn.base import BaseEstimator
 
 from .._core.asking import unwrap
+from .._core.probabilities import posterior_of
 from .._core.randomness import check_random_state
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
@@ -145,7 +145,7 @@ class EquationsAttack(CandidatesAttack):
         """
         ratios = self._sort_by_content(candidates, ratios)
         sure = _SURE if self._method == "propagation" else _SURE_OF_RIDGE
-        solution = self._solve_around(expit(ratios + logit(self.prior)).clip(sure, 1 - sure))
+        solution = self._solve_around(posterior_of(ratios, self.prior).clip(sure, 1 - sure))
         misfit = float(np.sqrt(np.mean(solution.residuals**2)))
         plain = float(np.sqrt(np.mean(self._solution.residuals**2)))
         if not misfit <= max(plain, 1):  # noise alone has a misfit of 1

@@ -5,7 +5,7 @@ from numbers import Real
 from typing import Literal
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import logit
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metaestimators import available_if
@@ -18,6 +18,7 @@ from .._core.moments import (
     compute_sides,
     take_records,
 )
+from .._core.probabilities import as_columns, posterior_of
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
 from ..base import PoolAttack
@@ -396,5 +397,4 @@ class LiRA(PoolAttack):
         proba : ndarray of shape (n, 2)
             Probabilities of a non-member and of a member.
         """
-        member = expit(self.score_samples(X) + logit(self.prior))
-        return np.column_stack([1 - member, member])
+        return as_columns(posterior_of(self.score_samples(X), self.prior))

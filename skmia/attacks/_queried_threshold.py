@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from numbers import Real
 
 import numpy as np
-from scipy.special import expit, logit
 from sklearn.base import BaseEstimator
 
 from .._core.needs import ANY, Needs
+from .._core.probabilities import posterior_of
 from .._core.randomness import check_random_state
 from .._core.sklearn import Interval, at_least
 from .._core.types import Seed
@@ -166,7 +166,7 @@ class QueriedThresholdAttack(CandidatesAttack):
         self.n_thresholds_ = len(self._steps.columns)
         self.explained_ = sources.events.n_explained / max(self.n_thresholds_, 1)
         self._found = infer(sources, self._weights, len(values), self.prior)
-        self.expected_auc_ = expect_auc(expit(self._found + logit(self.prior)))
+        self.expected_auc_ = expect_auc(posterior_of(self._found, self.prior))
         return self._found
 
     def _judge_further(self, records):

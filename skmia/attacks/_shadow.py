@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from .._core.needs import Needs
 from .._core.outputs import Outputs
+from .._core.probabilities import as_columns
 from .._core.records import Records
 from .._core.seeding import seed_estimator
 from .._core.sklearn import HasMethods, at_least
@@ -283,7 +284,7 @@ class ShadowAttack(BaseAttack):
             Probabilities of non-membership and membership, given a share of members of one half.
         """
         member = self.score_samples(X)
-        return np.column_stack([1 - member, member])
+        return as_columns(member)
 
     def _natural_offset(self, records):
         return 0.5

@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import lsqr
-from scipy.special import expit, logit
+
+from .._core.probabilities import posterior_of
 
 # Relative noise that is added to exact equations, so that they do not dominate all others.
 NOISE = 1e-2
@@ -177,7 +178,7 @@ def _match_moments(mean, variance, sites, prior):
     cavity = 1 / np.maximum(1 / variance - sites[0], _LEAST_PRECISION)
     center = cavity * (mean / variance - sites[1])
     ratios = (center - 0.5) / cavity
-    posterior = expit(ratios + logit(prior))
+    posterior = posterior_of(ratios, prior)
     spread = np.maximum(posterior * (1 - posterior), _LEAST_VARIANCE)
     precision = np.maximum(1 / spread - 1 / cavity, _LEAST_PRECISION)
     return ratios, posterior, np.stack([precision, posterior / spread - center / cavity])

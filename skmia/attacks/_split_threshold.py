@@ -4,12 +4,12 @@ import warnings
 from numbers import Real
 
 import numpy as np
-from scipy.special import expit, logit
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import unwrap
 from .._core.needs import ANY, Needs
+from .._core.probabilities import posterior_of
 from .._core.records import Records
 from .._core.sklearn import Interval
 from .._core.validation import check_records
@@ -232,7 +232,7 @@ class SplitThresholdAttack(CandidatesAttack):
         # Training rows that are not candidates, for each candidate.
         self._others = self.prior * self.outsiders / (1 - self.outsiders)
         self._found, self._parts = pass_messages(groups, len(records), self.prior, self._others)
-        self.expected_auc_ = expect_auc(expit(self._found + logit(self.prior)))
+        self.expected_auc_ = expect_auc(posterior_of(self._found, self.prior))
         return self._found
 
     def _check_explained(self):

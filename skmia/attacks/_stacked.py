@@ -6,7 +6,7 @@ from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import logit
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from .._core.asking import unwrap
 from .._core.left_out import choose_others
 from .._core.numbers import check_number
+from .._core.probabilities import as_columns, posterior_of
 from .._core.records import Records
 from .._core.sklearn import Interval
 from .._core.types import Seed
@@ -328,5 +329,4 @@ class StackedAttack(PoolAttack):
         proba : ndarray of shape (n, 2)
             Probabilities of a non-member and of a member.
         """
-        member = expit(self.score_samples(X) + logit(self.prior))
-        return np.column_stack([1 - member, member])
+        return as_columns(posterior_of(self.score_samples(X), self.prior))

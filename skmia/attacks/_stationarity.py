@@ -1,9 +1,9 @@
 """Attack on a released linear model or support vector machine by its optimum."""
 
 import numpy as np
-from scipy.special import expit, logit
 
 from .._core.needs import ANY, Needs
+from .._core.probabilities import posterior_of
 from ..victims.stationarity import (
     decide_by_margins,
     is_machine,
@@ -134,7 +134,7 @@ class StationarityAttack(EquationsAttack):
         ratios = self._judge_further(records)
         self.n_equations_ = int(np.count_nonzero(ratios))
         self.known_, self.misfit_ = self.n_equations_ / len(records), 0.0
-        self.expected_auc_ = expect_auc(expit(ratios + logit(self.prior)))
+        self.expected_auc_ = expect_auc(posterior_of(ratios, self.prior))
         return ratios
 
     def _judge_further(self, records):
@@ -150,4 +150,4 @@ class StationarityAttack(EquationsAttack):
         return read_further_gradients(self.victim, records, self._equations)
 
     def _expect(self, solution):
-        return expect_auc(expit(solution.ratios + logit(self.prior)))
+        return expect_auc(posterior_of(solution.ratios, self.prior))

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from numbers import Real
 
 import numpy as np
-from scipy.special import expit
 from sklearn.base import BaseEstimator
 
 from .._core.needs import BOTH, Needs
 from .._core.optional import import_optional
+from .._core.probabilities import as_columns, posterior_of
 from .._core.records import Records
 from .._core.seeding import isolated_randomness
 from .._core.sklearn import Interval, at_least
@@ -160,5 +160,4 @@ class WhiteBoxAttack(SupervisedAttack):
         proba : ndarray of shape (n, 2)
             Probabilities of non-membership and membership, given the share of members in ``fit``.
         """
-        member = expit(self.score_samples(X))
-        return np.column_stack([1 - member, member])
+        return as_columns(posterior_of(self.score_samples(X)))

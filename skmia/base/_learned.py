@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
+from .._core.probabilities import as_columns
 from .._core.records import Records
 from .._core.seeding import seed_estimator
 from .._core.sklearn import HasMethods
@@ -60,4 +61,4 @@ class LearnedAttack(SupervisedAttack):
             Probabilities of non-membership and membership, given the share of members in ``fit``.
         """
         member = self.score_samples(X)
-        return np.column_stack([1 - member, member])
+        return as_columns(member)

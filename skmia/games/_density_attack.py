@@ -3,11 +3,12 @@
 from typing import Literal
 
 import numpy as np
-from scipy.special import expit, logsumexp
+from scipy.special import logsumexp
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 
 from .._core.moments import SMALLEST_SPREAD, compute_both_moments
+from .._core.probabilities import as_columns, posterior_of
 from .._core.records import Records
 from .._core.sklearn import StrOptions
 from ..base import PoolAttack
@@ -155,5 +156,4 @@ class DensityAttack(PoolAttack):
         proba : ndarray of shape (n, 2)
             Probabilities of a non-member and of a member, at a prior of one half.
         """
-        member = expit(self.score_samples(X))
-        return np.column_stack([1 - member, member])
+        return as_columns(posterior_of(self.score_samples(X)))

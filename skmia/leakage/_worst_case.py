@@ -17,6 +17,7 @@ from .._core.containers import is_frame, refuse_masked
 from .._core.groups import sorted_values
 from .._core.matrix import check_classes, check_matrix, validate_matrix
 from .._core.numbers import to_array
+from .._core.probabilities import as_columns
 from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, validate_params_of
 from .._core.splits import draw_halves
 from .._core.types import Seed, Splitter
@@ -251,7 +252,7 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
         else:
             codes = pd.Index(self._group_names).get_indexer(groups)
         posterior = self._witness.posterior(X, codes)
-        return np.column_stack([1 - posterior, posterior])
+        return as_columns(posterior)
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict membership by the larger density.

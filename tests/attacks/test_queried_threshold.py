@@ -54,7 +54,8 @@ def test_members_are_found_by_answers(model):
     attack = attack_half(model, member)
     scores = attack.score_samples(RECORDS)
     assert roc_auc_score(member, scores) > 0.5 + 6 * ERROR
-    assert attack.explained_ > 0.95 and attack.n_thresholds_ > 50
+    # Of as many thresholds that were drawn at random, less than a fifth is explained, see below.
+    assert attack.n_thresholds_ > 50 and attack.explained_ > 0.95
     assert attack.n_queries_ <= 4000
     # A membership that was drawn independently of the model is not found.
     others = [roc_auc_score(draw_half(seed), scores) for seed in range(1, 41)]

@@ -3,7 +3,6 @@
 import numpy as np
 
 from ..._core.linear_influence import LinearInfluence
-from ..._core.linear_losses import SquaredLoss
 from .sides import sides_of_log_odds, sides_of_residuals
 
 
@@ -25,6 +24,6 @@ def leave_out_of_linear(model, X, y):
     curve = loss.curve(outputs, y)
     influence = LinearInfluence(X, curve, 1.0, model.penalty)
     without = outputs + influence.move(influence.leverage(X), curve, -np.ones(len(X)))
-    if isinstance(loss, SquaredLoss):
+    if loss.is_quadratic:
         return sides_of_residuals(y - outputs[:, 0], y - without[:, 0])
     return sides_of_log_odds(loss.signal(outputs, y), loss.signal(without, y))
