@@ -18,10 +18,7 @@ ray = pytest.importorskip("ray")
 ray_joblib = pytest.importorskip("ray.util.joblib")
 
 # What the processes of a cluster leave behind is not a matter of the pool.
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -38,6 +35,7 @@ def records():
     return make_membership_problem(200, random_state=0)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model", [DecisionTreeClassifier(max_depth=4), RandomForestClassifier(5, n_jobs=2)], ids=str
 )
@@ -54,6 +52,7 @@ def test_numbers_are_those_of_a_local_fit(records, model, settings):
     np.testing.assert_array_equal(pool.outputs_, local.outputs_)
 
 
+@pytest.mark.slow
 def test_models_are_the_users_own(records):
     with joblib.parallel_config("ray"):
         pool = ShadowPool(
@@ -64,6 +63,7 @@ def test_models_are_the_users_own(records):
     assert all(model.coefs_[0].flags.writeable for model in pool.estimators_)
 
 
+@pytest.mark.slow
 def test_a_failure_is_told_as_a_local_one_is(records):
     with joblib.parallel_config("ray"), pytest.raises(RuntimeError, match="could not be trained"):
         ShadowPool(DecisionTreeClassifier(max_depth=-1), 4).fit(records)
