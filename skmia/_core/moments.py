@@ -3,16 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils import gen_batches
 
-# Number of values per block, so that they and the results fit the cache of a core.
-CACHED = 1 << 16
-
-# Smallest number of records per block.
-_FEWEST_RECORDS = 64
-
-# Number of models whose mean is the origin of the deviations.
-_N_CENTRAL = 32
+from .moment_sums import sum_both, sum_chosen, sum_pairs
 
 SMALLEST_SPREAD = 1e-6
 
@@ -54,7 +46,7 @@ def compute_moments(shadows, chosen):
     -------
     moments : Moments
     """
-    sums = [_sum_chosen(values, chosen) for values in shadows]
+    sums = [sum_chosen(values, chosen) for values in shadows]
     count, *parts = (np.array(part) for part in zip(*sums, strict=True))
     return Moments(count[0].astype(np.int64), *_shift(count, *parts))
 
@@ -76,7 +68,7 @@ def compute_both_moments(shadows, inside, outside):
     if not are_pairs(inside, outside):
         if np.count_nonzero(inside) + np.count_nonzero(outside) < inside.size:
             return compute_moments(shadows, inside), compute_moments(shadows, outside)
-        sums = zip(*(_sum_both(values, inside) for values in shadows), strict=True)
+        sums = zip(*(sum_both(values, inside) for values in shadows), strict=True)
         counts, *parts = (np.stack(part, axis=1) for part in sums)
         means, squares = _shift(counts, *parts)
         return tuple(
@@ -85,7 +77,7 @@ def compute_both_moments(shadows, inside, outside):
         )
     # With pairs, each side has exactly one model of each pair, so no weights are needed. This
     # halves the work.
-    return _compute_pairs(shadows, inside, _sum_pairs)[:2]
+    return _compute_pairs(shadows, inside, product=False)[:2]
 
 
 def compute_sides(shadows, inside, outside, partners):
@@ -109,7 +101,7 @@ def compute_sides(shadows, inside, outside, partners):
         return Sides(*compute_both_moments(shadows, inside, outside), None)
     if not np.array_equal(order, np.arange(len(inside))):
         shadows, inside = shadows[:, order], inside[order]
-    return _compute_pairs(shadows, inside, _sum_pairs_and_products)
+    return _compute_pairs(shadows, inside, product=True)
 
 
 def take_records(sides, records):
@@ -126,6 +118,8 @@ def _order_pairs(inside, outside, partners):
     models = np.arange(len(inside))
     if np.array_equal(partners, models ^ 1) and are_pairs(inside, outside):
         return models
+    if (partners < 0).all():
+        return None
     models = np.flatnonzero((inside | outside).any(axis=1))
     first = models[models < partners[models]]
     order = np.column_stack([first, partners[first]]).ravel()
@@ -134,20 +128,15 @@ def _order_pairs(inside, outside, partners):
     return order if are_pairs(inside[order], outside[order]) else None
 
 
-def _compute_pairs(shadows, inside, add):
+def _compute_pairs(shadows, inside, product):
     n_pairs = len(inside) // 2
     count = np.full(shadows.shape[2], n_pairs)
-    sums = zip(*(add(values, inside) for values in shadows), strict=True)
+    sums = zip(*(sum_pairs(values, inside, product) for values in shadows), strict=True)
     center, total, *squares = (np.stack(part, axis=-2) for part in sums)
     means, both = _shift(n_pairs, center, total, squares[0])
     sides = Moments(count, means[0], both[0]), Moments(count, means[1], both[1])
     product = squares[1] - total[0] * total[1] / n_pairs if len(squares) > 1 else None
     return Sides(*sides, product)
-
-
-def count_models(chosen):
-    """Count the chosen models of each record."""
-    return np.einsum("kn->n", chosen.view(np.uint8), dtype=np.uint32).astype(np.int64)
 
 
 def _shift(count, center, total, squares):
@@ -156,124 +145,8 @@ def _shift(count, center, total, squares):
     return center + rest, np.maximum(squares - rest * total, 0)
 
 
-def _sum_chosen(values, chosen):
-    """Return counts, centers, sums of deviations from the centers, and sums of their squares."""
-    n_models, n_records = values.shape
-    step = min(n_models, max(1, CACHED // n_records))
-    room = np.empty((2, step, n_records), np.result_type(values, np.float32))
-    center = _compute_center(values, chosen)
-    count, total, squares = np.zeros((3, n_records))
-    for models in gen_batches(n_models, step):
-        deviations, weight = room[:, : models.stop - models.start]
-        deviations[:], weight[:] = values[models], chosen[models]
-        deviations -= center
-        deviations *= weight
-        count += np.einsum("kn->n", weight)
-        total += np.einsum("kn->n", deviations)
-        squares += np.einsum("kn,kn->n", deviations, deviations)
-    return count, center, total, squares
-
-
-def _sum_both(values, inside):
-    """Like :func:`_sum_chosen`, for both sides at once; each result has shape (2, n).
-
-    The code works on bits, because a selection by a mask takes ten times as long.
-    """
-    n_models, n_records = values.shape
-    size = min(n_records, max(_FEWEST_RECORDS, 2 * CACHED // n_models))
-    values = values.astype(np.result_type(values, np.float32), copy=False)
-    bits = np.dtype(f"i{values.itemsize}")
-    room, mask = np.empty((2, n_models, size), values.dtype), np.empty((n_models, size), bits)
-    center, total, squares = np.empty((3, 2, n_records))
-    for some in gen_batches(n_records, size):
-        n_here = some.stop - some.start
-        (members, others), is_in = room[:, :, :n_here], mask[:, :n_here]
-        np.negative(inside[:, some].view(np.int8), out=is_in)
-        into, out = _compute_both_centers(values[:, some], is_in, members)
-        center[:, some] = into, out
-        np.bitwise_and(is_in, into.view(bits) ^ out.view(bits), out=others.view(bits))
-        np.bitwise_xor(others.view(bits), out.view(bits), out=others.view(bits))
-        np.subtract(values[:, some], others, out=others)
-        np.bitwise_and(others.view(bits), is_in, out=members.view(bits))
-        others -= members
-        for side, deviations in enumerate((members, others)):
-            total[side, some] = np.einsum("kn->n", deviations)
-            squares[side, some] = np.einsum("kn,kn->n", deviations, deviations)
-    n_in = count_models(inside)
-    return np.stack([n_in, n_models - n_in]), center, total, squares
-
-
-def _compute_both_centers(values, is_in, room):
-    """Like :func:`_compute_center`, for both sides, in the precision of the values."""
-    for some in (slice(None, None, max(1, len(values) // _N_CENTRAL)), slice(None)):
-        few, n_in = values[some], -np.einsum("kn->n", is_in[some])
-        members = room[: len(few)]
-        np.bitwise_and(few.view(is_in.dtype), is_in[some], out=members.view(is_in.dtype))
-        sums = np.einsum("kn->n", few), np.einsum("kn->n", members)
-        n_out = len(few) - n_in
-        if n_in.all() and n_out.all():
-            break
-    into, out = sums[1] / np.maximum(n_in, 1), (sums[0] - sums[1]) / np.maximum(n_out, 1)
-    return into.astype(values.dtype), out.astype(values.dtype)
-
-
-def _compute_center(values, chosen):
-    """Mean over some of the chosen models of each record, as the origin of deviations.
-
-    With m of n values, it lies within sqrt(n / m) standard deviations of their mean, so single
-    precision is enough for the deviations. With a common origin of both sides, the narrower side of
-    a memorized record would lose its digits.
-    """
-    for some in (slice(None, None, max(1, len(values) // _N_CENTRAL)), slice(None)):
-        weight = chosen[some].astype(np.result_type(values, np.float32))
-        count = np.einsum("kn->n", weight)
-        if count.all():
-            break
-    return np.einsum("kn,kn->n", values[some], weight) / np.maximum(count, 1)
-
-
 def are_pairs(inside, outside):
     """Whether one of every two consecutive models is IN and the other is OUT, for each record."""
     if len(inside) % 2 or 2 * np.count_nonzero(outside) < outside.size:
         return False
-    return (inside[::2] ^ inside[1::2]).all()
-
-
-def _sum_pairs(values, inside):
-    """Like :func:`_sum_chosen` without counts, for the two sides of pairs: each of shape (2, n)."""
-    return _sum_pairs_and_products(values, inside, product=False)[:3]
-
-
-def _sum_pairs_and_products(values, inside, product=True):
-    """Like :func:`_sum_pairs`, and the sum of the products of the two deviations, shape (n,)."""
-    n_pairs, n_records = len(inside) // 2, values.shape[1]
-    step = min(n_pairs, max(1, CACHED // n_records))
-    room = np.empty((2, step, n_records), np.result_type(values, np.float32))
-    total, squares = np.zeros((2, 2, n_records))
-    products = np.zeros(n_records)
-    for pairs in gen_batches(n_pairs, step):
-        models = slice(2 * pairs.start, 2 * pairs.stop)
-        sides = room[:, : pairs.stop - pairs.start]
-        sides[0], sides[1] = values[models][::2], values[models][1::2]
-        exchange(*sides, inside[models][1::2])
-        if pairs.start == 0:
-            center = sides.mean(axis=1)
-        sides -= center[:, None]
-        total += np.einsum("skn->sn", sides)
-        squares += np.einsum("skn,skn->sn", sides, sides)
-        if product:
-            products += np.einsum("kn,kn->n", *sides)
-    return center, total, squares, products
-
-
-def exchange(first, second, where):
-    """Exchange the values of two arrays in place where a mask is True.
-
-    The code works on bits, because a selection by a random mask takes ten times as long.
-    """
-    bits = np.dtype(f"i{first.itemsize}")
-    first, second = first.view(bits), second.view(bits)
-    change = first ^ second
-    change *= where
-    first ^= change
-    second ^= change
+    return np.not_equal(inside[::2], inside[1::2]).all()

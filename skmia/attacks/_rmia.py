@@ -9,7 +9,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import gen_batches
 
 from .._core.left_out import part_of, values_of
-from .._core.moments import CACHED, count_models
+from .._core.moment_sums import CACHED, count_models
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
 from .._core.validation import check_records
