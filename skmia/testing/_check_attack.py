@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from .._core.records import Records
 from .._core.types import Seed
 from ..shadow import ShadowPool
-from ._attack_checks import ATTACK_CHECKS
+from ._attack_checks import ATTACK_CHECKS, SharedFits
 
 if TYPE_CHECKING:
     import pytest
@@ -106,14 +106,17 @@ class _BoundCheck:
     function: object
     records: Records
     membership: np.ndarray
+    fits: SharedFits
 
     @property
     def name(self):
         return self.function.__name__
 
     def __call__(self, attack):
+        ways = getattr(self.function, "ways", None)
         try:
-            self.function(attack, self.records, self.membership)
+            for own in [attack] if ways is None else self.fits.get(attack, ways):
+                self.function(own, self.records, self.membership)
         except AssertionError as failure:
             raise AssertionError(f"{type(attack).__name__}, {self.name}: {failure}") from None
         except Exception as error:
@@ -130,7 +133,10 @@ def _bind_checks(records, membership, expected_failed_checks):
         if name not in known:
             raise ValueError(f"Unknown check {name!r}; the checks are {', '.join(known)}.")
     membership = np.asarray(membership).astype(int)
-    return [_BoundCheck(function, records, membership) for function in ATTACK_CHECKS], expected
+    fits = SharedFits(records, membership)
+    return [
+        _BoundCheck(function, records, membership, fits) for function in ATTACK_CHECKS
+    ], expected
 
 
 def check_attack(

@@ -1,6 +1,7 @@
 """The single checks of :func:`skmia.testing.check_attack`."""
 
 from . import _contract, _declared, _input, _predictions, _tools
+from ._helpers import SharedFits
 
 ATTACK_CHECKS = tuple(
     function
@@ -9,4 +10,4 @@ ATTACK_CHECKS = tuple(
     if name.startswith("check_attack_")
 )
 
-__all__ = ["ATTACK_CHECKS"]
+__all__ = ["ATTACK_CHECKS", "SharedFits"]

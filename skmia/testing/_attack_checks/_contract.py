@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..._core.asking import query_victim, unwrap
 from ..._core.records import Records
 from ._helpers import (
+    asks_fitted,
     choose_half,
     expect,
     expect_close,
@@ -76,20 +77,20 @@ def check_attack_validates_parameters(attack, records, membership):
         )
 
 
+@asks_fitted
 def check_attack_clones(attack, records, membership):
     """A clone is unfitted, shares frozen models and records, and scores the same once fitted."""
-    original = fitted(attack, records, membership)
-    copy = clone(original)
+    copy = clone(attack)
     fitted_state = set(vars(copy)) - set(copy.get_params(deep=False))
     expect(not fitted_state, f"A clone must be unfitted; it has {sorted(fitted_state)}.")
-    for name, value in original.get_params(deep=False).items():
+    for name, value in attack.get_params(deep=False).items():
         expect(
             not isinstance(value, FrozenEstimator | Records) or getattr(copy, name) is value,
             f"clone must not copy the frozen model or records of parameter {name!r}.",
         )
     expect_close(
         copy.fit(records, membership).score_samples(records),
-        original.score_samples(records),
+        attack.score_samples(records),
         "A fitted clone must score like the original",
     )
 
@@ -145,20 +146,20 @@ def check_attack_fit_is_idempotent(attack, records, membership):
     expect_close(attack.offset_, offset, "A second fit must give the same offset_")
 
 
+@asks_fitted
 def check_attack_forgets_earlier_fits(attack, records, membership):
     """Nothing is left of records that the attack was fitted on before."""
-    half = choose_half(membership)
+    half, expected = choose_half(membership), attack
     attack = fitted(attack, records[half], membership[half]).fit(records, membership)
-    expected = fitted(attack, records, membership)
     claim = "An attack that was fitted on other records before must give the same {}"
     scores = attack.score_samples(records)
     expect_close(scores, expected.score_samples(records), claim.format("scores"))
     expect_close(attack.offset_, expected.offset_, claim.format("offset_"))
 
 
+@asks_fitted
 def check_attack_fitted_attributes(attack, records, membership):
     """What fit adds for users ends in an underscore."""
-    attack = fitted(attack, records, membership)
     further = set(vars(attack)) - set(attack.get_params(deep=False))
     wrong = sorted(name for name in further if not name.endswith("_") and name[0] != "_")
     expect(not wrong, f"Attributes that fit sets must end in an underscore; got {wrong}.")
@@ -177,10 +178,10 @@ def check_attack_needs_fit(attack, records, membership):
         )
 
 
+@asks_fitted
 def check_attack_pickles(attack, records, membership):
     """A pickled attack, fitted or not, comes back as the same attack."""
     unfitted = pickle.loads(pickle.dumps(fresh(attack)))
-    attack = fitted(attack, records, membership)
     scores = attack.score_samples(records)
     for own, claim in (
         (pickle.loads(pickle.dumps(attack)), "A fitted attack must score the same once unpickled"),

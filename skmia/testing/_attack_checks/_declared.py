@@ -14,10 +14,10 @@ from ...shadow.withheld import without
 from ...signals.auto import what_to_keep
 from ._helpers import (
     BATCH,
+    asks_fitted,
     expect,
     expect_close,
     expect_refusal,
-    fitted,
     fresh,
     get_collaborator,
     get_plain_state,
@@ -58,13 +58,14 @@ def _expect_refused(attack, records, membership, what):
     )
 
 
+@asks_fitted
 def check_attack_needs(attack, records, membership):
     """What needs() returns are words that audits know; asking changes nothing."""
-    attack = fresh(attack)
-    before = get_plain_state(attack)
-    needs = attack.needs()
+    own = fresh(attack)
+    before = get_plain_state(own)
+    needs = own.needs()
     expect(isinstance(needs, Needs), f"needs() must return skmia.base.Needs; got {needs!r}.")
-    same = get_plain_state(attack).keys() == before.keys()
+    same = get_plain_state(own).keys() == before.keys()
     expect(same, "needs() must not set an attribute.")
     wrong = sorted((needs.reads - set(KINDS)) | (needs.access - set(ACCESS)))
     expect(not wrong, f"needs() has unknown words: {wrong}.")
@@ -76,7 +77,7 @@ def check_attack_needs(attack, records, membership):
         (needs.known == BOTH) == needs_membership(attack),
         f"The tags and known={needs.known!r} must agree on whether fit needs membership.",
     )
-    after = fitted(attack, records, membership).needs()
+    after = attack.needs()
     expect(after == needs, f"needs() must be the same after fit; got {after} instead of {needs}.")
 
 

@@ -86,6 +86,41 @@ def fitted(attack, records, membership):
     return fresh(attack).fit(records, membership)
 
 
+def asks_fitted(check):
+    """Mark a check that gets the attack fitted with membership, and only asks it.
+
+    All such checks share one fit: that asking changes nothing is a check of its own.
+    """
+    check.ways = lambda attack, membership: (membership,)
+    return check
+
+
+def asks_fitted_each_way(check):
+    """Mark a check like :func:`asks_fitted` that is run once per way to fit the attack."""
+    check.ways = ways_to_fit
+    return check
+
+
+class SharedFits:
+    """Fitted copies of an attack, made when a check first asks for them."""
+
+    def __init__(self, records, membership):
+        self.records, self.membership = records, membership
+        self._attack, self._fits = None, {}
+
+    def get(self, attack, ways):
+        """The fitted copies of an attack for a check with certain ways to fit."""
+        if attack is not self._attack:
+            self._attack, self._fits = attack, {}
+        return [self._fit(bits) for bits in ways(attack, self.membership)]
+
+    def _fit(self, bits):
+        known = bits is not None
+        if known not in self._fits:
+            self._fits[known] = fitted(self._attack, self.records, bits)
+        return self._fits[known]
+
+
 def choose_half(membership):
     """Positions of every other member and of every other non-member."""
     return np.concatenate([np.flatnonzero(membership == bit)[::2] for bit in (0, 1)])

@@ -7,44 +7,46 @@ import pandas as pd
 
 from ..._core.records import Records
 from ._helpers import (
+    asks_fitted,
     choose_half,
     expect_close,
     expect_refusal,
     fitted,
     fresh,
     needs_membership,
-    ways_to_fit,
 )
 
 
-def _expect_records_refused(attack, given, records, membership, error, word, what):
-    """Refused by fit and, once fitted, by scoring."""
+def _expect_records_refused(attack, given, membership, error, word, what):
+    """Refused by fit of a fresh copy and by scoring of a fitted attack."""
     bits = membership[: len(given)]
     expect_refusal(partial(fresh(attack).fit, given, bits), error, word, f"fit on {what}")
-    attack = fitted(attack, records, ways_to_fit(attack, membership)[-1])
     for name in ("score_samples", "decision_function", "predict"):
         expect_refusal(partial(getattr(attack, name), given), error, word, f"{name} of {what}")
 
 
+@asks_fitted
 def check_attack_refuses_a_matrix(attack, records, membership):
     """A bare matrix is not a set of records."""
     bare = np.zeros((len(records), 2))
     what = "a matrix instead of Records"
-    _expect_records_refused(attack, bare, records, membership, TypeError, "records", what)
+    _expect_records_refused(attack, bare, membership, TypeError, "records", what)
 
 
+@asks_fitted
 def check_attack_refuses_no_labels(attack, records, membership):
     """Records without task labels are refused."""
     fields = {name: values for name, values in records.fields.items() if name != "outputs"}
     bare = Records(records.X, None, **fields)
     what = "records without task labels"
-    _expect_records_refused(attack, bare, records, membership, ValueError, "label", what)
+    _expect_records_refused(attack, bare, membership, ValueError, "label", what)
 
 
+@asks_fitted
 def check_attack_refuses_no_records(attack, records, membership):
     """An empty set of records is refused."""
     what = "no records"
-    _expect_records_refused(attack, records[:0], records, membership, ValueError, "record", what)
+    _expect_records_refused(attack, records[:0], membership, ValueError, "record", what)
 
 
 def check_attack_refuses_bad_membership(attack, records, membership):
@@ -93,10 +95,10 @@ def check_attack_refuses_an_unknown_label(attack, records, membership):
     )
 
 
+@asks_fitted
 def check_attack_membership_forms(attack, records, membership):
     """Bits may be integers, booleans, floats, a list or a Series."""
-    expected = fitted(attack, records, membership)
-    few = records[:5]  # the advantage reads the others
+    expected, few = attack, records[:5]  # the advantage reads the others
     scores, advantage = expected.score_samples(few), expected.score(records, membership)
     members = membership == 1
     forms = [members, members.astype(float), membership.astype(np.uint8), membership.tolist()]

@@ -5,31 +5,39 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.frozen import FrozenEstimator
 
 from ..._core.asking import query_victim
-from ._helpers import BATCH, expect, expect_close, fitted, fresh, get_collaborator, ways_to_fit
+from ._helpers import (
+    BATCH,
+    asks_fitted,
+    asks_fitted_each_way,
+    expect,
+    expect_close,
+    fresh,
+    get_collaborator,
+)
 
 _N_SINGLE = 5
 
 
+@asks_fitted
 def check_attack_classes(attack, records, membership):
     """The classes are 0 and 1."""
-    classes = fitted(attack, records, membership).classes_
+    classes = attack.classes_
     expect(np.array_equal(classes, [0, 1]), f"classes_ must be [0, 1]; got {classes}.")
 
 
+@asks_fitted_each_way
 def check_attack_scores_are_finite(attack, records, membership):
     """There is one finite score per record."""
-    for bits in ways_to_fit(attack, membership):
-        attack = fitted(attack, records, bits)
-        _expect_finite(attack, records)
-        expect(
-            np.ndim(attack.offset_) == 0 and np.isfinite(attack.offset_),
-            f"offset_ must be a finite number; got {attack.offset_!r}.",
-        )
+    _expect_finite(attack, records)
+    expect(
+        np.ndim(attack.offset_) == 0 and np.isfinite(attack.offset_),
+        f"offset_ must be a finite number; got {attack.offset_!r}.",
+    )
 
 
+@asks_fitted
 def check_attack_can_judge(attack, records, membership):
     """Which records it can judge is told by a mask, record by record."""
-    attack = fitted(attack, records, membership)
     if not hasattr(attack, "can_judge"):
         return
     judged = np.asarray(attack.can_judge(records))
@@ -89,32 +97,30 @@ def check_attack_certain_victim(attack, records, membership):
     _expect_finite(attack, records)
 
 
+@asks_fitted_each_way
 def check_attack_decision_function(attack, records, membership):
     """The decision function is the score above the threshold."""
-    for bits in ways_to_fit(attack, membership):
-        attack = fitted(attack, records, bits)
-        expect_close(
-            attack.decision_function(records),
-            attack.score_samples(records) - attack.offset_,
-            "decision_function must be score_samples - offset_",
-        )
+    expect_close(
+        attack.decision_function(records),
+        attack.score_samples(records) - attack.offset_,
+        "decision_function must be score_samples - offset_",
+    )
 
 
+@asks_fitted_each_way
 def check_attack_predict(attack, records, membership):
     """A record is a member where its score reaches the threshold."""
-    for bits in ways_to_fit(attack, membership):
-        attack = fitted(attack, records, bits)
-        guesses = attack.predict(records)
-        expect(
-            guesses.shape == (len(records),) and np.isin(guesses, attack.classes_).all(),
-            f"predict must return one of {attack.classes_} per record; got {guesses}.",
-        )
-        expected = attack.score_samples(records) >= attack.offset_
-        expect(
-            np.array_equal(guesses == 1, expected),
-            "predict must be 1 where score_samples >= offset_, else 0; it differs for "
-            f"{np.sum((guesses == 1) != expected)} of {len(records)} records.",
-        )
+    guesses = attack.predict(records)
+    expect(
+        guesses.shape == (len(records),) and np.isin(guesses, attack.classes_).all(),
+        f"predict must return one of {attack.classes_} per record; got {guesses}.",
+    )
+    expected = attack.score_samples(records) >= attack.offset_
+    expect(
+        np.array_equal(guesses == 1, expected),
+        "predict must be 1 where score_samples >= offset_, else 0; it differs for "
+        f"{np.sum((guesses == 1) != expected)} of {len(records)} records.",
+    )
 
 
 def _compute_advantage(membership, guesses, weights):
@@ -123,23 +129,22 @@ def _compute_advantage(membership, guesses, weights):
     return tpr - np.average(guesses[~member], weights=weights[~member])
 
 
+@asks_fitted_each_way
 def check_attack_score_is_advantage(attack, records, membership):
     """The score of an attack is the true minus the false positive rate of its guesses."""
-    for bits in ways_to_fit(attack, membership):
-        attack = fitted(attack, records, bits)
-        guesses, ones = attack.predict(records), np.ones(len(records))
-        weights = np.random.default_rng(0).uniform(1, 2, len(records))
-        for weight, given in ((ones, {}), (weights, {"sample_weight": weights})):
-            expect_close(
-                attack.score(records, membership, **given),
-                _compute_advantage(membership, guesses, weight),
-                "score must be the membership advantage TPR - FPR of predict",
-            )
+    guesses, ones = attack.predict(records), np.ones(len(records))
+    weights = np.random.default_rng(0).uniform(1, 2, len(records))
+    for weight, given in ((ones, {}), (weights, {"sample_weight": weights})):
+        expect_close(
+            attack.score(records, membership, **given),
+            _compute_advantage(membership, guesses, weight),
+            "score must be the membership advantage TPR - FPR of predict",
+        )
 
 
+@asks_fitted
 def check_attack_offset_is_best(attack, records, membership):
     """With membership, no other threshold has a higher advantage on the same records."""
-    attack = fitted(attack, records, membership)
     scores, ones = attack.score_samples(records), np.ones(len(records))
     best = max(
         _compute_advantage(membership, scores >= threshold, ones) for threshold in [*scores, np.inf]
@@ -151,9 +156,9 @@ def check_attack_offset_is_best(attack, records, membership):
     )
 
 
+@asks_fitted
 def check_attack_predict_proba(attack, records, membership):
     """Where there are probabilities, they sum to 1 and rise with the score."""
-    attack = fitted(attack, records, membership)
     if not hasattr(attack, "predict_proba"):
         return
     proba = attack.predict_proba(records)
@@ -167,9 +172,9 @@ def check_attack_predict_proba(attack, records, membership):
     )
 
 
+@asks_fitted
 def check_attack_permutation(attack, records, membership):
     """Permuted records have permuted scores."""
-    attack = fitted(attack, records, membership)
     order = np.random.default_rng(0).permutation(len(records))
     expect_close(
         attack.score_samples(records[order]),
@@ -179,9 +184,9 @@ def check_attack_permutation(attack, records, membership):
     )
 
 
+@asks_fitted
 def check_attack_one_record(attack, records, membership):
     """A record alone has the score that it has among others."""
-    attack = fitted(attack, records, membership)
     scores, guesses = attack.score_samples(records), attack.predict(records)
     claim = "A record alone must have the {} that it has among others"
     for k in range(min(_N_SINGLE, len(records))):
@@ -195,9 +200,9 @@ def check_attack_one_record(attack, records, membership):
         )
 
 
+@asks_fitted
 def check_attack_subset(attack, records, membership):
     """Some records, in any order and with repeats, have the scores that they have among all."""
-    attack = fitted(attack, records, membership)
     rows = np.random.default_rng(0).integers(len(records), size=max(2, len(records) // 2))
     expect_close(
         attack.score_samples(records[rows]),
