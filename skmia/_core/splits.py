@@ -34,7 +34,8 @@ def check_room(n_models, n_records, n_temperatures):
     if needed > _count_bytes_of_memory():
         raise ValueError(
             f"The signals of n_estimators={n_models:,} shadow models on {n_records:,} records take "
-            f"{needed / 1e9:,.0f} GB, more than the memory of this machine; train fewer models."
+            f"{needed / 1e9:,.0f} GB, more than the memory of this machine; train fewer models, or "
+            "keep the signals in files with on_disk=True."
         )
 
 
@@ -180,36 +181,8 @@ def draw_block(units, strata, size, rng):
     return inside[:, units]
 
 
-def draw_blocks(records, strata, size, seeds):
-    """Draw the training sets of blocks of models, each record in half of the models of a block.
-
-    Parameters
-    ----------
-    records : Records of n records
-        Equal records, and records with one value of a field ``group_by``, stay together.
-    strata : ndarray of shape (n,)
-        Stratum of each record.
-    size : int
-        Even number of models of a block.
-    seeds : list of SeedSequence
-        One seed for each block.
-
-    Returns
-    -------
-    blocks : list of ndarray of shape (size, n), dtype bool
-        Training sets of the models of each block.
-
-    Raises
-    ------
-    ValueError
-        If all records belong together.
-    """
-    units = _number_units_of(records)
-    return [draw_block(units, strata, size, np.random.default_rng(seed)) for seed in seeds]
-
-
-def draw_pairs(records, strata, n_samples, seeds):
-    """Draw the training sets of pairs of shadow models.
+class PairDraws:
+    """Draws the training sets of a pair of models, of shape (2, n), from a seed.
 
     Parameters
     ----------
@@ -219,28 +192,50 @@ def draw_pairs(records, strata, n_samples, seeds):
         Stratum of each record.
     n_samples : int
         Number of records of each model.
-    seeds : list of SeedSequence
-        One seed for each pair.
-
-    Returns
-    -------
-    pairs : list of ndarray of shape (2, n), dtype bool
-        Training sets of the two models of each pair.
 
     Raises
     ------
     ValueError
         If ``n_samples`` is too large or too small, or all records belong together.
     """
-    n_records = len(records)
-    if not 1 <= n_samples <= (n_records + 1) // 2:
-        raise ValueError(
-            f"max_samples asks for {n_samples} of {n_records} records; complementary halves "
-            f"hold at most {(n_records + 1) // 2}."
-        )
-    units = _number_units_of(records)
-    rngs = [np.random.default_rng(seed) for seed in seeds]
-    return [draw_halves(units, strata, n_samples, rng) for rng in rngs]
+
+    def __init__(self, records, strata, n_samples):
+        n_records = len(records)
+        if not 1 <= n_samples <= (n_records + 1) // 2:
+            raise ValueError(
+                f"max_samples asks for {n_samples} of {n_records} records; complementary halves "
+                f"hold at most {(n_records + 1) // 2}."
+            )
+        self._units, self._strata, self._n_samples = _number_units_of(records), strata, n_samples
+
+    def __call__(self, seed):
+        rng = np.random.default_rng(seed)
+        return draw_halves(self._units, self._strata, self._n_samples, rng)
+
+
+class BlockDraws:
+    """Draws the training sets of a block of models from a seed, each record in half of them.
+
+    Parameters
+    ----------
+    records : Records of n records
+        Equal records, and records with one value of a field ``group_by``, stay together.
+    strata : ndarray of shape (n,)
+        Stratum of each record.
+    size : int
+        Even number of models of a block.
+
+    Raises
+    ------
+    ValueError
+        If all records belong together.
+    """
+
+    def __init__(self, records, strata, size):
+        self._units, self._strata, self._size = _number_units_of(records), strata, size
+
+    def __call__(self, seed):
+        return draw_block(self._units, self._strata, self._size, np.random.default_rng(seed))
 
 
 def _number_units_of(records):

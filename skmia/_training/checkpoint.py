@@ -20,8 +20,9 @@ from .._core.files import (
 from .._core.visible import visible
 from ..exceptions import CheckpointError
 from .identity import digest_arrays
+from .job import Kept
 from .manifest import check_identified, check_same_pool, digest_manifest
-from .signal_file import as_kept, parse
+from .signal_file import as_kept, parse, parse_mapped
 from .states import TrainingStates
 
 _MANIFEST = "manifest.json"
@@ -66,6 +67,10 @@ class MemoryCheckpoint:
         """Return None: the state of an unfinished training is not kept in memory."""
         return None
 
+    def writer(self):
+        """Return None: workers send their results."""
+        return None
+
     def close(self):
         """Do nothing, because no files are left behind."""
 
@@ -80,10 +85,14 @@ class FolderCheckpoint:
     ----------
     folder : str or path
         Folder, which is created if it does not exist.
+    on_disk : bool, default=False
+        Whether workers write the files themselves, and arrays stay in them: :meth:`load` maps them.
     """
 
-    def __init__(self, folder):
-        self.folder = Path(folder)
+    def __init__(self, folder, on_disk=False):
+        # Workers may have another working directory.
+        self.folder = Path(folder).absolute() if on_disk else Path(folder)
+        self.on_disk = on_disk
 
     def read_entropy(self):
         """Entropy of the pool that the folder belongs to, or None for a new folder."""
@@ -108,6 +117,7 @@ class FolderCheckpoint:
         """
         check_identified(manifest)
         self._digest, self._keep = digest_manifest(manifest), keep
+        self._n_records = manifest["records"]["n"]
         with self._explained("used"):
             make_private_folder(self.folder)
             remove_leftovers(self.folder)
@@ -182,10 +192,45 @@ class FolderCheckpoint:
     def _path(self, k):
         return self.folder / f"shadow-{k:05d}.npz"
 
+    def writer(self):
+        """Return the function with which workers write their results, or None."""
+        return self.save_there if self.on_disk else None
+
+    def save_there(self, k, kept, subset):
+        """Write the results of a finished model, and return what is left of them."""
+        self.save(k, kept, subset)
+        return Kept(kept.facts, {}, None, kept.warnings)
+
+    def load_written(self, k):
+        """Return the results of a model that a worker has just written.
+
+        Raises
+        ------
+        CheckpointError
+            If the file cannot be seen from here, or is not what the worker wrote.
+        """
+        if self._path(k).exists():
+            kept = self.load(k, None)
+            if kept is not None:
+                return kept
+            raise CheckpointError(
+                f"{self._path(k)} was damaged right after it was written; check the file system."
+            )
+        raise CheckpointError(
+            f"A worker wrote {self._path(k)}, which does not exist here; with on_disk=True all "
+            "workers must share the file system of the checkpoint folder."
+        )
+
+    def paths(self, n_models):
+        """Return the files of the first models."""
+        return [self._path(k) for k in range(n_models)]
+
     def save(self, k, kept, subset):
         """Write the results of a finished model."""
         arrays = {"subset": np.packbits(subset)}
         for name, values in kept.arrays.items():
+            # Rows of a file are read one by one, so they have to lie one behind the other.
+            values = np.asarray(values, order="C")
             arrays[name] = values.astype(str) if values.dtype == object else values
         # The digests tell which pool the file belongs to, whether its arrays are intact, and which
         # pickle may be read.
@@ -243,6 +288,20 @@ class FolderCheckpoint:
         """Return the storage for states of models that are trained together."""
         return TrainingStates(self.folder, self._digest, self._write)
 
+    def _open(self, path):
+        """Content of a file, or nothing of it if it is mapped; None if it does not exist."""
+        if not self.on_disk:
+            return self._read(path)
+        try:
+            with open(path, "rb"):
+                return b""
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise CheckpointError(
+                f"{path} cannot be read: {_reason(error)}. It was left as it is."
+            ) from error
+
     def load(self, k, subset):
         """Return the results of a finished shadow model; None if there are none.
 
@@ -254,11 +313,11 @@ class FolderCheckpoint:
             If a file cannot be read, or belongs to another pool.
         """
         path = self._path(k)
-        content = self._read(path)
+        content = self._open(path)
         if content is None:
             return None
         try:
-            arrays, meta = parse(content)
+            arrays, meta = parse_mapped(path) if self.on_disk else parse(content)
             if meta["digest"] == self._digest:
                 self._check_arrays(arrays, meta, subset)
         # Lack of memory does not mean that the file is damaged: the file stays and the fit stops.
@@ -280,9 +339,11 @@ class FolderCheckpoint:
     def _check_arrays(self, arrays, meta, subset):
         if digest_arrays(arrays) != meta["arrays"]:
             raise ValueError("its arrays are not those that were written")
-        if not np.array_equal(arrays.pop("subset"), np.packbits(subset)):
+        stored = arrays.pop("subset")
+        # Training sets on disk are not drawn again: the digest of the pool determines them.
+        if not self.on_disk and not np.array_equal(stored, np.packbits(subset)):
             raise ValueError("the model was trained on other records")
-        self._keep.check(arrays, len(subset))
+        self._keep.check(arrays, self._n_records)
 
     def _load_with_model(self, path, arrays, meta):
         beside = path.with_suffix(".joblib")
@@ -316,61 +377,3 @@ class FolderCheckpoint:
 
 def _reason(error):
     return error.strerror or f"{type(error).__name__} {error}".strip()
-
-
-@contextmanager
-def saying_what_is_kept(checkpoint, n_models):
-    """Add to a KeyboardInterrupt a note on what has been kept.
-
-    Parameters
-    ----------
-    checkpoint : FolderCheckpoint, MemoryCheckpoint or None
-    n_models : int
-        Number of models of the whole pool.
-    """
-    try:
-        yield
-    except KeyboardInterrupt as error:
-        if checkpoint is not None:
-            error.add_note(checkpoint.describe_kept(n_models))
-        raise
-
-
-def run_or_resume(plan, job, checkpoint):
-    """Train the models of a job, except for those that a checkpoint holds.
-
-    Parameters
-    ----------
-    plan : Plan
-        How and where the models are trained.
-    job : Job
-        Job that the models belong to.
-    checkpoint : FolderCheckpoint, MemoryCheckpoint or None
-        Open checkpoint.
-
-    Yields
-    ------
-    k, kept : int, Kept
-        Number and results of each model, in any order. If a model appears twice, the last result
-        counts.
-    """
-    missing = list(range(job.n_models))
-    if checkpoint is None:
-        yield from plan.way.run(job, missing, plan.where)
-        return
-    job = job._replace(states=checkpoint.states())
-    # Each round collects the models that any process has finished meanwhile and trains the rest. A
-    # damaged file is renamed by `load`, so its model is still missing and is trained in this round.
-    while missing:
-        for k in missing.copy():
-            kept = checkpoint.load(k, job.subsets[k])
-            if kept is not None:
-                missing.remove(k)
-                yield k, kept
-        models = checkpoint.unfinished(missing.copy())
-        for k, kept in plan.way.run(job, models, plan.where):
-            checkpoint.save(k, kept, job.subsets[k])
-            if k in missing:
-                missing.remove(k)
-            yield k, kept
-    checkpoint.close()

@@ -38,13 +38,15 @@ class Job(NamedTuple):
 
     estimator: Any
     data: Data
-    subsets: np.ndarray  # (n_models, n), dtype bool
+    subsets: Any  # ndarray of shape (n_models, n), dtype bool, or DrawnSets
     seeds: list | None  # one SeedSequence per model; None keeps the estimator's random_state
     keep: Any
     n_jobs: int | None = None
     fit: Any = None
     states: Any = None  # TrainingStates of a checkpoint
     numbers: list | None = None  # of the models in the whole job, if this is a part of it
+    # Writes the results of a model, in the worker, and returns what is left to send.
+    write: Any = None
 
     @property
     def n_models(self):
@@ -132,7 +134,8 @@ class Trained:
 
 def keep(job, trained):
     """Return the results of a model of a job, with the warnings of its training."""
-    return job.keep(trained)._replace(warnings=tuple(trained.warnings))
+    kept = job.keep(trained)._replace(warnings=tuple(trained.warnings))
+    return kept if job.write is None else job.write(trained.number, kept, trained.subset)
 
 
 def keep_model(trained):

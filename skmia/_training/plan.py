@@ -7,9 +7,9 @@ from typing import NamedTuple
 from .._core.caches import clone_to_train
 from .._core.seeding import PROCESS_LOCK
 from ..exceptions import JointTrainingWarning
-from .checkpoint import run_or_resume
 from .first_answers import check_first_answers
 from .notes import count_failures
+from .resume import run_or_resume
 from .ways.linear import LinearWay
 from .ways.one_by_one import OneByOneWay
 from .ways.perceptron import PerceptronWay

@@ -8,6 +8,7 @@ import zipfile
 import numpy as np
 
 from .job import Kept
+from .stored import map_parts
 
 
 def parse(content):
@@ -35,6 +36,12 @@ def parse(content):
             raise ValueError("it is compressed")
     with np.load(io.BytesIO(content), allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in stored.files}
+    return arrays, json.loads(str(arrays.pop("meta")))
+
+
+def parse_mapped(path):
+    """Read the arrays and facts of a file as :func:`parse` does; arrays are mapped into memory."""
+    arrays = map_parts(path)
     return arrays, json.loads(str(arrays.pop("meta")))
 
 

@@ -274,7 +274,7 @@ class LiRA(PoolAttack):
     def _read_sample(self):
         """Return signals, training sets and columns of records of the pool that can be judged."""
         pool = self.pool_
-        n_in = pool.membership_.sum(axis=0)
+        n_in = pool.n_inside
         _, n_queries, n_models, _ = pool.signals_.shape
         n_sample = max(1, min(_N_SAMPLE, _N_SAMPLE_VALUES // (n_queries * n_models)))
         columns = pool.draw_columns(n_sample, self._are_enough(n_in, len(pool.membership_) - n_in))

@@ -232,7 +232,7 @@ class StackedAttack(PoolAttack):
     def _learn(self, rng):
         """Learn the stack from shadow models in the victim's place."""
         pool, n_models = self.pool_, len(self.pool_.membership_)
-        n_in = pool.membership_.sum(axis=0)
+        n_in = pool.n_inside
         columns = pool.draw_columns(_N_SAMPLE, self._are_enough(n_in, n_models - n_in))
         values = [pool.values_at(columns, what) for what in self._readings]
         shadows, inside = self._join(values, columns), pool.inside(columns)

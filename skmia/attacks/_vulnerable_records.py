@@ -229,7 +229,7 @@ class VulnerableRecordsAttack(PoolAttack):
         return 0, 1
 
     def _default_offset(self):
-        smallest = 1 / (1 + (~self.pool_.membership_).sum(axis=0).max())
+        smallest = 1 / (1 + len(self.pool_.membership_) - self.pool_.n_inside.min())
         if smallest > self.level:
             warnings.warn(
                 f"The ranks resolve p-values down to {smallest:.2g}; level={self.level:g} is in "

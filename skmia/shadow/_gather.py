@@ -11,7 +11,7 @@ from .._training.job import Kept
 class Gathered(NamedTuple):
     """Results of all models of a pool."""
 
-    signals: np.ndarray  # (n_signals, n_queries, n_estimators, n), float32
+    signals: np.ndarray | None  # (n_signals, n_queries, n_estimators, n), float32; None on disk
     outputs: np.ndarray | None  # (n_estimators, n, n_classes), float32
     models: list
     steps: np.ndarray  # (n_estimators,)
@@ -19,7 +19,7 @@ class Gathered(NamedTuple):
     last: Kept  # for what all models have in common
 
 
-def gather(results, n_estimators, n_records, verbose):
+def gather(results, n_estimators, n_records, verbose, on_disk=False):
     """Write the results of the workers into place as they arrive.
 
     Parameters
@@ -32,6 +32,8 @@ def gather(results, n_estimators, n_records, verbose):
         Number of records.
     verbose : int
         Verbosity level; a progress bar is shown if it is positive.
+    on_disk : bool, default=False
+        Whether signals and outputs stay in files.
 
     Returns
     -------
@@ -41,12 +43,13 @@ def gather(results, n_estimators, n_records, verbose):
     models, caught, steps = [None] * n_estimators, {}, np.zeros(n_estimators)
     for k, kept in show_progress(results, verbose, "shadow models", n_estimators):
         raw, answers = kept.arrays["raw"], kept.arrays.get("outputs")
-        if signals is None:
+        if signals is None and not on_disk:
             n_signals, n_queries, _ = raw.shape
             shape = (n_signals, n_queries, n_estimators, n_records)
             signals = np.empty(shape, dtype=np.float32)
-        signals[:, :, k] = raw
-        if answers is not None:
+        if not on_disk:
+            signals[:, :, k] = raw
+        if answers is not None and not on_disk:
             if outputs is None:
                 outputs = np.empty((n_estimators, *answers.shape), np.float32)
             outputs[k] = answers

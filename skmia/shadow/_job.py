@@ -7,13 +7,14 @@ from sklearn.base import is_classifier
 from sklearn.utils import check_random_state
 
 from .._core.asking import unwrap
-from .._core.splits import compute_strata, draw_blocks, draw_pairs
+from .._core.splits import BlockDraws, PairDraws, compute_strata
 from .._training.frozen import make_recipe
 from .._training.job import Data, Job
 from .._training.notes import warn_of_weights
 from ._design import BLOCK
 from ._keep import PoolKeeper
 from ._lookup import augmented
+from ._sets import DrawnSets
 
 
 def draw_entropy(random_state, checkpoint):
@@ -52,8 +53,9 @@ def draw_training_sets(pool, records, seeds):
 
     Returns
     -------
-    subsets : ndarray of shape (n_estimators, n), dtype bool
-        Training sets; in a paired design a set and its complement in turn.
+    subsets : ndarray of shape (n_estimators, n), dtype bool, or DrawnSets
+        Training sets; in a paired design a set and its complement in turn. Those of a pool on disk
+        are drawn when they are asked for.
 
     Raises
     ------
@@ -71,12 +73,11 @@ def draw_training_sets(pool, records, seeds):
                 'design="balanced" has each record IN for half of the models, which takes '
                 f"max_samples=0.5; got {pool.max_samples}."
             )
-        seeds = seeds.spawn(pool.n_estimators // BLOCK)
-        return np.concatenate(draw_blocks(records, strata, BLOCK, seeds))
-    paired = pool.design == "paired"
-    n_draws = pool.n_estimators // 2 if paired else pool.n_estimators
-    draws = draw_pairs(records, strata, n_samples, seeds.spawn(n_draws))
-    return np.concatenate(draws) if paired else np.array([first for first, _ in draws])
+        draw, n_used = BlockDraws(records, strata, BLOCK), BLOCK
+    else:
+        draw, n_used = PairDraws(records, strata, n_samples), 2 if pool.design == "paired" else 1
+    sets = DrawnSets(draw, seeds.spawn(pool.n_estimators // n_used), n_used)
+    return sets if pool.on_disk else np.asarray(sets)
 
 
 def make_job(pool, records, entropy):

@@ -45,6 +45,14 @@ def take_columns(values, columns):
     return np.asarray(values.take(columns, axis=-1))
 
 
+def _count_inside(membership):
+    """Count the models that each record was in, one model after the other."""
+    count = np.zeros(membership.shape[1], dtype=np.int32)
+    for inside in membership:
+        count += inside
+    return count
+
+
 class PoolLookup:
     """Part of a :class:`ShadowPool` that maps records to columns.
 
@@ -61,7 +69,7 @@ class PoolLookup:
         )
         self._second_word = records.digests[1][self._column]
         self._types = describe_types(records.X, records.y)
-        self._n_inside = self.membership_.sum(axis=0)
+        self._n_inside = _count_inside(self.membership_)
 
     def first(self, n_estimators: int) -> Self:
         """Return a pool of the first models only.
@@ -82,7 +90,7 @@ class PoolLookup:
             values = getattr(self, name)
             setattr(pool, name, None if values is None else values[:n_estimators])
         pool.signals_ = self.signals_[:, :, :n_estimators]
-        pool._n_inside = pool.membership_.sum(axis=0)
+        pool._n_inside = _count_inside(pool.membership_)
         pool.design_ = self.design_.first(n_estimators)
         return pool
 
@@ -145,6 +153,11 @@ class PoolLookup:
             If a record is not in the pool and the models were not kept.
         """
         return self._known_columns(records) if self.estimators_ is None else self.locate(records)
+
+    @property
+    def n_inside(self) -> np.ndarray:
+        """Number of models that were trained on each record of the pool."""
+        return self._n_inside
 
     def count_inside(self, records: Records) -> np.ndarray:
         """Number of models that were trained on each record.

@@ -17,18 +17,21 @@ from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, 
 from .._core.splits import MOST_MODELS, check_room, join_copies
 from .._core.types import Seed
 from .._core.validation import check_records
-from .._training.checkpoint import FolderCheckpoint, MemoryCheckpoint, saying_what_is_kept
+from .._training.checkpoint import FolderCheckpoint, MemoryCheckpoint
 from .._training.first_answers import check_first_answers
 from .._training.manifest import describe_job
 from .._training.notes import note_failures, warn_once
 from .._training.plan import describe_training, plan_training
+from .._training.resume import saying_what_is_kept
 from ..signals import ScaledLogit, Signal
-from ._design import BLOCK, drawn_design, infer_design
+from ._design import drawn_design, infer_design
+from ._filed import open_arrays
 from ._gather import gather
 from ._job import describe_sampling, draw_entropy, make_job
-from ._keep import check_temperatures, further_signals, signals_of
+from ._keep import further_signals, signals_of
 from ._lookup import PoolLookup
 from ._scores import check_scores
+from ._settings import check_settings
 from ._stored import StoredSignals
 
 
@@ -101,6 +104,11 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         refused. With ``store="models"`` the folder holds pickles, and a pickle can run any code
         when it is read: use it only if you trust everyone who can write to it. With the other
         values of ``store`` no pickle is read. A new folder, and every file, is private to the user.
+    on_disk : bool, default=False
+        Keep signals, outputs and training sets in the files of `checkpoint`, which is then needed.
+        They are read block by block when an attack asks for them, so a pool needs no memory for
+        each model, and workers write their results there themselves. The numbers are those of a
+        pool in memory. Models are trained one by one.
     warm_start : bool, default=False
         Keep the results in memory, so that fitting again with a larger ``n_estimators`` trains only
         the further models. Records, estimator and code must be the same, as for `checkpoint`. It
@@ -188,6 +196,7 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         "batched": ["boolean", StrOptions({"auto"})],
         "refit_frozen": ["boolean"],
         "checkpoint": [str, Path, None],
+        "on_disk": ["boolean"],
         "warm_start": ["boolean"],
         "n_jobs": N_JOBS,
         "random_state": ["random_state"],
@@ -209,6 +218,7 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         batched: Literal["auto"] | bool = "auto",
         refit_frozen: bool = True,
         checkpoint: str | Path | None = None,
+        on_disk: bool = False,
         warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Seed = None,
@@ -226,6 +236,7 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         self.batched = batched
         self.refit_frozen = refit_frozen
         self.checkpoint = checkpoint
+        self.on_disk = on_disk
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -246,20 +257,25 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         self : object
             Fitted estimator.
         """
-        self._check_parameters()
+        validate_params_of(self)
+        check_settings(self)
         records = check_records(X)
         checkpoint, entropy = self._start(records)
         job, notes = make_job(self, records, entropy)
         check_first_answers(job)
-        plan = plan_training(job, self.batched)
+        plan = plan_training(job, False if self.on_disk else self.batched)
         if checkpoint is not None:
             manifest = describe_job(job, records, entropy, describe_sampling(self), plan.numbers)
             checkpoint.open(manifest, job.keep)
         self._forget()
         with saying_what_is_kept(checkpoint, self.n_estimators):
             results = plan.run(job, checkpoint)
-            got = gather(results, self.n_estimators, len(records), self.verbose)
-        self._set(got, records, job, plan, notes)
+            got = gather(results, self.n_estimators, len(records), self.verbose, self.on_disk)
+        arrays = got.signals, got.outputs, job.subsets
+        if self.on_disk:
+            paths = checkpoint.paths(self.n_estimators)
+            arrays = open_arrays(paths, len(records), self.store == "outputs")
+        self._set(got, arrays, records, plan, notes)
         return self
 
     @classmethod
@@ -315,39 +331,25 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
     def _start(self, records):
         """Return the checkpoint and the entropy of all seeds, after checking for free memory."""
         n_signals = len(self.temperatures) + len(further_signals(self.signals))
-        check_room(self.n_estimators, len(records), n_signals)
+        if not self.on_disk:
+            check_room(self.n_estimators, len(records), n_signals)
         refuse_trained_module(unwrap(self.estimator))
         checkpoint = self._get_checkpoint()
         return checkpoint, draw_entropy(self.random_state, checkpoint)
 
-    def _check_parameters(self):
-        validate_params_of(self)
-        if self.design == "paired" and self.n_estimators % 2:
-            raise ValueError(
-                "n_estimators must be even because shadow models come in complementary pairs "
-                f'(design="independent" draws each by itself); got {self.n_estimators}.'
-            )
-        if self.design == "balanced" and self.n_estimators % BLOCK:
-            raise ValueError(
-                f"n_estimators must be a multiple of {BLOCK} because shadow models come in blocks "
-                f'(design="independent" draws each by itself); got {self.n_estimators}.'
-            )
-        check_temperatures(self.temperatures)
-        further_signals(self.signals)
-
     def _get_checkpoint(self):
         if self.checkpoint is not None:
-            return FolderCheckpoint(self.checkpoint)
+            return FolderCheckpoint(self.checkpoint, self.on_disk)
         if not self.warm_start:
             self._memory = None
         elif getattr(self, "_memory", None) is None:
             self._memory = MemoryCheckpoint()
         return self._memory
 
-    def _set(self, got, records, job, plan, notes):
+    def _set(self, got, arrays, records, plan, notes):
         """Set all fitted attributes at the end: an interrupted fit leaves none of them."""
         warn_once(got.warnings, self.n_estimators)
-        self.membership_, self.signals_, self.outputs_ = job.subsets, got.signals, got.outputs
+        self.signals_, self.outputs_, self.membership_ = arrays
         self.backend_, self.backend_reason_ = describe_training(
             plan, got.warnings, self.n_estimators
         )

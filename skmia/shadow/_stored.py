@@ -8,11 +8,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import query_aligned, unwrap
+from .._core.filed import FiledArray, rows_of
 from .._core.records import Records
 from .._core.validation import check_finite, check_records, query
 from ..signals import AnswerSignal, LogResidual, ScaledLogit, Signal
 from ..signals.auto import COMPARED, kinds_of, what_to_read
 from ..victims.offers import get_kind
+from ._filed import smooth_when_read
 from ._keep import signals_of
 from ._lookup import augmented, take_columns
 
@@ -55,10 +57,14 @@ class StoredSignals:
             smoothing = signal.fit_smoothing(raw, self.membership_, dtype, self.resolution)
             self._smoothings.append(smoothing)
             n_bad = 0
-            for row in raw.reshape(-1, raw.shape[-1]):
-                row[:] = smoothing.of_models(row)
-                n_bad += np.count_nonzero(~np.isfinite(row))
+            for row in rows_of(raw):
+                smoothed = smoothing.of_models(row)
+                n_bad += np.count_nonzero(~np.isfinite(smoothed))
+                row[:] = smoothed  # of signals in files this is a copy of the row
             self._check_smoothed(n_bad, signal)
+        if isinstance(self.signals_, FiledArray):
+            # The files keep what the models said, as more models would be smoothed otherwise.
+            self.signals_ = smooth_when_read(self.signals_, self._smoothings)
         self.scale_ = self._estimate_scale()
 
     def _check_smoothed(self, n_bad, signal):
@@ -111,9 +117,11 @@ class StoredSignals:
         """Return the root mean squared residual on OUT records (regressors)."""
         if self.signal_ != LogResidual.name:
             return None
-        models = zip(self.signals_[0, 0], self.membership_, strict=True)
-        sums = [np.exp(-2 * row[~inside].astype(np.float64)).sum() for row, inside in models]
-        return float(np.sqrt(sum(sums) / np.count_nonzero(~self.membership_)))
+        total, n_outside = 0.0, 0
+        for row, inside in zip(self.signals_[0, 0], self.membership_, strict=True):
+            total += np.exp(-2 * row[~inside].astype(np.float64)).sum()
+            n_outside += np.count_nonzero(~inside)
+        return float(np.sqrt(total / n_outside))
 
     def locate_signal(self, signal: str | tuple[str, float] | Signal = "auto") -> Reading:
         """Where the values of a signal are found.

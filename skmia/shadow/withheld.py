@@ -37,5 +37,5 @@ def without(pool, what, records):
             return None
         for name in ("stored_", "_smoothings"):
             setattr(less, name, [part for k, part in enumerate(getattr(pool, name)) if k != gone])
-        less.signals_ = np.delete(pool.signals_, gone, axis=0)
+        less.signals_ = pool.signals_[[k for k in range(len(pool.stored_)) if k != gone]]
     return less

@@ -5,18 +5,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._core.filed import rows_of
+from .._core.middle import find_middle
+
 # Share of the typical residual below which differences carry no information.
 _SHARE = 0.1
 SMALLEST_RESIDUAL = 1e-12
 
 
 # Pools are processed row by row, because any array of their size takes as much memory as the pool.
-def _rows(raw):
-    return raw.reshape(-1, raw.shape[-1])
-
-
 def _largest_finite(raw):
-    return max(float(np.abs(row[np.isfinite(row)]).max(initial=0.0)) for row in _rows(raw))
+    return max(float(np.abs(row[np.isfinite(row)]).max(initial=0.0)) for row in rows_of(raw))
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ class Smoothing(ABC):
 
     @classmethod
     def _compute_resolution(cls, raw, inside, step):
-        return 0.0 if all(np.isfinite(row).all() for row in _rows(raw)) else step
+        return 0.0 if all(np.isfinite(row).all() for row in rows_of(raw)) else step
 
     @classmethod
     @abstractmethod
@@ -150,16 +149,15 @@ class ResidualSmoothing(Smoothing):
         # Trees and interpolating models have residuals of 0 on their training records, which would
         # dominate every moment. The scale is therefore estimated on records that a model has not
         # seen.
-        outside = np.empty(inside.size - np.count_nonzero(inside), raw.dtype)
-        stop = 0
-        for row, members in zip(raw[0], inside, strict=True):
-            start, stop = stop, stop + len(row) - np.count_nonzero(members)
-            outside[start:stop] = row[~members]
+        def list_outside():
+            for row, members in zip(rows_of(raw[0]), rows_of(inside), strict=True):
+                yield row[~members]
+
+        n_outside = sum(np.count_nonzero(~members) for members in rows_of(inside))
         # The median of the residuals is the exponential of the median of their logarithms; for an
         # even number, both middle values are used.
-        middle = [(len(outside) - 1) // 2, len(outside) // 2]
-        outside.partition(middle)
-        typical = np.exp(-outside[middle].astype(np.float64)).mean()
+        middle = find_middle(list_outside, n_outside)
+        typical = np.exp(-middle.astype(np.float64)).mean()
         return max(_SHARE * float(typical), step)
 
     def _move(self, raw, step):

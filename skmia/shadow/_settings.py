@@ -1,0 +1,35 @@
+"""Checks of the parameters of a pool that go together."""
+
+from ._design import BLOCK
+from ._keep import check_temperatures, further_signals
+
+
+def check_settings(pool):
+    """Check parameters of a pool that are valid one by one.
+
+    Raises
+    ------
+    ValueError
+        If the number of models does not suit the design, signals or temperatures cannot be stored,
+        or signals on disk have no folder.
+    """
+    n_models, design = pool.n_estimators, pool.design
+    if design == "paired" and n_models % 2:
+        raise ValueError(
+            "n_estimators must be even because shadow models come in complementary pairs "
+            f'(design="independent" draws each by itself); got {n_models}.'
+        )
+    if design == "balanced" and n_models % BLOCK:
+        raise ValueError(
+            f"n_estimators must be a multiple of {BLOCK} because shadow models come in blocks "
+            f'(design="independent" draws each by itself); got {n_models}.'
+        )
+    if pool.on_disk and pool.checkpoint is None:
+        raise ValueError("on_disk=True requires a folder for the files; set checkpoint.")
+    if pool.on_disk and pool.batched is True:
+        raise ValueError(
+            "batched=True trains many models at once, which on_disk=True does not; set "
+            'batched="auto".'
+        )
+    check_temperatures(pool.temperatures)
+    further_signals(pool.signals)
