@@ -40,8 +40,9 @@ readme: venv ## the numbers and the picture of README.md, from its own code
 
 venv: .venv/test.stamp ## the development environment, .venv
 
+# With bytecode: each worker, and each program that a test starts, would compile every module anew.
 test: venv ## the test suite and the examples in docstrings; TESTFLAGS="-k lira" selects
-	$(one_thread) .venv/$(bin)/python -m pytest $(workers) -m "not slow" $(TESTFLAGS)
+	PYTHONDONTWRITEBYTECODE= $(one_thread) .venv/$(bin)/python -m pytest $(workers) -m "not slow" $(TESTFLAGS)
 
 test-slow: venv ## simulations and fits that take a minute or more
 	$(one_thread) .venv/$(bin)/python -m pytest $(workers) -m slow tests $(TESTFLAGS)
