@@ -7,7 +7,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 from skmia import Outputs, Records, ShadowPool
-from skmia.attacks import RMIA, CalibratedAttack, LiRA
+from skmia.attacks import RMIA, CalibratedAttack, LiRA, StackedAttack
 from skmia.attacks._smooth_rank import smooth_pvalues
 from skmia.model_selection import leave_one_model_out
 
@@ -67,11 +67,16 @@ def train_models(rng, n_records=400, n_models=16):
     return records.with_outputs(model.fit(X[truth], y[truth])), truth, pool
 
 
-def measure_fpr(rng, n_trials, rate, attack, layout):
-    attack, rates = ATTACKS[attack], []
+def draw_problem(rng, layout, n_models=16):
+    if layout is None:
+        return train_models(rng, n_models=n_models)
+    return draw_normal_evidence(rng, layout, n_models=n_models)
+
+
+def measure_fpr(attack, rng, n_trials, rate, layout, n_models=16):
+    rates = []
     for _ in range(n_trials):
-        problem = train_models(rng) if layout is None else draw_normal_evidence(rng, layout)
-        records, truth, pool = problem
+        records, truth, pool = draw_problem(rng, layout, n_models)
         attack.set_params(shadows=FrozenEstimator(pool), target_fpr=rate)
         others = ~truth & attack.fit(records).can_judge(records)
         rates.append(attack.predict(records)[others].mean())
@@ -80,7 +85,7 @@ def measure_fpr(rng, n_trials, rate, attack, layout):
 
 def promise_rate(rate):
     def simulate(rng, n_trials, attack, layout):
-        return measure_fpr(rng, n_trials, rate, attack, layout)
+        return measure_fpr(ATTACKS[attack], rng, n_trials, rate, layout)
 
     simulate.__name__ = f"target_fpr_{rate:g}_is_kept"
     designs = {f"{name}, {layout}": (name, layout) for name in ATTACKS for layout in LAYOUTS}
@@ -90,8 +95,31 @@ def promise_rate(rate):
     return promise(text, nominal=rate, side="at most", designs=designs, n_trials=200)(simulate)
 
 
+# Designs of the stack, which takes a hundred times as long as the others.
+STACKED = {
+    f"{layout or 'logistic regression'}, {n_models} models": {
+        "layout": layout,
+        "n_models": n_models,
+    }
+    for layout in (*LAYOUTS, None)
+    for n_models in (8, 16)
+}
+
+
+def promise_rate_of_stack(rate):
+    def simulate(rng, n_trials, layout, n_models):
+        attack = StackedAttack(temperatures=(1.0,), random_state=0)
+        return measure_fpr(attack, rng, n_trials, rate, layout, n_models)
+
+    simulate.__name__ = f"target_fpr_{rate:g}_is_kept_by_stack"
+    text = f"target_fpr={rate:g} of StackedAttack"
+    return promise(text, nominal=rate, side="at most", designs=STACKED, n_trials=50)(simulate)
+
+
 for _rate in RATES:
     promise_rate(_rate)
+for _rate in RATES[:2]:
+    promise_rate_of_stack(_rate)
 
 
 @promise(
@@ -138,6 +166,22 @@ def power_without_a_leak_is_chance(rng, n_trials, attack, layout, n_models):
     for _ in range(n_trials):
         records, _, pool = draw_normal_evidence(rng, layout, n_models=n_models, shift=0)
         attack.set_params(shadows=FrozenEstimator(pool), target_fpr=None)
+        areas.append(leave_one_model_out(attack, records, max_fprs=())["auc"].mean())
+    return np.array(areas)
+
+
+@promise(
+    "leave_one_model_out of StackedAttack has an AUC of 1/2 without a leak",
+    nominal=0.5,
+    side="equal",
+    designs={text: design for text, design in STACKED.items() if design["layout"]},
+    n_trials=50,
+)
+def power_of_stack_without_a_leak_is_chance(rng, n_trials, layout, n_models):
+    areas = []
+    for _ in range(n_trials):
+        records, _, pool = draw_normal_evidence(rng, layout, n_models=n_models, shift=0)
+        attack = StackedAttack(None, FrozenEstimator(pool), temperatures=(1.0,), random_state=0)
         areas.append(leave_one_model_out(attack, records, max_fprs=())["auc"].mean())
     return np.array(areas)
 

@@ -63,6 +63,10 @@ class ShownLaw(NormalLaw):
         return np.array([np.broadcast_to(self.show(*both), target[0].shape) for both in laws])
 
 
+# Features that are no score of membership by themselves.
+_SHOWN = {"level": find_level, "gap": find_gap, "spread": find_spread}
+
+
 def list_temperatures(pool, temperatures):
     """Return the temperatures that make a difference to the models of a pool."""
     return list(dict.fromkeys(temperatures)) if pool.signal_ == ScaledLogit.name else [1.0]
@@ -100,7 +104,36 @@ def fit_parts(pool, records, temperatures):
         fit_without_threshold(part, pool, records)
     if parts["lira_votes"].likelihood_ == "normal":
         del parts["lira_votes"]
-    for show in (find_level, find_gap, find_spread):
-        parts[show.__name__.removeprefix("find_")] = shown = copy.copy(parts["lira"])
-        shown._law = ShownLaw(show)
-    return parts
+    return parts | _show(parts["lira"])
+
+
+def _show(lira):
+    """Return attacks that show what LiRA estimates, with its priors."""
+    shown = {name: copy.copy(lira) for name in _SHOWN}
+    for name, attack in shown.items():
+        attack._law = ShownLaw(_SHOWN[name])
+    return shown
+
+
+def leave_out(parts, models):
+    """Return fitted parts without what these models contribute when they are left out.
+
+    Parameters
+    ----------
+    parts : dict of str to attack
+        As returned by :func:`fit_parts`.
+    models : ndarray of shape (n_chosen,)
+        Numbers of models.
+
+    Returns
+    -------
+    parts : dict of str to attack
+    """
+    own = {name: part for name, part in parts.items() if name not in _SHOWN}
+    rest = {name: part._leave_out(models) for name, part in own.items()}
+    return rest | _show(rest["lira"])
+
+
+def list_scores(names):
+    """Return the columns of the features that are scores of membership, by name."""
+    return {name: column for column, name in enumerate(names) if name not in _SHOWN}

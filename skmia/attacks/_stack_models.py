@@ -1,9 +1,14 @@
 """Log odds of membership from features: logistic regression and boosted trees on known rows."""
 
+from functools import partial
+from typing import NamedTuple
+
 import numpy as np
 from scipy.special import logit
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
+
+from ..base.power import compare_by_power, compute_auc, compute_tpr, sort_sides
 
 # Number of rows that the trees are fitted on.
 _MOST_ROWS = 40_000
@@ -14,6 +19,11 @@ _DIGITS = 6
 
 # Least slope of the calibrated log odds. Without a leak the estimate is 0 plus noise.
 _LEAST_SLOPE = 0.01
+
+# False positive rate at which the power is reported beside the AUC.
+_RATE = 0.01
+
+_LINEAR, _TREES = "logistic regression", "trees"
 
 
 class Scale:
@@ -29,11 +39,11 @@ class Scale:
         return np.arcsinh(features / self._unit)
 
 
-class Stack:
-    """Logistic regression and, in addition, boosted trees.
+class Linear:
+    """Logistic regression.
 
     Log odds of 0 are those of equal shares of members and non-members. Weights for both sides would
-    make the trees eight times as slow; the log odds of the shares are subtracted instead.
+    make trees eight times as slow; the log odds of the shares are subtracted instead.
 
     Parameters
     ----------
@@ -41,70 +51,151 @@ class Stack:
         Scaled features.
     is_member : ndarray of shape (n,), dtype bool
         Membership.
-    boosted : bool
-        Whether to add the log odds of boosted trees.
-    rng : RandomState
-        Draws the rows for the trees.
     """
 
-    def __init__(self, features, is_member, boosted, rng):
-        self._linear = LogisticRegression(max_iter=1000).fit(features, is_member)
-        self._trees, self._shift = None, logit(is_member.mean())
-        if boosted:
-            rows = slice(None)
-            if len(features) > _MOST_ROWS:
-                rows = np.sort(rng.choice(len(features), _MOST_ROWS, replace=False))
-            self._shift += logit(is_member[rows].mean())
-            self._trees = HistGradientBoostingClassifier(
-                max_iter=60,
-                max_leaf_nodes=15,
-                min_samples_leaf=100,
-                l2_regularization=1.0,
-                early_stopping=False,
-                random_state=rng.randint(np.iinfo(np.int32).max),
-            ).fit(np.round(features[rows], _DIGITS), is_member[rows])
+    def __init__(self, features, is_member):
+        # Newton's steps take a fifth of the time of L-BFGS for a dozen features.
+        model = LogisticRegression(solver="newton-cholesky", max_iter=1000)
+        self._model, self._shift = model.fit(features, is_member), logit(is_member.mean())
 
     def log_odds(self, features):
-        """Return the log odds of the linear part, or the sum of both, of shape (n,)."""
-        total = self._linear.decision_function(features) - self._shift
-        if self._trees is not None:
-            total += self._trees.decision_function(np.round(features, _DIGITS))
-        return total
+        """Return log odds of shape (n,)."""
+        return self._model.decision_function(features) - self._shift
 
 
-class CalibratedStack:
-    """A stack on all rows, and one for each fold of the rows without it.
-
-    The sum of two log odds is too large to be one. Slope and intercept come from a logistic
-    regression of membership on the log odds of stacks that did not see the rows.
+class Trees:
+    """Boosted trees; parameters and log odds as of :class:`Linear`.
 
     Parameters
+    ----------
+    features, is_member : ndarray
+        As for :class:`Linear`.
+    rng : RandomState
+        Draws the rows, if there are many.
+    """
+
+    def __init__(self, features, is_member, rng):
+        rows = slice(None)
+        if len(features) > _MOST_ROWS:
+            rows = np.sort(rng.choice(len(features), _MOST_ROWS, replace=False))
+        self._shift = logit(is_member[rows].mean())
+        self._model = HistGradientBoostingClassifier(
+            max_iter=60,
+            max_leaf_nodes=15,
+            min_samples_leaf=100,
+            l2_regularization=1.0,
+            early_stopping=False,
+            random_state=rng.randint(np.iinfo(np.int32).max),
+        ).fit(np.round(features[rows], _DIGITS), is_member[rows])
+
+    def log_odds(self, features):
+        """Return log odds of shape (n,)."""
+        return self._model.decision_function(np.round(features, _DIGITS)) - self._shift
+
+
+class Single:
+    """One feature as it is.
+
+    Parameters
+    ----------
+    column : int
+        Number of the feature.
+    """
+
+    def __init__(self, column):
+        self._column = column
+
+    def log_odds(self, features):
+        """Return the feature, of shape (n,)."""
+        return features[:, self._column]
+
+
+class Rows(NamedTuple):
+    """What is known of records with shadow models in the victim's place.
+
+    Attributes
     ----------
     features : ndarray of shape (n, n_features)
         Features.
     is_member : ndarray of shape (n,), dtype bool
         Membership.
+    models : ndarray of shape (n,)
+        Model in the victim's place.
     folds : ndarray of shape (n,)
-        Fold of each row, from 0.
-    boosted : bool
-        As for :class:`Stack`.
-    rng : RandomState
-        As for :class:`Stack`.
+        Fold of the record, from 0.
     """
 
-    def __init__(self, features, is_member, folds, boosted, rng):
-        self._scale = Scale(features)
-        features, log_odds = self._scale(features), np.empty(len(features))
-        self._without = {}
-        for fold in np.unique(folds).tolist():
-            here = folds == fold
-            self._without[fold] = Stack(features[~here], is_member[~here], boosted, rng)
-            log_odds[here] = self._without[fold].log_odds(features[here])
-        self._whole = Stack(features, is_member, boosted, rng)
-        outer = LogisticRegression(class_weight="balanced")
-        outer.fit(log_odds[:, None], is_member)
-        self._slope = max(float(outer.coef_[0, 0]), _LEAST_SLOPE)
-        self._intercept = float(outer.intercept_[0])
+    features: np.ndarray
+    is_member: np.ndarray
+    models: np.ndarray
+    folds: np.ndarray
+
+
+class _Calibrated(NamedTuple):
+    """Models whose sum of log odds becomes log odds by a slope and an intercept."""
+
+    models: list
+    slope: float
+    intercept: float
+
+    def log_odds(self, features):
+        return self.slope * sum(model.log_odds(features) for model in self.models) + self.intercept
+
+
+class ChosenStack:
+    """The strongest of single features, a logistic regression, and its sum with boosted trees.
+
+    The rows of a record with several models in the victim's place depend on each other: each of
+    these models is among those that the others are compared with. Only what was learned from other
+    records can be compared with a single feature, so folds are of records. What is chosen for a
+    fold does not depend on its rows either, or the power of the chosen one would be too good.
+
+    The sum of two log odds is too large to be one. Slope and intercept come from a logistic
+    regression of membership on the log odds of models that did not see the rows.
+
+    Parameters
+    ----------
+    rows : Rows
+        What it is learned from.
+    singles : dict of str to int
+        Columns of the features that are scores by themselves, by name.
+    boosted : bool
+        Whether boosted trees are tried.
+    units : ndarray of shape (n_estimators,)
+        Number of the pair of each model.
+    rng : RandomState
+        Draws the rows for the trees.
+
+    Attributes
+    ----------
+    chosen : str
+        Name of the candidate with the largest AUC.
+    power : DataFrame
+        Power of all candidates, as of :func:`skmia.model_selection.choose_by_power`.
+    """
+
+    def __init__(self, rows, singles, boosted, units, rng):
+        self._scale = Scale(rows.features)
+        rows = rows._replace(features=self._scale(rows.features))
+        kinds, candidates = _list_candidates(singles, boosted, rng)
+        folds = np.unique(rows.folds).tolist()
+        fitted = {fold: _fit(kinds, kinds, rows, rows.folds != fold) for fold in folds}
+        log_odds = {name: _score_folds(names, fitted, rows) for name, names in candidates.items()}
+        models = np.unique(rows.models)
+        in_fold, units = [rows.folds == fold for fold in folds], units[models]
+        cells = [[np.flatnonzero(here & (rows.models == k)) for here in in_fold] for k in models]
+        figures = [_measure(values, rows.is_member, cells) for values in log_odds.values()]
+        figures = np.array(figures)
+
+        self._of_fold = {}
+        for k, fold in enumerate(folds):
+            name, _ = _choose(candidates, np.delete(figures, k, axis=2), units)
+            models = [fitted[fold][one] for one in candidates[name]]
+            self._of_fold[fold] = _calibrate(models, log_odds[name], rows, rows.folds != fold)
+        self.chosen, self.power = _choose(candidates, figures, units)
+        everywhere = np.ones(len(rows.folds), dtype=bool)
+        models = _fit(candidates[self.chosen], kinds, rows, everywhere).values()
+        self._whole = _calibrate(list(models), log_odds[self.chosen], rows, everywhere)
 
     def log_odds(self, features, folds=None):
         """Return calibrated log odds.
@@ -114,16 +205,73 @@ class CalibratedStack:
         features : ndarray of shape (n, n_features)
             Features.
         folds : ndarray of shape (n,), default=None
-            Fold that the stack of each row must not have seen. For another number, and if None, the
-            stack of all rows is used.
+            Fold that the models of each row must not have seen; if None, they saw all.
 
         Returns
         -------
         log_odds : ndarray of shape (n,)
         """
-        features, total = self._scale(features), np.empty(len(features))
-        folds = np.full(len(features), -1) if folds is None else folds
+        features = self._scale(features)
+        if folds is None:
+            return self._whole.log_odds(features)
+        total = np.empty(len(features))
         for fold in np.unique(folds).tolist():
             here = folds == fold
-            total[here] = self._without.get(fold, self._whole).log_odds(features[here])
-        return self._slope * total + self._intercept
+            total[here] = self._of_fold.get(fold, self._whole).log_odds(features[here])
+        return total
+
+
+def _list_candidates(singles, boosted, rng):
+    """Return functions that fit models, and which of these each candidate sums, by name."""
+    kinds = {name: partial(_just, Single(column)) for name, column in singles.items()}
+    candidates = {name: (name,) for name in singles}
+    kinds[_LINEAR], candidates[_LINEAR] = Linear, (_LINEAR,)
+    if boosted:
+        kinds[_TREES] = partial(Trees, rng=rng)
+        candidates[f"{_LINEAR} + {_TREES}"] = (_LINEAR, _TREES)
+    return kinds, candidates
+
+
+def _just(model, features, is_member):
+    return model
+
+
+def _fit(names, kinds, rows, chosen):
+    features, is_member = rows.features[chosen], rows.is_member[chosen]
+    return {name: kinds[name](features, is_member) for name in names}
+
+
+def _score_folds(names, fitted, rows):
+    """Return the sum of log odds of each row by the models that did not see its fold."""
+    total = np.empty(len(rows.folds))
+    for fold, models in fitted.items():
+        here = rows.folds == fold
+        total[here] = sum(models[name].log_odds(rows.features[here]) for name in names)
+    return total
+
+
+def _measure(log_odds, is_member, cells):
+    """Return AUC and TPR of each model in each fold, of shape (n_models, n_folds, 2)."""
+    figures = np.full((len(cells), len(cells[0]), 2), np.nan)
+    for k, j in np.ndindex(figures.shape[:2]):
+        members, others = sort_sides(log_odds[cells[k][j]], is_member[cells[k][j]], True)
+        if len(members) and len(others):
+            figures[k, j] = compute_auc(members, others), compute_tpr(members, others, _RATE)
+    return figures
+
+
+def _choose(candidates, figures, units):
+    """Return the name of the candidate with the largest AUC and the power of all."""
+    n_usable = (~np.isnan(figures)).sum(axis=2)
+    means = np.nansum(figures, axis=2) / np.where(n_usable > 0, n_usable, np.nan)
+    settings = [{"score": name} for name in candidates]
+    choice = compare_by_power(settings, means, units, _RATE)
+    return choice.params["score"], choice.power
+
+
+def _calibrate(models, log_odds, rows, chosen):
+    """Return models with the slope and intercept of their log odds on the chosen rows."""
+    outer = LogisticRegression(class_weight="balanced", solver="newton-cholesky")
+    outer.fit(log_odds[chosen, None], rows.is_member[chosen])
+    slope = max(float(outer.coef_[0, 0]), _LEAST_SLOPE)
+    return _Calibrated(models, slope, float(outer.intercept_[0]))

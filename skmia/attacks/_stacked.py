@@ -21,16 +21,16 @@ from .._core.types import Seed
 from .._core.validation import query
 from ..base import PoolAttack
 from ..base.in_place import score_in_place
-from ..base.power import TooFewModelsError
+from ..base.power import TooFewModelsError, number_pairs
 from ..shadow import ShadowPool
 from ..signals.auto import what_to_keep, what_to_read
-from ._stack_features import fit_parts
-from ._stack_models import CalibratedStack
+from ._stack_features import fit_parts, leave_out, list_scores
+from ._stack_models import ChosenStack, Rows
 
 # Number of records of the pool that the stack is learned from.
 _N_SAMPLE = 1 << 13
 
-# Number of shadow models that are treated as the victim, and of folds of them.
+# Number of shadow models that are treated as the victim, and of folds of the records.
 _N_PSEUDO_VICTIMS = 16
 _N_FOLDS = 4
 
@@ -44,7 +44,7 @@ _FEWEST_FOR_RATE = 8
 
 
 def choose_pseudo_victims(design):
-    """Choose shadow models that are treated as the victim, and deal them into folds.
+    """Choose shadow models that are treated as the victim.
 
     Parameters
     ----------
@@ -55,23 +55,22 @@ def choose_pseudo_victims(design):
     -------
     chosen : ndarray of shape (n_chosen,)
         Numbers of models; both of a complementary pair or neither.
-    folds : ndarray of shape (n_estimators,) or None
-        Fold of each model, the same for both models of a pair; -1 if it was not chosen. None unless
-        all models are in pairs.
     """
-    models, has_partner = np.arange(len(design.partners)), design.partners >= 0
-    first = np.where(has_partner, np.minimum(models, design.partners), models)
-    groups = np.unique(first)
-    n_wanted = min(len(groups), _N_PSEUDO_VICTIMS // (2 if has_partner.any() else 1))
-    some = groups[np.linspace(0, len(groups) - 1, n_wanted).astype(int)]
-    is_chosen = np.isin(first, some)
-    folds = np.searchsorted(some, first) % min(_N_FOLDS, n_wanted)
-    return models[is_chosen], np.where(is_chosen, folds, -1) if has_partner.all() else None
+    pairs, in_pairs = number_pairs(design), (design.partners >= 0).any()
+    units = np.unique(pairs)
+    n_wanted = min(len(units), _N_PSEUDO_VICTIMS // (2 if in_pairs else 1))
+    some = units[np.linspace(0, len(units) - 1, n_wanted).astype(int)]
+    return np.flatnonzero(np.isin(pairs, some))
 
 
 def fold_records(columns):
     """Deal records into folds by their columns in the pool, at random but always alike."""
     return (columns.astype(np.uint64) * _MIXER >> np.uint64(40)) % np.uint64(_N_FOLDS)
+
+
+def _find_folds(shadows, models):
+    """Return the fold of each record, for each model in the victim's place."""
+    return np.broadcast_to(shadows[-1, 0].astype(int), (len(models), shadows.shape[2]))
 
 
 class StackedAttack(PoolAttack):
@@ -82,7 +81,9 @@ class StackedAttack(PoolAttack):
     log-likelihood of the label, and the level, IN-OUT gap and spread that LiRA estimates. Up to 16
     shadow models take the victim's place in turn. Their training sets are known, so a logistic
     regression and boosted trees learn from their features to tell members from non-members; the
-    membership of the victim's records plays no part. The score is the log odds of membership.
+    membership of the victim's records plays no part. Of each single score, the logistic regression
+    and its sum with the trees, the one with the largest AUC on these models is used. The score is
+    the log odds of membership.
 
     Parameters
     ----------
@@ -93,8 +94,8 @@ class StackedAttack(PoolAttack):
         A pool of at least 4 models, fitted and in a :class:`~sklearn.frozen.FrozenEstimator`; an
         unfitted one is fitted on the records given to ``fit``.
     boosted : bool, default=True
-        Whether the log odds of boosted trees are added to those of the logistic regression. Without
-        them, the attack takes a fraction of the time and is a little weaker.
+        Whether the sum of the log odds of the logistic regression and of boosted trees is tried.
+        Without it, the attack takes a fraction of the time and is a little weaker.
     temperatures : sequence of float, default=(1.0, 2.0)
         Temperatures of :class:`RMIA`; the pool must have stored them. For models without class
         probabilities there is only one.
@@ -112,6 +113,13 @@ class StackedAttack(PoolAttack):
     ----------
     feature_names_ : list of str
         Names of the features.
+    chosen_ : str
+        What the score is made of: ``"logistic regression"``, ``"logistic regression + trees"`` or
+        the name of a feature.
+    power_ : DataFrame
+        Power of all candidates on the shadow models, with standard errors, as of
+        :func:`skmia.model_selection.choose_by_power`. That of the chosen one is the largest of
+        several, and thus a little too high where they differ by chance.
     offset_ : float
         Threshold of the score; by default the log odds of a non-member, 0 for ``prior=0.5``.
     pool_ : ShadowPool
@@ -143,11 +151,14 @@ class StackedAttack(PoolAttack):
 
     Logistic regression and trees are added because the trees have few distinct values, so that one
     non-member among the highest scores costs all low rates. They are learned five times: on all
-    chosen models, and without each of four folds of them, which hold both models of a pair. Without
-    pairs, folds are of records: what the others say of a record whose training sets were drawn
-    independently would tell the model that is missing. The scores of a fold by the stack without
-    it set the threshold, and the slope and the intercept with which the sum becomes log odds;
-    scores of rows that the stack has seen would be too good.
+    records, and without each of four folds of them. The scores of a fold by the models without it
+    measure the power, set the threshold, and give the slope and the intercept with which the sum
+    becomes log odds; scores of rows that the models have seen would be too good. Folds are of
+    records, because the rows of one record with different models in the victim's place depend on
+    each other: each of these models is among those that the others are compared with.
+
+    Where a model hardly leaks, what is learned is mostly noise, and a single score such as that of
+    RMIA is the stronger one.
 
     A record without an IN model, or without an OUT model, has the neutral score, just below 0;
     :meth:`can_judge` tells which.
@@ -236,29 +247,25 @@ class StackedAttack(PoolAttack):
         columns = pool.draw_columns(_N_SAMPLE, self._are_enough(n_in, n_models - n_in))
         values = [pool.values_at(columns, what) for what in self._readings]
         shadows, inside = self._join(values, columns), pool.inside(columns)
-        models, self._folds = choose_pseudo_victims(pool.design_)
+        models = choose_pseudo_victims(pool.design_)
         others = choose_others(pool.design_, inside, columns, models)
         judged = self._are_judged(inside, n_in[columns], models, others)
-        is_member, folds = inside[models][judged], self._find_folds(shadows, models)[judged]
+        is_member, folds = inside[models][judged], _find_folds(shadows, models)[judged]
         for fold in range(_N_FOLDS):
             if len(np.unique(is_member[folds != fold])) < 2:
                 place = " when another one is treated as the victim"
                 raise TooFewModelsError(self._say_too_few(len(columns), place))
         left = self._leave_out(models)
         features = left._collect_left_out(shadows, inside, models, others, judged)[judged]
-        self._stack = CalibratedStack(features, is_member, folds, self.boosted, rng)
+        rows = Rows(features, is_member, models[np.nonzero(judged)[0]], folds)
+        scores, units = list_scores(self.feature_names_), number_pairs(pool.design_)
+        self._stack = ChosenStack(rows, scores, self.boosted, units, rng)
+        self.chosen_, self.power_ = self._stack.chosen, self._stack.power
 
     def _join(self, values, columns):
         """Join the readings on the axis of the queries, followed by the folds of the records."""
         folds = fold_records(columns).astype(values[0].dtype)
         return np.concatenate([*values, np.broadcast_to(folds, (1, *values[0].shape[1:]))])
-
-    def _find_folds(self, shadows, models):
-        """Return the fold of each record with each model in the victim's place, or -1 for none."""
-        shape = len(models), shadows.shape[2]
-        by_record = self._folds is None
-        folds = shadows[-1, 0] if by_record else self._folds[models][:, None]
-        return np.broadcast_to(folds, shape).astype(int)
 
     def _blocks(self, records):
         size = max(1, self._block_size() // (len(self._readings) + 1))
@@ -292,7 +299,7 @@ class StackedAttack(PoolAttack):
 
     def _leave_out(self, models):
         attack = copy.copy(self)
-        attack._parts = {name: part._leave_out(models) for name, part in self._parts.items()}
+        attack._parts = leave_out(self._parts, models)
         return attack
 
     def _collect_left_out(self, shadows, inside, models, others, judged):
@@ -305,7 +312,7 @@ class StackedAttack(PoolAttack):
         return np.stack(features, axis=-1)
 
     def _score_left_out(self, shadows, inside, models, others):
-        folds = self._find_folds(shadows, models)
+        folds = _find_folds(shadows, models)
         judged = np.ones(folds.shape, dtype=bool)
         features = self._collect_left_out(shadows, inside, models, others, judged)
         return self._stack.log_odds(features[judged], folds.ravel()).reshape(folds.shape)

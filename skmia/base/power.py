@@ -130,17 +130,22 @@ def choose_by_power(
             for params in settings
         ]
     )
-    return _conclude(settings, figures, units, rate, 0 if _is_auc(criterion) else 1)
+    return compare_by_power(settings, figures, units, rate, 0 if _is_auc(criterion) else 1)
 
 
 def _is_auc(criterion):
     return isinstance(criterion, str) and criterion == "roc_auc"
 
 
+def number_pairs(design):
+    """Return the number of the pair of each model of a design: that of its first model."""
+    partners, numbers = design.partners, np.arange(len(design.partners))
+    return np.where(partners >= 0, np.minimum(partners, numbers), numbers)
+
+
 def _list_pseudo_victims(pool, n_records):
     """Return models that are treated as the victim, and the number of the pair of each."""
-    partners, numbers = pool.design_.partners, np.arange(len(pool.membership_))
-    pairs = np.where(partners >= 0, np.minimum(partners, numbers), numbers)
+    partners, pairs = pool.design_.partners, number_pairs(pool.design_)
     n_wanted = int(np.clip(_N_SCORES // max(n_records, 1), *_N_PSEUDO_VICTIMS))
     # Both models of a pair are taken: what one of them has by chance, the other one lacks.
     if (partners >= 0).any():
@@ -165,8 +170,31 @@ def _measure_candidate(attack, records, models, rate):
     return found
 
 
-def _conclude(settings, figures, units, rate, decisive):
-    """Choose by figures of shape (n_candidates, n_models, 2)."""
+def compare_by_power(settings, figures, units, rate, decisive=0):
+    """Choose settings by their power on several models in the victim's place.
+
+    Parameters
+    ----------
+    settings : list of dict
+        Settings of the candidates.
+    figures : ndarray of shape (n_candidates, n_models, 2)
+        AUC and TPR at a rate; NaN where a model has no members or no non-members.
+    units : ndarray of shape (n_models,)
+        Number of the pair of each model.
+    rate : float
+        False positive rate of the TPR.
+    decisive : {0, 1}, default=0
+        Whether the AUC or the TPR is compared.
+
+    Returns
+    -------
+    choice : PowerChoice
+
+    Raises
+    ------
+    TooFewModelsError
+        If all models lack members or non-members.
+    """
     usable = ~np.isnan(figures).any(axis=(0, 2))
     if not usable.any():
         raise TooFewModelsError(

@@ -7,8 +7,9 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
 
 from skmia import ShadowPool
-from skmia.attacks import LiRA, StackedAttack
-from skmia.attacks._stacked import choose_pseudo_victims
+from skmia.attacks import LiRA, StackedAttack, _stacked
+from skmia.attacks._stack_models import ChosenStack, Rows
+from skmia.attacks._stacked import choose_pseudo_victims, fold_records
 from skmia.model_selection import leave_one_model_out
 from skmia.shadow._design import drawn_design
 from skmia.testing import make_attack_problem
@@ -144,11 +145,11 @@ def test_rows_of_the_trees_are_drawn_by_the_seed(draw_pool, monkeypatch):
     monkeypatch.setattr("skmia.attacks._stack_models._MOST_ROWS", 1000)
     world = draw_pool(n_records=500)
     first, second, other = (
-        fit(world, boosted=True, random_state=seed).score_samples(world.records)
-        for seed in (0, 0, 1)
+        fit(world, boosted=True, random_state=seed).power_["auc"].to_numpy() for seed in (0, 0, 1)
     )
     np.testing.assert_array_equal(first, second)
-    assert not np.array_equal(first, other)
+    assert first[-1] != other[-1]
+    np.testing.assert_array_equal(first[:-1], other[:-1])
 
 
 def test_permuted_records_have_permuted_scores(draw_pool):
@@ -192,14 +193,46 @@ def test_features_by_the_kind_of_the_models():
 
 
 @pytest.mark.parametrize("design, n_models", [("paired", 64), ("balanced", 64), ("paired", 6)])
-def test_models_of_a_pair_share_a_fold(design, n_models):
-    chosen, folds = choose_pseudo_victims(drawn_design(n_models, design))
+def test_both_models_of_a_pair_take_the_victims_place(design, n_models):
+    drawn = drawn_design(n_models, design)
+    chosen = choose_pseudo_victims(drawn)
     assert len(chosen) == min(16, n_models)
-    if design == "balanced":
-        assert folds is None
-    else:
-        np.testing.assert_array_equal(folds[::2], folds[1::2])
-        assert set(np.flatnonzero(folds >= 0)) == set(chosen)
+    assert set(drawn.partners[chosen]) <= {-1, *chosen}
+
+
+def test_what_is_learned_from_a_record_does_not_judge_it():
+    # Membership that only the record tells: what a model saw of it in another row would be enough.
+    rng = np.random.RandomState(0)
+    n_records, n_models = 1000, 8
+    records, models = (
+        np.tile(np.arange(n_records), n_models),
+        np.repeat(np.arange(n_models), n_records),
+    )
+    is_member = (rng.random_sample(n_records) < 0.5)[records]
+    features = np.column_stack([records, rng.normal(size=len(records))])
+    rows = Rows(features, is_member, models, fold_records(records).astype(int))
+    stack = ChosenStack(rows, {"noise": 1}, True, models[::n_records] // 2, rng)
+    assert (abs(stack.power["auc"] - 0.5) < 4 * error_of_chance(n_records)).all()
+    area = roc_auc_score(is_member, stack.log_odds(features, rows.folds))
+    assert abs(area - 0.5) < 4 * error_of_chance(n_records)
+
+
+@pytest.mark.parametrize("shift", [0.0, 1.5])
+def test_strongest_candidate_is_chosen(draw_pool, shift):
+    world = draw_pool(shift=shift)
+    attack = fit(world, boosted=True)
+    power = attack.power_.set_index("score")["auc"]
+    assert attack.chosen_ == power.idxmax()
+    assert list(power.index[-2:]) == ["logistic regression", "logistic regression + trees"]
+
+
+def test_one_score_orders_like_its_attack(draw_pool, monkeypatch):
+    monkeypatch.setattr(_stacked, "list_scores", lambda names: {"lira": names.index("lira")})
+    world = draw_pool(n_models=64, n_records=300)
+    attack, lira = fit(world), LiRA(shadows=FrozenEstimator(world.pool)).fit(world.records)
+    assert attack.chosen_ == "lira"
+    expected = np.argsort(lira.score_samples(world.records))
+    np.testing.assert_array_equal(np.argsort(attack.score_samples(world.records)), expected)
 
 
 def test_power_of_left_out_models_is_that_of_the_victim(draw_pool):
