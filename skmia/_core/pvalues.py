@@ -1,4 +1,35 @@
-"""Formatting of p-values."""
+"""Correction of p-values for their number, and their format."""
+
+import numpy as np
+
+
+def adjust_pvalues(pvalues, method, alpha):
+    """Decide which hypotheses are rejected, and adjust p-values for their number.
+
+    Parameters
+    ----------
+    pvalues : ndarray of shape (n,)
+        Without NaN.
+    method : str
+        Method of :func:`statsmodels.stats.multitest.multipletests`.
+    alpha : float
+        Level of all tests together.
+
+    Returns
+    -------
+    reject : ndarray of shape (n,), dtype bool
+    adjusted : ndarray of shape (n,)
+    """
+    if method != "holm":
+        from statsmodels.stats.multitest import multipletests
+
+        return multipletests(pvalues, alpha=alpha, method=method)[:2]
+    # For Holm alone statsmodels calls gc.collect, a tenth of a second in a process with skmia.
+    order = np.argsort(pvalues, kind="stable")
+    steps = np.maximum.accumulate(pvalues[order] * np.arange(len(pvalues), 0, -1))
+    adjusted = np.empty(len(pvalues))
+    adjusted[order] = np.minimum(steps, 1)
+    return adjusted <= alpha, adjusted
 
 
 def format_pvalue(pvalue, smallest, digits=2):

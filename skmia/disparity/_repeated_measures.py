@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from .._core.pvalues import adjust_pvalues
+
 ANOVA_ROWS = ("groups", "rounds", "residual")
 
 
@@ -168,13 +170,11 @@ def adjust(pvalues, correction, alpha):
 
     A p-value of NaN counts as not significant and stays NaN.
     """
-    from statsmodels.stats.multitest import multipletests
-
     if len(pvalues) == 1:
         return pvalues <= alpha, pvalues
     known = np.nan_to_num(pvalues, nan=1.0)
     with np.errstate(divide="ignore"):  # some corrections take the logarithm of 1 - p
-        reject, adjusted, *_ = multipletests(known, alpha=alpha, method=correction)
+        reject, adjusted = adjust_pvalues(known, correction, alpha)
     return reject, np.where(np.isnan(pvalues), np.nan, adjusted)
 
 

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.matrix import validate_matrix
+from .._core.pvalues import adjust_pvalues
 from .._core.sklearn import Interval, StrOptions, validate_params_of
 from .._core.visible import visible
 from ..exceptions import ResolutionWarning
@@ -190,14 +191,11 @@ class RankingTest(BaseEstimator):
         return self
 
     def _compare_pairs(self, values, names):
-        # statsmodels takes as long to import as all of skmia.
-        from statsmodels.stats.multitest import multipletests
-
         pairs = list(combinations(range(len(names)), 2))
         self._warn_if_unresolvable(len(pairs))
         tests = [_signed_rank_test(values[:, first], values[:, other]) for first, other in pairs]
         statistics, pvalues = np.transpose(tests)
-        significant, corrected, *_ = multipletests(pvalues, self.alpha, self.correction)
+        significant, corrected = adjust_pvalues(pvalues, self.correction, self.alpha)
         first, second = np.transpose(pairs)
         self.pairwise_ = pd.DataFrame(
             {

@@ -1,8 +1,12 @@
-"""p-values in words: a permutation p-value at its floor is a bound."""
+"""p-values: corrected for their number, and in words, where one at its floor is a bound."""
 
+import gc
+
+import numpy as np
 import pytest
+from statsmodels.stats.multitest import multipletests
 
-from skmia._core.pvalues import format_pvalue
+from skmia._core.pvalues import adjust_pvalues, format_pvalue
 
 
 @pytest.mark.parametrize(
@@ -18,3 +22,19 @@ from skmia._core.pvalues import format_pvalue
 )
 def test_pvalues(pvalue, smallest, text):
     assert format_pvalue(pvalue, smallest) == text
+
+
+@pytest.mark.parametrize("method", ["holm", "bonferroni", "fdr_bh"])
+@pytest.mark.parametrize("n_values", [1, 2, 7, 40])
+def test_adjusted_pvalues_are_those_of_statsmodels(method, n_values):
+    rng = np.random.default_rng(n_values)
+    pvalues = np.round(rng.uniform(size=n_values) ** 3, 2)  # with ties, zeros and large ones
+    reject, adjusted = adjust_pvalues(pvalues, method, 0.05)
+    expected = multipletests(pvalues, alpha=0.05, method=method)
+    np.testing.assert_array_equal(reject, expected[0])
+    np.testing.assert_allclose(adjusted, expected[1], rtol=1e-12)
+
+
+def test_holm_does_not_search_for_garbage(monkeypatch):
+    monkeypatch.setattr(gc, "collect", lambda *generation: pytest.fail("a tenth of a second"))
+    adjust_pvalues(np.array([0.01, 0.2, 0.04]), "holm", 0.05)
