@@ -18,6 +18,7 @@ _ANSWERS = {
     "proba": "class probabilities",
     "logits": "class probabilities",
     "decision": "decision values",
+    "log_odds": "log odds of the label",
     "label": "predicted labels",
     "value": "the predictions of a regressor",
 }
@@ -153,7 +154,9 @@ def _why_no_answers(needs, offer):
         return None
     if not needs.reads:
         return "no single kind of model suits all of its parts"
-    read = _join([_ANSWERS[kind] for kind in KINDS if kind in needs.reads], "or")
+    # Log odds follow from probabilities; they stand for victims that nobody can ask.
+    kinds = needs.reads - {"log_odds"} if "proba" in needs.reads else needs.reads
+    read = _join([_ANSWERS[kind] for kind in KINDS if kind in kinds], "or")
     return f"it reads {read}, and the victim returns {_ANSWERS[offer.kind]}"
 
 

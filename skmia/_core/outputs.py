@@ -12,7 +12,10 @@ from .keys import as_key
 from .numbers import SMALLEST, check_number, show, to_array
 from .probabilities import PROBABILITY_FLOOR, check_answered, log_sum_exp, round_into_bounds
 
-KINDS = ("proba", "logits", "decision", "label", "value")
+KINDS = ("proba", "logits", "decision", "log_odds", "label", "value")
+
+# Kinds with one number per record, and what it is.
+_NUMBERS = {"value": "value", "log_odds": "number"}
 
 
 class Outputs:
@@ -21,13 +24,15 @@ class Outputs:
     Parameters
     ----------
     values : array-like of shape (n, n_classes) or (n,)
-        Probabilities, logits or decision values with one column per class, or one predicted label
-        or value per record.
+        Probabilities, logits or decision values with one column per class, or one predicted label,
+        value or log odds per record.
     classes : array-like of shape (n_classes,), default=None
-        Labels of the columns, in order; required for every kind except ``"value"``.
-    kind : {"proba", "logits", "decision", "label", "value"}, default="proba"
+        Labels of the columns, in order; not for ``"value"`` and ``"log_odds"``, else required.
+    kind : {"proba", "logits", "decision", "log_odds", "label", "value"}, default="proba"
         Kind of the values. The softmax of ``"logits"`` gives probabilities; ``"decision"`` values
-        only rank the classes; ``"value"`` is the prediction of a regressor.
+        only rank the classes; ``"value"`` is the prediction of a regressor. ``"log_odds"`` are
+        those of the label, log p_y - log(1 - p_y) in nats, for victims of whose answers nothing
+        else was kept.
 
     Raises
     ------
@@ -53,13 +58,13 @@ class Outputs:
         self,
         values: ArrayLike,
         classes: ArrayLike | None = None,
-        kind: Literal["proba", "logits", "decision", "label", "value"] = "proba",
+        kind: Literal["proba", "logits", "decision", "log_odds", "label", "value"] = "proba",
     ) -> None:
         if not isinstance(kind, str) or kind not in KINDS:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}; got {show(kind)}.")
         values = to_array(values, "Answers", "hold one row or value for each record")
-        classes = None if kind == "value" else self._check_classes(classes, kind)
-        if kind in ("label", "value"):
+        classes = None if kind in _NUMBERS else self._check_classes(classes, kind)
+        if kind == "label" or kind in _NUMBERS:
             values = self._check_single(values, kind)
         else:
             values = self._check_columns(values, classes, kind)
@@ -77,11 +82,11 @@ class Outputs:
             values = values[:, 0]
         if values.ndim != 1:
             raise ValueError(
-                f"The model must return one {kind} per record; "
+                f"The model must return one {_NUMBERS.get(kind, kind)} per record; "
                 f"got an array of shape {values.shape}."
             )
-        if kind == "value":
-            values = to_array(values, "Answers of kind 'value'", "hold numbers", np.float64)
+        if kind in _NUMBERS:
+            values = to_array(values, f"Answers of kind {kind!r}", "hold numbers", np.float64)
             check_answered(values[:, None])
         return values
 
@@ -190,7 +195,7 @@ class Outputs:
         ValueError
             If a class of the outputs is not among ``classes``.
         """
-        if self.kind == "value" or np.array_equal(self.classes, classes):
+        if self.kind in _NUMBERS or np.array_equal(self.classes, classes):
             return self
         unknown = ~np.isin(self.classes, classes)
         if unknown.any():
@@ -300,11 +305,14 @@ class Outputs:
         Raises
         ------
         ValueError
-            If the outputs are neither probabilities nor logits.
+            If the outputs are neither probabilities nor logits, or log odds and the temperature is
+            not 1.
         """
-        self._check_probabilistic()
         temperature = float(check_number(temperature, "temperature", "above 0", SMALLEST))
         resolution = float(check_number(resolution, "resolution", "a fraction in [0, 1]", 0, 1))
+        if self.kind == "log_odds":
+            return self._get_log_odds(temperature)
+        self._check_probabilistic()
         rows, label = np.arange(len(self)), self.label_index(y)
         values = self.values.astype(np.float64)
         if self.kind == "proba":
@@ -317,6 +325,14 @@ class Outputs:
         own = values[rows, label]
         values[rows, label] = -np.inf
         return own - log_sum_exp(values)
+
+    def _get_log_odds(self, temperature):
+        if temperature != 1:
+            raise ValueError(
+                "Log odds of the label do not tell those at another temperature, which depend on "
+                f"the single classes; got temperature={temperature:g}."
+            )
+        return self.values.astype(np.float64)
 
     def margin(self, y: ArrayLike) -> np.ndarray:
         """Return the value of the label minus the largest value of another class.
@@ -334,9 +350,9 @@ class Outputs:
         Raises
         ------
         ValueError
-            If the outputs are labels, or values of a regressor.
+            If the outputs are labels, log odds or values of a regressor.
         """
-        if self.kind in ("label", "value"):
+        if self.classes is None or self.kind == "label":
             raise ValueError(f"Answers of kind {self.kind!r} hold no margins between classes.")
         rows, label = np.arange(len(self)), self.label_index(y)
         values = self.log_proba() if self.kind in ("proba", "logits") else self.values.astype(float)
@@ -355,7 +371,14 @@ class Outputs:
         Returns
         -------
         is_correct : ndarray of shape (n,), dtype bool
+
+        Raises
+        ------
+        ValueError
+            If the outputs are log odds or values of a regressor.
         """
+        if self.classes is None:
+            raise ValueError(f"Answers of kind {self.kind!r} hold no predicted classes.")
         label = self.label_index(y)
         if self.kind == "label":
             return self.values == to_array(y, "y")

@@ -60,6 +60,18 @@ def as_labels(y, n_records):
     return read_only(y)
 
 
+def as_ids(ids):
+    """Check identifiers, of which each record needs its own."""
+    ids = as_array(ids, "ids")
+    if ids.ndim != 1 or not len(ids) or pd.isna(ids).any():
+        raise ValueError(f"ids must hold one identifier for each record; got {show(ids)}.")
+    again = pd.Series(ids).duplicated()
+    if again.any():
+        first = ids[again].tolist()[0]
+        raise ValueError(f"ids must be all different; {show(first)} occurs more than once.")
+    return ids
+
+
 def as_field(name, values, n_records):
     if not name.isidentifier() or name in _RESERVED:
         raise ValueError(

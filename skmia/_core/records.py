@@ -13,6 +13,7 @@ from .containers import (
     as_rows,
     concat_rows,
     describe_rows,
+    is_frame,
     pack,
     read_only,
     take_rows,
@@ -20,8 +21,10 @@ from .containers import (
 )
 from .hashing import check_fingerprints, digest_records
 from .keys import as_key
-from .record_input import as_field, as_labels, check_column, check_order
+from .record_input import as_field, as_ids, as_labels, check_column, check_order
 from .types import Rows
+
+_ID = "record_id"
 
 
 def _no_matrix():
@@ -178,6 +181,53 @@ class Records:
         labels = None if target is None else frame[target]
         columns = {name: frame[column] for name, column in fields.items()}
         return cls(frame.drop(columns=leaving), labels, **columns)
+
+    @classmethod
+    def from_ids(cls, ids: ArrayLike, y: ArrayLike | None = None, **fields: ArrayLike) -> Self:
+        """Make records of which only identifiers are at hand, for scores computed elsewhere.
+
+        The identifier takes the place of the features: attacks that read stored outputs and the
+        signals of a pool work, and checks that compare features are left out of an audit.
+
+        Parameters
+        ----------
+        ids : array-like of shape (n,)
+            Identifiers, all different: numbers or strings.
+        y : array-like of shape (n,), default=None
+            Task labels, which outputs with a column per class need. If None, 0 for all records:
+            log odds are those of the label, whatever it is.
+        **fields : array-like of length n
+            Further facts per record.
+
+        Returns
+        -------
+        records : Records
+            With the only column ``record_id``.
+
+        Raises
+        ------
+        ValueError
+            If an identifier is missing or occurs twice.
+
+        See Also
+        --------
+        ShadowPool.from_outputs : Makes a pool of such records.
+
+        Examples
+        --------
+        >>> from skmia import Outputs, Records
+        >>> scores = Outputs([2.0, -1.0], kind="log_odds")
+        >>> records = Records.from_ids(["a17", "a18"], outputs=scores)
+        >>> records.has_features
+        False
+        """
+        frame = pd.DataFrame({_ID: as_ids(ids)})
+        return cls(frame, np.zeros(len(frame), dtype=int) if y is None else y, **fields)
+
+    @property
+    def has_features(self) -> bool:
+        """Whether X holds more than identifiers, see :meth:`from_ids`."""
+        return not (is_frame(self.X) and list(self.X.columns) == [_ID])
 
     @classmethod
     def concat(cls, parts: "Sequence[Records]") -> Self:

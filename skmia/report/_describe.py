@@ -14,6 +14,7 @@ from sklearn.metrics import r2_score
 from sklearn.pipeline import Pipeline
 
 from .._core.asking import unwrap
+from ..signals import Confidence
 from ..victims import CallableVictim
 
 _PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "joblib")
@@ -92,8 +93,9 @@ def _describe_data(membership):
 def _measure_performance(case):
     """Fit of the victim on members and non-members, computed from its stored outputs.
 
-    A classifier is assumed to predict the class of its largest probability or decision value. R2
-    needs two records and is NaN for fewer.
+    A classifier is assumed to predict the class of its largest probability or decision value; if
+    only log odds of the labels are known, their mean probability is taken. R2 needs two records and
+    is NaN for fewer.
     """
     outputs, y = case.request.outputs, case.records.y
     sides = {"members": case.membership, "nonmembers": ~case.membership}
@@ -102,10 +104,12 @@ def _measure_performance(case):
             side: float(r2_score(y[rows], outputs.values[rows])) if rows.sum() > 1 else np.nan
             for side, rows in sides.items()
         }
+        metric = "r2"
     else:
-        correct = outputs.is_correct(y)
-        fit = {side: float(correct[rows].mean()) for side, rows in sides.items()}
-    metric = "r2" if outputs.kind == "value" else "accuracy"
+        is_told = outputs.classes is not None  # log odds do not tell the predicted class
+        values = outputs.is_correct(y) if is_told else Confidence()(outputs, y)
+        fit = {side: float(values[rows].mean()) for side, rows in sides.items()}
+        metric = "accuracy" if is_told else "confidence"
     return {"metric": metric, **fit, "gap": fit["members"] - fit["nonmembers"]}
 
 

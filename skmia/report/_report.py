@@ -60,8 +60,9 @@ class AuditReport:
     data : dict
         ``n_records``, ``n_members``, ``n_nonmembers``.
     performance : dict
-        ``metric`` ("accuracy" or "r2"), its value for ``members`` and ``nonmembers``, and their
-        difference ``gap``, the generalization gap.
+        ``metric`` ("accuracy" or "r2"; "confidence", the mean probability of the label, if only its
+        log odds are known), its value for ``members`` and ``nonmembers``, and their difference
+        ``gap``, the generalization gap.
     baseline : Interval or None
         AUC of a baseline that sees the records but not the victim's outputs. None if there are too
         few records.

@@ -169,7 +169,7 @@ _DOCUMENT = fields(
     task=word("classification", "regression"),
     data=fields(n_records=count(2), n_members=count(1), n_nonmembers=count(1)),
     performance=fields(
-        metric=word("accuracy", "r2"),
+        metric=word("accuracy", "confidence", "r2"),
         **dict.fromkeys(("members", "nonmembers", "gap"), maybe(number())),
     ),
     baseline=_INTERVAL,

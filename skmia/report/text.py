@@ -46,15 +46,19 @@ def describe_error(error):
     return f"{text}." if isinstance(error, ValueError) else f"{type(error).__name__}: {text}."
 
 
+_SHARES = {"accuracy": "Accuracy", "confidence": "Mean probability of the label"}
+
+
 def describe_performance(performance):
     """Describe in one line how well the victim fits members and non-members."""
     members, others, gap = (
         np.nan if performance[key] is None else performance[key]
         for key in ("members", "nonmembers", "gap")
     )
-    if performance["metric"] == "accuracy":
+    if performance["metric"] in _SHARES:
+        what = _SHARES[performance["metric"]]
         numbers = (
-            f"Accuracy {members:.1%} on members, {others:.1%} on non-members, "
+            f"{what} {members:.1%} on members, {others:.1%} on non-members, "
             f"generalization gap {100 * gap:.1f} percentage points"
         )
     else:

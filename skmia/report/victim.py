@@ -148,7 +148,7 @@ def query_prepared(victim, records):
     is_stored = is_recipe(victim)
     queried = records if is_stored else records.with_outputs(victim)
     outputs, stored = query(None, queried), records.fields.get("outputs")
-    if outputs.kind != "value":
+    if outputs.classes is not None:
         outputs.label_index(records.y)  # a label that the victim does not know is found here
     if is_stored or stored is None or _are_equal(stored, outputs):
         return queried, []

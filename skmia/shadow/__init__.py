@@ -1,6 +1,13 @@
 """Shadow models, and records to train them on where there are none."""
 
+from ._layouts import load_shadows, save_shadows
 from ._pool import ShadowPool as ShadowPool  # public as skmia.ShadowPool
 from ._synthesis import MarginalSynthesizer, ModelBasedSynthesizer, NoisyRecords
 
-__all__ = ["MarginalSynthesizer", "ModelBasedSynthesizer", "NoisyRecords"]
+__all__ = [
+    "MarginalSynthesizer",
+    "ModelBasedSynthesizer",
+    "NoisyRecords",
+    "load_shadows",
+    "save_shadows",
+]

@@ -12,7 +12,7 @@ from .._training.frozen import make_recipe
 from .._training.job import Data, Job
 from .._training.notes import warn_of_weights
 from ._design import BLOCK
-from ._keep import PoolKeeper
+from ._keep import make_keeper
 from ._lookup import augmented
 from ._sets import DrawnSets
 
@@ -105,7 +105,7 @@ def make_job(pool, records, entropy):
         data=Data([copy.X for copy in augmented(records, pool.augment)], records.y),
         subsets=draw_training_sets(pool, records, seeds[0]),
         seeds=seeds[1:],
-        keep=PoolKeeper(tuple(pool.signals), tuple(pool.temperatures), pool.resolution, pool.store),
+        keep=make_keeper(pool),
         n_jobs=pool.n_jobs,
     )
     return job, (*notes, *warn_of_weights(estimator, records))

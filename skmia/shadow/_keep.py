@@ -146,6 +146,12 @@ class PoolKeeper:
             raise ValueError("it holds outputs where none were asked for, or lacks them")
 
 
+def make_keeper(pool):
+    """What keeps results of a model with the settings of a pool."""
+    settings = tuple(pool.signals), tuple(pool.temperatures), pool.resolution, pool.store
+    return PoolKeeper(*settings)
+
+
 def _evaluate(signal, trained, query, step):
     """Compute raw values of a signal on the records, or on one of their augmentations."""
     if isinstance(signal, AnswerSignal):

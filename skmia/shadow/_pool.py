@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,7 +13,7 @@ from .._core.asking import unwrap
 from .._core.records import Records
 from .._core.seeding import refuse_trained_module
 from .._core.sklearn import N_JOBS, HasMethods, Interval, StrOptions, at_least, validate_params_of
-from .._core.splits import MOST_MODELS, check_room, join_copies
+from .._core.splits import MOST_MODELS, check_room
 from .._core.types import Seed
 from .._core.validation import check_records
 from .._training.checkpoint import FolderCheckpoint, MemoryCheckpoint
@@ -23,19 +22,19 @@ from .._training.manifest import describe_job
 from .._training.notes import note_failures, warn_once
 from .._training.plan import describe_training, plan_training
 from .._training.resume import saying_what_is_kept
-from ..signals import ScaledLogit, Signal
-from ._design import drawn_design, infer_design
+from ..signals import Signal
+from ._design import drawn_design
 from ._filed import open_arrays
 from ._gather import gather
+from ._imported import ImportedPools
 from ._job import describe_sampling, draw_entropy, make_job
 from ._keep import further_signals, signals_of
 from ._lookup import PoolLookup
-from ._scores import check_scores
 from ._settings import check_settings
 from ._stored import StoredSignals
 
 
-class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
+class ShadowPool(ImportedPools, StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
     """Pool of shadow models, each trained on a random half of the records.
 
     For every record, half of the models were trained with it (IN) and half without (OUT); attacks
@@ -278,56 +277,6 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         self._set(got, arrays, records, plan, notes)
         return self
 
-    @classmethod
-    def from_scores(
-        cls,
-        scores: ArrayLike,
-        membership: ArrayLike,
-        records: Records,
-        *,
-        resolution: Literal["auto"] | float = "auto",
-    ) -> Self:
-        """Create a fitted pool from scores that were computed elsewhere.
-
-        Equal records count as one: a model trained on one of them counts as trained on all of them.
-
-        Parameters
-        ----------
-        scores : array-like of shape (n_estimators, n)
-            Scaled logits log p_y - log(1 - p_y), in nats, of each shadow model on each record;
-            infinite values are smoothed.
-        membership : array-like of shape (n_estimators, n)
-            1 where the model was trained on the record, else 0.
-        records : Records of n records
-            The records, in the order of the columns.
-        resolution : "auto" or float, default="auto"
-            As in the constructor.
-
-        Returns
-        -------
-        pool : ShadowPool
-            With the temperature 1.0 only.
-
-        Raises
-        ------
-        ValueError
-            If the shapes differ, a score is NaN, a membership is neither 0 nor 1 or the
-            resolution is negative.
-        """
-        check_records(records)
-        scores, membership = check_scores(scores, membership, len(records), resolution)
-        pool = cls(n_estimators=len(scores), temperatures=(1.0,), resolution=resolution)
-        pool.membership_ = join_copies(membership.astype(bool), records.fingerprint)
-        pool.signal_, pool.stored_ = ScaledLogit.name, [ScaledLogit()]
-        pool.signals_ = scores.astype(np.float32)[None, None]
-        pool.classes_ = np.unique(records.y)
-        pool.outputs_ = pool.estimators_ = None
-        pool.notes_ = []
-        pool._smooth_signals(scores.dtype, np.zeros(len(scores)))
-        pool._set_lookup(records)
-        pool.design_ = infer_design(pool.membership_, records.fingerprint)
-        return pool
-
     def _start(self, records):
         """Return the checkpoint and the entropy of all seeds, after checking for free memory."""
         n_signals = len(self.temperatures) + len(further_signals(self.signals))
@@ -349,11 +298,15 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
     def _set(self, got, arrays, records, plan, notes):
         """Set all fitted attributes at the end: an interrupted fit leaves none of them."""
         warn_once(got.warnings, self.n_estimators)
-        self.signals_, self.outputs_, self.membership_ = arrays
         self.backend_, self.backend_reason_ = describe_training(
             plan, got.warnings, self.n_estimators
         )
         self.notes_ = [*notes, *note_failures(got.warnings, self.n_estimators)]
+        self._set_results(got, arrays, records)
+        self.design_ = drawn_design(self.n_estimators, self.design)
+
+    def _set_results(self, got, arrays, records):
+        self.signals_, self.outputs_, self.membership_ = arrays
         facts, classes = got.last.facts, got.last.arrays.get("classes")
         self.signal_, self.output_kind_, self.classes_ = facts["signal"], facts["kind"], classes
         self.stored_ = signals_of(facts["kind"], self.signals, self.temperatures)
@@ -364,7 +317,6 @@ class ShadowPool(StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
         except BaseException:
             self._forget()
             raise
-        self.design_ = drawn_design(self.n_estimators, self.design)
 
     def _forget(self):
         """Reset the pool to its unfitted state."""

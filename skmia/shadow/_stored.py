@@ -202,6 +202,30 @@ class StoredSignals:
             ]
         )
 
+    def _get_stored(self, records):
+        """The records with the outputs that a victim gave for them and for each augmentation."""
+        names = ["outputs", *(f"outputs_{q}" for q in range(1, self.signals_.shape[1]))]
+        missing = [name for name in names[1:] if name not in records.fields]
+        if missing:
+            raise ValueError(
+                f"The shadow pool has {len(names) - 1} augmentations, for which the outputs of the "
+                f"victim must be known too: as fields of the records ({', '.join(missing)} "
+                "missing), or pass the victim instead of stored outputs."
+            )
+        if len(names) == 1:
+            return [records]
+        return [records.with_fields(outputs=records[name]) for name in names]
+
+    def _augment(self, records):
+        queries = augmented(records, self.augment)
+        if len(queries) != self.signals_.shape[1]:
+            raise ValueError(
+                f"The shadow pool has signals of {self.signals_.shape[1]} queries for each record, "
+                f"and the victim can be asked {len(queries)}; pass augment= to from_outputs, or "
+                "store the outputs of the victim with the records."
+            )
+        return queries
+
     def _ask(self, model, records):
         return query_aligned(
             model, records.X, records.y if self.classes_ is None else self.classes_
@@ -295,14 +319,9 @@ class StoredSignals:
         values : ndarray of shape (n_queries, n)
         """
         reading = self.locate_signal(signal)
-        if victim is None and self.augment is not None:
-            raise ValueError(
-                "The shadow pool has augmentations, for which the victim must be queried: pass the "
-                "victim instead of stored outputs."
-            )
         positive = self._model_steps[self._model_steps > 0]
         step = np.median(positive) if len(positive) else 0.0
-        queries = augmented(records, self.augment)
+        queries = self._get_stored(records) if victim is None else self._augment(records)
         rows = [self._evaluate(reading.place, victim, number, step, query) for number in queries]
         values = check_finite(np.array(rows).T).T
         return values if reading.derive is None else reading.derive(values)

@@ -18,6 +18,7 @@ _METHODS = {
     "proba": "predict_proba",
     "logits": "predict_proba",
     "decision": "decision_function",
+    "log_odds": "log odds of the label",
     "label": "predict",
     "value": "a regressor's predict",
 }
@@ -235,7 +236,10 @@ class AnswerSignal(Signal):
     def _check(self, outputs, y):
         """Check the outputs and return labels that the signal can be computed with."""
         if outputs.kind not in self.reads:
-            needs = " or ".join(dict.fromkeys(_METHODS[kind] for kind in self.reads))
+            kinds = [
+                kind for kind in self.reads if kind != "log_odds"
+            ]  # from predict_proba as well
+            needs = " or ".join(dict.fromkeys(_METHODS[kind] for kind in kinds))
             raise ValueError(
                 f"Signal {self.name!r} needs {needs}; the victim has only {_METHODS[outputs.kind]}."
             )

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ._base import Signal
 
 _PROBABILITIES = ("proba", "logits")
+_OF_LABEL = (*_PROBABILITIES, "log_odds")  # they tell the probability of the label
 _LARGEST_LOGIT = -np.log(PROBABILITY_FLOOR)
 
 
@@ -57,11 +58,13 @@ class Loss(AnswerSignal):
     """
 
     name = "loss"
-    reads = (*_PROBABILITIES, "value")
+    reads = (*_OF_LABEL, "value")
 
     def _evaluate(self, outputs, y):
         if outputs.kind == "value":
             return -np.square(y - outputs.values)
+        if outputs.kind == "log_odds":
+            return log_sigmoid(outputs.scaled_logit(y))
         return outputs.log_proba()[np.arange(len(outputs)), outputs.label_index(y)]
 
     def derive_from(self, stored: "Signal") -> Callable[[np.ndarray], np.ndarray] | None:
@@ -86,9 +89,11 @@ class Confidence(AnswerSignal):
     """
 
     name = "confidence"
-    reads = _PROBABILITIES
+    reads = _OF_LABEL
 
     def _evaluate(self, outputs, y):
+        if outputs.kind == "log_odds":
+            return expit(outputs.scaled_logit(y))
         return np.exp(outputs.log_proba()[np.arange(len(outputs)), outputs.label_index(y)])
 
     def derive_from(self, stored: "Signal") -> Callable[[np.ndarray], np.ndarray] | None:
@@ -211,7 +216,7 @@ class ScaledLogit(AnswerSignal):
 
     temperature: float = 1.0
     name = "scaled_logit"
-    reads = _PROBABILITIES
+    reads = _OF_LABEL
 
     _smoothing = LogitSmoothing
 
@@ -220,7 +225,7 @@ class ScaledLogit(AnswerSignal):
 
     def _evaluate(self, outputs, y):
         logit = outputs.scaled_logit(y, self.temperature)
-        if outputs.kind == "proba":
+        if outputs.kind in ("proba", "log_odds"):
             largest = _LARGEST_LOGIT / self.temperature
             logit = np.clip(logit, -largest, largest)
         return logit

@@ -7,6 +7,7 @@ from .registry import get_signal
 _OF_KIND = {
     "proba": ScaledLogit(),
     "logits": ScaledLogit(),
+    "log_odds": ScaledLogit(),
     "decision": Hinge(),
     "value": LogResidual(),
 }

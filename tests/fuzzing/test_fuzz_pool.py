@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from skmia import ShadowPool
+from skmia import Outputs, Records, ShadowPool
+from skmia.attacks import RMIA
 
 from .budget import calls
 from .oracle import knock, no_nan
@@ -94,3 +95,49 @@ def test_scores_from_elsewhere(given, settings, rows):
         return ShadowPool.from_scores(scores, membership, rows, **settings).transform(rows)
 
     knock("ShadowPool.from_scores", load, *given.values(), rows, **settings, check=no_nan)
+
+
+ELSEWHERE = {
+    "kind": ("logits", "proba", "log_odds", "value"),
+    "classes": (None, [0, 1]),
+    "temperatures": (None, (1.0,)),
+    "store": ("signals", "outputs"),
+    "resolution": ("auto", 0.1),
+}
+
+
+@st.composite
+def outputs(draw):
+    rng = draw(generators())
+    shape = draw(st.sampled_from([(4, 24), (4, 24, 2), (4, 3, 24, 2), (4, 1, 24)]))
+    given = {"outputs": rng.random(shape), "membership": np.tile([[1, 0], [0, 1]], (2, 12))}
+    if draw(st.booleans()):
+        given[draw(st.sampled_from(("outputs", "membership")))] = draw(tables(n=4, d=24))
+    return given
+
+
+@calls(0.04)
+@given(outputs(), odd_settings(ELSEWHERE, most=1), records())
+def test_outputs_from_elsewhere(given, settings, rows):
+    def load(outputs, membership, rows, **settings):
+        return ShadowPool.from_outputs(outputs, membership, rows, **settings).transform(rows)
+
+    knock("ShadowPool.from_outputs", load, *given.values(), rows, **settings, check=no_nan)
+
+
+@calls(0.04)
+@given(st.one_of(vectors("bits"), tables(), st.lists(st.text(max_size=3), min_size=24)))
+def test_identifiers(ids):
+    knock("Records.from_ids", lambda ids: Records.from_ids(ids).fingerprint, ids)
+
+
+@calls(0.02)
+@given(st.sampled_from(("outputs", "outputs_1")), vectors("bits"))
+def test_log_odds_of_a_victim(name, values):
+    def ask(values):
+        answers = Outputs(values, kind="log_odds")
+        rows = Records.from_ids(np.arange(24), **{"outputs": answers, name: answers})
+        pool = ShadowPool.from_scores(np.zeros((4, 24)), np.tile([[1, 0], [0, 1]], (2, 12)), rows)
+        return RMIA(None, pool, temperature=1.0).fit(rows).score_samples(rows)
+
+    knock("Outputs of log odds", ask, values, check=no_nan)

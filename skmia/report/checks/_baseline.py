@@ -17,7 +17,7 @@ from ..._core.validation import check_membership, check_records
 from ...metrics import Interval, auc_interval
 from ..groups import get_people
 from ..text import format_auc
-from .base import NOT_RUN, PASSED, WARNING, BaseCheck
+from .base import NOT_RUN, PASSED, WARNING, WITHOUT_FEATURES, BaseCheck
 
 # With so many records the AUC is known to about .01, enough to show a shift that matters.
 _MOST_RECORDS = 20_000
@@ -138,6 +138,8 @@ class BaselineCheck(BaseCheck):
     part = "baseline"
 
     def ask(self, case, run, findings):
+        if not case.records.has_features:
+            return self.answer(NOT_RUN, WITHOUT_FEATURES)
         interval = blind_baseline(
             case.records,
             case.membership,

@@ -18,7 +18,7 @@ from ...metrics.intervals import beta_limits
 from ...metrics.people import People
 from ..text import format_rate
 from ._points import Points
-from .base import PASSED, WARNING, BaseCheck
+from .base import NOT_RUN, PASSED, WARNING, WITHOUT_FEATURES, BaseCheck
 
 _MOST_PAIRS = 100
 _BLOCK_ELEMENTS = 1 << 24
@@ -281,6 +281,8 @@ class DuplicatesCheck(BaseCheck):
 
     def ask(self, case, run, findings):
         n_records = len(case.records)
+        if not case.records.has_features:
+            return self.answer(NOT_RUN, WITHOUT_FEATURES)
         found = find_duplicates(case.records, case.membership, random_state=case.seeds["checks"])
         parts = []
         if found.n_exact:

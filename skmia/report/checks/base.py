@@ -7,6 +7,8 @@ from typing import Any
 # A stated fact informs the reader and cannot end in a warning. An error is a check that raised.
 PASSED, WARNING, STATED, NOT_RUN, ERROR = "passed", "warning", "stated", "not run", "error"
 
+WITHOUT_FEATURES = "The records are identifiers, without features that could be compared."
+
 # The largest number of persons, groups or attacks that a check lists by name.
 MOST_NAMES = 5
 

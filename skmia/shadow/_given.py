@@ -1,0 +1,162 @@
+"""Outputs, scores and training sets of models that were trained elsewhere."""
+
+import numpy as np
+
+from .._core.groups import check_columns
+from .._core.numbers import check_number, show, to_array
+from .._core.outputs import Outputs
+from ..signals import AnswerSignal
+from ._keep import further_signals
+
+_SINGLE = ("log_odds", "value")  # kinds of outputs with one number for each record
+_KINDS = ("logits", "proba", "decision", *_SINGLE)
+
+_MUST = "be an array with one row for each model"
+
+
+def check_scores(scores, membership, n_records, resolution):
+    """Check the arguments of ``ShadowPool.from_scores``.
+
+    Parameters
+    ----------
+    scores, membership : array-like of shape (n_estimators, n_records)
+        Scaled logits and training sets.
+    n_records : int
+        Number of records.
+    resolution : object
+        Resolution as passed by the user.
+
+    Returns
+    -------
+    scores, membership : ndarray of shape (n_estimators, n_records)
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid.
+    """
+    if not isinstance(resolution, str) or resolution != "auto":
+        check_number(resolution, "resolution", '"auto" or a finite number of at least 0', 0)
+    scores = to_array(scores, "scores", _MUST)
+    membership = to_array(membership, "membership", _MUST)
+    if scores.ndim != 2 or scores.shape[1] != n_records or membership.shape != scores.shape:
+        raise ValueError(
+            f"scores and membership need the shape (n_estimators, {n_records}); "
+            f"got {scores.shape} and {membership.shape}."
+        )
+    if scores.dtype.kind not in "biuf":
+        raise ValueError(f"scores must hold numbers; got an array of {scores.dtype}.")
+    if np.isnan(scores).any():
+        raise ValueError(
+            f"scores holds {np.isnan(scores).sum()} NaN; every model must score every record."
+        )
+    return scores, membership
+
+
+def check_training_sets(membership, n_records, n_models=None):
+    """Check training sets of models.
+
+    Parameters
+    ----------
+    membership : array-like of shape (n_models, n_records)
+        1 where the model was trained on the record, else 0.
+    n_records : int
+        Number of records.
+    n_models : int, default=None
+        Number of models, if it is known.
+
+    Returns
+    -------
+    membership : ndarray of shape (n_models, n_records), dtype bool
+
+    Raises
+    ------
+    ValueError
+        If it has another shape or other values.
+    """
+    membership = to_array(membership, "membership", _MUST)
+    n_rows = "n_estimators" if n_models is None else n_models
+    if membership.ndim != 2 or membership.shape != (n_models or len(membership), n_records):
+        raise ValueError(
+            f"membership needs the shape ({n_rows}, {n_records}); got {membership.shape}."
+        )
+    if membership.dtype.kind not in "biuf":
+        raise ValueError(f"membership must hold 0 and 1; got an array of {membership.dtype}.")
+    if not np.isin(membership, (0, 1)).all():
+        raise ValueError("membership must be 1 where a model was trained on the record, else 0.")
+    if not len(membership):
+        raise ValueError("membership is empty; a pool needs one model or more.")
+    return membership.astype(bool)
+
+
+def check_answerable(pool, kind):
+    """Refuse settings of a pool for which outputs of its models do not suffice.
+
+    Raises
+    ------
+    ValueError
+        If models are to be kept, class probabilities that log odds do not hold, or a signal needs
+        the models themselves.
+    """
+    if pool.store == "models" or (pool.store == "outputs" and kind == "log_odds"):
+        wanted = "models" if pool.store == "models" else "class probabilities"
+        raise ValueError(
+            f'store="{pool.store}" keeps {wanted}, which outputs of kind {kind!r} lack.'
+        )
+    for signal in further_signals(pool.signals):
+        if not isinstance(signal, AnswerSignal):
+            raise ValueError(
+                f"Signal {signal.name!r} needs the models themselves: use from_models."
+            )
+
+
+class GivenOutputs:
+    """Outputs of models for records and their augmentations, which are read model by model.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_models, [n_queries,] n_records[, n_classes])
+        Outputs; without the last axis for kinds with one number for each record.
+    records : Records of n_records
+        Records in this order.
+    classes : array-like of shape (n_classes,) or None
+        Labels of the last axis; None for the sorted labels of the records.
+    kind : str
+        Kind of the outputs.
+    """
+
+    def __init__(self, values, records, classes, kind):
+        if not isinstance(kind, str) or kind not in _KINDS:
+            raise ValueError(f"kind must be one of {', '.join(_KINDS)}; got {show(kind)}.")
+        self._values, self._kind, self._y = to_array(values, "outputs", _MUST), kind, records.y
+        is_single = kind in _SINGLE
+        shape = self._values.shape if is_single else self._values.shape[:-1]
+        if len(shape) not in (2, 3) or shape[-1] != len(records) or 0 in self._values.shape:
+            last = "" if is_single else ", n_classes"
+            raise ValueError(
+                f"outputs of kind {kind!r} need the shape (n_estimators, {len(records)}{last}) or "
+                f"(n_estimators, n_queries, {len(records)}{last}); got {self._values.shape}."
+            )
+        self.n_models, self.n_queries = shape[0], 1 if len(shape) == 2 else shape[1]
+        self._classes = None if is_single else self._get_classes(classes)
+
+    def _get_classes(self, classes):
+        n_columns = self._values.shape[-1]
+        found = np.unique(self._y) if classes is None else check_columns(classes)
+        if len(found) != n_columns:
+            source = "The records have" if classes is None else "classes has"
+            raise ValueError(
+                f"{source} {len(found)} labels, and outputs have {n_columns} columns; pass "
+                "classes=, with the label of each column."
+            )
+        return found
+
+    def of_model(self, k):
+        """Outputs of a model for each query, with a column for every class that occurs in y."""
+        values = self._values[k]
+        values = values if self._values.ndim == 3 + (self._classes is not None) else values[None]
+        answers = [Outputs(rows, self._classes, self._kind) for rows in values]
+        if self._classes is None:
+            return answers
+        all_classes = np.union1d(self._classes, self._y)
+        return [outputs.aligned_to(all_classes) for outputs in answers]

@@ -1,0 +1,233 @@
+"""Pools of models that were trained elsewhere."""
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.svm import LinearSVC
+
+from skmia import Outputs, Records, ShadowPool, audit
+from skmia.attacks import RMIA, LiRA
+from skmia.datasets import make_membership_problem
+from skmia.metrics import operating_point
+
+N = 160
+
+
+@pytest.fixture(scope="module")
+def records():
+    return make_membership_problem(N, n_features=6, random_state=0)[0]
+
+
+def shift(records):
+    return [Records(records.X + 0.1, records.y), Records(records.X - 0.1, records.y)]
+
+
+def fit_pool(model, records, **settings):
+    return ShadowPool(model, n_estimators=8, random_state=0, store="models", **settings).fit(
+        records
+    )
+
+
+def ask(model, X):
+    for name in ("predict_proba", "decision_function", "predict"):
+        if hasattr(model, name):
+            return getattr(model, name)(X)
+
+
+@pytest.mark.parametrize("augment", [None, shift], ids=["one query", "three queries"])
+@pytest.mark.parametrize(
+    "model, kind",
+    [
+        (RandomForestClassifier(5), "proba"),
+        (LinearSVC(), "decision"),
+        (LinearRegression(), "value"),
+    ],
+)
+def test_pools_of_models_and_outputs_equal_the_pool_that_was_fitted(model, kind, augment, records):
+    if kind == "value":
+        records = Records(records.X, records.X[:, 0] + records.y)
+    pool = fit_pool(model, records, augment=augment)
+    copies = [records] if augment is None else [records, *augment(records)]
+    outputs = [[ask(one, copy.X) for copy in copies] for one in pool.estimators_]
+    outputs = np.array([each[0] for each in outputs] if augment is None else outputs)
+    if kind == "decision":  # of two classes
+        outputs = np.stack([np.zeros_like(outputs), outputs], axis=-1)
+    inside, settings = pool.membership_, {"augment": augment, "estimator": model}
+    given = ShadowPool.from_outputs(outputs, inside, records, kind=kind, **settings)
+    asked = ShadowPool.from_models(iter(pool.estimators_), inside, records, **settings)
+    # Linear models are asked all together while they are trained, which rounds otherwise.
+    rtol = 1e-4 if kind == "value" else 0
+    for other in (given, asked):
+        np.testing.assert_allclose(other.signals_, pool.signals_, rtol=rtol)
+        np.testing.assert_array_equal(other.membership(records), pool.membership(records))
+        assert other.stored_ == pool.stored_ and other.temperatures_ == pool.temperatures_
+        np.testing.assert_allclose(other.resolution_, pool.resolution_, rtol=rtol)
+    victim = FrozenEstimator(pool.estimators_[0])
+    scores = [LiRA(victim, some).fit(records).score_samples(records) for some in (pool, given)]
+    np.testing.assert_allclose(*scores, rtol=10 * rtol)
+
+
+def test_columns_in_another_order_and_stored_outputs(records):
+    signals = ("auto", "hinge")
+    pool = fit_pool(LogisticRegression(), records, signals=signals, batched=False)
+    outputs = np.array([model.predict_proba(records.X)[:, ::-1] for model in pool.estimators_])
+    given = ShadowPool.from_outputs(
+        outputs,
+        pool.membership_,
+        records,
+        kind="proba",
+        classes=[1, 0],
+        signals=signals,
+        temperatures=(2.0,),
+        store="outputs",
+    )
+    assert given.temperatures_ == (2.0,) and given.classes_.tolist() == [0, 1]
+    np.testing.assert_array_equal(given.outputs_, outputs[..., ::-1].astype(np.float32))
+    np.testing.assert_allclose(given.signals_, pool.signals_[1:], rtol=1e-6)
+
+
+def test_stored_outputs_of_the_victim_for_further_queries(records):
+    model = LogisticRegression()
+    pool = fit_pool(model, records, augment=shift)
+    victim = FrozenEstimator(model.fit(records.X[:80], records.y[:80]))
+    asked = LiRA(victim, FrozenEstimator(pool)).fit(records).score_samples(records)
+    copies = [records, *shift(records)]
+    names = ["outputs", "outputs_1", "outputs_2"]
+    answers = {
+        name: Outputs(victim.predict_proba(copy.X), [0, 1])
+        for name, copy in zip(names, copies, strict=True)
+    }
+    stored = records.with_fields(**answers)
+    attack = LiRA(None, FrozenEstimator(pool)).fit(stored)
+    np.testing.assert_array_equal(attack.score_samples(stored), asked)
+    some = np.arange(0, N, 3)
+    np.testing.assert_allclose(attack.score_samples(stored[some]), asked[some], rtol=1e-6)
+    del answers["outputs_2"]
+    with pytest.raises(ValueError, match=r"2 augmentations.*\(outputs_2 missing\)"):
+        LiRA(None, FrozenEstimator(pool)).fit(records.with_fields(**answers)).score_samples(
+            records.with_fields(**answers)
+        )
+
+
+def test_a_victim_is_not_asked_for_augmentations_that_nobody_knows(records):
+    outputs = np.random.default_rng(0).normal(size=(4, 3, N, 2))
+    inside = np.random.default_rng(1).random((4, N)) < 0.5
+    pool = FrozenEstimator(ShadowPool.from_outputs(outputs, inside, records))
+    victim = FrozenEstimator(LogisticRegression().fit(records.X, records.y))
+    with pytest.raises(ValueError, match="signals of 3 queries.*can be asked 1; pass augment="):
+        LiRA(victim, pool).fit(records).score_samples(records)
+
+
+@pytest.fixture(scope="module")
+def scored():
+    """Log odds of eight models and a victim on records without features, three more if inside."""
+    rng = np.random.default_rng(0)
+    inside = rng.random((9, 400)) < 0.5
+    return 3 * inside + rng.normal(size=(9, 400)), inside
+
+
+@pytest.mark.parametrize("attack", [LiRA, RMIA])
+def test_scores_of_a_target_suffice(scored, attack):
+    scores, inside = scored
+    records = Records.from_ids(
+        [f"r{i}" for i in range(400)], outputs=Outputs(scores[8], kind="log_odds")
+    )
+    pool = FrozenEstimator(ShadowPool.from_scores(scores[:8], inside[:8], records))
+    attack = attack(None, pool, temperature=1.0) if attack is RMIA else attack(None, pool)
+    found = attack.fit(records).score_samples(records)
+    assert operating_point(inside[8], found, 0.1).tpr > 0.7
+    # The same scores as probabilities of two classes.
+    p = 1 / (1 + np.exp(-scores[8]))
+    named = Records.from_ids(np.arange(400), np.zeros(400, int))
+    pool = FrozenEstimator(ShadowPool.from_scores(scores[:8], inside[:8], named))
+    named = named.with_fields(outputs=Outputs(np.column_stack([p, 1 - p]), [0, 1]))
+    again = attack.set_params(shadows=pool).fit(named).score_samples(named)
+    np.testing.assert_allclose(again, found, rtol=1e-4, atol=1e-4)
+
+
+def test_an_audit_of_scores_alone(scored):
+    scores, inside = scored
+    records = Records.from_ids(
+        np.arange(400), np.arange(400) % 2, outputs=Outputs(scores[8], kind="log_odds")
+    )
+    pool = FrozenEstimator(ShadowPool.from_scores(scores[:8], inside[:8], records))
+    report = audit(LogisticRegression(), records, inside[8], shadows=pool, random_state=0)
+    assert report.evidence == "leak"
+    assert report.performance["metric"] == "confidence"
+    assert "Mean probability of the label" in report.summary()
+    checks = dict(report.checks)
+    for name in ("blind baseline", "duplicates"):
+        assert checks[name].status == "not run" and "identifiers" in checks[name].text
+
+
+def test_records_of_identifiers():
+    records = Records.from_ids(["a", "b", "c"], y=[0, 1, 0], group=["x", "x", "z"])
+    assert not records.has_features and not records[[2, 0]].has_features
+    assert records[[2]]["group"].tolist() == ["z"]
+    assert Records.concat([records[:1], records[2:]]).fingerprint.tolist() == [
+        records.fingerprint[0],
+        records.fingerprint[2],
+    ]
+    assert Records(np.arange(3)[:, None], [0, 1, 0]).has_features
+    with pytest.raises(ValueError, match="'a' occurs more than once"):
+        Records.from_ids(["a", "b", "a"])
+    for wrong in ([], [["a"]], [None, "a"]):
+        with pytest.raises(ValueError, match="ids must hold one identifier for each record"):
+            Records.from_ids(wrong)
+
+
+LOGITS, INSIDE = np.zeros((4, N, 2)), np.tile([0, 1], (4, N // 2))
+
+
+@pytest.mark.parametrize(
+    "changed, message",
+    [
+        (
+            {"outputs": LOGITS[:, :5]},
+            r"need the shape \(n_estimators, 160, n_classes\).*\(4, 5, 2\)",
+        ),
+        ({"outputs": LOGITS[0]}, r"got \(160, 2\)"),
+        ({"outputs": np.full_like(LOGITS, np.nan)}, "NaN for 160 of 160 records"),
+        ({"outputs": LOGITS[..., :1]}, "The records have 2 labels, and outputs have 1 columns"),
+        ({"outputs": LOGITS.astype(str)}, "must return numbers"),
+        ({"membership": INSIDE[:3]}, r"membership needs the shape \(4, 160\); got \(3, 160\)"),
+        ({"membership": INSIDE + 1}, "membership must be 1 where"),
+        ({"membership": INSIDE.astype(str)}, "membership must hold 0 and 1; got an array of <U"),
+        ({"kind": "label"}, "kind must be one of logits, proba, decision, log_odds, value"),
+        ({"classes": [0, 1, 2]}, "classes has 3 labels, and outputs have 2 columns"),
+        ({"classes": [0, 0]}, "classes must be one or more different labels"),
+        ({"kind": "log_odds"}, "outputs of kind 'log_odds' need the shape"),
+        (
+            {"kind": "log_odds", "outputs": LOGITS[..., 0], "store": "outputs"},
+            "keeps class probabilities, which outputs of kind 'log_odds' lack",
+        ),
+        (
+            {"kind": "log_odds", "outputs": LOGITS[..., 0], "temperatures": (1.0, 2.0)},
+            "Log odds of the label do not tell those at another temperature",
+        ),
+        ({"temperatures": ()}, "temperatures must be one or more positive numbers"),
+        ({"store": "models"}, "keeps models, which outputs"),
+        ({"signals": ("auto", "gradient_norm_x")}, "needs the models themselves"),
+        ({"resolution": -1.0}, "The 'resolution' parameter of ShadowPool"),
+    ],
+)
+def test_unusable_outputs_are_refused(records, changed, message):
+    given = {"outputs": LOGITS, "membership": INSIDE, "records": records} | changed
+    with pytest.raises(ValueError, match=message):
+        ShadowPool.from_outputs(**given)
+
+
+def test_unusable_models_are_refused(records):
+    fitted = LogisticRegression().fit(records.X, records.y)
+    inside = INSIDE[:2]
+    for models, found in (([fitted], "got 1"), ([fitted] * 3, "got more than 2")):
+        with pytest.raises(ValueError, match=f"as many as the rows of membership, 2; {found}"):
+            ShadowPool.from_models(models, inside, records)
+    with pytest.raises(ValueError, match="is not fitted"):
+        ShadowPool.from_models([fitted, LogisticRegression()], inside, records)
+    with pytest.raises(TypeError, match="fitted classifier or regressor"):
+        ShadowPool.from_models([fitted, 3], inside, records)
+    with pytest.raises(ValueError, match="carry no task labels"):
+        ShadowPool.from_models([fitted] * 2, inside, Records(records.X))

@@ -1,0 +1,141 @@
+"""Shadow models in the files of other programs."""
+
+import numpy as np
+import pytest
+from scipy.special import log_softmax, softmax
+from sklearn.linear_model import LogisticRegression
+
+from skmia import Records, ShadowPool
+from skmia.shadow import load_shadows, save_shadows
+
+RNG = np.random.default_rng(0)
+K, N, Q, C = 4, 60, 2, 3
+Y = RNG.integers(C, size=N)
+INSIDE = RNG.random((K, N)) < 0.5
+LOGITS = RNG.normal(size=(K, Q, N, C))
+RECORDS = Records.from_ids(np.arange(N), Y)
+LOG_P = np.take_along_axis(log_softmax(LOGITS, axis=-1), Y[None, None, :, None], axis=-1)[..., 0]
+LOG_ODDS = LOG_P - np.log1p(-np.exp(LOG_P))
+
+
+def write_carlini(folder, epochs=(10, 11)):
+    np.save(folder / "y_train.npy", np.append(Y, [0, 0]))  # the models were asked for fewer
+    for k in range(K):
+        model = folder / f"experiment-{k}_{K}"
+        for part in ("logits", "scores"):
+            (model / part).mkdir(parents=True)
+        np.save(model / "keep.npy", np.append(INSIDE[k], [True, False]))
+        for epoch in epochs:
+            last = epoch == epochs[-1]
+            logits = LOGITS[k].transpose(1, 0, 2)[:, None] * last
+            np.save(model / "logits" / f"{epoch:010d}.npy", logits)
+            np.save(model / "scores" / f"{epoch:010d}.npy", LOG_ODDS[k].T * last)
+    return folder
+
+
+def write_privacy_meter(folder):
+    for part in ("signals", "models"):
+        (folder / part).mkdir()
+    np.save(folder / "signals" / "rmia_signals.npy", np.exp(LOG_P[:, 0]).T)
+    np.save(folder / "signals" / "rmia_signals_pop.npy", np.ones((3, K)))
+    np.save(folder / "models" / "memberships.npy", INSIDE)
+    return folder
+
+
+def write_leakpro(folder):
+    for k in range(K):
+        np.save(folder / f"sm_{k + 8}_logits.npy", LOGITS[k, 0])  # 8, 9, 10, 11
+    np.save(folder / "target_logits.npy", LOGITS[0, 0])
+    return folder
+
+
+def make_pool(found, **settings):
+    return ShadowPool.from_outputs(
+        found.outputs, found.membership, RECORDS, kind=found.kind, **settings
+    )
+
+
+@pytest.mark.parametrize("n_queries, kind", [(2, "auto"), (2, "log_odds")])
+def test_carlini(tmp_path, n_queries, kind):
+    found = load_shadows(write_carlini(tmp_path), "carlini2022", kind=kind)
+    pool = make_pool(found)
+    assert found.names == [f"experiment-{k}_{K}" for k in range(K)]
+    np.testing.assert_array_equal(found.y, Y)
+    np.testing.assert_array_equal(pool.membership(RECORDS).T, INSIDE)
+    np.testing.assert_allclose(pool.values(RECORDS), LOG_ODDS.swapaxes(0, 1), rtol=1e-5)
+    assert (found.kind == "logits") == (pool.temperatures_ == (1.0, 2.0)) == (kind == "auto")
+
+
+def test_privacy_meter(tmp_path):
+    found = load_shadows(write_privacy_meter(tmp_path), "privacy_meter")
+    pool = make_pool(found)
+    np.testing.assert_array_equal(pool.membership_, INSIDE)
+    np.testing.assert_allclose(pool.transform(RECORDS), LOG_ODDS[:, 0].T, rtol=1e-5, atol=1e-6)
+
+
+def test_leakpro(tmp_path):
+    folder = write_leakpro(tmp_path)
+    with pytest.raises(ValueError, match="pickles.*pass membership=.*sm_8_logits.npy, sm_9"):
+        load_shadows(folder, "leakpro")
+    found = load_shadows(folder, "leakpro", membership=INSIDE)
+    assert found.names[-1] == "sm_11_logits.npy"  # by number, not by name
+    np.testing.assert_allclose(make_pool(found).transform(RECORDS), LOG_ODDS[:, 0].T, rtol=1e-5)
+
+
+@pytest.fixture(scope="module")
+def trained():
+    X = RNG.normal(size=(N, 2))
+    records = Records(X, Y)
+    pool = ShadowPool(LogisticRegression(), K, store="outputs", random_state=0).fit(records)
+    return pool, records
+
+
+@pytest.mark.parametrize("layout", ["carlini2022", "privacy_meter", "leakpro", "npz"])
+def test_what_is_saved_is_loaded(layout, trained, tmp_path):
+    pool, records = trained
+    save_shadows(pool, tmp_path / "new", layout, records.y)
+    found = load_shadows(tmp_path / "new", layout)
+    again = ShadowPool.from_outputs(found.outputs, found.membership, records, kind=found.kind)
+    np.testing.assert_array_equal(again.membership_, pool.membership_)
+    np.testing.assert_allclose(again.signals_[0], pool.signals_[0], rtol=1e-5, atol=1e-5)
+    if layout == "leakpro":
+        np.testing.assert_allclose(softmax(found.outputs, axis=-1), pool.outputs_, atol=1e-6)
+    with pytest.raises(FileExistsError, match="is not an empty folder"):
+        save_shadows(pool, tmp_path / "new", layout)
+
+
+def test_files_that_are_missing_or_disagree(tmp_path, trained):
+    with pytest.raises(FileNotFoundError, match="There is no folder"):
+        load_shadows(tmp_path / "none", "npz")
+    for layout, missing in (
+        ("carlini2022", r"no experiment\*"),
+        ("privacy_meter", r"no \*_signals.npy"),
+        ("leakpro", r"no sm_\*_logits.npy"),
+        ("npz", "needs the file"),
+    ):
+        with pytest.raises(FileNotFoundError, match=missing):
+            load_shadows(tmp_path, layout)
+    for name, wrong in (
+        ("layout", {"layout": "art"}),
+        ("kind", {"layout": "npz", "kind": "proba"}),
+    ):
+        with pytest.raises(ValueError, match=f"{name} must be one of"):
+            load_shadows(tmp_path, **wrong)
+    folder = write_carlini(tmp_path)
+    np.save(folder / f"experiment-0_{K}" / "keep.npy", INSIDE[0][:5])
+    with pytest.raises(ValueError, match="Files of the models differ in shape"):
+        load_shadows(folder, "carlini2022")
+    np.save(folder / f"experiment-0_{K}" / "keep.npy", np.append(INSIDE[0], [True, False]))
+    with pytest.raises(ValueError, match=r"membership needs the shape \(4, 60\); got \(3, 60\)"):
+        load_shadows(folder, "carlini2022", membership=INSIDE[:3])
+    small = trained[0].first(2)
+    small.outputs_ = None
+    with pytest.raises(ValueError, match='fit the pool with store="outputs"'):
+        save_shadows(small, tmp_path / "other", "leakpro")
+
+
+def test_pickles_are_not_read(tmp_path):
+    folder = write_leakpro(tmp_path)
+    np.save(folder / "sm_8_logits.npy", np.array([{}], dtype=object), allow_pickle=True)
+    with pytest.raises(ValueError, match="does not hold an array of numbers"):
+        load_shadows(folder, "leakpro", membership=INSIDE)
