@@ -278,11 +278,14 @@ class FolderCheckpoint:
 
     def describe_kept(self, n_models):
         """Say how many models an interrupted fit has finished."""
-        n_kept = sum(self._path(k).exists() for k in range(n_models))
         return (
-            f"{n_kept} of {n_models} shadow models are kept in {self.folder}; running it "
-            "again continues from there."
+            f"{self.count_kept(n_models)} of {n_models} shadow models are kept in {self.folder}; "
+            "running it again continues from there."
         )
+
+    def count_kept(self, n_models):
+        """Return how many of the first models are finished."""
+        return sum(self._path(k).exists() for k in range(n_models))
 
     def states(self):
         """Return the storage for states of models that are trained together."""

@@ -121,7 +121,7 @@ def choose_by_power(
     models, units = _list_pseudo_victims(pool, len(records))
     figures = np.array(
         [
-            _measure_candidate(
+            measure_models(
                 clone(attack).set_params(**params, shadows=FrozenEstimator(pool), victim=None),
                 records,
                 models,
@@ -156,8 +156,25 @@ def _list_pseudo_victims(pool, n_records):
     return models, pairs[models]
 
 
-def _measure_candidate(attack, records, models, rate):
-    """Return AUC and TPR at a rate for each model, of shape (n_models, 2); NaN without members."""
+def measure_models(attack, records, models, rate):
+    """Measure the power of an attack on some models of its pool, treated as the victim.
+
+    Parameters
+    ----------
+    attack : PoolAttack
+        Attack with a fitted pool.
+    records : Records of n records
+        Records of the pool.
+    models : ndarray of shape (n_models,)
+        Numbers of models.
+    rate : float
+        False positive rate.
+
+    Returns
+    -------
+    power : ndarray of shape (n_models, 2)
+        AUC and TPR at the rate; NaN for a model without members or without non-members.
+    """
     validate_params_of(attack)
     if not len(records):
         return np.full((len(models), 2), np.nan)

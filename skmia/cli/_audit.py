@@ -24,6 +24,7 @@ from .._training.job import Data, Job, keep_model
 from .._training.plan import plan_training
 from ..datasets import load_digits
 from ..report.groups import list_subsets
+from ..report.growth import AUTO
 from ..report.save import save_report
 from ..report.text import join_names
 from ..report.victim import draw_members
@@ -33,11 +34,21 @@ from ._limits import Limit
 from ._model import as_model_input, load_model, make_estimator, needs_numbered_labels
 from ._table import as_features, check_column, infer_task, read_members, read_table, read_target
 
-_TABLE_DEFAULTS = {"shadows": 64, "fpr": [0.01, 0.001]}
+_TABLE_FPRS = [0.01, 0.001]
 
 # With 900 non-members, a rate of 0.001 cannot be resolved.
-_DIGITS_DEFAULTS = {"shadows": 32, "fpr": [0.1, 0.02]}
+_DIGITS_FPRS = [0.1, 0.02]
 
+# Number of shadow models of a quick audit.
+_QUICK_SHADOWS = 8
+
+# Options that contradict --quick unless they have their usual value.
+_NOT_QUICK = [
+    ("shadows", "", AUTO),
+    ("time_limit", "", None),
+    ("controls", "", False),
+    ("release", " file", "service"),
+]
 
 _MOST_NAMES = 8
 _WIDTH = 100  # of a line in a terminal, as in the summary
@@ -81,8 +92,8 @@ def run_audit(arguments, show):
     _check_combination(arguments)
     _check_folders(arguments)
     is_toy = arguments.data is None
-    defaults = _DIGITS_DEFAULTS if is_toy else _TABLE_DEFAULTS
-    _check_limits(arguments.fail_above, arguments.fpr or defaults["fpr"])
+    fprs = arguments.fpr or (_DIGITS_FPRS if is_toy else _TABLE_FPRS)
+    _check_limits(arguments.fail_above, fprs)
     caught = []
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_: caught.append(" ".join(str(message).split()))
@@ -92,10 +103,12 @@ def run_audit(arguments, show):
             problem.victim,
             problem.records,
             problem.membership,
-            shadows=arguments.shadows or defaults["shadows"],
+            shadows=_QUICK_SHADOWS if arguments.quick else arguments.shadows,
+            time_budget=arguments.time_limit,
             group=list(problem.groups.values()) or None,
             controls=arguments.controls,
-            fprs=arguments.fpr or defaults["fpr"],
+            fprs=fprs,
+            file=not arguments.quick,
             batched=False if arguments.no_batching else "auto",
             checkpoint=arguments.checkpoint,
             n_jobs=arguments.jobs,
@@ -136,6 +149,12 @@ def _save(result, directory, values):
 
 def _check_combination(arguments):
     """Refuse options that would be ignored, or that require another one."""
+    if arguments.quick:
+        for name, value, usual in _NOT_QUICK:
+            if getattr(arguments, name) != usual:
+                raise CommandError(f"--quick goes without --{name.replace('_', '-')}{value}")
+    if arguments.time_limit is not None and arguments.shadows != AUTO:
+        raise CommandError("--time-limit limits the shadow models of --shadows auto")
     if arguments.data is None:
         names = ("target", "task", "drop", "group", "group_by", "members", "estimator", "model")
         names += ("show_values",)

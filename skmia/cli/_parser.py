@@ -55,7 +55,13 @@ def _as_integer(text):
 
 
 def _shadow_count(text):
-    number = _as_integer(text)
+    if text == "auto":
+        return text
+    try:
+        number = int(text)
+    except ValueError:
+        message = f"must be auto or a whole number; got {text!r}"
+        raise argparse.ArgumentTypeError(message) from None
     if number < 4 or number % 2:
         raise argparse.ArgumentTypeError(f"must be even and at least 4; got {number}")
     return number
@@ -83,6 +89,16 @@ def _rate(text):
         number = -1.0
     if not 0 < number < 1:
         raise argparse.ArgumentTypeError(f"must be a fraction between 0 and 1; got {text!r}")
+    return number
+
+
+def _seconds(text):
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be a positive number of seconds; got {text!r}")
     return number
 
 
@@ -252,8 +268,22 @@ def _add_attack(group):
     group.add_argument(
         "--shadows",
         type=_shadow_count,
-        metavar="N",
-        help="number of shadow models, even (default: 64; 32 without --data)",
+        default="auto",
+        metavar="auto|N",
+        help="number of shadow models, even; auto trains 8 and doubles them, up to 64, while more "
+        "of them are expected to change the result noticeably (default: auto)",
+    )
+    group.add_argument(
+        "--quick",
+        action="store_true",
+        help="train 8 shadow models and do not attack the model as a file",
+    )
+    group.add_argument(
+        "--time-limit",
+        type=_seconds,
+        metavar="SECONDS",
+        help="begin no shadow models that would be unfinished this long after the audit began; "
+        "4 are trained in any case",
     )
     group.add_argument(
         "--fpr",

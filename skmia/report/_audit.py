@@ -16,7 +16,8 @@ from ..shadow import ShadowPool
 from ._case import open_case
 from ._describe import Clock, describe
 from ._examine import examine
-from ._file import examine_file
+from ._file import attack_file, examine_file
+from ._plan import make_plan
 from ._report import AuditReport
 from ._rounds import repeat_attack
 from ._run import run_attacks
@@ -28,7 +29,8 @@ def audit(
     membership: ArrayLike | None = None,
     *,
     attacks: Literal["default"] | Mapping[str, BaseEstimator] = "default",
-    shadows: int | ShadowPool | FrozenEstimator = 64,
+    shadows: Literal["auto"] | int | ShadowPool | FrozenEstimator = "auto",
+    time_budget: float | None = None,
     estimator: BaseEstimator | None = None,
     group: str | Sequence[str] | None = None,
     fprs: Sequence[float] = (0.01, 0.001),
@@ -73,10 +75,21 @@ def audit(
         chance count twice. The needs of each attack are compared with what is available before a
         shadow model is trained, see :class:`skmia.base.Needs`; an attack that cannot run, or fails,
         is left out and named in ``notes``.
-        "default": a threshold on the loss, :class:`~skmia.attacks.ShadowAttack`,
-        :class:`~skmia.attacks.LiRA` and :class:`~skmia.attacks.RMIA`.
-    shadows : int or ShadowPool, default=64
-        Number of shadow models to train, even, or a pool of them fitted on the records.
+        "default": a threshold on the loss, :class:`~skmia.attacks.LiRA` and
+        :class:`~skmia.attacks.RMIA`, and :class:`~skmia.attacks.AnalyticLiRA` for linear models.
+    shadows : "auto", int or ShadowPool, default="auto"
+        Number of shadow models to train, even, or a pool of them fitted on the records. "auto"
+        trains 8 models and doubles them, up to 64, as long as the next doubling is expected to
+        bring more than models differ by. Both are measured on shadow models treated as the victim,
+        so the numbers of the audit need no correction for the choice: by the TPR of the strongest
+        attack at the lowest of `fprs` from 0.01 on, or by its AUC if the records do not resolve
+        that rate. ``growth`` of the report says what each doubling brought, and what the next one
+        would cost and bring. The result is the same as for that number of models.
+    time_budget : float, default=None
+        Seconds after the beginning of the audit by which "auto" has to have trained its shadow
+        models. No doubling begins that would take longer by the time that models took so far.
+        Growth then begins with 4 models, which are trained in any case. The checks that follow
+        have no limit.
     estimator : estimator, default=None
         Estimator that is cloned for each shadow model. If None, the victim is cloned.
     group : str or list of str, default=None
@@ -137,9 +150,11 @@ def audit(
     >>> records, membership = make_membership_problem(random_state=0)
     >>> members = records[membership == 1]
     >>> victim = DecisionTreeClassifier(random_state=0).fit(members.X, members.y)
-    >>> report = audit(victim, records, membership, shadows=8, random_state=0)
+    >>> report = audit(victim, records, membership, random_state=0)
     >>> report.evidence
     'leak'
+    >>> report.settings["n_shadows"]
+    8
     >>> frame = report.to_frame()
     >>> auc = frame.query("attack == 'LiRA' and metric == 'auc' and scope == 'overall'")
     >>> bool(auc["estimate"].item() > 0.6)
@@ -155,6 +170,7 @@ def audit(
         clock,
         attacks=attacks,
         shadows=shadows,
+        time_budget=time_budget,
         estimator=estimator,
         group=group,
         fprs=fprs,
@@ -167,12 +183,15 @@ def audit(
         random_state=random_state,
         verbose=verbose,
     )
-    run = run_attacks(case, clock)
+    plan = make_plan(case.attacks, case.request, case.records)
+    file = attack_file(case, clock)  # first, so that a time budget includes it
+    run = run_attacks(case, plan, clock)
     run = repeat_attack(case, run, clock)
     findings = examine(case, run, clock)
     return AuditReport(
         findings=findings,
-        file=examine_file(case, findings, clock) if case.file else None,
+        file=examine_file(case, file, findings),
+        growth=run.growth,
         scores=run.scores,
         judged=run.judged,
         membership=case.membership,

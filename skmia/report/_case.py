@@ -9,12 +9,16 @@ from sklearn.base import is_regressor
 
 from .._core.asking import unwrap
 from .._core.checks import check_confidence_level, check_rates
+from .._core.numbers import check_number, show
 from .._core.randomness import check_random_state
 from .._core.validation import check_records
 from ._plan import Request, check_pool_settings, choose_attacks
 from .evidence import count_permutations
 from .groups import list_subsets
 from .victim import prepare_victim, query_prepared
+
+# Smallest time budget in seconds; 0 is refused.
+_LEAST = np.finfo(float).tiny
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +47,8 @@ class Case:
         Fields that the user named as groups.
     file : bool
         Whether the user asked for the file of the victim to be attacked.
+    time_budget : float or None
+        Seconds after which no shadow models should be trained any more.
     controls : bool
         Whether the controls were requested.
     notes : list of str
@@ -59,6 +65,7 @@ class Case:
     fprs: list = ()
     seeds: dict | None = None
     group: Any = None
+    time_budget: float | None = None
     controls: bool = False
     file: bool = True
     notes: list = ()
@@ -84,6 +91,7 @@ def open_case(
     group,
     fprs,
     confidence_level,
+    time_budget,
     controls,
     file,
     random_state,
@@ -103,7 +111,7 @@ def open_case(
     case : Case
     """
     check_records(records)
-    _check_pooling(**pooling)
+    _check_pooling(time_budget=time_budget, **pooling)
     check_pool_settings("audit", controls=controls, file=file)
     fprs, level = check_rates(fprs, "fprs"), check_confidence_level(confidence_level)
     count_permutations(level)  # refused before anything is trained
@@ -121,15 +129,23 @@ def open_case(
         fprs=fprs,
         seeds=seeds,
         group=group,
+        time_budget=time_budget,
         controls=controls,
         file=file,
         notes=[*notes, *remarks],
     )
 
 
-def _check_pooling(*, shadows, checkpoint, batched, n_jobs, verbose, **_):
+def _check_pooling(*, shadows, checkpoint, batched, n_jobs, verbose, time_budget, **_):
     check_pool_settings("audit", batched=batched, n_jobs=n_jobs, verbose=verbose)
-    if checkpoint is not None and not isinstance(shadows, Integral):
+    if time_budget is not None:
+        check_number(time_budget, "time_budget", "None or a positive number of seconds", _LEAST)
+        if not isinstance(shadows, str):
+            raise ValueError(
+                'time_budget limits the number of shadow models that shadows="auto" trains; got '
+                f"shadows={show(shadows)}."
+            )
+    if checkpoint is not None and not isinstance(shadows, Integral | str):
         raise ValueError(
             "checkpoint is the folder of shadow models that are trained here, but shadows is a "
             "pool, which has its own checkpoint."

@@ -38,8 +38,12 @@ class Clock:
         if part is not None:
             self._parts[part] = round(self._parts.get(part, 0.0) + seconds, 3)
 
+    def elapsed(self):
+        """Seconds since the beginning."""
+        return time.perf_counter() - self._start
+
     def read(self):
-        return {**self._parts, "total": round(time.perf_counter() - self._start, 3)}
+        return {**self._parts, "total": round(self.elapsed(), 3)}
 
 
 def describe(case, run, clock):

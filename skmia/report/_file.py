@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -90,28 +90,64 @@ class FileFindings:
         return write_file_verdict(self.grounds, self.facts)
 
 
-def examine_file(case, findings, clock):
-    """Attack the file of the victim and measure how well its members are found.
+class FileRun(NamedTuple):
+    """The attack on a file before its verdict."""
+
+    attack: Any  # the fitted attack; None if no attack can read the file
+    scores: np.ndarray | None
+    found: Findings | None
+    facts: dict
+    notes: list
+
+
+def attack_file(case, clock):
+    """Attack the file of the victim, which takes no shadow models.
 
     Parameters
     ----------
     case : Case
-    findings : Findings
-        Those on the answers, whose checks of records and membership hold here as well.
     clock : Clock
 
     Returns
     -------
-    found : FileFindings or None
-        None if the model has no file at hand: a service, or stored predictions.
+    run : FileRun or None
+        None if it was not asked for, or the model has no file at hand: a service, or stored
+        predictions.
     """
-    if is_recipe(case.request.victim) or not has_file(case.request.victim):
+    victim = case.request.victim
+    if not case.file or is_recipe(victim) or not has_file(victim):
         return None
     with clock("file"):
-        return _examine(case, findings)
+        return _run(case)
 
 
-def _examine(case, findings):
+def examine_file(case, run, findings):
+    """Draw the conclusion on a file.
+
+    Parameters
+    ----------
+    case : Case
+    run : FileRun or None
+    findings : Findings
+        Those on the answers, whose checks of records and membership hold here as well.
+
+    Returns
+    -------
+    found : FileFindings or None
+    """
+    if run is None:
+        return None
+    attack, scores, found, facts, notes = run
+    if found is None:
+        nothing = make_grounds(pd.DataFrame(columns=list(COLUMNS)), None, {}, case.level, [])
+        return FileFindings(None, None, nothing.results, None, facts, [], nothing)
+    grounds = make_grounds(
+        found.numbers, found.permutation, keep_shared_checks(findings.checks), case.level, [_NAME]
+    )
+    return FileFindings(attack, scores, found.numbers, found.permutation, facts, notes, grounds)
+
+
+def _run(case):
     facts = {
         "n_records": len(case.records),
         "n_members": int(case.membership.sum()),
@@ -120,22 +156,17 @@ def _examine(case, findings):
         "sources": [],
         **_describe_state(case.victim),
     }
-    nothing = make_grounds(pd.DataFrame(columns=list(COLUMNS)), None, {}, case.level, [])
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             attack, scores, known = _attack(case)
         found = _measure(case, attack, scores)
     except Exception as error:  # of whatever kind: the audit of the answers stands
-        facts["reason"] = describe_error(error)
-        return FileFindings(None, None, nothing.results, None, facts, [], nothing)
+        return FileRun(None, None, None, facts | {"reason": describe_error(error)}, [])
     facts |= known | {"sources": _list_sources(case, attack)}
-    grounds = make_grounds(
-        found.numbers, found.permutation, keep_shared_checks(findings.checks), case.level, [_NAME]
-    )
     notes = list(dict.fromkeys(" ".join(str(one.message).split()) for one in caught))
     notes += [f"The {name} were not read: {why}" for name, why in attack.left_out_.items()]
-    return FileFindings(attack, scores, found.numbers, found.permutation, facts, notes, grounds)
+    return FileRun(attack, scores, found, facts, notes)
 
 
 _NAME = ReleasedModelAttack.__name__

@@ -10,12 +10,12 @@ from .._core.asking import unwrap
 from .._core.needs import ACCESS
 from .._core.records import Records
 from .._core.sklearn import N_JOBS, StrOptions, validate_parameter_constraints, validate_params_of
-from ..attacks import RMIA, LiRA, ShadowAttack, ThresholdAttack
-from ..base import get_pool
+from ..attacks import RMIA, AnalyticLiRA, LiRA, ThresholdAttack
 from ..base.parts import is_open, needs_of, offer_of, parts_of, settings_of_pool, why_not
 from ..shadow import ShadowPool
 from ..signals.auto import COMPARED, auto_of, kinds_of
 from ..victims.offers import get_kind, is_trainable
+from .growth import AUTO, SIZES
 from .victim import is_recipe
 
 _SIGNAL_OF = {"decision": "hinge", "label": "correctness"}
@@ -41,8 +41,17 @@ class Request(NamedTuple):
     checkpoint: object = None
 
     @property
+    def chooses_size(self):
+        return isinstance(self.shadows, str) and self.shadows == AUTO
+
+    @property
     def trains_pool(self):
-        return isinstance(self.shadows, Integral)
+        return self.chooses_size or isinstance(self.shadows, Integral)
+
+    @property
+    def most_models(self):
+        """Maximum number of models of a pool that is trained here."""
+        return SIZES[-1] if self.chooses_size else self.shadows
 
     @property
     def model(self):
@@ -59,14 +68,12 @@ class Plan(NamedTuple):
 
 
 def default_attacks(request):
-    """One attack of each strength: without shadow models, learned, and relative to each record."""
+    """One attack of each kind: on the loss alone, in closed form, and relative to shadow models."""
     signal = _SIGNAL_OF.get(request.outputs.kind, "loss")
-    attacks = {
-        f"threshold ({signal})": ThresholdAttack(signal=signal),
-        "ShadowAttack": ShadowAttack(random_state=request.attack_seed),
-        "LiRA": LiRA(),
-        "RMIA": RMIA(),
-    }
+    attacks = {f"threshold ({signal})": ThresholdAttack(signal=signal)}
+    if why_not(AnalyticLiRA(), _make_offer(request)) is None:  # only linear models have one
+        attacks["AnalyticLiRA"] = AnalyticLiRA()
+    attacks |= {"LiRA": LiRA(), "RMIA": RMIA()}
     temperatures = getattr(unwrap(request.shadows), "temperatures_", None)
     if temperatures and RMIA().temperature not in temperatures:
         attacks["RMIA"] = RMIA(temperature=temperatures[0])
@@ -137,9 +144,11 @@ def _make_offer(request):
     if why_none is not None:
         withheld["shadows"] = why_none
     size = request.outputs.values.size * 4
-    if request.trains_pool and size * request.shadows > LARGEST_OUTPUTS:
-        gigabytes = size * request.shadows / 1e9
-        withheld["outputs"] = f"which would take {gigabytes:.1f} GB for {request.shadows} models"
+    if request.trains_pool and size * request.most_models > LARGEST_OUTPUTS:
+        gigabytes = size * request.most_models / 1e9
+        withheld["outputs"] = (
+            f"which would take {gigabytes:.1f} GB for {request.most_models} models"
+        )
     return offer_of(
         request.victim,
         kind=request.outputs.kind,
@@ -186,7 +195,9 @@ def _list_keeps(attack, records):
 
 def _check_pool(request, records):
     """Refuse an invalid number of shadow models, a value that is not a pool, and a foreign pool."""
-    wanted = "shadows must be an even number of models from 4 on, or a ShadowPool; got"
+    wanted = 'shadows must be "auto", an even number of models from 4 on, or a ShadowPool; got'
+    if request.chooses_size:
+        return
     if request.trains_pool:
         if request.shadows < 4 or request.shadows % 2:
             raise ValueError(f"{wanted} {request.shadows}.")
@@ -198,23 +209,30 @@ def _check_pool(request, records):
         pool.locate_usable(records)
 
 
-def make_pool(request, keeps, records):
-    """Return the fitted pool that the attacks share, or None if no attack needs one."""
-    if not keeps:
-        return None
-    if not request.trains_pool:
-        return get_pool(request.shadows, records)
-    pool = ShadowPool(
+def make_pool(request, keeps):
+    """Return the unfitted pool that is trained here; one that grows keeps its models."""
+    return ShadowPool(
         request.model,
-        n_estimators=request.shadows,
+        n_estimators=SIZES[0] if request.chooses_size else request.shadows,
         **settings_of_pool(keeps),
         batched=request.batched,
         n_jobs=request.n_jobs,
         random_state=request.shadow_seed,
         verbose=request.verbose,
         checkpoint=request.checkpoint,
+        warm_start=request.chooses_size and request.checkpoint is None,
     )
-    return pool.fit(records)
+
+
+def prepare(attack, request):
+    """Clone an attack, and give a seed to each part that has none."""
+    attack, rng = clone(attack), np.random.RandomState(request.attack_seed)
+    names = [name for name in attack.get_params() if name.split("__")[-1] == "random_state"]
+    given = attack.get_params()
+    for name in sorted(names):
+        if given[name] is None:
+            attack.set_params(**{name: rng.randint(np.iinfo(np.int32).max)})
+    return attack
 
 
 def check_pool_settings(caller, **settings):

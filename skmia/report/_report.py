@@ -80,6 +80,15 @@ class AuditReport:
         AUC of the best attack by the number of its shadow models: ``attack``, and ``numbers``, a
         list with ``n_shadows``, ``auc``, ``sd`` and ``n_models``, measured on shadow models treated
         as the victim. None without an attack that compares records with shadow models.
+    growth : dict or None
+        How ``shadows="auto"`` chose the number of shadow models: ``n_shadows``; ``reason``, why no
+        more were trained ("enough": the next doubling is expected to bring no more than single
+        models differ by; "most": 64; "time": the time budget; "unmeasured": no attack can be
+        repeated on shadow models); ``metric`` ("tpr" at ``max_fpr``, or "auc"); ``steps``, a list
+        with ``n_shadows``, ``attack``, ``power`` (mean of the metric over ``n_models`` shadow
+        models treated as the victim), ``sd``, ``gain`` over half as many shadow models and
+        ``gain_standard_error``; ``seconds_per_model``, None if all come from a checkpoint; and
+        ``time_budget``. None for a given number or pool.
     disparity : dict or None
         Whether groups are exposed unequally, measured on the same models: ``attack``, and
         ``scopes``, which holds for each field and for the classes ``scope``, ``n_rounds``,
@@ -151,6 +160,7 @@ class AuditReport:
     created: str
     notes: list[str]
     file: "FileFindings | None" = None
+    growth: dict | None = None
 
     @property
     def results(self) -> pd.DataFrame:
@@ -228,7 +238,8 @@ class AuditReport:
         attributes ``created``, ``versions``, ``victim``, ``victim_name``, ``task``, ``data``,
         ``performance``, ``baseline`` and ``difficulty`` (``auc``, ``low``, ``high``, or null),
         ``settings``, ``seeds``, ``seconds``, ``notes``, ``evidence``, ``verdict``, ``power``,
-        ``disparity``, and ``results``: an array with one object for each row of :meth:`to_frame`.
+        ``growth``, ``disparity``, and ``results``: an array with one object for each row of
+        :meth:`to_frame`.
         ``permutation`` holds ``n_permutations`` and an array ``numbers`` (``attack``, ``metric``,
         ``max_fpr``, ``pvalue``, ``pvalue_adjusted``, ``pvalue_below``), ``checks`` an array
         (``name``, ``status``, ``text``). ``curves`` holds for each attack, the best one first, up

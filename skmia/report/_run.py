@@ -4,12 +4,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
+from ..base import get_pool
 from ..base.cross_fitting import assign_folds, cross_fit, judge, learns
 from ..base.own_pools import fit_own_pools
 from ..base.parts import connect, needs_of
-from ._plan import make_plan, make_pool
+from ._growth import grow_pool
+from ._plan import make_pool, prepare
 from ._rounds import Repetitions
 from .text import describe_error
 
@@ -32,6 +33,8 @@ class Run:
     pool : ShadowPool or None
     notes : list of str
         Sentences on what was left out and why.
+    growth : dict or None
+        How the audit chose the number of shadow models, see :func:`grow_pool`.
     repetitions : Repetitions or None
         The best attack on shadow models, once :func:`repeat_attack` has run it.
     """
@@ -44,10 +47,11 @@ class Run:
     tested: dict
     pool: Any
     notes: list
+    growth: dict | None = None
     repetitions: Repetitions | None = None
 
 
-def run_attacks(case, clock):
+def run_attacks(case, plan, clock):
     """Attack a victim in several ways with one pool of shadow models.
 
     Attacks without shadow models run first. An attack that fails is left out. Attacks that learn
@@ -56,6 +60,7 @@ def run_attacks(case, clock):
     Parameters
     ----------
     case : Case
+    plan : Plan
     clock : Clock
 
     Returns
@@ -67,8 +72,7 @@ def run_attacks(case, clock):
     ValueError
         If none of the attacks can run on this victim.
     """
-    plan = make_plan(case.attacks, case.request, case.records)
-    pool, found, failures = _run_all(plan, case, clock)
+    pool, growth, found, failures = _run_all(plan, case, clock)
     notes = [*plan.notes, *failures]
     if not found:
         raise ValueError(f"No attack could run on this victim. {' '.join(notes)}")
@@ -81,34 +85,38 @@ def run_attacks(case, clock):
         judged={name: found[name][1].judged for name in names},
         tested={name: _choose_tested(case, *found[name]) for name in names},
         pool=pool,
+        growth=growth,
         notes=notes + [note for name in names for note in _count_unjudged(name, found[name][1])],
     )
 
 
 def _run_all(plan, case, clock):
-    """The pool, the result of each attack that ran, and a sentence on each that failed."""
+    """The pool, how it grew, the result of each attack that ran, a sentence on each that failed."""
     with_pool = {name: bool(needs_of(attack).keeps) for name, attack in plan.attacks.items()}
-    pool, found, failures = None, {}, []
+    pool, growth, found, failures = None, None, {}, []
     for name in sorted(plan.attacks, key=with_pool.get):
         if with_pool[name] and pool is None:
             with clock("shadow models"):
-                pool = make_pool(case.request, plan.keeps, case.records)
+                pool, growth = _get_pool(plan, case, clock)
         try:
             with clock(name):
-                found[name] = _judge(case, _prepare(plan.attacks[name], case.request, pool))
+                attack = prepare(plan.attacks[name], case.request)
+                found[name] = _judge(case, connect(attack, case.request.victim, pool, stored=True))
         except Exception as error:  # whatever it is, the other attacks can still run
             failures.append(f"{name} was left out: {describe_error(error)}")
-    return pool, found, failures
+    return pool, growth, found, failures
 
 
-def _prepare(attack, request, pool):
-    attack, rng = clone(attack), np.random.RandomState(request.attack_seed)
-    names = [name for name in attack.get_params() if name.split("__")[-1] == "random_state"]
-    given = attack.get_params()
-    for name in sorted(names):
-        if given[name] is None:
-            attack.set_params(**{name: rng.randint(np.iinfo(np.int32).max)})
-    return connect(attack, request.victim, pool, stored=True)
+def _get_pool(plan, case, clock):
+    """The fitted pool that the attacks share, and how it grew; None and None without a pool."""
+    request = case.request
+    if not plan.keeps:
+        return None, None
+    if not request.trains_pool:
+        return get_pool(request.shadows, case.records), None
+    if request.chooses_size:
+        return grow_pool(case, plan, clock)
+    return make_pool(request, plan.keeps).fit(case.records), None
 
 
 def _judge(case, attack):

@@ -27,7 +27,8 @@ def as_document(report):
         Plain Python values, see :meth:`AuditReport.to_json`.
     """
     names = ("created", "versions", "victim", "victim_name", "task", "data", "performance")
-    rest = ("settings", "seeds", "seconds", "notes", "evidence", "verdict", "power", "disparity")
+    rest = ("settings", "seeds", "seconds", "notes", "evidence", "verdict", "power", "growth")
+    rest += ("disparity",)
     ranked = rank_attacks(report.scores, report.membership, report.judged)
     level = report.settings["confidence_level"]
     return _as_json(

@@ -16,6 +16,7 @@ from ._html._roc_figure import draw_roc
 from .evidence import LEAK
 from .file_verdict import RELEASE_NOT, describe_candidates
 from .groups import OVERALL
+from .growth import describe_growth
 from .measure import COLUMNS, NOT_RESOLVABLE, OK
 from .text import (
     column_name,
@@ -107,6 +108,7 @@ def _describe(document):
         "performance": describe_performance(document["performance"]),
         "roc": draw_roc(curves, resolvable_fpr(document["data"]["n_nonmembers"])),
         "power": power and draw_power(power["numbers"], _get_auc(overall, power["attack"])),
+        "growth": document["growth"] and describe_growth(document["growth"]),
         "exposed": document["exposed"],
         "prior": _describe_prior(overall),
         "fewest_false": MIN_FALSE_POSITIVES,

@@ -22,6 +22,7 @@ from .document import PERMUTATION_COLUMNS
 from .evidence import LEAK, NONE, REVERSED, SHIFT, UNKNOWN, Grounds, choose_evidence
 from .file_verdict import choose_file_evidence, keep_shared_checks, write_file_verdict
 from .groups import OVERALL
+from .growth import ENOUGH, MOST, SIZES, TIME, UNMEASURED, check_growth
 from .measure import COLUMNS, NOT_RESOLVABLE, OK, TOO_FEW
 from .verdict import write_verdict
 
@@ -90,6 +91,26 @@ _POWER = fields(
         1,
         _MOST_SIZES,
     ),
+)
+
+_STEP = fields(
+    n_shadows=count(1),
+    attack=text,
+    power=_RATE,
+    sd=number(0),
+    n_models=count(1),
+    gain=maybe(_SHARE),
+    gain_standard_error=maybe(number(0)),
+)
+
+_GROWTH = fields(
+    n_shadows=count(1),
+    reason=word(ENOUGH, MOST, TIME, UNMEASURED),
+    metric=word("auc", "tpr"),
+    max_fpr=maybe(_RATE),
+    steps=many(_STEP, 0, len(SIZES)),
+    seconds_per_model=maybe(number(0)),
+    time_budget=maybe(number(0)),
 )
 
 _PAIR = fields(
@@ -190,6 +211,7 @@ _DOCUMENT = fields(
     permutation=_PERMUTATION,
     checks=many(_CHECK, 0, _MOST_NAMED),
     power=maybe(_POWER),
+    growth=maybe(_GROWTH),
     disparity=maybe(fields(attack=text, scopes=many(_SCOPE))),
     results=many(_RESULT, low=1),
     curves=many(_CURVE),
@@ -218,13 +240,14 @@ def check_document(document):
     """
     check_size(document, _MOST_VALUES, _DEEPEST)
     if isinstance(document, dict):
-        document = {"file": None} | document  # audits before there was one lack it
+        document = {"file": None, "growth": None} | document  # earlier audits lack them
     _DOCUMENT(document, "")
     grounds = _read_grounds(document)
     _check_results(document, grounds.results)
     _check_names(document, grounds)
     _check_null(grounds)
     _check_curves(document)
+    check_growth(document)
     evidence = choose_evidence(grounds)
     if evidence != document["evidence"]:
         raise ValueError(

@@ -7,6 +7,7 @@ import numpy as np
 from .._core.pvalues import format_pvalue
 from .._core.visible import visible
 from .groups import CLASS, OVERALL
+from .growth import describe_growth
 from .measure import FEWEST, NOT_RESOLVABLE, OK, TOO_FEW
 
 WIDTH = 100
@@ -245,6 +246,7 @@ def _describe_numbers(result, frame):
             f"{NOT_RESOLVABLE}: fewer than 10 false positives are allowed at this rate, so it "
             "cannot be measured."
         )
+    foot += [] if result.growth is None else [describe_growth(result.growth)]
     foot += [
         f"{'Error' if check.is_error else 'Warning'} ({name}): {check.text}"
         for name, check in result.checks.items()

@@ -66,7 +66,24 @@ def test_regression(run, data):
     assert code == 0
     assert "Task: regression" in text
     assert "R2" in text
-    assert "ShadowAttack was left out" in text
+
+
+@pytest.mark.usefixtures("no_drawing")
+@pytest.mark.parametrize(
+    "options, n_shadows",
+    [([], 8), (["--time-limit", "1e-6"], 4), (["--quick"], 8), (["--shadows", "6"], 6)],
+)
+def test_number_of_shadow_models(run, data, tmp_path, options, n_shadows):
+    common = ["--data", data, "--target", "income", "--estimator", "logistic", "--jobs", "1"]
+    code, text, _ = run(*common, *options, "--out", tmp_path)
+    document = json.loads((tmp_path / "audit.json").read_text())
+    assert code == 0
+    assert document["settings"]["n_shadows"] == n_shadows
+    assert (document["file"] is None) == ("--quick" in options)
+    assert (document["growth"] is None) == (options[:1] in (["--quick"], ["--shadows"]))
+    assert ("beyond the time budget of 1e-06 seconds" in text.replace("\n  ", " ")) == (
+        n_shadows == 4
+    )
 
 
 @pytest.mark.usefixtures("no_drawing")

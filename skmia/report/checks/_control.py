@@ -10,7 +10,7 @@ from ...base.parts import has_own_victim
 from ...metrics import auc_interval
 from .._case import Case
 from .._describe import Clock
-from .._plan import Request, choose_attacks
+from .._plan import Request, choose_attacks, make_plan
 from .._run import run_attacks
 from ..evidence import count_permutations
 from ..groups import get_people
@@ -62,7 +62,7 @@ def attack_control(case, seed):
     """Run the attacks; return their AUCs, and the test of all of them by permuted membership."""
     if not case.attacks:
         raise ValueError("The control needs an attack without its own victim; got none.")
-    run = run_attacks(case, Clock())
+    run = run_attacks(case, make_plan(case.attacks, case.request, case.records), Clock())
     people = get_people(case.records, case.membership)
     null = permutation_test(
         case.membership,
