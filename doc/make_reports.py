@@ -34,7 +34,6 @@ def main():
             model.fit(members.X, members.y),
             records,
             membership,
-            shadows=32,
             group="region",
             fprs=(0.1, 0.01),
             controls=True,

@@ -223,3 +223,30 @@ def files_leak(rng, n_trials, victim):
             )
         found += report.file.evidence == "leak"
     return found, n_trials
+
+
+@promise(
+    "the verdict is a leak where the model knows none of the records and the pool grows",
+    nominal=0.025,
+    side="at most",
+    designs={
+        "decision tree": {"victim": DecisionTreeClassifier(min_samples_leaf=2)},
+        "random forest": {"victim": RandomForestClassifier(10)},
+        "logistic regression": {"victim": LogisticRegression()},
+    },
+    n_trials=200,
+)
+def grown_pools_find_nothing(rng, n_trials, victim):
+    found = 0
+    for _ in range(n_trials):
+        X, y = draw(rng, np.arange(200))
+        report = audit(
+            clone(victim).fit(*draw(rng, np.arange(100))),
+            Records(X, y),
+            rng.permutation(200) % 2,
+            fprs=(0.1,),
+            file=False,
+            random_state=int(rng.integers(2**31)),
+        )
+        found += report.evidence == "leak"
+    return found, n_trials

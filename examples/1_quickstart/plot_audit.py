@@ -12,7 +12,8 @@ can be trusted, and states a conclusion.
 # ---------------
 #
 # The forest is not fitted yet: the audit trains it on a random half of the digits, and shadow
-# forests on other halves. The attacks do not know which digits are in which half.
+# forests on other halves, as many as change the result. The attacks do not know which digits are
+# in which half.
 
 import os
 
@@ -23,7 +24,7 @@ from skmia import audit
 from skmia.datasets import load_digits
 
 FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer digits, trees and shadow models
-N_DIGITS, N_TREES, N_SHADOWS, N_JOBS = (400, 10, 4, 1) if FAST else (1797, 100, 32, 2)
+N_DIGITS, N_TREES, N_SHADOWS, N_JOBS = (400, 10, 4, 1) if FAST else (1797, 100, "auto", 2)
 
 records = load_digits()[:N_DIGITS]
 settings = {"shadows": N_SHADOWS, "fprs": (0.1, 0.02), "n_jobs": N_JOBS, "random_state": 0}
