@@ -16,7 +16,7 @@ from .skorch_nets import gives_logits, is_skorch, query_logits, query_proba
 
 # Number of rows per query, which bounds the memory of wide outputs without slowing vectorized
 # models.
-_CHUNK = 50_000
+CHUNK = 50_000
 
 
 def unwrap(estimator):
@@ -136,7 +136,7 @@ def query_victim(victim, X):
     # Even a query can draw random numbers: a data loader of torch draws a seed for each pass.
     with preserved_randomness(), accepting_read_only():
         n_rows = X.shape[0]
-        for rows in gen_batches(n_rows, _CHUNK) if n_rows > _CHUNK else [slice(None)]:
+        for rows in gen_batches(n_rows, CHUNK) if n_rows > CHUNK else [slice(None)]:
             part = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
             with with_advice(victim, part):
                 parts.append(_ask_writeable(_through(transform, model), part))

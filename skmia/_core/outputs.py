@@ -11,6 +11,7 @@ from .groups import check_columns
 from .keys import as_key
 from .numbers import SMALLEST, check_number, show, to_array
 from .probabilities import PROBABILITY_FLOOR, check_answered, log_sum_exp, round_into_bounds
+from .resolution import Resolution
 
 KINDS = ("proba", "logits", "decision", "log_odds", "label", "value")
 
@@ -248,14 +249,11 @@ class Outputs:
         -------
         resolution : float
         """
-        if self.kind != "proba" or not ((self.values == 0) | (self.values == 1)).any():
+        if self.kind != "proba":
             return 0.0
-        step = min(
-            self.values.min(where=self.values > 0, initial=1),
-            (1 - self.values).min(where=self.values < 1, initial=1),
-        )
-        dtype = self.values.dtype if self.values.dtype.kind == "f" else np.dtype(float)
-        return float(max(step, np.finfo(dtype).eps))
+        resolution = Resolution()
+        resolution.add(self.values)
+        return resolution.compute()
 
     def smoothed(self, y: ArrayLike, resolution: float) -> "Outputs":
         """Return the same outputs with probabilities of exactly 0 or 1 moved into (0, 1).

@@ -6,9 +6,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import is_regressor
+from sklearn.utils import gen_batches
 
-from .._core.asking import query_aligned
-from .._core.containers import pack, unpack
+from .._core.asking import CHUNK, query_aligned
+from .._core.containers import pack, take_rows, unpack
 from .._core.randomness import preserved_randomness
 from .._core.seeding import isolated_randomness
 
@@ -130,6 +132,31 @@ class Trained:
         # A step of a Pipeline may warn both in fit and in predict; such a warning counts once.
         self.warnings += [warning for warning in said if warning not in self.warnings]
         return answers
+
+    @property
+    def is_asked(self):
+        """Whether the outputs for all records are known already."""
+        return "answers" in vars(self)
+
+    def ask_in_blocks(self):
+        """Query the model for one block of records after the other, and keep no outputs.
+
+        Yields
+        ------
+        number : int
+            Number of the table.
+        rows : slice
+            Rows of the block.
+        outputs : Outputs
+            Outputs for them, with a column for every class that occurs in y.
+        """
+        classes = None if is_regressor(self.model) else np.unique(self.data.y)
+        for number, X in enumerate(self.data.tables):
+            for rows in gen_batches(len(self.data.y), CHUNK):
+                with recorded_warnings() as said, self._asking():
+                    outputs = query_aligned(self.model, take_rows(X, rows), classes)
+                self.warnings += [warning for warning in said if warning not in self.warnings]
+                yield number, rows, outputs
 
 
 def keep(job, trained):

@@ -227,8 +227,11 @@ class PoolAttack(BaseAttack):
     def _score_pseudo(self, records, n_scores):
         """Score records with some shadow models treated as the victim; also return membership.
 
-        Only records that can be judged are returned, model after model.
+        Only records that can be judged are returned, model after model. Of many records, a sample
+        is scored that depends on their content alone.
         """
+        if len(records) > n_scores:
+            records = records[np.sort(np.argsort(records.fingerprint, kind="stable")[:n_scores])]
         n_models = len(self.pool_.membership_)
         n_wanted = np.clip(n_scores // len(records), *_N_PSEUDO_VICTIMS)
         models = np.unique(np.linspace(0, n_models - 1, min(n_models, n_wanted)).astype(int))

@@ -5,8 +5,10 @@ from numbers import Real
 
 import numpy as np
 
+from .._core.asking import CHUNK
 from .._core.numbers import show
 from .._core.records import Records
+from .._core.resolution import Resolution
 from .._training.identity import identify_values
 from .._training.job import Kept
 from ..signals import AnswerSignal, ScaledLogit
@@ -102,25 +104,55 @@ class PoolKeeper:
 
     def __call__(self, trained):
         """Compute the signals of a trained model."""
-        first = trained.answers[0]
-        step = first.compute_resolution() if self.resolution == "auto" else self.resolution
-        stored = signals_of(first.kind, self.signals, self.temperatures)
-        raw = [
-            [_evaluate(signal, trained, q, step) for q in range(len(trained.answers))]
-            for signal in stored
-        ]
-        facts = {
-            "signal": stored[0].name,
-            "step": float(step),
-            "dtype": first.values.dtype.str,
-            "kind": first.kind,
-        }
-        arrays = {"raw": np.array(raw, dtype=np.float32)}  # (n_signals, n_queries, n)
-        if first.classes is not None:
-            arrays["classes"] = np.asarray(first.classes)
+        if self._suits_blocks(trained):
+            raw, facts, classes = self._evaluate_blocks(trained)
+            arrays = {"raw": raw}
+        else:
+            first = trained.answers[0]
+            step = first.compute_resolution() if self.resolution == "auto" else self.resolution
+            stored = signals_of(first.kind, self.signals, self.temperatures)
+            raw = [
+                [_evaluate(signal, trained, q, step) for q in range(len(trained.answers))]
+                for signal in stored
+            ]
+            arrays = {"raw": np.array(raw, dtype=np.float32)}  # (n_signals, n_queries, n)
+            facts, classes = _describe(stored, step, first), first.classes
+        if classes is not None:
+            arrays["classes"] = np.asarray(classes)
         if self.store == "outputs":
             arrays["outputs"] = first.values.astype(np.float32)
         return Kept(facts, arrays, trained.model if self.keeps_models else None)
+
+    def _suits_blocks(self, trained):
+        """Whether signals can be computed block by block, without the outputs for all records."""
+        return (
+            len(trained.data.y) > CHUNK
+            and not trained.is_asked
+            and self.store != "outputs"
+            and all(isinstance(signal, AnswerSignal) for signal in further_signals(self.signals))
+        )
+
+    def _evaluate_blocks(self, trained):
+        """Return the signals of all records, facts and classes, with outputs of one block only."""
+        y, resolution, raw = trained.data.y, Resolution(), None
+        step = 0.0 if self.resolution == "auto" else self.resolution
+        for number, rows, outputs in trained.ask_in_blocks():
+            if raw is None:
+                stored = signals_of(outputs.kind, self.signals, self.temperatures)
+                raw = np.empty((len(stored), len(trained.data.tables), len(y)), np.float32)
+            if self.resolution == "auto" and number == 0 and outputs.kind == "proba":
+                resolution.add(outputs.values)
+            for place, signal in enumerate(stored):
+                if not resolution.compute() or signal == ScaledLogit():
+                    raw[place, number, rows] = signal.raw(outputs, y[rows], step)
+        # Only the log odds without a temperature do not depend on the step of all blocks.
+        again = [place for place, signal in enumerate(stored) if signal != ScaledLogit()]
+        if resolution.compute():
+            step = resolution.compute()
+            for number, rows, outputs in trained.ask_in_blocks() if again else ():
+                for place in again:
+                    raw[place, number, rows] = stored[place].raw(outputs, y[rows], step)
+        return raw, _describe(stored, step, outputs), outputs.classes
 
     def describe(self):
         """Describe what else the signals depend on, for the identity of a checkpoint."""
@@ -150,6 +182,16 @@ def make_keeper(pool):
     """What keeps results of a model with the settings of a pool."""
     settings = tuple(pool.signals), tuple(pool.temperatures), pool.resolution, pool.store
     return PoolKeeper(*settings)
+
+
+def _describe(stored, step, outputs):
+    """Return what the models of a pool have in common, and the step of this one."""
+    return {
+        "signal": stored[0].name,
+        "step": float(step),
+        "dtype": outputs.values.dtype.str,
+        "kind": outputs.kind,
+    }
 
 
 def _evaluate(signal, trained, query, step):

@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.asking import query_aligned, unwrap
+from .._core.asking import CHUNK, query_aligned, unwrap
 from .._core.filed import FiledArray, rows_of
 from .._core.records import Records
 from .._core.validation import check_finite, check_records, query
@@ -237,10 +238,12 @@ class StoredSignals:
         if isinstance(signal, AnswerSignal):
             outputs = ask(model, records)
             self._check_kind(outputs.kind)
-            raw = signal.raw(outputs, records.y, step)
+            raw = np.empty(len(records), dtype=np.float32)
+            for rows in gen_batches(len(records), CHUNK):
+                raw[rows] = signal.raw(outputs[rows], records.y[rows], step)
         else:
             raw = signal.of(model, records)
-        return self._smoothings[place](raw.astype(np.float32))
+        return self._smoothings[place](raw.astype(np.float32, copy=False))
 
     def _check_kind(self, kind):
         # Outputs of another kind are on another scale, even if the signal could read them.

@@ -188,3 +188,17 @@ def test_settings_that_exclude_each_other(problem, tmp_path):
         ShadowPool(TREE, 4, on_disk=True).fit(problem[0])
     with pytest.raises(ValueError, match="batched=True trains many models"):
         ShadowPool(TREE, 4, on_disk=True, checkpoint=tmp_path, batched=True).fit(problem[0])
+
+
+def test_blocks_of_answers_change_nothing(problem, tmp_path, monkeypatch):
+    pools = [
+        ShadowPool(TREE, 4, signals=("auto", "entropy"), augment=shifted, random_state=0),
+        ShadowPool(GaussianNB(), 4, random_state=0),
+        ShadowPool(DecisionTreeRegressor(max_depth=3), 4, random_state=0),
+    ]
+    whole = [clone(pool).fit(problem[0]) for pool in pools]
+    for module in ("_core.asking", "_training.job", "shadow._keep", "shadow._stored"):
+        monkeypatch.setattr(f"skmia.{module}.CHUNK", 30)
+    for pool, known in zip(pools, whole, strict=True):
+        assert_same(pool.fit(problem[0]), known)
+        np.testing.assert_array_equal(pool._model_steps, known._model_steps)
