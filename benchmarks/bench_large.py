@@ -2,9 +2,10 @@
 
 Records are two memory-mapped files, a table of five columns in single precision and labels of a
 byte; they are written block by block. 64 naive Bayes models are trained, LiRA and RMIA are scored,
-and intervals and a whole audit are computed, each size in a new process. Memory is what the process takes beyond its
-libraries at its largest: *anonymous* is what it allocated, and *resident* includes pages of files
-that the system may drop at any time. Files are removed at the end. Prints and asserts nothing.
+and intervals and a whole audit are computed, each size in a new process. Memory is what the process
+takes beyond its libraries at its largest: *anonymous* is what it allocated, and *resident* includes
+pages of files that the system may drop at any time. Files are removed at the end. Prints and
+asserts nothing.
 
     python benchmarks/bench_large.py [--records 100000 1000000] [--models 64] [--folder /tmp]
 """
