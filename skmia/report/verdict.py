@@ -1,6 +1,7 @@
 """The verdict of an audit: one or two sentences that claim no more than its numbers support."""
 
 import numpy as np
+import pandas as pd
 
 from .._core.pvalues import format_pvalue
 from .._core.visible import visible
@@ -150,8 +151,14 @@ def _name_exposed_group(grounds, leaks, overall):
 
 
 def _name_strongest_at_rate(grounds, by_auc):
-    """Name the attack that finds most members at the lowest rate, if its AUC is not the best."""
-    row = get_best_at_lowest_rate(grounds.results)
+    """Name the attack that finds most members at the lowest rate, if its AUC is not the best.
+
+    Only rates that are beyond chance after correction for all results count.
+    """
+    frame, names = grounds.results, ["attack", "scope", "group", "metric", "max_fpr"]
+    leaks = pd.MultiIndex.from_frame(list_leaks(grounds)[names])
+    is_found = pd.MultiIndex.from_frame(frame[names]).isin(leaks)
+    row = get_best_at_lowest_rate(frame[is_found | (frame["metric"] != "tpr").to_numpy()])
     if row is None or row["attack"] == by_auc:
         return ""
     return (

@@ -253,7 +253,13 @@ def test_the_strongest_attack_is_named_for_the_rate_that_is_asked_for():
         for low, high, rate in ((0.3, 0.2, 0.01), (0.118, 0.171, 0.001))
     ]
     null = make_null(["a", "auc", np.nan, 0.001, 1.0], ["b", "auc", np.nan, 0.001, 1.0])
+    beyond = [["b", "tpr", rate, 0.001, np.nan] for rate in (0.01, 0.001)]
+    beyond += [["a", "tpr", rate, 0.001, np.nan] for rate in (0.01, 0.001)]
     frame = pd.concat([aucs, *rates])
+    # A rate that may be chance after correction for all results names no attack.
+    chance = make_null(*[[*row[:3], 0.04, np.nan] for row in beyond])
+    assert "at most 0.1%" not in judge(frame, pd.concat([null, chance]))[1]
+    null = pd.concat([null, make_null(*beyond)])
     verdict = judge(frame, null)[1]
     assert "The strongest of 2 attacks, a, ranks" in verdict
     assert (
