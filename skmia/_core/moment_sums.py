@@ -6,14 +6,12 @@ Loops in Python run over blocks that fit the cache of a core.
 
 import numpy as np
 
-# Number of values per block, so that a few such blocks fit the cache of a core.
-CACHED = 1 << 17
+# Number of values per block, so that they and the results fit the cache of a core.
+CACHED = 1 << 16
 
-# Number of records per block where there are many: rows of this length are read fast.
-_N_RECORDS = 8192
-
-# Number of models that are added up in the precision of the values, at most.
-_N_ADDED = 16
+# Numbers of records and of models in a block of sums where there are many. Long rows are read fast;
+# the models of a block are added up in the precision of the values.
+_N_RECORDS, _N_MODELS = 1 << 13, 1 << 5
 
 # Number of models whose mean is the origin of the deviations.
 _N_CENTRAL = 32
@@ -74,10 +72,10 @@ def sum_chosen(values, chosen):
 def _blocks(values, n_rooms):
     """Yield models, records and scratch arrays of each block."""
     n_models, n_records = values.shape
-    width = min(n_records, max(_N_RECORDS, CACHED // n_models))
-    step = min(max(1, CACHED // max(width, 1)), _N_ADDED)
+    step = min(n_models, _N_MODELS)
+    width = max(1, min(n_records, _N_RECORDS * _N_MODELS // max(1, step)))
     room = np.empty((n_rooms, step, width), np.result_type(values, np.float32))
-    for records in cut(n_records, max(width, 1)):
+    for records in cut(n_records, width):
         for models in cut(n_models, step):
             n_rows, n_columns = models.stop - models.start, records.stop - records.start
             yield models, records, room[:, :n_rows, :n_columns]

@@ -28,7 +28,7 @@ class Sides(NamedTuple):
     into: Moments
     out: Moments
     # Sum over pairs of the product of the two models' deviations, of shape (n_queries, n); None if
-    # models do not come in complementary pairs.
+    # models do not come in complementary pairs, NaN for a record for which they do not.
     product: np.ndarray | None
 
 
@@ -59,14 +59,14 @@ def compute_both_moments(shadows, inside, outside):
     shadows : ndarray of shape (n_queries, n_estimators, n)
         Values of a signal.
     inside, outside : ndarray of shape (n_estimators, n), dtype bool
-        Models of each side.
+        Models of each side. If ``outside`` is None, the models that are not IN are OUT.
 
     Returns
     -------
     into, out : Moments
     """
     if not are_pairs(inside, outside):
-        if np.count_nonzero(inside) + np.count_nonzero(outside) < inside.size:
+        if outside is not None and not _are_all(inside, outside):
             return compute_moments(shadows, inside), compute_moments(shadows, outside)
         sums = zip(*(sum_both(values, inside) for values in shadows), strict=True)
         counts, *parts = (np.stack(part, axis=1) for part in sums)
@@ -88,7 +88,7 @@ def compute_sides(shadows, inside, outside, partners):
     shadows : ndarray of shape (n_queries, n_estimators, n)
         Values of a signal.
     inside, outside : ndarray of shape (n_estimators, n), dtype bool
-        Models of each side.
+        Models of each side. If ``outside`` is None, the models that are not IN are OUT.
     partners : ndarray of shape (n_estimators,)
         Model drawn in a pair with each; -1 for none.
 
@@ -104,13 +104,45 @@ def compute_sides(shadows, inside, outside, partners):
     return _compute_pairs(shadows, inside, product=True)
 
 
+def compute_sides_of_each(shadows, inside, partners):
+    """Compute moments and products over pairs, also if the models of some records are not in pairs.
+
+    Parameters
+    ----------
+    shadows : ndarray of shape (n_queries, n_estimators, n)
+        Values of a signal.
+    inside : ndarray of shape (n_estimators, n), dtype bool
+        IN models of each record; the others are OUT.
+    partners : ndarray of shape (n_estimators,)
+        Model drawn in a pair with each; -1 for none.
+
+    Returns
+    -------
+    sides : Sides
+        With NaN as the product of records whose models are not in pairs.
+    """
+    sides = compute_sides(shadows, inside, None, partners)
+    if sides.product is not None or (partners < 0).any():
+        return sides
+    paired = np.flatnonzero((inside != inside[partners]).all(axis=0))
+    some = compute_sides(shadows[:, :, paired], inside[:, paired], None, partners)
+    if some.product is None:
+        return sides
+    product = np.full(sides.into.mean.shape, np.nan)
+    product[:, paired] = some.product
+    for whole, part in zip(sides[:2], some[:2], strict=True):
+        whole.mean[:, paired], whole.squares[:, paired] = part.mean, part.squares
+    return sides._replace(product=product)
+
+
 def take_records(sides, records):
-    """Return the moments of some of the records."""
+    """Return the moments of some records; products only if the models of all are in pairs."""
     into, out = (
         Moments(side.count[records], side.mean[:, records], side.squares[:, records])
         for side in sides[:2]
     )
-    return Sides(into, out, None if sides.product is None else sides.product[:, records])
+    product = None if sides.product is None else sides.product[:, records]
+    return Sides(into, out, None if product is None or np.isnan(product).any() else product)
 
 
 def _order_pairs(inside, outside, partners):
@@ -120,12 +152,14 @@ def _order_pairs(inside, outside, partners):
         return models
     if (partners < 0).all():
         return None
-    models = np.flatnonzero((inside | outside).any(axis=1))
+    if outside is not None:
+        models = np.flatnonzero((inside | outside).any(axis=1))
     first = models[models < partners[models]]
     order = np.column_stack([first, partners[first]]).ravel()
     if not len(models) or not np.array_equal(np.sort(order), models):
         return None
-    return order if are_pairs(inside[order], outside[order]) else None
+    chosen = None if outside is None else outside[order]
+    return order if are_pairs(inside[order], chosen) else None
 
 
 def _compute_pairs(shadows, inside, product):
@@ -145,8 +179,13 @@ def _shift(count, center, total, squares):
     return center + rest, np.maximum(squares - rest * total, 0)
 
 
-def are_pairs(inside, outside):
+def are_pairs(inside, outside=None):
     """Whether one of every two consecutive models is IN and the other is OUT, for each record."""
-    if len(inside) % 2 or 2 * np.count_nonzero(outside) < outside.size:
+    if len(inside) % 2 or (outside is not None and not _are_all(inside, outside)):
         return False
     return np.not_equal(inside[::2], inside[1::2]).all()
+
+
+def _are_all(inside, outside):
+    """Whether each model is on one of the sides."""
+    return np.count_nonzero(inside) + np.count_nonzero(outside) == inside.size

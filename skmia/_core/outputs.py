@@ -321,6 +321,8 @@ class Outputs:
                 values = np.log(values)
         values /= temperature
         own = values[rows, label]
+        if values.shape[1] == 2:  # the same number in a third of the time
+            return own - values[rows, 1 - label]
         values[rows, label] = -np.inf
         return own - log_sum_exp(values)
 

@@ -13,12 +13,12 @@ from .._core.needs import NON_MEMBERS
 from .._core.records import Records
 from .._core.sklearn import StrOptions
 from .._core.validation import check_records
-from ..base import PoolAttack
 from ..shadow import ShadowPool
 from ..signals import Loss, ScaledLogit, Signal
+from ._by_moments import MomentAttack
 
 
-class CalibratedAttack(PoolAttack):
+class CalibratedAttack(MomentAttack):
     r"""Difficulty calibration: the victim's signal relative to a reference value of the record.
 
     Parameters
@@ -112,7 +112,7 @@ class CalibratedAttack(PoolAttack):
     """
 
     _parameter_constraints = {
-        **PoolAttack._parameter_constraints,
+        **MomentAttack._parameter_constraints,
         "reference": [StrOptions({"out", "midpoint", "rank", "population"})],
         "signal": [str, Signal],
         "population": [Records, None],
@@ -172,7 +172,13 @@ class CalibratedAttack(PoolAttack):
             return (below / outside.sum(axis=0)).mean(axis=0)
         if self.reference == "out":
             return self._compare(target, None, compute_moments(shadows, outside))
-        return self._compare(target, *compute_both_moments(shadows, inside, outside))
+        return self._score_sides(target, compute_both_moments(shadows, inside, outside))
+
+    def _reads_moments(self):
+        return self.reference in ("out", "midpoint")
+
+    def _score_sides(self, target, sides):
+        return self._compare(target, *sides[:2])
 
     def _compare(self, target, into, out):
         center = out.mean if self.reference == "out" else (into.mean + out.mean) / 2

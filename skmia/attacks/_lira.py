@@ -10,27 +10,16 @@ from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metaestimators import available_if
 
-from .._core.left_out import choose_others, compare_left_out, leave_sides, part_of
-from .._core.moments import (
-    SMALLEST_SPREAD,
-    compute_both_moments,
-    compute_moments,
-    compute_sides,
-    take_records,
-)
+from .._core.left_out import choose_others, compare_left_out, part_of
+from .._core.moments import SMALLEST_SPREAD, compute_moments, take_records
 from .._core.probabilities import as_columns, posterior_of
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
-from ..base import PoolAttack
 from ..shadow import ShadowPool
 from ..signals import Signal
+from ._by_moments import MomentAttack
 from ._densities import joint_ratio, log_normal, log_student
 from ._vote_law import VoteLaw, choose_law
-
-# Number of records of the pool from which trends are estimated, and of their values, at most. There
-# are at most 24 bins, so more records would not change them, and with many models a record needs no
-# trend.
-_N_SAMPLE, _N_SAMPLE_VALUES = 1 << 14, 1 << 20
 
 
 def _average(values):
@@ -47,7 +36,7 @@ def _is_posterior(attack):
     )
 
 
-class LiRA(PoolAttack):
+class LiRA(MomentAttack):
     r"""Likelihood-ratio attack (LiRA).
 
     For every record, the signal :math:`\phi` of the shadow models that were trained on it (IN) and
@@ -177,7 +166,7 @@ class LiRA(PoolAttack):
     """
 
     _parameter_constraints = {
-        **PoolAttack._parameter_constraints,
+        **MomentAttack._parameter_constraints,
         "signal": [str, Signal],
         "online": ["boolean"],
         "variance": [StrOptions({"shrunk", "example", "pooled"})],
@@ -245,14 +234,12 @@ class LiRA(PoolAttack):
 
     def _fit_variances(self, records):
         sides = {"in": [], "out": []}
-        for _, shadows, inside, _ in self._judged_blocks(records):
-            both = compute_both_moments(shadows, inside, ~inside)
-            for side, moments in zip(("in", "out"), both, strict=True):
+        for _, both in self._judged_sides(records):
+            for side, moments in zip(("in", "out"), both[:2], strict=True):
                 # A variance requires two models; the mean of a single model has no spread to add.
                 count = np.where(moments.count > 1, moments.count - (self.variance == "shrunk"), 0)
-                sides[side].append(
-                    [moments.squares.sum(axis=1), np.full(len(shadows), count.sum())]
-                )
+                squares = moments.squares.sum(axis=1)
+                sides[side].append([squares, np.full(len(squares), count.sum())])
         for side, parts in sides.items():
             squares, count = np.sum(parts, axis=0)
             pooled = np.maximum(squares / np.maximum(count, 1), SMALLEST_SPREAD**2)
@@ -261,38 +248,48 @@ class LiRA(PoolAttack):
     def _fit_trends(self, records):
         if not self._can_judge(records).any():
             raise ValueError(self._say_too_few(len(records)))
-        values, inside, _ = self._read_sample()
         reading, shrinks = self.pool_.locate_signal(self._reads()), self.gap == "shrunk"
-        self._law = choose_law(self.pool_, reading, values, self.likelihood, shrinks)
+        columns, pool = self._draw_sample(), self.pool_
+        self._law = choose_law(
+            pool,
+            reading,
+            lambda: pool.values_at(columns, self._reads()),
+            self.likelihood,
+            shrinks,
+        )
         self.likelihood_ = "beta-binomial" if isinstance(self._law, VoteLaw) else "normal"
-        sides = self._compute_sides(self._law.read(values), inside, ~inside)
+        sides = self._describe_sample(columns)
         self._priors = self._law.fit(sides)
         for name, side in zip(("in", "out"), sides[:2], strict=True):
             pooled = side.squares.sum(axis=1) / max((side.count - 1).sum(), 1)
             setattr(self, f"variance_{name}_", np.maximum(pooled, SMALLEST_SPREAD**2))
 
-    def _read_sample(self):
-        """Return signals, training sets and columns of records of the pool that can be judged."""
-        pool = self.pool_
-        n_in = pool.n_inside
-        _, n_queries, n_models, _ = pool.signals_.shape
-        n_sample = max(1, min(_N_SAMPLE, _N_SAMPLE_VALUES // (n_queries * n_models)))
-        columns = pool.draw_columns(n_sample, self._are_enough(n_in, len(pool.membership_) - n_in))
-        return pool.values_at(columns, self._reads()), pool.inside(columns), columns
+    def _describe_sample(self, columns):
+        known = self._known_moments()
+        if known is not None:
+            return take_records(known, columns)
+        values, inside, _ = self._read_sample()
+        return self._compute_sides(self._law.read(values), inside, ~inside)
 
-    def _compute_sides(self, values, inside, outside):
-        return compute_sides(values, inside, outside, self.pool_.design_.partners)
+    def _reads_moments(self):
+        return self.covariance != "full"
+
+    def _change(self):
+        return None if self._law is None else self._law.change
+
+    def _score_sides(self, target, sides):
+        if self._law is None:
+            return self._compare(target, *sides[:2])
+        laws = self._law.describe(sides, self._priors)
+        return _average(self._law.log_ratio(self._law.read(target), laws))
 
     def _score(self, target, shadows, inside, outside):
-        if self._law is not None:
-            sides = self._compute_sides(self._law.read(shadows), inside, outside)
-            laws = self._law.describe(sides, self._priors)
-            return _average(self._law.log_ratio(self._law.read(target), laws))
         if self.covariance == "full":
             return joint_ratio(target, shadows, inside, outside, self.ridge)
         if not self.online:
             return self._compare(target, None, compute_moments(shadows, outside))
-        return self._compare(target, *compute_both_moments(shadows, inside, outside))
+        values = shadows if self._law is None else self._law.read(shadows)
+        return self._score_sides(target, self._compute_sides(values, inside, outside))
 
     def _compare(self, target, into, out):
         if not self.online:
@@ -316,22 +313,6 @@ class LiRA(PoolAttack):
                 priors = self._law.fit(take_records(sides, judged))
                 attack._priors.update(dict.fromkeys(group.tolist(), priors))
         return attack
-
-    def _leave_each(self, values, inside, models, others):
-        """Yield the models that leave one after another, or as a pair, and what the rest says."""
-        sides, partners = self._compute_sides(values, inside, ~inside), self.pool_.design_.partners
-        if sides.product is None:
-            groups = [(k, models == k) for k in models]
-        else:
-            groups = [(k, np.isin(models, [k, partners[k]])) for k in models]
-        done = np.zeros(len(models), dtype=bool)
-        for place, (model, group) in enumerate(groups):
-            if not done[place]:
-                done |= group
-                yield (
-                    models[group],
-                    leave_sides(sides, values, inside, model, others[place], partners),
-                )
 
     def _score_left_out(self, shadows, inside, models, others):
         if self._law is not None:

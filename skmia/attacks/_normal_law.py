@@ -44,6 +44,8 @@ class NormalLaw:
         its trend.
     """
 
+    change = None  # values are compared as they are
+
     def __init__(self, shrinks):
         self.shrinks = shrinks
 
@@ -79,7 +81,7 @@ class NormalLaw:
             spread.estimate(place, side[2], side[0] - 1)
             for spread, side in zip((prior.into, prior.out), (into, out), strict=True)
         ]
-        if sides.product is None:
+        if sides.product is None or prior.apart is None:
             noise = variances[0] / into[0] + variances[1] / out[0]
             return noise, noise / 4, variances
         # What moves a record up in one model of a pair moves it down in the other, so the variances

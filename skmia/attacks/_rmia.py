@@ -6,10 +6,9 @@ from typing import Literal
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import gen_batches
 
 from .._core.left_out import part_of, values_of
-from .._core.moment_sums import CACHED, count_models
+from .._core.moment_sums import CACHED, count_models, cut
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
 from .._core.validation import check_records
@@ -51,13 +50,14 @@ def _log_mean_exp(values, chosen):
 
 def _log_mean_likelihood(law, shadows, chosen):
     """Log of the mean probability over the chosen models, shape (n_queries, n)."""
-    total, all_chosen = np.zeros((len(shadows), shadows.shape[2])), chosen.all()
-    for models in gen_batches(len(chosen), max(1, CACHED // shadows[:, 0].size)):
+    total, count = np.zeros((len(shadows), shadows.shape[2])), count_models(chosen)
+    all_chosen = (count == len(chosen)).all()
+    for models in cut(len(chosen), max(1, CACHED // shadows[:, 0].size)):
         likelihood = law.likelihood(shadows[:, models])
         if not all_chosen:
             likelihood *= chosen[models]
-        total += np.einsum("qkn->qn", likelihood)
-    mean = total / count_models(chosen)
+        total += np.add.reduce(likelihood, axis=1)
+    mean = total / count
     rare = np.flatnonzero((mean < _SMALLEST_MEAN).any(axis=0))
     with np.errstate(divide="ignore"):
         log_mean = np.log(mean)
@@ -314,7 +314,7 @@ class RMIA(PoolAttack):
         count, has_other = count_models(chosen), others >= 0
         scores = np.empty((len(models), shadows.shape[2]))
         least, rare = np.maximum(_LEAST_SHARE * total, _SMALLEST_MEAN), False
-        for some in gen_batches(len(models), max(1, CACHED // shadows[:, 0].size)):
+        for some in cut(len(models), max(1, CACHED // shadows[:, 0].size)):
             rest, n_rest = total - likelihood[:, models[some]], count - chosen[models[some]]
             if has_other[some].any():
                 rest -= values_of(likelihood, others[some]) * has_other[some]

@@ -47,7 +47,7 @@ def count_voters(estimator):
     return None
 
 
-def choose_law(pool, reading, values, likelihood, shrinks):
+def choose_law(pool, reading, sample, likelihood, shrinks):
     """Choose between votes and a normal law for a signal of a pool.
 
     Parameters
@@ -56,8 +56,8 @@ def choose_law(pool, reading, values, likelihood, shrinks):
         Fitted pool.
     reading : tuple
         Where the signal is found, as :meth:`ShadowPool.locate_signal` returns it.
-    values : ndarray of shape (n_queries, n_estimators, n)
-        Values of the signal on some records.
+    sample : callable
+        Returns values of the signal on some records, of shape (n_queries, n_estimators, n).
     likelihood : {"auto", "normal", "beta-binomial"}
         As for :class:`LiRA`.
     shrinks : bool
@@ -80,8 +80,8 @@ def choose_law(pool, reading, values, likelihood, shrinks):
             'shares of at least two votes, such as forests; use likelihood="normal".'
         )
     if votes and likelihood != "normal":
-        law = VoteLaw(n_voters, pool.resolution_[reading.place], shrinks)
-        if likelihood == "beta-binomial" or law.are_votes(law.read(values)):
+        law = VoteLaw(n_voters, float(pool.resolution_[reading.place]), shrinks)
+        if likelihood == "beta-binomial" or law.are_votes(law.read(sample())):
             return law
     return NormalLaw(shrinks)
 
@@ -94,6 +94,19 @@ class _Prior(NamedTuple):
     into: np.ndarray | None  # variance of a share, in units of x (1 - x)
     out: np.ndarray | None
     alone: np.ndarray | None  # the same where no side has two models
+
+
+class Votes(NamedTuple):
+    """Share of votes for the label, as a function of the log odds that a pool stores."""
+
+    n_voters: int
+    resolution: float
+
+    def __call__(self, values):
+        share = expit(values)
+        share *= 1 + self.resolution
+        share -= self.resolution / 2
+        return np.clip(share, 0, 1, out=share)
 
 
 class VoteLaw:
@@ -110,14 +123,12 @@ class VoteLaw:
     """
 
     def __init__(self, n_voters, resolution, shrinks):
-        self.n_voters, self.resolution, self.shrinks = n_voters, resolution, shrinks
+        self.n_voters, self.shrinks = n_voters, shrinks
+        self.change = Votes(n_voters, resolution)
 
     def read(self, values):
         """Return the share of votes for log odds as the pool stores them."""
-        share = expit(values)
-        share *= 1 + self.resolution
-        share -= self.resolution / 2
-        return np.clip(share, 0, 1, out=share)
+        return self.change(values)
 
     def are_votes(self, shares):
         """Whether the shares are whole numbers of votes."""

@@ -30,11 +30,14 @@ from ._imported import ImportedPools
 from ._job import describe_sampling, draw_entropy, make_job
 from ._keep import further_signals, signals_of
 from ._lookup import PoolLookup
+from ._moments import PoolMoments
 from ._settings import check_settings
 from ._stored import StoredSignals
 
 
-class ShadowPool(ImportedPools, StoredSignals, PoolLookup, TransformerMixin, BaseEstimator):
+class ShadowPool(
+    ImportedPools, StoredSignals, PoolLookup, PoolMoments, TransformerMixin, BaseEstimator
+):
     """Pool of shadow models, each trained on a random half of the records.
 
     For every record, half of the models were trained with it (IN) and half without (OUT); attacks

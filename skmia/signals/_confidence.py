@@ -29,8 +29,11 @@ def log_sigmoid(z):
 
 def sigmoid(z):
     """1 / (1 + exp(-z)) in the precision of z; 0 where it underflows."""
+    p = np.negative(z, out=np.empty_like(z))
     with np.errstate(over="ignore"):
-        return 1 / (1 + np.exp(-z))
+        np.exp(p, out=p)
+    p += 1
+    return np.divide(1, p, out=p)
 
 
 def _log_others(outputs, log_proba):
