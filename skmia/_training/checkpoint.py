@@ -40,6 +40,10 @@ class MemoryCheckpoint:
         """Entropy of the pool, or None before its first fit."""
         return None if self._manifest is None else self._manifest["entropy"]
 
+    def read_numbers(self):
+        """Return the ``numbers`` of the plan of the pool, or None before its first fit."""
+        return None if self._manifest is None else self._manifest["way"]
+
     def open(self, manifest, keep):
         """Check that it is still the same pool."""
         if self._manifest is not None:
@@ -98,6 +102,11 @@ class FolderCheckpoint:
         """Entropy of the pool that the folder belongs to, or None for a new folder."""
         manifest = self._read_manifest()
         return None if manifest is None else manifest.get("entropy")
+
+    def read_numbers(self):
+        """Return the ``numbers`` of the plan of the pool, or None for a new folder."""
+        manifest = self._read_manifest()
+        return None if manifest is None else manifest.get("way")
 
     def open(self, manifest, keep):
         """Set up a new folder, or check that an existing one belongs to the same pool.

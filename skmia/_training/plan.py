@@ -42,7 +42,7 @@ class Plan(NamedTuple):
     @property
     def numbers(self):
         """Name that is equal for plans with bitwise the same results, wherever they run."""
-        return self.way.name
+        return self.way.numbers
 
     def run(self, job, checkpoint=None):
         """Train the models of a job, except for those that a checkpoint holds.
@@ -64,7 +64,7 @@ class Plan(NamedTuple):
         return run_or_resume(self, job, checkpoint)
 
 
-def plan_training(job, batched="auto", exact=False):
+def plan_training(job, batched="auto", exact=False, known=None):
     """Choose the fastest way to train the models of a job.
 
     To find out, at most two models are trained for a few steps.
@@ -78,6 +78,8 @@ def plan_training(job, batched="auto", exact=False):
     exact : bool, default=False
         Whether the models must equal those trained one by one. The joint solvers of linear models,
         for example, come closer to the optimum than the estimator does.
+    known : str, default=None
+        Attribute ``numbers`` of the plan by which some of the models were trained before.
 
     Returns
     -------
@@ -103,7 +105,10 @@ def plan_training(job, batched="auto", exact=False):
         if refusal is None:
             if exact:
                 check_first_answers(job)
-            return _log(Plan(way, where, "it trains many of these models at once"))
+            else:
+                way = way.tuned(job, known)
+            reason = "it trains many of these models at once"
+            return _log(Plan(way, where, f"{reason}; {way.note}" if way.note else reason))
         reasons.append(f"{way.name}: {refusal}")
     if batched is True:
         raise ValueError(f"batched=True is not possible here; {'; '.join(reasons)}")

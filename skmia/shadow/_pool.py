@@ -265,7 +265,8 @@ class ShadowPool(
         checkpoint, entropy = self._start(records)
         job, notes = make_job(self, records, entropy)
         check_first_answers(job)
-        plan = plan_training(job, False if self.on_disk else self.batched)
+        known = None if checkpoint is None else checkpoint.read_numbers()
+        plan = plan_training(job, False if self.on_disk else self.batched, known=known)
         if checkpoint is not None:
             manifest = describe_job(job, records, entropy, describe_sampling(self), plan.numbers)
             checkpoint.open(manifest, job.keep)

@@ -14,9 +14,12 @@ class Way(ABC):
         Whether many models are trained in one program.
     exact : bool
         Whether the models equal models trained one by one.
+    note : str
+        What :meth:`tuned` chose, in a few words; empty for nothing.
     """
 
     name: str
+    note = ""
     together = True
     exact = True
 
@@ -33,6 +36,27 @@ class Way(ABC):
             One sentence; None if the way can train the job, or is meant for other estimators.
         """
         return None
+
+    @property
+    def numbers(self):
+        """Name that is equal for ways with bitwise the same results."""
+        return self.name
+
+    def tuned(self, job, known=None):
+        """Return the way with faster arithmetic that changes the last digits, if there is one here.
+
+        Parameters
+        ----------
+        job : Job
+            Job that the way can train.
+        known : str, default=None
+            Attribute ``numbers`` of the way by which some of the models were trained before.
+
+        Returns
+        -------
+        way : Way
+        """
+        return self
 
     @abstractmethod
     def run(self, job, models, where):

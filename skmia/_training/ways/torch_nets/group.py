@@ -1,7 +1,7 @@
 """Training of one group of nets by one process."""
 
 from collections import defaultdict
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 
 import torch
@@ -12,13 +12,14 @@ from ...job import Trained, keep
 from ...states import StateKeeper, run_from_kept
 from ..one_by_one import train_alone
 from .prepare import as_table_rows, prepare, shared_table
+from .products import fast_products, is_worth_measuring, list_shapes, measure
 from .train import Training
 
 # Number of rows for which a trained net is queried at once, to limit the memory of activations.
 _ROWS = 8192
 
 
-def train_group(job, generic=False):
+def train_group(job, generic=False, fast=False):
     """Train and query a group of nets.
 
     The arithmetic runs on one thread, because the rounding of sums would depend on the number of
@@ -30,6 +31,8 @@ def train_group(job, generic=False):
         Job of the models of the group.
     generic : bool, default=False
         Whether plain perceptrons also use the path for any module.
+    fast : bool, default=False
+        Whether products in single precision use the other kernel of torch.
 
     Returns
     -------
@@ -38,7 +41,7 @@ def train_group(job, generic=False):
     n_threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        return train_or_halve(job, partial(_train, generic=generic), _finish)
+        return train_or_halve(job, partial(_train, generic=generic, fast=fast), _finish)
     finally:
         torch.set_num_threads(n_threads)
 
@@ -53,7 +56,7 @@ def _finish(trained, job, i, seconds):
         return keep(job, Trained(job, i, model, seconds, caught=caught, asking=asking))
 
 
-def _train(job, generic):
+def _train(job, generic, fast):
     """Train the models; a model that cannot be trained with others is replaced by the reason."""
     table = shared_table(job)
     trained = [_prepare_or_say(job, i, table) for i in range(job.n_models)]
@@ -62,8 +65,33 @@ def _train(job, generic):
         if not isinstance(model, str):
             stacks[model.signature].append(model)
     trainings = [Training(stack, table, generic) for stack in stacks.values()]
-    run_from_kept(trainings, StateKeeper(job.states, job.numbers))
+    net = trainings[0].net if trainings else None
+    with fast_products(net, _count_rows(net)) if fast and trainings else nullcontext():
+        run_from_kept(trainings, StateKeeper(job.states, job.numbers))
     return trained
+
+
+def measure_products(job):
+    """Measure another kernel of matrix products on the shapes of a job, if it may save time.
+
+    Returns
+    -------
+    measured : Measured or None
+    """
+    try:
+        first = prepare(job, 0, shared_table(job))
+    except Exception:  # the training of this model raises the error again
+        return None
+    n_rows = _count_rows(first.net)
+    n_steps = job.n_models * int(first.net.max_epochs) * -(-len(first.rows) // n_rows)
+    shapes = list_shapes(first.net, n_rows)
+    return measure(shapes) if is_worth_measuring(first.net, shapes, n_steps) else None
+
+
+def _count_rows(net):
+    """Return the number of rows of a batch."""
+    size = net.get_params_for("iterator_train").get("batch_size", net.batch_size)
+    return size if size > 0 else _ROWS
 
 
 def _prepare_or_say(job, i, table):

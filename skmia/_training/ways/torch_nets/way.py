@@ -4,6 +4,7 @@ from functools import partial
 
 from joblib import effective_n_jobs
 
+from ...._core.seeding import PROCESS_LOCK
 from ...groups import run_groups
 from ...where.joblib import JoblibWorkers
 from ..way import Way
@@ -33,13 +34,32 @@ class TorchNetsWay(Way):
         CPU, shared by all processes, and half of the free memory on a GPU.
     generic : bool, default=False
         Whether plain perceptrons also use the path for any module.
+    note : str, default=""
+        What was measured of the fast products that are used; empty for the usual ones.
     """
 
     name = "torch"
 
-    def __init__(self, memory=None, generic=False):
+    def __init__(self, memory=None, generic=False, note=""):
         self.memory = memory
         self.generic = generic
+        self.note = note
+
+    @property
+    def numbers(self):
+        return f"{self.name}, fast products" if self.note else self.name
+
+    def tuned(self, job, known=None):
+        if known == self.numbers:
+            return self
+        from .group import measure_products
+
+        with PROCESS_LOCK:
+            measured = measure_products(job)
+        tuned = TorchNetsWay(self.memory, self.generic, "" if measured is None else str(measured))
+        if measured is None or not measured.are_single:
+            return self
+        return tuned if measured.are_faster or known == tuned.numbers else self
 
     def why_not(self, job):
         reason = why_not_estimator(job.estimator)
@@ -60,7 +80,7 @@ class TorchNetsWay(Way):
         if str(find_net(job.estimator).device) != "cpu":
             # One process keeps the whole device busy.
             job, where = job._replace(n_jobs=1), JoblibWorkers()
-        train = partial(train_group, generic=self.generic)
+        train = partial(train_group, generic=self.generic, fast=bool(self.note))
         yield from run_groups(job, models, where, self._count_together, train)
 
     def _count_together(self, job):

@@ -1,0 +1,160 @@
+"""The kernel of matrix products in single precision.
+
+``torch.set_float32_matmul_precision("medium")`` allows products in bfloat16. On many processors
+torch only takes another kernel that computes in single precision, in less than half of the time. It
+depends on the processor and the version, so both the error and the time are measured.
+"""
+
+from contextlib import contextmanager
+from time import thread_time
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import nn
+
+# Largest share of the time that makes another kernel worth a change of the last digits. Times vary
+# by a tenth.
+_MOST_TIME = 0.8
+
+# Largest error, relative to the sum of the absolute terms of a product, and as a multiple of that
+# of the usual kernel. Products in bfloat16 are a hundred times worse.
+_LARGEST_ERROR, _LARGEST_RATIO = 5e-6, 8
+
+# Number of models whose products are measured, of measurements, and of operations of all trainings
+# below which the gain is less than the time to measure it.
+_N_MODELS, _N_ROUNDS, _FEWEST_OPERATIONS = 4, 5, 1e11
+
+_USUAL, _OTHER = "highest", "medium"
+
+
+class Measured(NamedTuple):
+    """Largest relative error of products with another kernel, and its share of the usual time."""
+
+    error: float
+    usual_error: float
+    time: float
+
+    def __str__(self):
+        return (
+            f"products in single precision take {self.time:.2f} of the time with another kernel "
+            f"(set_float32_matmul_precision({_OTHER!r})); their largest relative error is "
+            f"{self.error:.0e}, with the usual one {self.usual_error:.0e}"
+        )
+
+    @property
+    def are_single(self):
+        """Whether the products are in single precision."""
+        return self.error <= min(_LARGEST_ERROR, _LARGEST_RATIO * max(self.usual_error, 1e-7))
+
+    @property
+    def are_faster(self):
+        """Whether the time is worth the change of the last digits."""
+        return self.time <= _MOST_TIME
+
+
+def list_shapes(net, n_rows):
+    """Return the shapes (rows, common length, columns) of the products of a step of training."""
+    shapes = []
+    for module in net.module_.modules():
+        if type(module) is nn.Linear:
+            wide, narrow = module.out_features, module.in_features
+            shapes += [(wide, narrow, n_rows), (wide, n_rows, narrow), (narrow, wide, n_rows)]
+    return shapes
+
+
+def count_operations(shapes, n_steps):
+    """Return the number of operations of the products of all steps of all models."""
+    return 2 * n_steps * sum(float(np.prod(shape)) for shape in shapes)
+
+
+def is_worth_measuring(net, shapes, n_steps):
+    """Whether another kernel may save time: on a CPU, in single precision, in a long training.
+
+    Where the user has set a precision for the process, it stays.
+    """
+    parameters = [*net.module_.parameters()]
+    return (
+        bool(shapes)
+        and str(net.device) == "cpu"
+        and all(parameter.dtype == torch.float32 for parameter in parameters)
+        and torch.get_float32_matmul_precision() == _USUAL
+        and count_operations(shapes, n_steps) >= _FEWEST_OPERATIONS
+    )
+
+
+def measure(shapes):
+    """Measure error and time of products of some shapes with the other kernel.
+
+    Parameters
+    ----------
+    shapes : list of (int, int, int)
+        Shapes, as of :func:`list_shapes`.
+
+    Returns
+    -------
+    measured : Measured
+    """
+    factors = _draw_factors(shapes, _N_MODELS)
+    times = dict.fromkeys((_USUAL, _OTHER), np.inf)
+    n_threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        _time(factors, times)
+    finally:
+        torch.set_num_threads(n_threads)
+    usual, other = (_find_error(factors, kernel) for kernel in times)
+    return Measured(other, usual, times[_OTHER] / times[_USUAL])
+
+
+def _time(factors, times):
+    """Write the shortest of some times with each kernel."""
+    for _ in range(_N_ROUNDS):
+        for kernel in times:
+            with products_by(kernel):
+                start = thread_time()
+                for pair in factors:
+                    torch.bmm(*pair)
+                times[kernel] = min(times[kernel], thread_time() - start)
+
+
+def _draw_factors(shapes, n_models):
+    generator = torch.Generator().manual_seed(0)
+    return [
+        (
+            torch.randn(n_models, n, k, generator=generator),
+            torch.randn(n_models, k, m, generator=generator),
+        )
+        for n, k, m in dict.fromkeys(shapes)
+    ]
+
+
+def _find_error(factors, kernel):
+    errors = []
+    for left, right in factors:
+        with products_by(kernel):
+            product = torch.bmm(left[:1], right[:1])[0].double()
+        left, right = left[0].double(), right[0].double()
+        errors.append(((product - left @ right).abs() / (left.abs() @ right.abs())).max())
+    return float(max(errors))
+
+
+@contextmanager
+def products_by(kernel):
+    """Set the kernel of the process; the caller must hold the lock of what belongs to it."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision(kernel)
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+def fast_products(net, n_rows):
+    """Return the context of trainings with the other kernel, unless it is imprecise here.
+
+    Models can be trained on another processor than that on which the kernel was chosen.
+    """
+    factors = _draw_factors(list_shapes(net, n_rows), 1)
+    errors = [_find_error(factors, kernel) for kernel in (_OTHER, _USUAL)]
+    return products_by(_OTHER if Measured(*errors, 0).are_single else _USUAL)
