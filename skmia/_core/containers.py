@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from .mapped import Mapped
 from .visible import visible
 
 
@@ -59,7 +60,9 @@ def pack(rows):
 
 
 def unpack(rows):
-    """The rows as they were before :func:`pack`."""
+    """The rows as they were before :func:`pack`, or where they are mapped from."""
+    if isinstance(rows, Mapped):
+        return rows.open()
     if not isinstance(rows, PackedTensor):
         return rows
     import torch

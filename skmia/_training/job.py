@@ -11,6 +11,7 @@ from sklearn.utils import gen_batches
 
 from .._core.asking import CHUNK, query_aligned
 from .._core.containers import pack, take_rows, unpack
+from .._core.mapped import find_place
 from .._core.randomness import preserved_randomness
 from .._core.seeding import isolated_randomness
 
@@ -25,9 +26,18 @@ class Data(NamedTuple):
         """Convert to arrays, which joblib can map into the memory of workers instead of copying."""
         return self._replace(tables=[pack(X) for X in self.tables])
 
+    def by_place(self):
+        """Convert arrays that are mapped from files to their places, so that no bytes travel."""
+        places = [find_place(X) for X in (*self.tables, self.y)]
+        *tables, y = (
+            X if place is None else place
+            for X, place in zip((*self.tables, self.y), places, strict=True)
+        )
+        return Data(tables, y)
+
     def unpacked(self):
-        """Undo :meth:`packed`."""
-        return self._replace(tables=[unpack(X) for X in self.tables])
+        """Undo :meth:`packed` and :meth:`by_place`."""
+        return Data([unpack(X) for X in self.tables], unpack(self.y))
 
 
 class Job(NamedTuple):

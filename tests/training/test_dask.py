@@ -4,6 +4,7 @@ import os
 import pickle
 import signal
 
+import cloudpickle
 import joblib
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool
+from skmia._training.where.dask import DaskWorkers
 from skmia.attacks import LiRA
 from skmia.datasets import make_membership_problem
 
@@ -151,6 +153,56 @@ def make_fatal(markers, n_deaths):
             return super().fit(X, y)
 
     return FatalTree()
+
+
+def make_counted(fits, n_deaths):
+    """A tree that notes each fit in a folder and ends its process in the first few."""
+
+    class CountedTree(DecisionTreeClassifier):
+        def fit(self, X, y):
+            number = len(list(fits.iterdir()))
+            (fits / f"{os.getpid()}-{number}").touch()
+            if number < n_deaths:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return super().fit(X, y)
+
+    return CountedTree(max_depth=3)
+
+
+def test_workers_write_to_the_folder_and_a_killed_one_costs_its_model(records, tmp_path):
+    np.save(tmp_path / "X.npy", np.repeat(records.X, 50, axis=1))
+    records = Records(np.load(tmp_path / "X.npy", mmap_mode="r"), records.y)
+    (tmp_path / "fits").mkdir()
+    pool = ShadowPool(make_counted(tmp_path / "fits", 1), 8, on_disk=True, random_state=0)
+    pool.set_params(checkpoint=tmp_path / "pool")
+    sent, submit, run = [], distributed.Client.submit, DaskWorkers.run
+
+    def weighing_submit(self, *arguments, **settings):
+        sent.append(len(cloudpickle.dumps(arguments)))
+        return submit(self, *arguments, **settings)
+
+    def weighing_run(self, *arguments):
+        for result in run(self, *arguments):
+            sent.append(len(pickle.dumps(result)))
+            yield result
+
+    # One worker with one thread, so that nothing else is at work when it is killed.
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster),
+        joblib.parallel_config("dask"),
+    ):
+        patch.setattr(distributed.Client, "submit", weighing_submit)
+        patch.setattr(DaskWorkers, "run", weighing_run)
+        signals = np.asarray(pool.fit(records).signals_)
+    assert len(list((tmp_path / "fits").iterdir())) == 8 + 1
+    assert max(sent) < records.X.nbytes / 50  # neither the records nor signals
+    local = clone(pool).set_params(checkpoint=None, on_disk=False).fit(records)
+    np.testing.assert_array_equal(signals, local.signals_)
+    assert not list((tmp_path / "pool").glob("*.tmp"))
 
 
 @pytest.mark.slow

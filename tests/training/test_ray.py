@@ -11,7 +11,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from skmia import ShadowPool
+import skmia._training.where.ray
+from skmia import Records, ShadowPool
 from skmia.datasets import make_membership_problem
 
 ray = pytest.importorskip("ray")
@@ -69,23 +70,41 @@ def test_a_failure_is_told_as_a_local_one_is(records):
         ShadowPool(DecisionTreeClassifier(max_depth=-1), 4).fit(records)
 
 
-def make_fatal(marker):
-    """A tree that ends the process it is trained in, the first time."""
+def make_counted(fits):
+    """A tree that notes each fit in a folder and ends its process in the first one."""
 
     # Defined here, it travels to the workers by value, as they cannot import this module.
-    class FatalTree(DecisionTreeClassifier):
+    class CountedTree(DecisionTreeClassifier):
         def fit(self, X, y):
-            if not marker.exists():
-                marker.touch()
+            number = len(list(fits.iterdir()))
+            (fits / f"{os.getpid()}-{number}").touch()
+            if number == 0:
                 os.kill(os.getpid(), signal.SIGKILL)
             return super().fit(X, y)
 
-    return FatalTree()
+    return CountedTree(max_depth=3)
 
 
-def test_a_killed_worker_costs_no_model(records, tmp_path):
-    pool = ShadowPool(make_fatal(tmp_path / "killed"), 8, random_state=0)
+@pytest.mark.parametrize("on_disk", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_a_killed_worker_costs_its_model(records, tmp_path, monkeypatch, on_disk):
+    np.save(tmp_path / "X.npy", np.repeat(records.X, 50, axis=1))
+    records = Records(np.load(tmp_path / "X.npy", mmap_mode="r"), records.y)
+    (tmp_path / "fits").mkdir()
+    pool = ShadowPool(make_counted(tmp_path / "fits"), 8, on_disk=on_disk, random_state=0)
+    pool.set_params(checkpoint=tmp_path / "pool")
+    received, receive = [], skmia._training.where.ray._receive
+
+    def weighing_receive(*arguments):
+        received.append(receive(*arguments))
+        return received[-1]
+
+    monkeypatch.setattr(skmia._training.where.ray, "_receive", weighing_receive)
     with joblib.parallel_config("ray"):
-        signals = pool.fit(records).signals_
-    assert (tmp_path / "killed").exists()
-    np.testing.assert_array_equal(signals, clone(pool).fit(records).signals_)
+        signals = np.asarray(pool.fit(records).signals_)
+    # Two fits that begin at the same moment may both find the folder empty and die.
+    n_fits = len(list((tmp_path / "fits").iterdir()))
+    assert 8 + 1 <= n_fits <= 8 + 2
+    assert all(not kept.arrays for part in received for _, kept in part) == on_disk
+    local = clone(pool).set_params(checkpoint=None, on_disk=False).fit(records)
+    np.testing.assert_array_equal(signals, local.signals_)
+    assert not list((tmp_path / "pool").glob("*.tmp"))

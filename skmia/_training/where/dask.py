@@ -5,7 +5,7 @@ import warnings
 from joblib import effective_n_jobs
 from joblib.parallel import get_active_backend
 
-from .joblib import Workers, split_job, train_rest
+from .joblib import Window, Workers, split_job, train_rest
 
 
 def _active_backend():
@@ -35,18 +35,26 @@ class DaskWorkers(Workers):
         _warn_of_threads(client)
         shared, take_rest = split_job(job)
         shared = _send(client, shared)
-        # Finished futures are not kept, so that the cluster can free their results.
-        left = {
-            client.submit(train_rest, train, shared, take_rest(part), pure=False) for part in parts
-        }
+
+        def submit(part):
+            return client.submit(train_rest, train, shared, take_rest(part), pure=False)
+
+        window = Window(submit, parts)
         try:
             # A pool that is itself fitted on a worker frees its slot for the models it waits for.
             with backend.retrieval_context():
-                for future, result in as_completed(list(left), with_results=True):
-                    left.discard(future)
+                arrived = as_completed(window.fill(_count_threads(client)), with_results=True)
+                for future, result in arrived:
+                    # Finished futures are not kept, so that the cluster can free their results.
+                    window.tasks.remove(future)
+                    arrived.update(window.fill(_count_threads(client)))
                     yield result
         finally:
-            client.cancel(list(left))
+            client.cancel(window.tasks)
+
+
+def _count_threads(client):
+    return sum(client.nthreads().values())
 
 
 def _as_it_is(shared):

@@ -13,6 +13,9 @@ from threadpoolctl import ThreadpoolController
 from ..._core.seeding import PROCESS_LOCK
 from ..._core.tasks import delayed
 
+# Number of tasks that may wait on a cluster of any size, which may grow when it has work.
+_FEWEST_TASKS = 16
+
 
 class Workers(ABC):
     """Base class of the workers that run tasks.
@@ -80,7 +83,9 @@ def run_on_one_thread(function, *arguments):
 
 def split_job(job):
     """Return the fields that all parts of a job share, and a function that drops them from one."""
-    shared = {"estimator": use_one_job(clone(job.estimator)), "data": job.data}
+    # Workers that write files share a file system, so they can map the records themselves.
+    data = job.data if job.write is None else job.data.by_place()
+    shared = {"estimator": use_one_job(clone(job.estimator)), "data": data}
     shared.update(keep=job.keep, fit=job.fit)
     empty = dict.fromkeys(shared)
     return shared, lambda part: part._replace(**empty)
@@ -111,6 +116,28 @@ class JoblibWorkers(Workers):
             shared["data"] = shared["data"].packed()
         tasks = (delayed(train_rest)(train, shared, take_rest(part)) for part in parts)
         yield from run_tasks(tasks, job.n_jobs)
+
+
+class Window:
+    """Tasks at work on a cluster, of which few wait at a time: each brings its training set.
+
+    Parameters
+    ----------
+    submit : callable
+        Takes a part of a job; returns what stands for its task.
+    parts : iterable of Job
+        Parts, which are drawn when their turn comes.
+    """
+
+    def __init__(self, submit, parts):
+        self._submit, self._parts, self.tasks = submit, iter(parts), []
+
+    def fill(self, n_processors):
+        """Submit tasks until two for each processor are at work or wait; return the new ones."""
+        free = max(_FEWEST_TASKS, 2 * n_processors) - len(self.tasks)
+        new = [self._submit(part) for part in islice(self._parts, max(0, free))]
+        self.tasks += new
+        return new
 
 
 def run_tasks(tasks, n_jobs):

@@ -4,7 +4,7 @@ import pickle
 
 from joblib.parallel import get_active_backend
 
-from .joblib import Workers, split_job, train_rest
+from .joblib import Window, Workers, split_job, train_rest
 
 
 def _active_backend():
@@ -33,13 +33,16 @@ class RayWorkers(Workers):
         remote = ray.remote(**settings)(_train_packed)
         shared, take_rest = split_job(job)
         shared = ray.put(shared)
-        left = [remote.remote(train, shared, take_rest(part)) for part in parts]
+        window = Window(lambda part: remote.remote(train, shared, take_rest(part)), parts)
         try:
-            while left:
-                (done, *_), left = ray.wait(left)
+            while True:
+                window.fill(int(ray.cluster_resources().get("CPU", 1)))
+                if not window.tasks:
+                    return
+                (done, *_), window.tasks = ray.wait(window.tasks)
                 yield _receive(ray, done)
         finally:
-            for task in left:
+            for task in window.tasks:
                 ray.cancel(task)
 
 
