@@ -411,7 +411,7 @@ EXAMPLES["NonSphericalGaussianMechanism"] = NonSphericalGaussianMechanism(widths
 EXAMPLES["SyntheticDistance"] = SyntheticDistance(KernelDensity())
 # The number of sub-models is no part of the contract, and the default takes many times as long.
 EXAMPLES["EpsilonAudit"] = EpsilonAudit(n_trials=4)
-EXAMPLES["SELENADefense"].set_params(n_estimators=4, n_left_out=2)
+EXAMPLES["SELENADefense"].set_params(n_estimators=3, n_left_out=1)
 EXAMPLES["SoftLabelDefense"].set_params(n_estimators=4, n_left_out=2)
 
 

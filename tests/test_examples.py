@@ -1,4 +1,4 @@
-"""Every example runs from top to bottom, in its fast mode: here, or where `make doc` runs it."""
+"""Every example runs from top to bottom, in its fast mode: here and, without data, in `make doc`."""
 
 import ast
 import re
@@ -25,15 +25,11 @@ def needs_data(path):
     return "fetch_" in path.read_text(encoding="utf-8")
 
 
-# The site runs the others, in the same mode, and is not built if one of them fails.
-RUNS = [
-    pytest.param(path, id=path.stem, marks=[] if needs_data(path) else pytest.mark.slow)
-    for path in EXAMPLES
-]
-
-
+# Together they take minutes. The site runs those without data too, in the same mode, and is not
+# built if one of them fails.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default", "error::UserWarning")
-@pytest.mark.parametrize("path", RUNS)
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example_runs_without_a_warning(path, request, tmp_path, monkeypatch, capsys):
     source = path.read_text(encoding="utf-8")
     for package in sorted(set(OPTIONAL) & set(imported_packages(source))):
