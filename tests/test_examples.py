@@ -1,4 +1,4 @@
-"""Every example runs from top to bottom, in its fast mode: here and, without data, in `make doc`."""
+"""Every example runs in its fast mode: here and, if it needs no data, where `make doc` runs it."""
 
 import ast
 import re
