@@ -70,10 +70,12 @@ def describe_attack(name):
     needs = find_attack(name)().needs()
     known = [] if needs.known == "nobody" else [needs.known]
     lacks = [f"`{one}`" for one in needs.lacks]
+    kept = sorted(map(_show, needs.keeps), key=len)
+    kept += [f"{one} if kept" for one in sorted(map(_show, needs.uses), key=len)]
     return {
         "reads": describe_reads(needs.reads),
         "access": ", ".join(sorted(needs.access)) or _NOTHING,
-        "shadow models": ", ".join(sorted(map(_show, needs.keeps), key=len)) or _NOTHING,
+        "shadow models": ", ".join(kept) or _NOTHING,
         "known": ", ".join(known + lacks) or _NOTHING,
     }
 

@@ -192,7 +192,10 @@ def test_needs_follow_the_parameters():
     assert ThresholdAttack(signal="correctness").needs().reads >= {"label", "decision"}
     assert ThresholdAttack(signal="merlin").needs().access == {"queries"}
     assert RMIA(temperature=3.0).needs().keeps == {("auto", 3.0)}
+    assert RMIA().needs().keeps == {"auto"}
+    assert RMIA().needs().uses == {("auto", 2.0)}
     assert LiRA().needs().keeps == {"auto"}
+    assert not LiRA().needs().uses
     assert DensityAttack(statistic="auto").needs().reads > DensityAttack().needs().reads
     assert QuantileAttack().needs().lacks == ("population",)
     assert QuantileAttack(population=Records(np.eye(2), [0, 1])).needs().known == "nobody"
@@ -214,7 +217,8 @@ def test_parts_run_together():
     assert (needs.reads, needs.access) == ({"proba", "logits", "value"}, {"gradients"})
     stack = StackingClassifier([("lira", LiRA()), ("rmia", RMIA()), ("shokri", ShadowAttack())])
     needs = needs_of(stack)
-    assert needs.keeps == {"auto", ("auto", 2.0), "outputs"}
+    assert needs.keeps == {"auto", "outputs"}
+    assert needs.uses == {("auto", 2.0)}
     assert (needs.known, "value" in needs.reads) == (BOTH, False)
     impossible = needs_of(make_pipeline(Signals(signals=["squared_error", "hinge"]), TREE))
     assert "no single kind of model" in impossible.why_not(Offer("proba", known=BOTH))
@@ -254,6 +258,10 @@ def test_what_is_missing_is_named(attack, offer, reason):
 
 def test_what_is_enough():
     assert RMIA(temperature=3.0).needs().why_not(Offer("decision", keeps={("auto", 2.0)})) is None
+    assert RMIA().needs().why_not(Offer("proba", keeps={"auto"})) is None
+    both = RMIA().needs() & LiRA().needs()
+    assert both.why_not(Offer("proba", keeps={"auto"})) is None
+    assert both.uses == {("auto", 2.0)}
     assert QuantileAttack().needs().why_not(Offer("proba", known="non-members")) is None
     assert LiRA().needs().why_not(Offer("value")) is None
 

@@ -60,6 +60,10 @@ class Needs:
         Kind of records that ``fit`` learns from.
     lacks : tuple of str, default=()
         Parameters that are None and that only the caller can set, such as ``"population"``.
+    uses : frozenset, default=frozenset()
+        What is used of each shadow model if the pool keeps it, in the terms of ``keeps``. Without
+        it the attack runs as well, so it is never a reason to refuse; a pool that is trained for
+        the attack keeps it.
 
     See Also
     --------
@@ -74,6 +78,8 @@ class Needs:
     >>> from skmia.base import Offer
     >>> needs.why_not(Offer("label"))
     'it reads class probabilities, decision values or the predictions of a regressor, ...'
+    >>> sorted(RMIA().needs().keeps), sorted(RMIA().needs().uses)
+    (['auto'], [('auto', 2.0)])
     """
 
     reads: frozenset[str]
@@ -81,6 +87,7 @@ class Needs:
     keeps: frozenset = frozenset()
     known: str = NOBODY
     lacks: tuple[str, ...] = ()
+    uses: frozenset = frozenset()
 
     def why_not(self, offer: "Offer") -> str | None:
         """Return the reason why an attack with these needs cannot run on an offer.
@@ -109,6 +116,7 @@ class Needs:
             keeps=self.keeps | other.keeps,
             known=max(self.known, other.known, key=KNOWN.index),
             lacks=tuple(dict.fromkeys(self.lacks + other.lacks)),
+            uses=self.uses | other.uses,
         )
 
 

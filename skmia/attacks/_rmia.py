@@ -1,5 +1,6 @@
 """Relative membership inference attack (RMIA)."""
 
+from dataclasses import replace
 from numbers import Real
 from typing import Literal
 
@@ -16,7 +17,7 @@ from ..base import PoolAttack
 from ..base.power import TooFewModelsError, choose_by_power
 from ..shadow import ShadowPool
 from ..signals import Signal
-from ..signals.auto import what_to_read
+from ..signals.auto import what_to_keep, what_to_read
 
 # Difference of log ratios, in nats, up to which two records of the population tie.
 _TIE = 1e-6
@@ -34,6 +35,9 @@ _VALUES_OF_A = 0.3, 0.0, 0.6, 0.8, 0.9, 1.0
 
 # False positive rate below which the power on a few models varies too much to choose by.
 _LEAST_RATE = 0.01
+
+# Temperatures to choose from that a pool should keep, beside 1.
+_FURTHER_TEMPERATURES = (2.0,)
 
 # Share of a sum below which the remainder of a subtraction has lost too many digits.
 _LEAST_SHARE = 1e-9
@@ -92,11 +96,11 @@ class RMIA(PoolAttack):
         `temperature` for a classifier, the margin for a model without probabilities, and minus the
         log residual for a regressor. Other signals must have a likelihood, such as ``"loss"`` or
         ``"hinge"``, and the pool must store them or a signal that they are computed from.
-    temperature : float or "auto", default=2.0
+    temperature : float or "auto", default="auto"
         Temperature by which the logits are divided before the softmax, for ``signal="auto"``; the
         pool must have stored it. ``"auto"`` takes the one of the temperatures that the pool stores,
         1 among them, with which the attack is strongest on shadow models treated as the victim, by
-        `criterion`; with fewer than 8 models 1.
+        `criterion`; with fewer than 8 models, or for a `target_fpr` below 0.01, it takes 1.
     a : float or "auto", default=0.3
         How closely the probability under IN models is assumed to follow the probability under OUT
         models, in [0, 1]. Used offline only. ``"auto"`` chooses it, together with the temperature,
@@ -112,7 +116,7 @@ class RMIA(PoolAttack):
         trained like the shadow models and on as many records (``max_samples`` of the pool).
     criterion : "auto", "roc_auc" or float, default="auto"
         Power by which ``"auto"`` chooses: the AUC, or the TPR at this FPR. ``"auto"`` is the TPR at
-        `target_fpr` if this is set (at 0.01 if it is lower), else the AUC.
+        `target_fpr` if this is set (at 0.01 if it is lower, and with temperature 1), else the AUC.
 
     Attributes
     ----------
@@ -158,7 +162,9 @@ class RMIA(PoolAttack):
     and the temperature is not used.
 
     ``temperature="auto"`` needs a pool that stores the temperature 1, and can only choose if the
-    pool stores more. A pool that an audit trains for this attack alone stores 1.
+    pool stores more. The pools of :class:`~skmia.ShadowPool` and of audits store 1 and 2. Which of
+    them is stronger depends on the model; 2 is often the stronger one by the AUC and the weaker one
+    at FPRs below 0.01.
 
     A record without an IN model (offline: without an OUT model) has the score of the log ratio 0;
     :meth:`can_judge` tells which.
@@ -202,7 +208,7 @@ class RMIA(PoolAttack):
         *,
         online: bool = True,
         signal: str | Signal = "auto",
-        temperature: float | Literal["auto"] = 2.0,
+        temperature: float | Literal["auto"] = "auto",
         a: float | Literal["auto"] = 0.3,
         population: Records | None = None,
         gamma: float = 1.0,
@@ -227,6 +233,13 @@ class RMIA(PoolAttack):
             temperature = getattr(self, "temperature_", _SETTLED["temperature"])
         return what_to_read(self.signal, temperature)
 
+    def _needs(self):
+        needs = super()._needs()
+        if self.signal != "auto" or self.temperature != "auto":
+            return needs
+        read = [what_to_read("auto", temperature) for temperature in _FURTHER_TEMPERATURES]
+        return replace(needs, uses=frozenset(map(what_to_keep, read)))
+
     def _choose_settings(self, records):
         given = {name: getattr(self, name) for name in _SETTLED}
         left = {name: value for name, value in _SETTLED.items() if given[name] == "auto"}
@@ -249,7 +262,8 @@ class RMIA(PoolAttack):
     def _list_choices(self):
         """Return settings of which there is more than one to choose from."""
         choices = {} if self.online else {"a": _VALUES_OF_A}
-        if self.signal == "auto" and len(self.pool_.temperatures_) > 1:
+        rare = self.criterion == "auto" and (self.target_fpr or 1) < _LEAST_RATE
+        if self.signal == "auto" and len(self.pool_.temperatures_) > 1 and not rare:
             choices["temperature"] = self.pool_.temperatures_
         return choices
 

@@ -69,7 +69,9 @@ _SHOWN = {"level": find_level, "gap": find_gap, "spread": find_spread}
 
 def list_temperatures(pool, temperatures):
     """Return the temperatures that make a difference to the models of a pool."""
-    return list(dict.fromkeys(temperatures)) if pool.signal_ == ScaledLogit.name else [1.0]
+    if isinstance(temperatures, str) or pool.signal_ != ScaledLogit.name:
+        return list(pool.temperatures_)
+    return list(dict.fromkeys(temperatures))
 
 
 def fit_parts(pool, records, temperatures):
@@ -81,7 +83,7 @@ def fit_parts(pool, records, temperatures):
         Fitted pool.
     records : Records of n records
         Records of the pool.
-    temperatures : sequence of float
+    temperatures : sequence of float or "auto"
         Temperatures of :class:`RMIA`.
 
     Returns

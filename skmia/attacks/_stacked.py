@@ -4,6 +4,7 @@ import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
+from typing import Literal
 
 import numpy as np
 from scipy.special import logit
@@ -16,7 +17,7 @@ from .._core.left_out import choose_others
 from .._core.numbers import check_number
 from .._core.probabilities import as_columns, posterior_of
 from .._core.records import Records
-from .._core.sklearn import Interval
+from .._core.sklearn import Interval, StrOptions
 from .._core.types import Seed
 from .._core.validation import query
 from ..base import PoolAttack
@@ -24,6 +25,7 @@ from ..base.in_place import score_in_place
 from ..base.power import TooFewModelsError, number_pairs
 from ..shadow import ShadowPool
 from ..signals.auto import what_to_keep, what_to_read
+from ._rmia import RMIA
 from ._stack_features import fit_parts, leave_out, list_scores
 from ._stack_models import ChosenStack, Rows
 
@@ -96,9 +98,9 @@ class StackedAttack(PoolAttack):
     boosted : bool, default=True
         Whether the sum of the log odds of the logistic regression and of boosted trees is tried.
         Without it, the attack takes a fraction of the time and is a little weaker.
-    temperatures : sequence of float, default=(1.0, 2.0)
-        Temperatures of :class:`RMIA`; the pool must have stored them. For models without class
-        probabilities there is only one.
+    temperatures : sequence of float or "auto", default="auto"
+        Temperatures of :class:`RMIA`; the pool must have stored them. ``"auto"`` takes all that it
+        stores, 1 among them. For models without class probabilities there is only one.
     prior : float, default=0.5
         Share of members assumed in :meth:`predict_proba` and in the threshold.
     target_fpr : float, default=None
@@ -182,7 +184,7 @@ class StackedAttack(PoolAttack):
     _parameter_constraints = {
         **PoolAttack._parameter_constraints,
         "boosted": ["boolean"],
-        "temperatures": [tuple, list],
+        "temperatures": [tuple, list, StrOptions({"auto"})],
         "prior": [Interval(Real, 0, 1, closed="neither")],
         "random_state": ["random_state"],
     }
@@ -193,7 +195,7 @@ class StackedAttack(PoolAttack):
         shadows: ShadowPool | FrozenEstimator | None = None,
         *,
         boosted: bool = True,
-        temperatures: Sequence[float] = (1.0, 2.0),
+        temperatures: Sequence[float] | Literal["auto"] = "auto",
         prior: float = 0.5,
         target_fpr: float | None = None,
         random_state: Seed = None,
@@ -207,11 +209,15 @@ class StackedAttack(PoolAttack):
         self.random_state = random_state
 
     def _needs(self):
+        needs = super()._needs()
+        if isinstance(self.temperatures, str):
+            return replace(needs, uses=RMIA().needs().uses)
         read = [what_to_read("auto", temperature) for temperature in (1.0, *self.temperatures)]
-        return replace(super()._needs(), keeps=frozenset(map(what_to_keep, read)))
+        return replace(needs, keeps=frozenset(map(what_to_keep, read)))
 
     def _fit(self, records, membership):
-        for temperature in self.temperatures:
+        given = [] if isinstance(self.temperatures, str) else self.temperatures
+        for temperature in given:
             check_number(temperature, "temperatures", "positive numbers", np.finfo(float).tiny)
         self._check_size(membership is None and self.target_fpr is not None)
         super()._fit(records, membership)

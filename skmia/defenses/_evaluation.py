@@ -322,7 +322,7 @@ def _choose_settings(candidates, attack):
         reason = needs.why_not(offer) if offer.kind != "label" else None
         if reason is not None:
             raise ValueError(f"{type(attack).__name__} cannot attack {name!r}: {reason}.")
-    return settings_of_pool(needs.keeps | {"models"})
+    return settings_of_pool(needs.keeps | needs.uses | {"models"})
 
 
 def _as_mask(canaries, records):

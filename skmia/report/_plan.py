@@ -74,9 +74,6 @@ def default_attacks(request):
     if why_not(AnalyticLiRA(), _make_offer(request)) is None:  # only linear models have one
         attacks["AnalyticLiRA"] = AnalyticLiRA()
     attacks |= {"LiRA": LiRA(), "RMIA": RMIA()}
-    temperatures = getattr(unwrap(request.shadows), "temperatures_", None)
-    if temperatures and RMIA().temperature not in temperatures:
-        attacks["RMIA"] = RMIA(temperature=temperatures[0])
     return attacks
 
 
@@ -184,7 +181,7 @@ def _list_keeps(attack, records):
     keeps = set()
     for part in parts_of(attack):
         if is_open(part, "shadows"):
-            keeps |= part.needs().keeps
+            keeps |= part.needs().keeps | part.needs().uses
             parameters = part.get_params(deep=False).values()
             tables = [value for value in parameters if isinstance(value, Records)]
             # Further records, such as a population, can only be scored by the models themselves.

@@ -239,7 +239,13 @@ def test_offline_score_needs_out_models(draw_world, make_world):
 def test_pool_without_the_temperature_is_refused(draw_world):
     world = draw_world()
     with pytest.raises(ValueError, match=r"stores the temperatures \(1.0\), not 2.0"):
-        RMIA(shadows=FrozenEstimator(world.pool)).fit(world.records)
+        RMIA(shadows=FrozenEstimator(world.pool), temperature=2.0).fit(world.records)
+
+
+def test_pool_of_one_temperature_leaves_no_choice(draw_world):
+    world = draw_world()
+    attack = RMIA(shadows=FrozenEstimator(world.pool)).fit(world.records)
+    assert (attack.temperature_, attack.power_) == (1.0, None)
 
 
 @pytest.mark.parametrize(

@@ -137,6 +137,14 @@ def test_rate_decides_where_one_is_asked_for():
         assert attack.a_ == attack.power_["a"][attack.power_[decisive].argmax()]
 
 
+def test_temperature_of_low_rates_is_one(digits, forests):
+    for target_fpr, chooses in ((0.001, False), (0.02, True)):
+        attack = RMIA(SILENT, forests, target_fpr=target_fpr)
+        attack._fit_shadows(digits)
+        assert chooses == (attack.power_ is not None)
+        assert chooses or attack.temperature_ == 1.0
+
+
 def test_few_models_do_not_choose(digits, forests):
     few = FrozenEstimator(forests.estimator.first(6))
     attack = RMIA(SILENT, few, temperature="auto", a="auto", online=False).fit(digits)

@@ -69,9 +69,10 @@ def check_attack_needs(attack, records, membership):
     expect(same, "needs() must not set an attribute.")
     wrong = sorted((needs.reads - set(KINDS)) | (needs.access - set(ACCESS)))
     expect(not wrong, f"needs() has unknown words: {wrong}.")
-    words = {what if isinstance(what, str) else what[0] for what in needs.keeps}
+    kept = needs.keeps | needs.uses
+    words = {what if isinstance(what, str) else what[0] for what in kept}
     wrong = sorted(words - {"auto", "outputs", "models"})
-    expect(not wrong, f"keeps of needs() has unknown words: {wrong}.")
+    expect(not wrong, f"keeps or uses of needs() has unknown words: {wrong}.")
     expect(needs.known in KNOWN, f"known of needs() must be one of {KNOWN}; got {needs.known!r}.")
     expect(
         (needs.known == BOTH) == needs_membership(attack),
@@ -201,6 +202,8 @@ def check_attack_keeps(attack, records, membership):
         own = fresh(attack).set_params(shadows=FrozenEstimator(less))
         if what in needs.keeps:
             _expect_refused(own, records, membership, f"{what!r} of the shadow models")
+        elif what in needs.uses:
+            _expect_works(own, records, membership, None, f"{what!r} of the shadow models")
         else:
             _expect_works(own, records, membership, expected, f"{what!r} of the shadow models")
 
