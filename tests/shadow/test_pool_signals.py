@@ -82,7 +82,10 @@ def test_loss_and_confidence_need_not_be_stored(victim):
         assert LiRA(signal=signal).needs().keeps == {"auto"}
         scores = LiRA(victim, pool, signal=signal).fit(RECORDS).score_samples(RECORDS)
         assert np.isfinite(scores).all()
-    same = [RMIA(victim, pool, signal=one).fit(RECORDS) for one in (ScaledLogit(2.0), "auto")]
+    same = [
+        RMIA(victim, pool, signal=one, temperature=2.0).fit(RECORDS)
+        for one in (ScaledLogit(2.0), "auto")
+    ]
     np.testing.assert_array_equal(*(one.score_samples(RECORDS) for one in same))
     by_loss, by_odds = (
         RMIA(victim, pool, signal=one).fit(RECORDS).score_samples(RECORDS)
