@@ -396,6 +396,7 @@ EXCLUDED = {
     "NoisyRecords": "takes Records, see tests/shadow/test_synthesis.py",
     "PrivacyLoss": "takes three tables, see tests/synthetic/test_privacy_loss.py",
     "Signals": "takes Records, see the tests of transformers below",
+    "FunctionClassifier": "a function given by the user trains, see tests/victims/test_function.py",
     "CallableVictim": "a function given by the user makes its answers: it does not learn in fit",
 }
 

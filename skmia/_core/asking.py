@@ -58,7 +58,14 @@ def _suggest_remedy(victim):
     return ", which skmia.victims.CallableVictim makes a classifier" if callable(victim) else ""
 
 
+def answers_queries(model):
+    """Whether a model has its own method for queries, which returns Outputs."""
+    return getattr(model, "answers_queries", False) is True
+
+
 def _ask(model, X):
+    if answers_queries(model):
+        return model.query(X)
     if is_regressor(model):
         return Outputs(model.predict(X), kind="value")
     if gives_logits(model):
@@ -86,10 +93,14 @@ def _last_step(model):
     return unwrap(model[-1]) if isinstance(model, Pipeline) else model
 
 
+def _is_asked_itself(model):
+    return gives_logits(model) or answers_queries(model)
+
+
 def _split_pipeline(victim):
-    """Transformers before a skorch net, so that the net can be asked for its logits."""
+    """Transformers before a model that has logits, so that it can be asked for them."""
     model = unwrap(victim)
-    if isinstance(model, Pipeline) and gives_logits(_last_step(model)):
+    if isinstance(model, Pipeline) and _is_asked_itself(_last_step(model)):
         return (model[:-1] if len(model) > 1 else None), _last_step(model)
     return None, model
 

@@ -1,6 +1,7 @@
 """Models under attack: services, and white-box access."""
 
 from ._callable import CallableVictim
+from ._function import FunctionClassifier
 from ._state import ModelState, StoredArray, StoredEstimator, read_state
 from ._white_box import WhiteBox, open_white_box
 from .boosters import read_booster_file
@@ -9,6 +10,7 @@ from .queried_thresholds import FoundThresholds, bisect_thresholds
 __all__ = [
     "CallableVictim",
     "FoundThresholds",
+    "FunctionClassifier",
     "ModelState",
     "StoredArray",
     "StoredEstimator",

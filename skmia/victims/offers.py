@@ -4,7 +4,7 @@ from sklearn.base import is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 
-from .._core.asking import unwrap
+from .._core.asking import answers_queries, unwrap
 from .._core.skorch_nets import gives_logits, is_skorch
 from ._callable import CallableVictim
 from ._white_box import open_white_box
@@ -41,6 +41,8 @@ def get_kind(model):
     """
     if is_regressor(model):
         return "value"
+    if answers_queries(last_step(model)):
+        return last_step(model).kind
     if gives_logits(last_step(model)):
         return "logits"
     # A stack without a final estimator takes a logistic regression when it is fitted.

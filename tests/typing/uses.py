@@ -54,7 +54,13 @@ from skmia.shadow import NoisyRecords
 from skmia.signals import GradientNorm, Loss, ScaledLogit, Signal, Signals
 from skmia.synthetic import GowerEncoder, PrivacyLoss
 from skmia.testing import check_attack, make_attack_problem
-from skmia.victims import CallableVictim, bisect_thresholds, open_white_box, read_state
+from skmia.victims import (
+    CallableVictim,
+    FunctionClassifier,
+    bisect_thresholds,
+    open_white_box,
+    read_state,
+)
 
 
 def attack_with_shadow_models() -> None:
@@ -207,6 +213,10 @@ def extend() -> None:
     print(callable(scorer), found.share_near.estimate, len(found.pairs))
     victim = CallableVictim(lambda X: np.full((len(X), 2), 0.5), classes=[0, 1])
     print(victim.fit().predict_proba([[1.0], [2.0]]))
+    loop = FunctionClassifier(
+        lambda X, y, seed: DecisionTreeClassifier(random_state=seed).fit(X, y)
+    )
+    print(loop.fit([[1.0], [2.0]], [0, 1]).classes_)
 
 
 def be_mistaken(records: Records, attacks: Mapping[str, LiRA], report: AuditReport) -> None:

@@ -8,6 +8,7 @@ from sklearn.pipeline import Pipeline
 from ..._core.asking import check_victim, unwrap
 from ..._core.numbers import check_count
 from ..._core.skorch_nets import is_skorch
+from .._function import has_logits_of_module
 from ._sklearn_models import NAMES, open_sklearn
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ def open_white_box(victim: BaseEstimator, *, chunk_size: int | None = None) -> "
         A skorch ``NeuralNetClassifier``, ``NeuralNetBinaryClassifier`` or ``NeuralNetRegressor``,
         or a ``LogisticRegression``, ``LinearRegression``, ``Ridge``, ``MLPClassifier`` or
         ``MLPRegressor`` of scikit-learn; alone, as the last step of a Pipeline, or in a
-        :class:`~sklearn.frozen.FrozenEstimator`. Nets are trained with ``CrossEntropyLoss``,
+        :class:`~sklearn.frozen.FrozenEstimator`. Or a :class:`FunctionClassifier` of a torch module
+        that returns logits. Nets are trained with ``CrossEntropyLoss``,
         ``NLLLoss``, ``BCEWithLogitsLoss``, ``BCELoss`` or ``MSELoss``.
     chunk_size : int, default=None
         Number of rows that are processed at once. If None, as many as take about 100 MiB (1 GiB on
@@ -70,6 +72,10 @@ def open_white_box(victim: BaseEstimator, *, chunk_size: int | None = None) -> "
         from ._torch import open_net
 
         white_box = open_net(model, transformers, chunk_size)
+    if white_box is None and has_logits_of_module(model):
+        from ._torch import open_module
+
+        white_box = open_module(model, transformers, chunk_size)
     if white_box is None:
         raise TypeError(
             f"White-box access needs gradients, which skmia has of skorch nets, {NAMES}; got "

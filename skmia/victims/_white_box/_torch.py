@@ -43,6 +43,12 @@ def open_net(net, transformers, chunk_size):
     return TorchBox(net, uncompiled(module), criterion, transformers, chunk_size)
 
 
+def open_module(classifier, transformers, chunk_size):
+    """White box of a module that returns logits of the classes of a classifier."""
+    module = uncompiled(classifier.model_)
+    return TorchBox(classifier, module, nn.CrossEntropyLoss, transformers, chunk_size)
+
+
 class TorchBox(WhiteBox):
     """A torch module in a skorch net.
 
