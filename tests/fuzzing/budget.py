@@ -5,7 +5,7 @@ import os
 from hypothesis import HealthCheck, Phase, settings
 
 # Calls of all tests; a minute or so.
-_SUITE = 350
+_SUITE = 250
 _ALL = int(os.environ.get("FUZZ", _SUITE))
 
 

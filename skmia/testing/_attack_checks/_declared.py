@@ -15,6 +15,7 @@ from ...signals.auto import what_to_keep
 from ._helpers import (
     BATCH,
     asks_fitted,
+    asks_fitted_as_declared,
     expect,
     expect_close,
     expect_refusal,
@@ -168,12 +169,13 @@ class _AnsweringRegressor(RegressorMixin, _Answering):
     pass
 
 
+@asks_fitted_as_declared
 def check_attack_access(attack, records, membership):
     """Access to the victim that it declares is needed, and no other is."""
     victim = get_collaborator(attack, "victim")
     if victim is None or not hasattr(victim, "predict"):
         return
-    access, expected = attack.needs().access, _score(fresh(attack), records, membership)
+    access, expected = attack.needs().access, attack.score_samples(records)
     stored, own = _store(attack, records)
     if "queries" in access:
         _expect_refused(own, stored, membership, "queries")
@@ -187,6 +189,7 @@ def check_attack_access(attack, records, membership):
         _expect_works(own, records, membership, expected, "the inside of the victim")
 
 
+@asks_fitted_as_declared
 def check_attack_keeps(attack, records, membership):
     """What it declares of shadow models is needed, and nothing else is."""
     pool = unwrap(get_collaborator(attack, "shadows"))
@@ -194,7 +197,7 @@ def check_attack_keeps(attack, records, membership):
         return  # no pool, or one that each fit retrains
     if pool.n_records_ != len(records) or not (pool.locate(records) >= 0).all():
         return
-    needs, expected = attack.needs(), _score(fresh(attack), records, membership)
+    needs, expected = attack.needs(), attack.score_samples(records)
     for what in sorted({what_to_keep(signal) for signal in pool.keeps}, key=str):
         less = without(pool, what, records)
         if less is None:

@@ -101,6 +101,12 @@ def asks_fitted_each_way(check):
     return check
 
 
+def asks_fitted_as_declared(check):
+    """Mark a check like :func:`asks_fitted`, with membership only if the attack needs it."""
+    check.ways = lambda attack, membership: ways_to_fit(attack, membership)[-1:]
+    return check
+
+
 class SharedFits:
     """Fitted copies of an attack, made when a check first asks for them."""
 
