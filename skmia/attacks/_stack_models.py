@@ -163,18 +163,20 @@ class ChosenStack:
         Whether boosted trees are tried.
     units : ndarray of shape (n_estimators,)
         Number of the pair of each model.
+    margin : float
+        Number of standard errors by which a learned candidate must be ahead of single features.
     rng : RandomState
         Draws the rows for the trees.
 
     Attributes
     ----------
     chosen : str
-        Name of the candidate with the largest AUC.
+        Name of the candidate with the largest AUC that is far enough ahead.
     power : DataFrame
         Power of all candidates, as of :func:`skmia.model_selection.choose_by_power`.
     """
 
-    def __init__(self, rows, singles, boosted, units, rng):
+    def __init__(self, rows, singles, boosted, units, margin, rng):
         self._scale = Scale(rows.features)
         rows = rows._replace(features=self._scale(rows.features))
         kinds, candidates = _list_candidates(singles, boosted, rng)
@@ -189,10 +191,10 @@ class ChosenStack:
 
         self._of_fold = {}
         for k, fold in enumerate(folds):
-            name, _ = _choose(candidates, np.delete(figures, k, axis=2), units)
+            name, _ = _choose(candidates, np.delete(figures, k, axis=2), units, margin)
             models = [fitted[fold][one] for one in candidates[name]]
             self._of_fold[fold] = _calibrate(models, log_odds[name], rows, rows.folds != fold)
-        self.chosen, self.power = _choose(candidates, figures, units)
+        self.chosen, self.power = _choose(candidates, figures, units, margin)
         everywhere = np.ones(len(rows.folds), dtype=bool)
         models = _fit(candidates[self.chosen], kinds, rows, everywhere).values()
         self._whole = _calibrate(list(models), log_odds[self.chosen], rows, everywhere)
@@ -260,13 +262,29 @@ def _measure(log_odds, is_member, cells):
     return figures
 
 
-def _choose(candidates, figures, units):
-    """Return the name of the candidate with the largest AUC and the power of all."""
+def _choose(candidates, figures, units, margin):
+    """Return the name of the strongest candidate and the power of all."""
     n_usable = (~np.isnan(figures)).sum(axis=2)
     means = np.nansum(figures, axis=2) / np.where(n_usable > 0, n_usable, np.nan)
     settings = [{"score": name} for name in candidates]
     choice = compare_by_power(settings, means, units, _RATE)
-    return choice.params["score"], choice.power
+    known = ~np.isnan(means).any(axis=(0, 2))
+    return _find_strongest(list(candidates), means[:, known, 0], units[known], margin), choice.power
+
+
+def _find_strongest(names, aucs, units, margin):
+    """Return the name of the candidate of the largest mean of AUCs, of shape (n_candidates, n)."""
+    n_single = names.index(_LINEAR)
+    single = int(np.argmax(aucs[:n_single].mean(axis=1)))
+    gains = np.array(
+        [(aucs - aucs[single])[:, units == unit].mean(axis=1) for unit in np.unique(units)]
+    )
+    error = gains.std(axis=0, ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else np.inf
+    learned = np.arange(len(names)) >= n_single
+    ahead = learned & (gains.mean(axis=0) > (margin * error if margin else 0))
+    if not ahead.any():
+        return names[single]
+    return names[int(np.argmax(np.where(ahead, aucs.mean(axis=1), -1)))]
 
 
 def _calibrate(models, log_odds, rows, chosen):

@@ -44,6 +44,10 @@ _MIXER = np.uint64(0x9E3779B97F4A7C15)
 _FEWEST_MODELS = 4
 _FEWEST_FOR_RATE = 8
 
+# Standard errors by which what is learned with few models must be ahead of a single score, which
+# does not change with the number of models that remain.
+_MARGIN = 1.0
+
 
 def choose_pseudo_victims(design):
     """Choose shadow models that are treated as the victim.
@@ -160,7 +164,8 @@ class StackedAttack(PoolAttack):
     each other: each of these models is among those that the others are compared with.
 
     Where a model hardly leaks, what is learned is mostly noise, and a single score such as that of
-    RMIA is the stronger one.
+    RMIA is the stronger one. With fewer than 8 models, a learned candidate must be ahead of it by a
+    standard error of the difference.
 
     A record without an IN model, or without an OUT model, has the neutral score, just below 0;
     :meth:`can_judge` tells which.
@@ -265,7 +270,8 @@ class StackedAttack(PoolAttack):
         features = left._collect_left_out(shadows, inside, models, others, judged)[judged]
         rows = Rows(features, is_member, models[np.nonzero(judged)[0]], folds)
         scores, units = list_scores(self.feature_names_), number_pairs(pool.design_)
-        self._stack = ChosenStack(rows, scores, self.boosted, units, rng)
+        margin = _MARGIN if n_models < _FEWEST_FOR_RATE else 0.0
+        self._stack = ChosenStack(rows, scores, self.boosted, units, margin, rng)
         self.chosen_, self.power_ = self._stack.chosen, self._stack.power
 
     def _join(self, values, columns):

@@ -7,7 +7,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
 
 from skmia import ShadowPool
-from skmia.attacks import LiRA, StackedAttack, _stacked
+from skmia.attacks import LiRA, StackedAttack, _stack_models, _stacked
 from skmia.attacks._stack_models import ChosenStack, Rows
 from skmia.attacks._stacked import choose_pseudo_victims, fold_records
 from skmia.model_selection import leave_one_model_out
@@ -211,10 +211,30 @@ def test_what_is_learned_from_a_record_does_not_judge_it():
     is_member = (rng.random_sample(n_records) < 0.5)[records]
     features = np.column_stack([records, rng.normal(size=len(records))])
     rows = Rows(features, is_member, models, fold_records(records).astype(int))
-    stack = ChosenStack(rows, {"noise": 1}, True, models[::n_records] // 2, rng)
+    stack = ChosenStack(rows, {"noise": 1}, True, models[::n_records] // 2, 0.0, rng)
     assert (abs(stack.power["auc"] - 0.5) < 4 * error_of_chance(n_records)).all()
     area = roc_auc_score(is_member, stack.log_odds(features, rows.folds))
     assert abs(area - 0.5) < 4 * error_of_chance(n_records)
+
+
+@pytest.mark.parametrize(
+    "gains, margin, expected",
+    [
+        ([0.01, 0.03], 0, "logistic regression"),
+        ([0.01, 0.03], 1, "logistic regression"),
+        ([0.01, 0.03], 3, "one"),
+        ([-0.02, 0.03], 0, "logistic regression"),
+        ([-0.02, 0.03], 1, "one"),
+        ([0.0, 0.0], 0, "one"),
+        ([0.02], 0, "logistic regression"),
+        ([0.02], 1, "one"),
+    ],
+)
+def test_learned_candidate_must_be_ahead_of_single_scores(gains, margin, expected):
+    single, other = np.full(2 * len(gains), 0.6), np.full(2 * len(gains), 0.55)
+    aucs = np.array([other, single, single + np.repeat(gains, 2)])
+    names, units = ["other", "one", "logistic regression"], np.repeat(np.arange(len(gains)), 2)
+    assert _stack_models._find_strongest(names, aucs, units, margin) == expected
 
 
 @pytest.mark.parametrize("shift", [0.0, 1.5])
