@@ -36,6 +36,7 @@ CASES = [
     ("tree, regression", None, (1.0,), "signals"),
     ("forest of 20", None, (1.0, 2.0), "signals"),
     ("forest of 20", 2, (1.0, 2.0), "signals"),
+    ("logistic, together", None, (1.0,), "signals"),
     ("logistic, together", None, (1.0, 2.0), "signals"),
     ("tree", None, (1.0, 2.0), "outputs"),
 ]
@@ -89,7 +90,7 @@ def main():
         case = name, n_jobs, tuple(temperatures), store
         print(json.dumps(measure_one(*case, options.records, options.models)))
         return
-    print(f"{options.models} models x {options.records} records; megabytes")
+    print(f"{options.models} models x {options.records} records; megabytes (target: a ratio of 2)")
     titles = ("temps", "store", "n_jobs", "signals", "held", "chunk", "at most", "ratio")
     print(f"{'model':20s}" + "".join(f"{title:>10s}" for title in titles))
     for case in CASES:

@@ -9,6 +9,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import query_aligned
+from .._core.hash_index import HashIndex
 from .._core.hashing import describe_types
 from .._core.records import Records
 from .._core.validation import check_records
@@ -67,6 +68,7 @@ class PoolLookup:
         self._fingerprint, self._column, self._place = np.unique(
             records.fingerprint, return_index=True, return_inverse=True
         )
+        self._index = HashIndex(self._fingerprint)
         self._second_word = records.digests[1][self._column]
         self._types = describe_types(records.X, records.y)
         self._n_inside = _count_inside(self.membership_)
@@ -111,7 +113,7 @@ class PoolLookup:
         # Usually they are the records of the pool in the same order, so no search is needed.
         position = self._place
         if not np.array_equal(self._fingerprint[position], prints):
-            position = np.searchsorted(self._fingerprint[:-1], prints)
+            position = self._index.find(prints)
         known = (self._fingerprint[position] == prints) & (self._second_word[position] == second)
         return np.where(known, self._column[position], -1)
 

@@ -15,7 +15,7 @@ from ...._core.seeding import seed_estimator
 from ...job import Trained, keep
 from .plan import affine_map, as_matrix, split_estimator
 
-_BYTES_OF_ANSWERS = 2**27
+_BYTES_OF_ANSWERS = 2**23
 
 
 class Workshop:

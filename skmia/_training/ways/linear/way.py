@@ -15,7 +15,8 @@ from .ridge import LeastSquaresFamily, RidgeFamily
 
 _FAMILIES = (LeastSquaresFamily(), LogisticFamily(), RidgeFamily())
 _LARGEST_CHUNK = 64
-_BYTES_OF_CHUNK = 2**28
+# A larger chunk is not faster where records are many, and would take more memory than the signals.
+_BYTES_OF_CHUNK = 2**24
 _LEFT_OVER = (
     "its optimum was not found together with the other models, so the estimator fitted it alone."
 )
