@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 GUIDE = [*sorted((ROOT / "doc").glob("*.md")), *sorted((ROOT / "doc" / "user_guide").glob("*.md"))]
 PAGES = [ROOT / "README.md", *GUIDE, ROOT / "examples" / "README.md"]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-OPTIONAL = r"^(?:>>> |\.\.\. )?(?:from|import) (matplotlib|skorch|torch|xgboost)\b"
+OPTIONAL = r"^(?:>>> |\.\.\. )?(?:from|import) (dask|matplotlib|skorch|torch|xgboost)\b"
 
 
 def load(name):

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from .lazy import as_lazy, is_lazy
 from .mapped import Mapped
 from .visible import visible
 
@@ -118,7 +119,10 @@ def as_rows(X):
         If X is a masked array that hides values, or a table with columns of numpy's bytes.
     """
     refuse_masked(X, "X")
-    if is_tensor(X):
+    lazy = as_lazy(X)
+    if lazy is not None:
+        rows = lazy
+    elif is_tensor(X):
         rows = X.detach() if X.requires_grad else X  # records are not part of a graph
     elif is_frame(X):
         _refuse_bytes(X)
@@ -164,6 +168,9 @@ def concat_rows(parts):
     first = parts[0]
     if first is None:
         return None
+    if is_lazy(first):
+        parts = [part[:] for part in parts]
+        first = parts[0]
     if any(is_tensor(part) != is_tensor(first) for part in parts):
         kinds = ", ".join(dict.fromkeys(type(part).__name__ for part in parts))
         raise ValueError(f"Containers of different kinds cannot be joined: {kinds}.")
@@ -195,6 +202,6 @@ def concat_rows(parts):
 
 def describe_rows(rows):
     """Kind, shape and type of a container, for messages and reprs."""
-    kind = type(rows).__name__
+    kind = rows.kind if is_lazy(rows) else type(rows).__name__
     dtype = f", {rows.dtype}" if hasattr(rows, "dtype") else ""
     return f"{kind}{tuple(rows.shape)}{dtype}"

@@ -5,6 +5,7 @@ import pandas as pd
 from scipy import sparse
 
 from .containers import describe_rows, is_frame, is_tensor, to_numpy
+from .lazy import in_memory
 
 
 class _Column:
@@ -87,7 +88,7 @@ class FeatureEncoder:
     """
 
     def __init__(self, records):
-        columns = _split_columns(records.X)
+        columns = _split_columns(in_memory(records.X))
         self._columns = None if columns is None else [_Column(column) for column in columns]
         self._label = _Column(records.y)
 
@@ -105,7 +106,7 @@ class FeatureEncoder:
             Sparse where X is. Infinite values are missing (NaN); 0 in a sparse matrix.
         """
         with np.errstate(over="ignore"):  # what is too large for float32 is infinite
-            X, label = records.X, self._label.encode(records.y)[:, None]
+            X, label = in_memory(records.X), self._label.encode(records.y)[:, None]
             if sparse.issparse(X):
                 matrix = sparse.hstack(
                     [X.astype(np.float32), sparse.csr_array(label)], format="csr"

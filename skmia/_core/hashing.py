@@ -10,9 +10,11 @@ from scipy import sparse
 
 from .cells import OBJECTS, TOKEN_BYTES, Column, Tokens, as_column, number_bytes, take_objects
 from .containers import is_frame, is_tensor, take_rows, to_numpy
+from .lazy import is_lazy
 
 _BLOCK_BYTES = 1 << 20
 _DIGEST_BYTES = 16
+_LAZY_ROWS = 1 << 16  # that are read at once of a table that is not in memory
 # A row in which fewer than one number in so many is not zero is hashed by these alone: a sparse
 # row and its dense form agree, at the cost of the sparse one.
 _FEW = 4
@@ -142,6 +144,8 @@ def _list_missing(cells, missing):
 
 
 def _as_table(X):
+    if is_lazy(X):
+        X = X[:]
     if sparse.issparse(X):
         X = sparse.csr_array(X, copy=True)
         X.sum_duplicates()
@@ -203,6 +207,10 @@ def digest_records(X, y=None):
         If a cell holds something whose content cannot be told.
     """
     n_rows = X.shape[0]
+    if is_lazy(X) and n_rows > _LAZY_ROWS:
+        blocks = (slice(start, start + _LAZY_ROWS) for start in range(0, n_rows, _LAZY_ROWS))
+        parts = [digest_records(X[rows], None if y is None else y[rows]) for rows in blocks]
+        return np.concatenate(parts, axis=1)
     table, labels = _as_table(X), None if y is None else _Cells([as_column(y)])
     types = f"{table.types} | {'' if labels is None else labels.types}"
     digests = np.empty((n_rows, 2), dtype=np.uint64)

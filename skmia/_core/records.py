@@ -21,6 +21,7 @@ from .containers import (
 )
 from .hashing import check_fingerprints, digest_records
 from .keys import as_key
+from .lazy import is_lazy
 from .record_input import as_field, as_ids, as_labels, check_column, check_order
 from .types import Rows
 
@@ -58,7 +59,9 @@ class Records:
     Parameters
     ----------
     X : ndarray of shape (n, ...), DataFrame, sparse matrix or torch tensor
-        Features, one row per record, in the form that the victim expects.
+        Features, one row per record, in the form that the victim expects. Memory-mapped arrays,
+        dask arrays and Arrow tables are not read as a whole: models are queried for blocks of rows,
+        as arrays or, for Arrow tables, DataFrames.
     y : array-like of shape (n,), default=None
         Task labels: classes (numbers or strings) or real values.
     **fields : array-like of length n
@@ -379,6 +382,8 @@ class Records:
 
     def _select(self, key):
         container, known = self._rows
+        if known is None and is_lazy(container):
+            return container, np.arange(len(self))[key]
         if known is None and isinstance(key, slice):
             return take_rows(container, key), None  # a view, without a copy
         if isinstance(key, slice):

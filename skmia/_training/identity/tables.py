@@ -8,9 +8,11 @@ from scipy import sparse
 
 from ..._core.cells import OBJECTS, Tokens, as_column, number_bytes, take_objects
 from ..._core.containers import is_frame, is_tensor, pack
+from ..._core.lazy import is_lazy
 from .code import digest_text
 
 _BLOCK_BYTES = 1 << 24
+_LAZY_ROWS = 1 << 16  # that are read at once of a table that is not in memory
 
 
 def digest_table(X):
@@ -44,7 +46,11 @@ def digest_arrays(arrays):
 
 def _list_parts(X):
     """Yield descriptions of the parts of a table with their arrays."""
-    if is_frame(X):
+    if is_lazy(X):
+        yield f"rows of {X.kind} {X.shape}", None
+        for start in range(0, len(X), _LAZY_ROWS):
+            yield from _list_parts(X[start : start + _LAZY_ROWS])
+    elif is_frame(X):
         yield f"frame {X.shape} {[repr(name) for name in X.columns]}", None
         for j in range(X.shape[1]):
             yield from _list_column(X.iloc[:, j])

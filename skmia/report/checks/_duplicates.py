@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from ..._core.checks import check_confidence_level
 from ..._core.groups import number_groups
+from ..._core.lazy import in_memory
 from ..._core.numbers import SMALLEST, check_number, to_array
 from ..._core.randomness import check_random_state
 from ..._core.records import Records
@@ -166,7 +167,9 @@ def find_duplicates(
     if len(queried) > max_queries:
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
         queried = np.sort(rng.choice(queried, max_queries, replace=False))
-    nearest, distances = _find_nearest(Points(records.X), queried, np.flatnonzero(membership))
+    nearest, distances = _find_nearest(
+        Points(in_memory(records.X)), queried, np.flatnonzero(membership)
+    )
     typical = float(np.median(distances)) if len(queried) else np.nan
     near = distances < tolerance * typical
     people = records.fields.get("group_by")
