@@ -105,7 +105,18 @@ def compute_strata(y, is_classification):
     return ranks * _N_BINS // len(y)
 
 
-def draw_halves(units, strata, n_samples, rng):
+def _find_first(units):
+    """Return the first record of each unit."""
+    return np.unique(units, return_index=True)[1]
+
+
+def _sort_by_strata(strata):
+    """Return the order of records by stratum; short integers are sorted in linear time."""
+    short = strata.astype(np.int16) if strata.max() <= np.iinfo(np.int16).max else strata
+    return np.argsort(short, kind="stable")
+
+
+def draw_halves(units, strata, n_samples, rng, first=None):
     """Draw two disjoint sets of records for a pair of shadow models.
 
     Units are shuffled within their stratum and assigned to the two halves in turn, so that the
@@ -121,17 +132,19 @@ def draw_halves(units, strata, n_samples, rng):
         Requested number of records in each set; larger halves are thinned evenly.
     rng : numpy Generator
         Source of randomness.
+    first : ndarray of shape (n_units,), default=None
+        First record of each unit, if it is known.
 
     Returns
     -------
     inside : ndarray of shape (2, n), dtype bool
         Records of the two sets.
     """
-    _, first = np.unique(units, return_index=True)
+    first = _find_first(units) if first is None else first
     n_units = len(first)
     order = rng.permutation(n_units)
     stratum_order = rng.permutation(strata.max() + 1)
-    order = order[np.argsort(stratum_order[strata[first[order]]], kind="stable")]
+    order = order[_sort_by_strata(stratum_order[strata[first[order]]])]
     sides = (order[::2], order[1::2])
     if rng.integers(2):
         sides = sides[::-1]
@@ -164,7 +177,7 @@ def draw_block(units, strata, size, rng):
     inside : ndarray of shape (size, n), dtype bool
         Training sets.
     """
-    _, first = np.unique(units, return_index=True)
+    first = _find_first(units)
     strata, n_strata = strata[first], strata.max() + 1
     inside = np.zeros((size, len(first)), dtype=bool)
     due = np.full(len(first), size // 2)
@@ -173,7 +186,7 @@ def draw_block(units, strata, size, rng):
     # order is drawn anew for each model, so that no two units exclude each other throughout.
     for k, training_set in enumerate(inside):
         order = rng.permutation(len(first))
-        order = order[np.argsort(rng.permutation(n_strata)[strata[order]], kind="stable")]
+        order = order[_sort_by_strata(rng.permutation(n_strata)[strata[order]])]
         start, n_left = rng.integers(size - k), size - k
         edges = np.append(0, np.cumsum(due[order])) + start
         training_set[order[np.diff(edges // n_left) > 0]] = True
@@ -207,10 +220,11 @@ class PairDraws:
                 f"hold at most {(n_records + 1) // 2}."
             )
         self._units, self._strata, self._n_samples = _number_units_of(records), strata, n_samples
+        self._first = _find_first(self._units)
 
     def __call__(self, seed):
         rng = np.random.default_rng(seed)
-        return draw_halves(self._units, self._strata, self._n_samples, rng)
+        return draw_halves(self._units, self._strata, self._n_samples, rng, self._first)
 
 
 class BlockDraws:
