@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import ks_2samp
-from sklearn.metrics import auc, balanced_accuracy_score, roc_auc_score
+from sklearn.metrics import auc, balanced_accuracy_score, roc_auc_score, roc_curve
 
 from skmia.exceptions import ResolutionWarning
 from skmia.metrics import (
@@ -157,6 +157,19 @@ def test_one_member_and_one_nonmember():
     assert best_advantage_score([1, 0], [2.0, 1.0]) == 1.0
     assert tpr_at_fpr_score([1, 0], [2.0, 1.0], on_unresolvable="ignore") == 1.0
     assert fpr_at_tpr_score([1, 0], [1.0, 2.0]) == 1.0
+
+
+@given(tied_evaluations())
+def test_roc_curve_is_that_of_scikit_learn_to_the_bit(evaluation):
+    expected = roc_curve(*evaluation, drop_intermediate=False)
+    for one, other in zip(membership_roc_curve(*evaluation), expected, strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+
+
+def test_roc_curve_of_scores_at_the_ends_of_the_range_of_floats():
+    fpr, tpr, _ = membership_roc_curve([0, 1, 1], [-1.7e308, 1.7e308, 1.7e308])
+    assert (fpr.tolist(), tpr.tolist()) == ([0, 0, 1], [0, 1, 1])
 
 
 def test_roc_curve_has_the_area_of_scikit_learn():
