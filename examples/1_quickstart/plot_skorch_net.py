@@ -20,6 +20,7 @@ from skmia import Outputs, Records, ShadowPool
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.datasets import load_digits
 from skmia.metrics import advantage_interval, auc_interval
+from skmia.shadow import RecordSignalsDisplay
 
 FAST = os.environ.get("SKMIA_EXAMPLE_FAST") == "1"  # fewer shadow models, epochs and processes
 N_SHADOWS, N_EPOCHS, N_JOBS = (4, 10, 1) if FAST else (32, 100, 2)
@@ -110,24 +111,15 @@ for name, chosen in {"right label": ~wrong, "wrong label": wrong}.items():
 # of those that were not (OUT): the log odds of the label. For a usual digit the two groups overlap,
 # and the victim's output reveals nothing. For a wrong label they are far apart.
 
-log_odds, was_in = pool.transform(records), pool.membership(records)
-of_victim = asked["outputs"].scaled_logit(records.y)
 shown = {
     "usual digit, member": np.flatnonzero(inside & ~wrong)[0],
     "usual digit, non-member": np.flatnonzero(~inside & ~wrong)[0],
     "wrong label, member": np.flatnonzero(inside & wrong)[0],
     "wrong label, non-member": np.flatnonzero(~inside & wrong)[0],
 }
-figure, axes = plt.subplots(4, 1, figsize=(8, 5.5), sharex=True, layout="constrained")
-for ax, (title, k) in zip(axes, shown.items(), strict=True):
-    for side, chosen, color in (("IN", was_in[k], "#0072B2"), ("OUT", ~was_in[k], "#D55E00")):
-        values = log_odds[k, chosen]
-        ax.plot(values, np.full(len(values), side), "o", color=color, alpha=0.6)
-    ax.axvline(of_victim[k], color="black", linestyle=":", label="the victim's answer")
-    ax.set_title(title, loc="left", fontsize="medium")
-    ax.margins(y=0.5)
-axes[0].legend(loc="upper right", fontsize="small", bbox_to_anchor=(1, 1.4))
-axes[-1].set_xlabel("Scaled logit of the label, in nats (each dot is a shadow model)")
+chosen = asked[list(shown.values())]
+_, axes = plt.subplots(2, 2, figsize=(8, 5), sharex=True, layout="constrained")
+RecordSignalsDisplay.from_pool(pool, chosen, names=list(shown), axes=axes)
 plt.show()
 
 # %%

@@ -1,13 +1,17 @@
 """Shadow models, and records to train them on where there are none."""
 
 from ._layouts import load_shadows, save_shadows
+from ._plot import RecordSignalsDisplay
 from ._pool import ShadowPool as ShadowPool  # public as skmia.ShadowPool
+from ._separation import record_separation
 from ._synthesis import MarginalSynthesizer, ModelBasedSynthesizer, NoisyRecords
 
 __all__ = [
     "MarginalSynthesizer",
     "ModelBasedSynthesizer",
     "NoisyRecords",
+    "RecordSignalsDisplay",
     "load_shadows",
+    "record_separation",
     "save_shadows",
 ]

@@ -1,0 +1,246 @@
+"""Histograms of the signals of shadow models for single records."""
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from .._core.asking import unwrap
+from .._core.drawing import COLORS, GRAY, thin_spines
+from .._core.optional import import_optional
+from .._core.records import Records
+from .._core.validation import check_records
+from ..signals import Signal
+
+if TYPE_CHECKING:
+    pass
+
+_MOST = 24  # panels
+
+
+class RecordSignalsDisplay:
+    """Signals of the IN and the OUT models of single records, with the answer of a victim.
+
+    One panel for each record. Where the two histograms overlap, no attack tells whether the victim
+    was trained on the record.
+
+    It is recommended to use :meth:`from_pool`.
+
+    Parameters
+    ----------
+    signals : ndarray of shape (n_records, n_estimators)
+        Signals of the models.
+
+    inside : ndarray of shape (n_records, n_estimators), dtype bool
+        Which models were trained on which records.
+
+    victim : ndarray of shape (n_records,), default=None
+        Signals of the victim.
+
+    names : sequence of str
+        Title of each panel.
+
+    signal_name : str
+        Name of the signal.
+
+    Attributes
+    ----------
+    axes_ : ndarray of matplotlib Axes
+        Panels, in the order of the records.
+
+    figure_ : matplotlib Figure
+        Figure containing them.
+
+    See Also
+    --------
+    record_separation : Distance between the two groups, for all records.
+
+    References
+    ----------
+    Carlini, N., Chien, S., Nasr, M., Song, S., Terzis, A. and Tramer, F. (2022). Membership
+    inference attacks from first principles. IEEE S&P.
+
+    Examples
+    --------
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skmia import ShadowPool
+    >>> from skmia.datasets import make_membership_problem
+    >>> from skmia.shadow import RecordSignalsDisplay
+    >>> records, membership = make_membership_problem(200, random_state=0)
+    >>> tree = DecisionTreeClassifier(max_depth=6, random_state=0)
+    >>> members = records[membership == 1]
+    >>> pool = ShadowPool(tree, n_estimators=16, random_state=0).fit(records)
+    >>> victim = FrozenEstimator(tree.fit(members.X, members.y))
+    >>> display = RecordSignalsDisplay.from_pool(pool, records[[3, 5]], victim)
+    >>> display.frame().groupby(["record", "group"]).size().tolist()
+    [8, 8, 1, 8, 8, 1]
+    """
+
+    def __init__(
+        self,
+        *,
+        signals: np.ndarray,
+        inside: np.ndarray,
+        victim: np.ndarray | None = None,
+        names: list[str],
+        signal_name: str,
+    ) -> None:
+        self.signals = signals
+        self.inside = inside
+        self.victim = victim
+        self.names = names
+        self.signal_name = signal_name
+
+    @classmethod
+    def from_pool(
+        cls,
+        pool: Any,
+        records: Records,
+        victim: BaseEstimator | None = None,
+        *,
+        signal: str | tuple[str, float] | Signal = "auto",
+        names: list[str] | None = None,
+        axes: "np.ndarray | None" = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Plot the signals of a pool.
+
+        Parameters
+        ----------
+        pool : ShadowPool
+            Fitted pool, possibly frozen.
+
+        records : Records of 1 to 24 records
+            Records of the pool. Of augmentations, the first query is shown.
+
+        victim : fitted estimator, default=None
+            Model under attack. If None, the outputs that are stored with the records are used, if
+            there are any.
+
+        signal : "auto", ("auto", temperature), str or Signal, default="auto"
+            Signal that the pool stores.
+
+        names : sequence of str, default=None
+            Title of each panel. If None, the field ``record_id`` or the position.
+
+        axes : array-like of matplotlib Axes, default=None
+            One for each record. If None, a new figure is created.
+
+        **kwargs : dict
+            Passed to :meth:`plot`.
+
+        Returns
+        -------
+        display : RecordSignalsDisplay
+
+        Raises
+        ------
+        ValueError
+            If there are no or too many records, or a record is not in the pool.
+        """
+        pool = unwrap(pool)
+        check_is_fitted(pool)
+        n_records = len(check_records(records))
+        if not 1 <= n_records <= _MOST:
+            raise ValueError(
+                f"RecordSignalsDisplay shows 1 to {_MOST} records; got {n_records}. Select some, "
+                "for example records[:6]."
+            )
+        if names is None:
+            names = [str(name) for name in records.fields.get("record_id", np.arange(n_records))]
+        if len(names) != n_records:
+            raise ValueError(f"names must hold one title for each of {n_records} records.")
+        values = None
+        if victim is not None or "outputs" in records.fields:
+            values = pool.victim_values(victim, records, signal)[0]
+        display = cls(
+            signals=pool.values(records, signal)[0].T,
+            inside=pool.membership(records),
+            victim=values,
+            names=list(names),
+            signal_name=pool.locate_signal(signal).signal.name,
+        )
+        return display.plot(axes=axes, **kwargs)
+
+    def frame(self) -> pd.DataFrame:
+        """Tabulate the signals.
+
+        Returns
+        -------
+        frame : DataFrame
+            One row for each record and model: ``record`` (the title), ``group`` ("in", "out" or
+            "victim") and ``signal``.
+        """
+        parts = []
+        for k, name in enumerate(self.names):
+            group = np.where(self.inside[k], "in", "out").tolist()
+            signal = self.signals[k].tolist()
+            if self.victim is not None:
+                group, signal = [*group, "victim"], [*signal, float(self.victim[k])]
+            parts.append(pd.DataFrame({"record": name, "group": group, "signal": signal}))
+        return pd.concat(parts, ignore_index=True)
+
+    def plot(
+        self, axes: "np.ndarray | None" = None, *, bins: int | str = "auto", **kwargs: Any
+    ) -> Self:
+        """Draw the histograms.
+
+        Parameters
+        ----------
+        axes : array-like of matplotlib Axes, default=None
+            One for each record. If None, a new figure is created.
+
+        bins : int or str, default="auto"
+            As in :func:`numpy.histogram_bin_edges`, over all signals of a record.
+
+        **kwargs : dict
+            Passed to the `hist` function of matplotlib for both groups.
+
+        Returns
+        -------
+        display : RecordSignalsDisplay
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        n_records = len(self.names)
+        axes = _make_axes(n_records) if axes is None else np.ravel(axes)
+        if len(axes) < n_records:
+            raise ValueError(f"axes must hold one for each of {n_records} records.")
+        self.axes_, self.figure_ = axes[:n_records], axes[0].figure
+        for k, ax in enumerate(self.axes_):
+            self._draw(ax, k, bins, kwargs)
+        self.axes_[0].legend(fontsize="small", framealpha=0.9)
+        return self
+
+    def _draw(self, ax, k, bins, settings):
+        edges = np.histogram_bin_edges(self.signals[k], bins)
+        for label, side, color in (
+            ("trained on it (IN)", self.inside[k], COLORS[0]),
+            ("not trained on it (OUT)", ~self.inside[k], COLORS[1]),
+        ):
+            style = {"label": label, "color": color, "alpha": 0.6} | settings
+            ax.hist(self.signals[k, side], edges, **style)
+        if self.victim is not None:
+            ax.axvline(self.victim[k], color="black", linestyle=":", label="the victim")
+        ax.set_title(self.names[k], loc="left", fontsize="medium")
+        ax.set(xlabel=self.signal_name, ylabel="models")
+        ax.grid(axis="y", color=GRAY, alpha=0.2, linewidth=0.6)
+        thin_spines(ax)
+
+
+def _make_axes(n_records) -> "np.ndarray[Any, Any]":
+    plt = import_optional("matplotlib.pyplot", extra="plot")
+    n_columns = min(3, n_records)
+    n_rows = -(-n_records // n_columns)
+    size = (3.4 * n_columns + 0.4, 2.3 * n_rows + 0.4)
+    grid = {"figsize": size, "layout": "constrained", "squeeze": False}
+    figure, axes = plt.subplots(n_rows, n_columns, **grid)
+    for ax in axes.ravel()[n_records:]:
+        figure.delaxes(ax)
+    return axes.ravel()

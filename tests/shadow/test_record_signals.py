@@ -1,0 +1,66 @@
+"""Signals of shadow models for single records."""
+
+import numpy as np
+import pytest
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+
+from skmia import Outputs, Records, ShadowPool
+from skmia.shadow import RecordSignalsDisplay, record_separation
+
+N, K = 50, 40
+RNG = np.random.default_rng(0)
+INSIDE = RNG.random((K, N)) < 0.5
+GAP = np.linspace(0, 6, N)
+SCORES = RNG.normal(size=(K, N)) + GAP * INSIDE
+RECORDS = Records.from_ids(np.arange(N), record_id=np.arange(100, 100 + N))
+POOL = ShadowPool.from_scores(SCORES, INSIDE, RECORDS)
+
+
+def test_separation_of_each_record():
+    expected = [
+        (s[i].mean() - s[~i].mean()) / (s[i].std() + s[~i].std())
+        for s, i in zip(SCORES.T, INSIDE.T, strict=True)
+    ]
+    order = RNG.permutation(N)
+    found = record_separation(FrozenEstimator(POOL), RECORDS[order])
+    np.testing.assert_allclose(found, np.array(expected)[order], rtol=1e-4, atol=1e-5)
+
+
+def test_records_without_two_models_on_a_side_have_no_separation():
+    inside = np.zeros((4, N), dtype=bool)
+    inside[:2, 1:], inside[0, 0] = True, True
+    away = record_separation(ShadowPool.from_scores(SCORES[:4], inside, RECORDS), RECORDS)
+    assert np.flatnonzero(np.isnan(away)).tolist() == [0]
+
+
+def test_panels_show_the_models_and_the_victim():
+    pytest.importorskip("matplotlib").use("agg")
+    stored = RECORDS.with_fields(outputs=Outputs(np.arange(N) / 10, kind="log_odds"))
+    display = RecordSignalsDisplay.from_pool(FrozenEstimator(POOL), stored[[7, 3, 30, 4]], bins=9)
+    assert [ax.get_title(loc="left") for ax in display.axes_] == ["107", "103", "130", "104"]
+    frame = display.frame()
+    row = frame.query("record == '130'")
+    np.testing.assert_allclose(
+        row.query("group == 'in'")["signal"], SCORES[INSIDE[:, 30], 30], rtol=1e-6
+    )
+    assert row.query("group == 'victim'")["signal"].tolist() == [pytest.approx(3.0)]
+    assert display.axes_[2].lines[0].get_xdata()[0] == pytest.approx(3.0)
+    heights = [patch.get_height() for patch in display.axes_[0].patches]
+    assert sum(heights) == K and len(heights) == 18
+    assert len(display.figure_.axes) == 4
+
+
+def test_what_cannot_be_shown_is_said():
+    pytest.importorskip("matplotlib").use("agg")
+    with pytest.raises(ValueError, match="shows 1 to 24 records; got 50. Select some"):
+        RecordSignalsDisplay.from_pool(POOL, RECORDS)
+    with pytest.raises(ValueError, match="names must hold one title for each of 2"):
+        RecordSignalsDisplay.from_pool(POOL, RECORDS[:2], names=["a"])
+    with pytest.raises(ValueError, match="axes must hold one for each of 2"):
+        RecordSignalsDisplay.from_pool(POOL, RECORDS[:2], axes=[None])
+    with pytest.raises(ValueError, match="are not in the shadow pool"):
+        RecordSignalsDisplay.from_pool(POOL, Records.from_ids([1000]))
+    victim = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(ValueError, match="stores the signals"):
+        RecordSignalsDisplay.from_pool(POOL, RECORDS[:1], victim, signal="entropy")
