@@ -3,6 +3,7 @@
 import numpy as np
 
 from .outputs import Outputs
+from .skorch_bulk import forward
 
 # Probabilities in bfloat16, and therefore the sums of a row, are rounded by up to 0.4%.
 _SUM_TOLERANCE = 0.01
@@ -25,7 +26,7 @@ def gives_logits(model):
 
 def query_logits(net, X):
     """Query a net for which :func:`gives_logits` is true for its logits."""
-    answers = _as_numpy(net.forward_iter(X))
+    answers = _as_numpy(forward(net, X))
     parts = [part[0] if isinstance(part, tuple) else part for part in answers]
     if not parts:
         raise ValueError("A net must be queried for at least 1 record; got 0.")
