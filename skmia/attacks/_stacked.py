@@ -186,6 +186,8 @@ class StackedAttack(PoolAttack):
     True
     """
 
+    _learns_in_place = True
+
     _parameter_constraints = {
         **PoolAttack._parameter_constraints,
         "boosted": ["boolean"],

@@ -3,7 +3,12 @@
 from .._core.needs import Needs, Offer
 from ._attack import BaseAttack, best_threshold, get_judged  # noqa: F401
 from ._learned import LearnedAttack
-from ._pool_attack import PoolAttack, get_pool, treats_models_as_victims  # noqa: F401
+from ._pool_attack import (  # noqa: F401
+    PoolAttack,
+    get_pool,
+    list_repeatable,
+    treats_models_as_victims,
+)
 from ._rates import rate_threshold  # noqa: F401
 from ._supervised import SupervisedAttack
 from .parts import connect, needs_of

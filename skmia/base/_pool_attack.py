@@ -67,6 +67,25 @@ def treats_models_as_victims(attack):
     return hasattr(attack, "score_left_out")
 
 
+def list_repeatable(attacks):
+    """Return those of some attacks that are repeated on shadow models at the least cost.
+
+    Parameters
+    ----------
+    attacks : dict of str to attack
+
+    Returns
+    -------
+    repeatable : dict of str to attack
+        Attacks that treat shadow models as the victim. Those that learn from the models in the
+        victim's place take the time of many shadow models, so they are only returned if there is
+        no other attack.
+    """
+    able = {name: one for name, one in attacks.items() if treats_models_as_victims(one)}
+    cheap = {name: one for name, one in able.items() if not one._learns_in_place}
+    return cheap or able
+
+
 class PoolAttack(BaseAttack):
     """Base class of attacks that compare a signal of the victim with shadow models.
 
@@ -82,6 +101,9 @@ class PoolAttack(BaseAttack):
     # What is read from the pool, unless the attack makes it a parameter.
     signal = "auto"
     temperature = 1.0
+
+    # Whether classifiers learn from shadow models in the victim's place.
+    _learns_in_place = False
 
     # Score that is evidence neither for nor against membership.
     _neutral = 0.0

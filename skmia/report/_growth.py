@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.frozen import FrozenEstimator
 
 from .._training.checkpoint import FolderCheckpoint
-from ..base import treats_models_as_victims
+from ..base import list_repeatable
 from ..base.parts import is_open
 from ..base.power import measure_models
 from ..exceptions import CheckpointError
@@ -152,9 +152,8 @@ class _PowerMeter:
 
     def __init__(self, case, plan):
         self._request = case.request
-        self._attacks = {
-            name: attack for name, attack in plan.attacks.items() if _can_be_repeated(attack)
-        }
+        attacks = list_repeatable(plan.attacks)
+        self._attacks = {name: one for name, one in attacks.items() if is_open(one, "shadows")}
         records = case.records
         # What the victim answered is of no use here, and no attack can read it by accident.
         self._records = records._without("outputs") if "outputs" in records.fields else records
@@ -184,10 +183,6 @@ class _PowerMeter:
         except ValueError:  # a pool may have too few models in, or out, for some records
             return None
         return None if np.isnan(found).any() else found
-
-
-def _can_be_repeated(attack):
-    return treats_models_as_victims(attack) and is_open(attack, "shadows")
 
 
 def _list_steps(powers, figure):

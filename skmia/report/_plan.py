@@ -10,7 +10,7 @@ from .._core.asking import unwrap
 from .._core.needs import ACCESS
 from .._core.records import Records
 from .._core.sklearn import N_JOBS, StrOptions, validate_parameter_constraints, validate_params_of
-from ..attacks import RMIA, AnalyticLiRA, LiRA, ThresholdAttack
+from ..attacks import RMIA, AnalyticLiRA, LiRA, StackedAttack, ThresholdAttack
 from ..base.parts import is_open, needs_of, offer_of, parts_of, settings_of_pool, why_not
 from ..shadow import ShadowPool
 from ..signals.auto import COMPARED, auto_of, kinds_of
@@ -19,6 +19,9 @@ from .growth import AUTO, SIZES
 from .victim import is_recipe
 
 _SIGNAL_OF = {"decision": "hinge", "label": "correctness"}
+
+# With fewer models, classifiers learn less from them than trends over all records tell.
+_FEWEST_FOR_STACK = 8
 
 # If the outputs of all shadow models take more bytes than this, they are not kept.
 LARGEST_OUTPUTS = 1_000_000_000
@@ -49,6 +52,16 @@ class Request(NamedTuple):
         return self.chooses_size or isinstance(self.shadows, Integral)
 
     @property
+    def size_of_pool(self):
+        """Number of models, or of those that a pool begins with; 0 for what is not a pool."""
+        if self.chooses_size:
+            return SIZES[1]
+        if self.trains_pool:
+            return self.shadows
+        pool = unwrap(self.shadows)
+        return len(getattr(pool, "membership_", ())) or getattr(pool, "n_estimators", 0)
+
+    @property
     def most_models(self):
         """Maximum number of models of a pool that is trained here."""
         return SIZES[-1] if self.chooses_size else self.shadows
@@ -73,7 +86,10 @@ def default_attacks(request):
     attacks = {f"threshold ({signal})": ThresholdAttack(signal=signal)}
     if why_not(AnalyticLiRA(), _make_offer(request)) is None:  # only linear models have one
         attacks["AnalyticLiRA"] = AnalyticLiRA()
-    attacks |= {"LiRA": LiRA(), "RMIA": RMIA()}
+    few = request.size_of_pool < _FEWEST_FOR_STACK
+    attacks |= {"LiRA": LiRA(gap="trend") if few else LiRA(), "RMIA": RMIA()}
+    if not few:
+        attacks["StackedAttack"] = StackedAttack()
     return attacks
 
 

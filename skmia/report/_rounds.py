@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..base import treats_models_as_victims
+from ..base import list_repeatable
 from ..disparity.game import play_pool
 from ._curves import rank_attacks
 from ._power import measure_power
@@ -52,12 +52,12 @@ def repeat_attack(case, run, clock):
 
 def _repeat(case, run):
     ranked = rank_attacks(run.scores, case.membership, run.judged)
-    able = [name for name in ranked if treats_models_as_victims(run.fitted.get(name))]
+    able = list_repeatable({name: run.fitted[name] for name in ranked if name in run.fitted})
     if not able:
         return Repetitions(obstacle="No attack compares the victim with shadow models.")
-    attack = run.fitted[able[0]]
+    name, attack = next(iter(able.items()))
     try:
         rounds = Rounds(*play_pool(attack, case.records, _MOST_ROUNDS))
-        return Repetitions(able[0], rounds, measure_power(attack, case.records))
+        return Repetitions(name, rounds, measure_power(attack, case.records))
     except ValueError as error:  # a pool may have too few models in, or out, for some records
         return Repetitions(obstacle=f"Shadow models cannot be treated as the victim: {error}")

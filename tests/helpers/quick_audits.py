@@ -6,8 +6,13 @@ from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifie
 
 
 def shrink_models(monkeypatch):
-    """Give the blind baseline a fifth of its trees, and the ShadowAttack a tenth."""
+    """Give the blind baseline a fifth of its trees, ShadowAttack and StackedAttack fewer."""
     trees = ExtraTreesClassifier(20, min_samples_leaf=5)
     monkeypatch.setattr("skmia.report.checks._baseline._MODEL", trees)
+
+    def boost(max_iter, **settings):
+        return HistGradientBoostingClassifier(max_iter=5, **settings)
+
+    monkeypatch.setattr("skmia.attacks._stack_models.HistGradientBoostingClassifier", boost)
     boosted = partial(HistGradientBoostingClassifier, max_iter=10)
     monkeypatch.setattr("skmia.attacks._shadow.HistGradientBoostingClassifier", boosted)
