@@ -1,11 +1,14 @@
 """Log odds of membership from features: logistic regression and boosted trees on known rows."""
 
+import warnings
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import LinAlgWarning
 from scipy.special import logit
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from ..base.power import compare_by_power, compute_auc, compute_tpr, sort_sides
@@ -24,6 +27,14 @@ _LEAST_SLOPE = 0.01
 _RATE = 0.01
 
 _LINEAR, _TREES = "logistic regression", "trees"
+
+
+def _fit_quietly(model, features, is_member):
+    """Fit a model by Newton's method; if a step fails, it goes on with L-BFGS by itself."""
+    with warnings.catch_warnings():
+        for category in (ConvergenceWarning, LinAlgWarning):
+            warnings.simplefilter("ignore", category)
+        return model.fit(features, is_member)
 
 
 class Scale:
@@ -56,7 +67,7 @@ class Linear:
     def __init__(self, features, is_member):
         # Newton's steps take a fifth of the time of L-BFGS for a dozen features.
         model = LogisticRegression(solver="newton-cholesky", max_iter=1000)
-        self._model, self._shift = model.fit(features, is_member), logit(is_member.mean())
+        self._model, self._shift = _fit_quietly(model, features, is_member), logit(is_member.mean())
 
     def log_odds(self, features):
         """Return log odds of shape (n,)."""
@@ -290,6 +301,6 @@ def _find_strongest(names, aucs, units, margin):
 def _calibrate(models, log_odds, rows, chosen):
     """Return models with the slope and intercept of their log odds on the chosen rows."""
     outer = LogisticRegression(class_weight="balanced", solver="newton-cholesky")
-    outer.fit(log_odds[chosen, None], rows.is_member[chosen])
+    _fit_quietly(outer, log_odds[chosen, None], rows.is_member[chosen])
     slope = max(float(outer.coef_[0, 0]), _LEAST_SLOPE)
     return _Calibrated(models, slope, float(outer.intercept_[0]))

@@ -65,7 +65,7 @@ def test_records_that_an_attack_cannot_judge_are_left_out_of_its_numbers_and_cou
 
 def test_default_attacks_run_on_all_records_each_group_and_each_class(result):
     frame = result.to_frame()
-    names = ["threshold (loss)", "LiRA", "RMIA"]
+    names = ["threshold (loss)", "LiRA", "RMIA", "StackedAttack"]
     assert list(result.scores) == names
     assert len(frame) == len(names) * 5 * 4
     assert set(zip(frame["scope"], frame["group"])) == {
@@ -213,6 +213,25 @@ def test_frozen_victim_is_the_victim(problem, result):
     )
     assert np.array_equal(frozen.scores["LiRA"], result.scores["LiRA"])
     assert frozen.victim == result.victim
+
+
+def test_default_attacks_depend_on_the_number_of_shadow_models(problem, result):
+    few = audit(*problem, shadows=6, random_state=0).settings["attacks"]
+    assert list(few.values()) == ["ThresholdAttack()", "LiRA(gap='trend')", "RMIA()"]
+    many = list(result.settings["attacks"].values())
+    assert many == ["ThresholdAttack()", "LiRA()", "RMIA()", "StackedAttack()"]
+    victim, records, membership = problem
+    pool = ShadowPool(TREE, 8, random_state=0)
+    given = audit(victim, records, membership, shadows=pool, random_state=0)
+    assert given.settings["attacks"] == result.settings["attacks"]
+
+
+def test_linear_models_are_also_attacked_in_closed_form(problem):
+    _, records, membership = problem
+    victim = fit_victim(records, membership, LogisticRegression())
+    report = audit(victim, records, membership, shadows=4, random_state=0)
+    assert list(report.scores) == ["threshold (loss)", "AnalyticLiRA", "LiRA", "RMIA"]
+    assert report.notes == []
 
 
 def test_victim_is_asked_once(problem):

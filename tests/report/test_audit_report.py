@@ -23,7 +23,7 @@ def test_verdict_names_the_strongest_attack_with_its_interval(problem, result):
     aucs = result.to_frame().query("metric == 'auc' and scope == 'overall'").set_index("attack")
     best = aucs["estimate"].idxmax()
     auc, low, high = auc_interval(problem[2], result.scores[best])
-    assert result.verdict.startswith(f"Leakage found. The strongest of 3 attacks, {best}, ranks")
+    assert result.verdict.startswith(f"Leakage found. The strongest of 4 attacks, {best}, ranks")
     assert f"probability {auc:.3f} (95% interval" in result.verdict
     assert f"this attack alone: [{low:.3f}, {high:.3f}]" in result.verdict
 

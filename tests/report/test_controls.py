@@ -37,7 +37,8 @@ def test_what_is_learned_by_heart_is_caught_and_chance_is_not():
         DecisionTreeClassifier(), records, membership, shadows=8, random_state=0
     )
     assert (negative.kind, negative.passed) == ("negative", True)
-    assert list(negative.frame["attack"]) == ["threshold (loss)", "LiRA", "RMIA"]
+    names = ["threshold (loss)", "LiRA", "RMIA", "StackedAttack"]
+    assert list(negative.frame["attack"]) == names
 
 
 def test_negative_control_fails_at_its_level_only():
