@@ -5,6 +5,7 @@ from ._base import AnswerSignal, Signal, VictimSignal
 from ._boundary import BoundaryDistance
 from ._confidence import (
     ODIN,
+    BrierScore,
     Confidence,
     Correctness,
     Doctor,
@@ -27,6 +28,7 @@ __all__ = [
     "AdversarialDistance",
     "AnswerSignal",
     "BoundaryDistance",
+    "BrierScore",
     "Confidence",
     "Correctness",
     "Doctor",

@@ -108,6 +108,29 @@ class Confidence(AnswerSignal):
 
 
 @dataclass(frozen=True)
+class BrierScore(AnswerSignal):
+    """Minus the Brier score: the squared error of the probabilities, 0 for a certain label.
+
+    It is the loss of nets that were trained with the squared error on probabilities.
+
+    Examples
+    --------
+    >>> from skmia import Outputs
+    >>> from skmia.signals import BrierScore
+    >>> BrierScore()(Outputs([[0.8, 0.2]], classes=[0, 1]), [0]).round(3)
+    array([-0.08])
+    """
+
+    name = "brier_score"
+    reads = _PROBABILITIES
+
+    def _evaluate(self, outputs, y):
+        residual = np.exp(outputs.log_proba())
+        residual[np.arange(len(outputs)), outputs.label_index(y)] -= 1
+        return -np.square(residual).sum(axis=1)
+
+
+@dataclass(frozen=True)
 class MaxSoftmax(AnswerSignal):
     """Largest predicted probability, regardless of the label (softmax response).
 

@@ -5,6 +5,7 @@ from ._base import AnswerSignal, Signal
 from ._boundary import BoundaryDistance
 from ._confidence import (
     ODIN,
+    BrierScore,
     Confidence,
     Correctness,
     Doctor,
@@ -27,6 +28,7 @@ _SIGNALS = {
         AdversarialDistance("l2"),
         AdversarialDistance("linf"),
         BoundaryDistance(),
+        BrierScore(),
         Confidence(),
         Correctness(),
         Doctor(),

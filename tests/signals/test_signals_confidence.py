@@ -19,6 +19,7 @@ LABEL_FREE = ["doctor", "entropy", "max_softmax", "odin"]
 BY_HAND = {
     "confidence": 0.3,
     "correctness": 0.0,
+    "brier_score": -(0.25 + 0.49 + 0.04),  # the label has probability 0.3
     "doctor": 0.25 + 0.09 + 0.04,
     "entropy": 0.5 * np.log(0.5) + 0.3 * np.log(0.3) + 0.2 * np.log(0.2),
     "hinge": np.log(0.3) - np.log(0.5),

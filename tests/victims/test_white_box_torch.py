@@ -586,17 +586,92 @@ def test_labels_are_the_numbers_of_the_outputs():
     np.testing.assert_allclose(box.loss(inputs, Y20), -Loss()(answers_of(net, X), Y20), rtol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "family, criterion, message",
-    [
-        (skorch.NeuralNetClassifier, nn.MultiMarginLoss, "CrossEntropyLoss or NLLLoss; got Multi"),
-        (skorch.NeuralNetRegressor, nn.L1Loss, "needs the criterion MSELoss; got L1Loss"),
-        (skorch.NeuralNetBinaryClassifier, nn.SoftMarginLoss, "got SoftMarginLoss"),
-    ],
-)
-def test_unknown_criterion_is_refused(family, criterion, message):
-    with pytest.raises(ValueError, match=message):
-        open_white_box(make_net(Mlp, family, criterion=criterion))
+class SquaredNet(skorch.NeuralNetClassifier):
+    """Squared error of the softmax, from a loss of its own."""
+
+    def get_loss(self, y_pred, y_true, *args, **kwargs):
+        return ((y_pred.softmax(1) - nn.functional.one_hot(y_true, C)) ** 2).sum(1).mean()
+
+
+class Focal(nn.Module):
+    def forward(self, output, y):
+        log_p = output.log_softmax(1).gather(1, y[:, None])[:, 0]
+        return -((1 - log_p.exp()) ** 2 * log_p).mean()
+
+
+class OneByOne(nn.Module):
+    """A loss that cannot be vectorized."""
+
+    def forward(self, output, y):
+        return sum(
+            nn.functional.cross_entropy(output[i], y[i]) for i in range(int(y.sum() * 0 + len(y)))
+        )
+
+
+def to_two(proba):
+    return torch.stack([1 - proba, proba], dim=1)
+
+
+SMOOTH = {"criterion": nn.CrossEntropyLoss, "criterion__label_smoothing": 0.2}
+WEIGHTED = {"criterion": nn.CrossEntropyLoss, "criterion__weight": torch.tensor([1.0, 2.0, 5.0])}
+TO_SOFTMAX = {"predict_nonlinearity": nn.Softmax(dim=-1)}
+CRITERIA = {
+    "squared error of probabilities": (SquaredNet, TO_SOFTMAX),
+    "focal loss": (skorch.NeuralNetClassifier, {"criterion": Focal, **TO_SOFTMAX}),
+    "smoothed labels": (skorch.NeuralNetClassifier, SMOOTH),
+    "class weights": (skorch.NeuralNetClassifier, WEIGHTED),
+    "margin": (skorch.NeuralNetClassifier, {"criterion": nn.MultiMarginLoss}),
+    "not vectorized": (skorch.NeuralNetClassifier, {"criterion": OneByOne, **TO_SOFTMAX}),
+    "one probability": (
+        skorch.NeuralNetBinaryClassifier,
+        {
+            "criterion": nn.MSELoss,
+            "module": Ravelled,
+            "module__n_out": 1,
+            "module__last": nn.Sigmoid(),
+            "predict_nonlinearity": to_two,
+        },
+    ),
+    "absolute error": (skorch.NeuralNetRegressor, {"criterion": nn.L1Loss, "module__n_out": 1}),
+}
+
+
+@pytest.mark.parametrize("name", CRITERIA)
+def test_loss_of_any_criterion_and_its_gradient(name):
+    family, settings = CRITERIA[name]
+    settings = {"module": Mlp, **settings}
+    y = Y20
+    if family is skorch.NeuralNetBinaryClassifier:
+        y = BITS.astype(np.float32)
+    elif family is skorch.NeuralNetRegressor:
+        y = np.linspace(-1, 1, 20).astype(np.float32)[:, None]
+    net, X = fit(lambda **s: family(**s), y, **settings)
+    box, flat = open_white_box(net), np.ravel(y) if y.ndim > 1 else Y20 if len(set(y)) > 2 else BITS
+    net.module_.eval()
+    losses, gradients = [], []
+    for i in range(20):
+        x = torch.tensor(X[i : i + 1], requires_grad=True)
+        loss = net.get_loss(net.module_(x), torch.tensor(y[i : i + 1])).mean()
+        loss.backward()
+        losses.append(loss.item())
+        gradients.append(x.grad[0].numpy())
+    np.testing.assert_allclose(box.loss(X, flat), losses, rtol=1e-5, atol=1e-7)
+    loss, gradient = box.input_gradient(X, flat)
+    np.testing.assert_allclose(gradient, gradients, rtol=1e-4, atol=1e-6)
+    assert box.gradient_norms(X, flat).shape == (20,) and len(box.layer_outputs(X)) > 1
+    if name == "margin":  # its outputs are no probabilities, which gradients and layers do not need
+        with pytest.raises(ValueError, match="are not probabilities"):
+            box.logits(X)
+    elif family is not skorch.NeuralNetRegressor:
+        asked = answers_of(net, X)
+        np.testing.assert_allclose(Loss()(box.outputs(X), flat), Loss()(asked, flat), rtol=1e-3)
+        weights = np.random.default_rng(0).normal(size=box.logits(X).shape)
+        box64 = open_white_box(net)
+        net.module_.double()
+        X, step, pulled = X.astype(np.float64), 1e-6, box64.logit_gradient(X.astype(float), weights)
+        shift = step * np.eye(5)[1]
+        found = (box64.logits(X + shift) - box64.logits(X - shift)) * weights / (2 * step)
+        np.testing.assert_allclose(pulled[:, 1], found.sum(1), rtol=1e-4, atol=1e-6)
 
 
 def test_net_without_a_task_is_refused():

@@ -25,8 +25,8 @@ def open_white_box(victim: BaseEstimator, *, chunk_size: int | None = None) -> "
         or a ``LogisticRegression``, ``LinearRegression``, ``Ridge``, ``MLPClassifier`` or
         ``MLPRegressor`` of scikit-learn; alone, as the last step of a Pipeline, or in a
         :class:`~sklearn.frozen.FrozenEstimator`. Or a :class:`FunctionClassifier` of a torch module
-        that returns logits. Nets are trained with ``CrossEntropyLoss``,
-        ``NLLLoss``, ``BCEWithLogitsLoss``, ``BCELoss`` or ``MSELoss``.
+        that returns logits. The loss of a
+        skorch net is that of its own criterion, or of its ``get_loss``, for the record alone.
     chunk_size : int, default=None
         Number of rows that are processed at once. If None, as many as take about 100 MiB (1 GiB on
         a GPU).
@@ -39,8 +39,6 @@ def open_white_box(victim: BaseEstimator, *, chunk_size: int | None = None) -> "
     ------
     TypeError
         If the gradients of the victim are not available.
-    ValueError
-        If its loss is not supported.
 
     See Also
     --------

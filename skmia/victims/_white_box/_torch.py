@@ -1,17 +1,18 @@
 """Torch modules in skorch nets."""
 
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 import torch
 from skorch import NeuralNetBinaryClassifier, NeuralNetClassifier, NeuralNetRegressor
-from torch import nn
 
 from ..._core.skorch_nets import skorch_classes
 from ..._core.torch_parts import uncompiled
 from ._base import WhiteBox
 from ._checks import check_inputs
-from ._heads import LogLossHead, ProbabilityHead, SquaredErrorHead
+from ._criterion import make_head
+from ._heads import LogLossHead
 from ._torch_layers import LayerReader
 from ._torch_passes import PARAMETER_WAYS, LoopPass, RulePass, TorchPass, trained
 from ._torch_state import evaluating, to_device, without_fused_attention
@@ -20,11 +21,6 @@ from ._torch_state import evaluating, to_device, without_fused_attention
 _BYTES, _BYTES_ON_GPU = 2**27, 2**30
 _N_TRIED = 3
 _NETS = (NeuralNetClassifier, NeuralNetBinaryClassifier, NeuralNetRegressor)
-_LOSSES = {
-    NeuralNetClassifier: (nn.CrossEntropyLoss, nn.NLLLoss),
-    NeuralNetBinaryClassifier: (nn.BCEWithLogitsLoss, nn.BCELoss),
-    NeuralNetRegressor: (nn.MSELoss,),
-}
 
 
 def open_net(net, transformers, chunk_size):
@@ -33,41 +29,41 @@ def open_net(net, transformers, chunk_size):
     module = getattr(net, "module_", None)
     if family is None or module is None:
         return None
-    criterion = type(uncompiled(net.criterion_))
-    if criterion not in _LOSSES[family]:
-        known = " or ".join(loss.__name__ for loss in _LOSSES[family])
-        raise ValueError(
-            f"White-box access of {family.__name__} needs the criterion {known}; "
-            f"got {criterion.__name__}."
-        )
-    return TorchBox(net, uncompiled(module), criterion, transformers, chunk_size)
+    classes = None if family is NeuralNetRegressor else np.asarray(net.classes_)
+    make = partial(make_head, net)
+    return TorchBox(net, uncompiled(module), classes, make, transformers, chunk_size)
 
 
 def open_module(classifier, transformers, chunk_size):
     """White box of a module that returns logits of the classes of a classifier."""
     module = uncompiled(classifier.model_)
-    return TorchBox(classifier, module, nn.CrossEntropyLoss, transformers, chunk_size)
+
+    def make(classes, tail):
+        return LogLossHead(classes)
+
+    return TorchBox(classifier, module, classifier.classes_, make, transformers, chunk_size)
 
 
 class TorchBox(WhiteBox):
-    """A torch module in a skorch net.
+    """A torch module in a skorch net or a FunctionClassifier.
 
     Parameters
     ----------
-    net : fitted NeuralNet
+    net : fitted estimator
     module : nn.Module
         Its module.
-    criterion : type
-        Class of the loss.
+    classes : ndarray of shape (n_classes,) or None
+        None for a regressor.
+    make : callable
+        Makes the head of the classes and the shape of what the module gives for a record.
     transformers : list of fitted transformers
     chunk_size : int or None
     """
 
-    def __init__(self, net, module, criterion, transformers, chunk_size):
+    def __init__(self, net, module, classes, make, transformers, chunk_size):
         shapes = {name: tuple(weight.shape) for name, weight in trained(module).items()}
-        classes = None if criterion is nn.MSELoss else np.asarray(net.classes_)
         super().__init__(net, transformers, None, classes, shapes, chunk_size)
-        self._module, self._criterion = module, criterion
+        self._module, self._make = module, make
         self._way, self._n_values, self._n_rule = None, None, 0
 
     def _check_inputs(self, inputs):
@@ -80,14 +76,14 @@ class TorchBox(WhiteBox):
         """Find out what the module gives, which only records can tell."""
         reader = LayerReader(self._module, 1, names=())
         with reader.listening(), without_fused_attention(), self._pass(inputs[:1], None) as forward:
-            n_columns = forward.raw.shape[1]
+            n_columns, tail = forward.raw.shape[1], forward.tail
         self._check_alone(inputs)
         if self.classes is not None:
             self.classes = skorch_classes(self.model, max(2, n_columns))
         elif n_columns != 1:
             raise ValueError(f"White-box access needs one target; the module gives {n_columns}.")
         self._n_values = reader.count + inputs[0].size
-        self._head = self._make_head()
+        self._head = self._make(self.classes, tail)
 
     def _check_alone(self, inputs):
         """Check that the answers to records do not depend on what else is asked."""
@@ -108,14 +104,6 @@ class TorchBox(WhiteBox):
             with self._pass(batch, None) as forward:
                 answers.append(forward.raw)
         return np.concatenate(answers)
-
-    def _make_head(self):
-        if self.classes is None:
-            return SquaredErrorHead()
-        if self._criterion in (nn.CrossEntropyLoss, nn.BCEWithLogitsLoss):
-            return LogLossHead(self.classes)
-        parameter = next(self._module.parameters())
-        return ProbabilityHead(self.classes, torch.finfo(parameter.dtype).eps)  # as skorch does
 
     def _rows_at_once(self, inputs, task):
         held = 2 * self._n_values

@@ -54,6 +54,7 @@ class TorchPass(ForwardPass):
                 "White-box access needs a module that gives one row of numbers for each record; "
                 f"{len(x)} records gave an array of shape {tuple(self._output.shape)}."
             )
+        self.tail = tuple(self._output.shape[1:])
         self.raw = self._output.detach().reshape(len(x), -1).cpu().double().numpy()
 
     def _forward(self):
