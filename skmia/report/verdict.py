@@ -90,11 +90,10 @@ def _get_best(grounds):
 def _get_result(grounds, row):
     """The result that belongs to a row of the null."""
     frame = grounds.results
-    for name in ("attack", "scope", "group", "metric"):
-        frame = frame[frame[name] == row[name]]
-    if row["metric"] == "tpr":
-        frame = frame[frame["max_fpr"] == row["max_fpr"]]
-    return frame.iloc[0]
+    names = ["attack", "scope", "group", "metric", *(["max_fpr"] if row["metric"] == "tpr" else [])]
+    # One mask: a verdict asks for dozens of results, and each selection of rows copies a frame.
+    is_it = np.all([frame[name].to_numpy() == row[name] for name in names], axis=0)
+    return frame.iloc[np.flatnonzero(is_it)[0]]
 
 
 def _rank(grounds, rows):
