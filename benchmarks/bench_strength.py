@@ -3,11 +3,15 @@
 Each victim is a fresh model that is trained on a random half of the records and is in no pool. Its
 pool of K models is a random draw of its own out of one larger pool. The script prints the mean over
 victims of the AUC and of the TPR at FPRs of 1% and 0.1%, and the paired differences, with standard
-errors, to two attacks of a few lines that are written here. Every number goes to a CSV file.
+errors, to two attacks of a few lines that are written here and to the first form of LiRA with the
+most models. Every number goes to a CSV file.
 
     python benchmarks/bench_strength.py --data FOLDER [--kinds digits adult noisy baskets small_net]
         [--models 4 8 16 64] [--victims 12] [--attacks "LiRA()" "RMIA()"] [--design paired]
-        [--checkpoint FOLDER] [--output benchmarks/results/strength.csv]
+        [--null] [--checkpoint FOLDER] [--output benchmarks/results/strength.csv]
+
+With --null, the training sets of the models and of the victims are replaced by drawn ones of which
+the models know nothing: every AUC has to be 1/2.
 
 The folder of the data holds adult.csv.gz, the table of the UCI repository with a header.
 """
@@ -34,6 +38,9 @@ from skmia.metrics import tpr_at_fpr_score
 MEASURES = {"AUC": None, "TPR at 1%": 0.01, "TPR at 0.1%": 0.001}
 UNIT = {"paired": 2, "balanced": 8, "independent": 1}
 KINDS, ATTACKS, BY_HAND = {}, {}, {}
+
+# LiRA with variances shrunk to their mean and gaps as they are.
+FIRST_LIRA = 'LiRA(gap="raw")'
 
 
 # Kinds of victims: a function of the folder of the data that returns records and a model
@@ -98,21 +105,19 @@ def attack(name):
 
 attack("threshold")(lambda pool: ThresholdAttack())
 attack("LiRA()")(lambda pool: LiRA(None, pool))
-attack('LiRA(gap="raw")')(lambda pool: LiRA(None, pool, gap="raw"))
+attack(FIRST_LIRA)(lambda pool: LiRA(None, pool, gap="raw"))
 attack('LiRA(gap="trend")')(lambda pool: LiRA(None, pool, gap="trend"))
 attack('LiRA(likelihood="normal")')(lambda pool: LiRA(None, pool, likelihood="normal"))
 attack('LiRA(variance="pooled")')(lambda pool: LiRA(None, pool, variance="pooled"))
 attack("LiRA(online=False)")(lambda pool: LiRA(None, pool, online=False))
 attack("RMIA()")(lambda pool: RMIA(None, pool))
+attack("RMIA(criterion=0.01)")(lambda pool: RMIA(None, pool, criterion=0.01))
 attack("RMIA(temperature=1)")(lambda pool: RMIA(None, pool, temperature=1.0))
-attack('RMIA("auto")')(lambda pool: RMIA(None, pool, temperature="auto"))
-attack('RMIA("auto"), TPR at 1%')(lambda pool: RMIA(None, pool, temperature="auto", criterion=0.01))
+attack("RMIA(temperature=2)")(lambda pool: RMIA(None, pool, temperature=2.0))
 attack("RMIA(online=False)")(lambda pool: RMIA(None, pool, online=False))
-attack('RMIA("auto", online=False)')(
-    lambda pool: RMIA(None, pool, online=False, temperature="auto", a="auto")
-)
-attack('RMIA("auto", online=False), TPR at 1%')(
-    lambda pool: RMIA(None, pool, online=False, temperature="auto", a="auto", criterion=0.01)
+attack('RMIA(online=False, a="auto")')(lambda pool: RMIA(None, pool, online=False, a="auto"))
+attack('RMIA(online=False, a="auto", criterion=0.01)')(
+    lambda pool: RMIA(None, pool, online=False, a="auto", criterion=0.01)
 )
 attack("CalibratedAttack()")(lambda pool: CalibratedAttack(None, pool))
 attack("StackedAttack()")(lambda pool: StackedAttack(None, pool, random_state=0))
@@ -171,6 +176,15 @@ def draw_pool(pool, size, unit, rng):
     return drawn, models
 
 
+def draw_null(pool, rng):
+    """Replace the training sets of a pool by drawn pairs; return the membership of a victim."""
+    size, n_records = pool.membership_.shape
+    first = rng.random((size // 2, n_records)) < 0.5
+    pool.membership_ = np.stack([first, ~first], axis=1).reshape(size, n_records)
+    pool._n_inside = pool.membership_.sum(axis=0)
+    return rng.permutation(n_records) < n_records // 2
+
+
 def measure(membership, scores):
     return [
         roc_auc_score(membership, scores)
@@ -197,6 +211,8 @@ def run_kind(name, options):
         for size in options.models:
             rng = np.random.default_rng([victim, size])
             drawn, models = draw_pool(pool, size, UNIT[options.design], rng)
+            if options.null:
+                membership = draw_null(drawn, rng)
             results = {
                 hand: function(p_victims[victim], p_pool[models], drawn.membership_)
                 for hand, function in BY_HAND.items()
@@ -212,6 +228,22 @@ def run_kind(name, options):
     return pd.DataFrame(rows, columns=["kind", "design", "models", "victim", "attack", *MEASURES])
 
 
+def print_gains(wide, reference, size=None):
+    """Print differences to a reference with as many models, or with `size` models."""
+    titles, sizes = (wide.index.unique(level) for level in ("attack", "models"))
+    name = reference if size is None else f"{reference} with {size} models"
+    print(f"\n| minus {name} | {' | '.join(f'{one} models' for one in sizes)} |")
+    print("|---" * (1 + len(sizes)) + "|")
+    for title in titles:
+        cells = []
+        for k in sizes:
+            gain = wide.loc[title, k] - wide.loc[reference, size or k]
+            error = gain.std() / np.sqrt(len(gain))
+            parts = zip(gain.mean(), error, strict=True)
+            cells.append(", ".join(f"{mean:+.3f} ± {se:.3f}" for mean, se in parts))
+        print(f"| {title} | " + " | ".join(cells) + " |")
+
+
 def cell(values):
     return " ".join(f"{value:.3f}".replace("0.", ".", 1) for value in values)
 
@@ -225,16 +257,9 @@ def print_kind(table):
     for title in table["attack"].unique():
         print(f"| {title} | " + " | ".join(cell(wide.loc[title, k].mean()) for k in sizes) + " |")
     for hand in BY_HAND:
-        print(f"\n| minus {hand} | {' | '.join(f'{size} models' for size in sizes)} |")
-        print("|---" * (1 + len(sizes)) + "|")
-        for title in table["attack"].unique():
-            cells = []
-            for k in sizes:
-                gain = wide.loc[title, k] - wide.loc[hand, k]
-                error = gain.std() / np.sqrt(len(gain))
-                parts = zip(gain.mean(), error, strict=True)
-                cells.append(", ".join(f"{mean:+.3f} ± {se:.3f}" for mean, se in parts))
-            print(f"| {title} | " + " | ".join(cells) + " |")
+        print_gains(wide, hand)
+    if FIRST_LIRA in table["attack"].unique():
+        print_gains(wide, FIRST_LIRA, max(sizes))
 
 
 def main():
@@ -245,6 +270,7 @@ def main():
     parser.add_argument("--victims", type=int, default=12)
     parser.add_argument("--pool", type=int, default=96, help="models of the larger pool")
     parser.add_argument("--design", choices=list(UNIT), default="paired")
+    parser.add_argument("--null", action="store_true", help="training sets that models do not know")
     parser.add_argument("--data", default=".")
     parser.add_argument("--checkpoint")
     parser.add_argument("--output")
