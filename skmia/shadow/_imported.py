@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
@@ -272,6 +273,8 @@ class ImportedPools:
         got = gather(_keep_each(job, models), job.n_models, len(records), self.verbose)
         warn_once(got.warnings, job.n_models)
         self._set_results(got, (got.signals, got.outputs, membership), records)
+        if self.output_kind_ == "log_odds":  # of classifiers, whose classes only the labels tell
+            self.classes_ = np.unique(records.y)
         self.notes_, self.design_ = [], infer_design(membership, records.fingerprint)
         return self
 
