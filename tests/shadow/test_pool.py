@@ -560,7 +560,7 @@ def test_bare_matrix_is_refused(records):
 def test_unknown_temperature_names_those_at_hand(records):
     pool = fit_pool(LogisticRegression(), records, temperatures=(1.0, 4.0))
     with pytest.raises(ValueError, match=r"stores the temperatures \(1.0, 4.0\), not 2.0"):
-        RMIA(shadows=FrozenEstimator(pool)).fit(records).score_samples(records)
+        RMIA(temperature=2.0, shadows=FrozenEstimator(pool)).fit(records).score_samples(records)
 
 
 # Augmentations
