@@ -22,6 +22,9 @@ from ..signals.auto import what_to_keep, what_to_read
 # Difference of log ratios, in nats, up to which two records of the population tie.
 _TIE = 1e-6
 
+# Number of values whose probabilities are computed at once.
+_N_VALUES = 1 << 18
+
 # Below this value, a mean in single precision may have lost terms to underflow.
 _SMALLEST_MEAN = 1e-30
 
@@ -52,13 +55,13 @@ def _log_mean_exp(values, chosen):
     return np.log(total) - np.log(chosen.sum(axis=0)) + top[:, 0]
 
 
-def _log_mean_likelihood(law, shadows, chosen):
-    """Log of the mean probability over the chosen models, shape (n_queries, n)."""
-    total, count = np.zeros((len(shadows), shadows.shape[2])), count_models(chosen)
-    all_chosen = (count == len(chosen)).all()
-    for models in cut(len(chosen), max(1, CACHED // shadows[:, 0].size)):
+def _log_mean_likelihood(law, shadows, chosen=None):
+    """Log of the mean probability over the chosen models, or all, shape (n_queries, n)."""
+    n_models, total = shadows.shape[1], np.zeros((len(shadows), shadows.shape[2]))
+    count = n_models if chosen is None else count_models(chosen)
+    for models in cut(n_models, max(1, _N_VALUES // shadows[:, 0].size)):
         likelihood = law.likelihood(shadows[:, models])
-        if not all_chosen:
+        if chosen is not None:
             likelihood *= chosen[models]
         total += np.add.reduce(likelihood, axis=1)
     mean = total / count
@@ -67,7 +70,8 @@ def _log_mean_likelihood(law, shadows, chosen):
         log_mean = np.log(mean)
     if len(rare):
         values = law.log_likelihood(shadows[:, :, rare].astype(np.float64))
-        log_mean[:, rare] = _log_mean_exp(values, chosen[:, rare])
+        some = np.ones((n_models, len(rare)), bool) if chosen is None else chosen[:, rare]
+        log_mean[:, rare] = _log_mean_exp(values, some)
     return log_mean
 
 
@@ -293,7 +297,12 @@ class RMIA(PoolAttack):
             )
 
     def _log_ratios(self, records):
-        return super()._score_samples(records)
+        target = self._victim_values(records)
+        ratios = np.full(len(records), self._neutral_score())
+        for rows, shadows, inside, _ in self._judged_blocks(records):
+            log_mean = _log_mean_likelihood(self._law, shadows, None if self.online else ~inside)
+            ratios[rows] = self._compare(target[:, rows], log_mean)
+        return ratios
 
     def _score_samples(self, records):
         return self._calibrate(self._log_ratios(records))

@@ -24,7 +24,7 @@ _LARGEST_LOGIT = -np.log(PROBABILITY_FLOOR)
 
 def log_sigmoid(z):
     """Logarithm of 1 / (1 + exp(-z)), exact at both ends."""
-    return -np.logaddexp(0, -z)
+    return np.minimum(z, 0) - np.log1p(np.exp(-np.abs(z)))
 
 
 def sigmoid(z):
