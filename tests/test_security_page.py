@@ -131,6 +131,9 @@ PROOFS = {
         ),
     ],
     "C8": [("training/test_checkpoint_files.py", "test_folder_and_files_are_the_users_own")],
+    "C9": [
+        ("shadow/test_on_disk.py", "test_files_that_are_not_those_of_the_fit_are_refused"),
+    ],
     "R1": [
         ("cli/test_cli_damages.py", "test_every_field"),
         ("cli/test_cli_damages.py", "test_what_is_not_json"),

@@ -1,5 +1,6 @@
 """Arrays of finished models that stay in the files of a checkpoint."""
 
+import json
 import os
 import zipfile
 from typing import NamedTuple
@@ -8,6 +9,7 @@ import numpy as np
 
 from .._core.filed import FiledArray, Rows
 from ..exceptions import CheckpointError
+from .identity import digest_arrays
 
 _LOCAL_HEADER = 30  # bytes of the header before a part of a zip file
 
@@ -151,8 +153,7 @@ class StoredRows(Rows):
         # Another process of the same fit may have trained the model as well; its file says the
         # same.
         try:
-            parts = find_parts(path)
-            is_same = _read_meta(path, parts) == self._metas[k]
+            is_same = _read_meta(path, find_parts(path)) == self._metas[k] and _is_intact(path)
         except OSError:
             raise
         except Exception:  # damaged bytes can raise anything
@@ -165,6 +166,13 @@ class StoredRows(Rows):
 def _stamp(path):
     found = os.stat(path)
     return found.st_size, found.st_mtime_ns
+
+
+def _is_intact(path):
+    """Whether the arrays of a file are those whose digest it holds."""
+    arrays = map_parts(path)
+    meta = json.loads(str(arrays.pop("meta")))
+    return digest_arrays(arrays) == meta["arrays"]
 
 
 def _read_meta(path, parts):

@@ -4,6 +4,7 @@ import os
 import pickle
 import shutil
 
+import joblib
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -14,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from skmia import Records, ShadowPool, audit
 from skmia.attacks import RMIA, CalibratedAttack, LiRA, ShadowAttack, StackedAttack
 from skmia.datasets import make_membership_problem
+from skmia.disparity import DisparityTest
 from skmia.exceptions import CheckpointError
 
 TREE = DecisionTreeClassifier(max_depth=3)
@@ -103,6 +105,16 @@ def test_a_report_is_that_in_memory(problem, tmp_path):
     assert one.evidence == other.evidence
 
 
+def test_permutations_of_groups_are_those_in_memory(problem, tmp_path):
+    records = problem[0].with_fields(group=np.arange(200) % 2)
+    results = []
+    for pool in make_both(records, tmp_path / "pool"):
+        test = DisparityTest(attack=LiRA(shadows=FrozenEstimator(pool)), random_state=0)
+        test.fit(records)
+        results.append((test.statistic_, test.pvalue_))
+    assert results[0] == results[1]
+
+
 def test_an_interrupted_pool_goes_on(problem, tmp_path, monkeypatch):
     records, fits, fit = problem[0], [], DecisionTreeClassifier.fit
 
@@ -129,8 +141,10 @@ def test_an_interrupted_pool_goes_on(problem, tmp_path, monkeypatch):
 def test_a_folder_serves_both_and_workers_write_to_it(problem, tmp_path):
     in_memory = ShadowPool(TREE, 4, checkpoint=tmp_path / "pool", random_state=0)
     in_memory.fit(problem[0])
-    larger = clone(in_memory).set_params(n_estimators=8, on_disk=True, n_jobs=2).fit(problem[0])
-    assert_same(clone(larger).set_params(on_disk=False, n_jobs=None).fit(problem[0]), larger)
+    larger = clone(in_memory).set_params(n_estimators=8, on_disk=True)
+    with joblib.parallel_config("threading", n_jobs=2):
+        larger.fit(problem[0])
+    assert_same(clone(larger).set_params(on_disk=False).fit(problem[0]), larger)
 
 
 def test_it_travels_without_its_signals(problem, tmp_path):
@@ -145,6 +159,11 @@ def test_files_that_are_not_those_of_the_fit_are_refused(problem, tmp_path):
     first, second = folder / "shadow-00000.npz", folder / "shadow-00001.npz"
     content = first.read_bytes()
     shutil.copy(second, first)
+    with pytest.raises(CheckpointError, match=r"00000\.npz has changed since the pool was fitted"):
+        pool.transform(problem[0])
+    edited = bytearray(content)
+    edited[1500] ^= 1
+    first.write_bytes(edited)
     with pytest.raises(CheckpointError, match=r"00000\.npz has changed since the pool was fitted"):
         pool.transform(problem[0])
     first.write_bytes(content[:-3000])
