@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import ParameterGrid
 
+from .._core.asking import unwrap
 from .._core.checks import RATE_TOLERANCE, check_rate
 from .._core.records import Records
 from .._core.sklearn import validate_params_of
@@ -42,13 +43,13 @@ class PowerChoice(NamedTuple):
 
 
 def choose_by_power(
-    attack: PoolAttack,
+    attack: PoolAttack | Mapping[str, PoolAttack],
     grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]],
     records: Records,
     *,
     criterion: float | Literal["roc_auc"] = "roc_auc",
 ) -> PowerChoice:
-    """Choose settings of an attack by its power on shadow models in the victim's place.
+    """Choose an attack, or settings of it, by its power on shadow models in the victim's place.
 
     Up to 16 shadow models are treated as the victim, each attacked with the rest of the pool as in
     :func:`leave_one_model_out`. Their training sets are known, so neither the victim nor its
@@ -56,10 +57,13 @@ def choose_by_power(
 
     Parameters
     ----------
-    attack : LiRA, RMIA or CalibratedAttack
-        Attack with ``shadows`` set to a fitted pool. It is cloned.
+    attack : LiRA, RMIA, CalibratedAttack or StackedAttack, or dict of str to attack
+        Attack with ``shadows`` set to a fitted pool, or several by name. It is cloned. Several
+        attacks may have different pools, such as one with augmentations and one without, if their
+        models have the same training sets, as with the same ``random_state``.
     grid : dict of str to sequence, or sequence of such dicts
-        Settings to try, as for :class:`~sklearn.model_selection.ParameterGrid`.
+        Settings to try of each attack, as for :class:`~sklearn.model_selection.ParameterGrid`; an
+        empty dict to compare attacks as they are.
     records : Records of n records
         Records of the pool; others are left out.
     criterion : "roc_auc" or float, default="roc_auc"
@@ -69,15 +73,17 @@ def choose_by_power(
     Returns
     -------
     choice : PowerChoice
-        The chosen settings ``params`` and the ``power`` of all candidates.
+        The chosen settings ``params`` and the ``power`` of all candidates. Of several attacks, the
+        name is the setting ``"attack"``.
 
     Raises
     ------
     TypeError
-        If the attack takes no pool.
+        If an attack takes no pool.
     ValueError
         If the pool lacks what a candidate reads, such as a temperature; if it has fewer than 4
-        models; or if no model was trained on some of the records and not on others.
+        models; if no model was trained on some of the records and not on others; or if the models
+        of two pools have different training sets.
 
     See Also
     --------
@@ -105,32 +111,76 @@ def choose_by_power(
     {'online': True}
     >>> choice.power.columns.tolist()[:3]
     ['online', 'auc', 'auc_standard_error']
+
+    Attacks of different classes:
+
+    >>> from skmia.attacks import RMIA, CalibratedAttack
+    >>> shadows = FrozenEstimator(pool)
+    >>> attacks = {"LiRA": attack, "RMIA": RMIA(shadows=shadows)}
+    >>> attacks["calibrated"] = CalibratedAttack(shadows=shadows)
+    >>> choose_by_power(attacks, {}, records).params
+    {'attack': 'LiRA'}
     """
     check_records(records)
-    if not treats_models_as_victims(attack):
-        raise TypeError(
-            f"attack must be one that compares records with shadow models; got "
-            f"{type(attack).__name__}."
-        )
+    attacks = dict(attack) if isinstance(attack, Mapping) else {None: attack}
     rate = _USUAL_RATE if _is_auc(criterion) else check_rate(criterion, "criterion")
-    pool = get_pool(attack.shadows, records)
+    pools = _get_pools(attacks, records)
+    pool = next(iter(pools.values()))
     known = pool.locate(records) >= 0
     # What the victim answered is of no use here, and no attack can read it by accident.
     records = (records if known.all() else records[known])._without("outputs")
-    settings = list(ParameterGrid(grid))
+    _check_training_sets(pools, records)
+    settings = [(name, params) for name in attacks for params in ParameterGrid(grid)]
     models, units = _list_pseudo_victims(pool, len(records))
-    figures = np.array(
-        [
-            measure_models(
-                clone(attack).set_params(**params, shadows=FrozenEstimator(pool), victim=None),
-                records,
-                models,
-                rate,
+    figures = [
+        measure_models(
+            clone(attacks[name]).set_params(
+                **params, shadows=FrozenEstimator(pools[name]), victim=None
+            ),
+            records,
+            models,
+            rate,
+        )
+        for name, params in settings
+    ]
+    shown = [params if name is None else {"attack": name, **params} for name, params in settings]
+    decisive = 0 if _is_auc(criterion) else 1
+    return compare_by_power(shown, np.array(figures), units, rate, decisive)
+
+
+def _get_pools(attacks, records):
+    """Return the fitted pool of each attack; the same pool of several is fitted once."""
+    if not attacks:
+        raise ValueError("attack must be an attack or name at least one; got an empty mapping.")
+    pools, fitted = {}, {}
+    for name, attack in attacks.items():
+        if not treats_models_as_victims(attack):
+            raise TypeError(
+                f"attack must be one that compares records with shadow models; got "
+                f"{type(attack).__name__}."
             )
-            for params in settings
-        ]
-    )
-    return compare_by_power(settings, figures, units, rate, 0 if _is_auc(criterion) else 1)
+        own = unwrap(attack.shadows)
+        if id(own) not in fitted:
+            fitted[id(own)] = get_pool(own, records)
+        pools[name] = fitted[id(own)]
+    return pools
+
+
+def _check_training_sets(pools, records):
+    """Refuse pools whose models are not comparable one by one."""
+    (first, pool), *others = pools.items()
+    inside = None
+    for name, other in others:
+        if other is pool:
+            continue
+        inside = pool.inside(pool.locate(records)) if inside is None else inside
+        columns = other.locate(records)
+        if (columns < 0).any() or not np.array_equal(other.inside(columns), inside):
+            raise ValueError(
+                f"The shadow models of {first!r} and {name!r} have different training sets, so "
+                "they are not the same models in the victim's place; fit both pools on the same "
+                "records, with as many models and the same random_state."
+            )
 
 
 def _is_auc(criterion):

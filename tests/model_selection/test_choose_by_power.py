@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from skmia import Outputs, Records, ShadowPool
-from skmia.attacks import RMIA, CalibratedAttack, LiRA, ThresholdAttack
+from skmia.attacks import RMIA, CalibratedAttack, LiRA, StackedAttack, ThresholdAttack
 from skmia.model_selection import choose_by_power, leave_one_model_out
 
 
@@ -143,6 +143,66 @@ def test_temperature_of_low_rates_is_one(digits, forests):
         attack._fit_shadows(digits)
         assert chooses == (attack.power_ is not None)
         assert chooses or attack.temperature_ == 1.0
+
+
+def test_attacks_of_any_class_are_compared(digits, forests):
+    attacks = {
+        "pooled": LiRA(shadows=forests, variance="pooled"),
+        "midpoint": CalibratedAttack(shadows=forests, reference="midpoint"),
+        "RMIA": RMIA(shadows=forests),
+        "stack": StackedAttack(shadows=forests, boosted=False, random_state=0),
+    }
+    choice = choose_by_power(attacks, {}, digits, criterion=0.05)
+    assert choice.power["attack"].tolist() == list(attacks)
+    assert choice.params == {
+        "attack": choice.power["attack"][choice.power["tpr_at_fpr_0.05"].argmax()]
+    }
+    alone = choose_by_power(attacks["midpoint"], {}, digits, criterion=0.05)
+    np.testing.assert_array_equal(
+        choice.power.iloc[1, 1:].astype(float), alone.power.iloc[0].astype(float)
+    )
+
+
+@pytest.mark.parametrize(
+    "attack, grid",
+    [
+        (LiRA(), {"variance": ["shrunk", "pooled"], "likelihood": ["auto", "normal"]}),
+        (LiRA(), [{"gap": ["shrunk", "raw"]}, {"variance": ["pooled"]}]),
+        (CalibratedAttack(), {"reference": ["out", "midpoint", "rank"]}),
+        (RMIA(), {"online": [True, False], "temperature": [1.0, 2.0]}),
+        ({"LiRA": LiRA(), "RMIA": RMIA()}, {"online": [True, False]}),
+    ],
+    ids=["likelihoods", "gaps", "references", "means", "attacks"],
+)
+def test_settings_of_each_kind_are_compared(digits, forests, attack, grid):
+    attacks = attack.values() if isinstance(attack, dict) else [attack]
+    for one in attacks:
+        one.set_params(shadows=forests)
+    choice = choose_by_power(attack, grid, digits)
+    best = choice.power.loc[choice.power["auc"].argmax(), list(choice.params)]
+    assert best.to_dict() == choice.params
+
+
+def test_augmentation_is_chosen_between_pools_of_the_same_training_sets():
+    def flipped(records):
+        return [Records(records.X[:, ::-1], records.y)]
+
+    X, y = make_classification(n_samples=200, n_features=20, flip_y=0.2, random_state=0)
+    records, model = Records(X, y), LogisticRegression(C=100)
+    plain, other = (
+        FrozenEstimator(ShadowPool(model, 8, augment=augment, random_state=0).fit(records))
+        for augment in (None, flipped)
+    )
+    attacks = {"plain": LiRA(shadows=plain), "flipped": LiRA(shadows=other)}
+    choice = choose_by_power(attacks, {}, records)
+    # The answer to a flipped record says little about the record.
+    assert choice.params == {"attack": "plain"}
+    again = FrozenEstimator(ShadowPool(model, 8, random_state=1).fit(records))
+    attacks["again"] = LiRA(shadows=again)
+    with pytest.raises(ValueError, match="'plain' and 'again' have different training sets"):
+        choose_by_power(attacks, {}, records)
+    with pytest.raises(ValueError, match="at least one"):
+        choose_by_power({}, {}, records)
 
 
 def test_few_models_do_not_choose(digits, forests):
