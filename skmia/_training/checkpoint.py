@@ -126,7 +126,7 @@ class FolderCheckpoint:
         """
         check_identified(manifest)
         self._digest, self._keep = digest_manifest(manifest), keep
-        self._n_records = manifest["records"]["n"]
+        self._n_records = manifest["records"]["n"] if self.on_disk else None
         with self._explained("used"):
             make_private_folder(self.folder)
             remove_leftovers(self.folder)
@@ -355,7 +355,7 @@ class FolderCheckpoint:
         # Training sets on disk are not drawn again: the digest of the pool determines them.
         if not self.on_disk and not np.array_equal(stored, np.packbits(subset)):
             raise ValueError("the model was trained on other records")
-        self._keep.check(arrays, self._n_records)
+        self._keep.check(arrays, self._n_records if self.on_disk else len(subset))
 
     def _load_with_model(self, path, arrays, meta):
         beside = path.with_suffix(".joblib")
