@@ -15,6 +15,10 @@ from skmia._training.ways.torch_nets import group, products  # noqa: E402
 from skmia._training.ways.torch_nets.products import Measured  # noqa: E402
 from skmia.exceptions import JointTrainingWarning  # noqa: E402
 
+SHAPES = (
+    products.Shape(64, 200, 32, False, True),
+    products.Shape(32, 64, 200, True, False),
+)
 FAST = Measured(3e-7, 3e-7, 0.5)
 
 
@@ -78,13 +82,17 @@ def multiply_in_bfloat16(monkeypatch):
 def test_products_of_a_step():
     net = make_net().initialize()
     shapes = products.list_shapes(net, 16)
-    assert shapes[:3] == [(8, 5, 16), (8, 16, 5), (5, 8, 16)]
-    assert products.count_operations(shapes, 10) == 20 * 3 * 16 * (8 * 5 + 2 * 8)
+    assert [shape[:3] for shape in shapes[:2]] == [(8, 5, 16), (8, 16, 5)]
+    assert [shape[:3] for shape in shapes[2:]] == [(2, 8, 16), (2, 16, 8), (8, 2, 16)]
+    assert products.count_operations(shapes, 10) == 20 * 16 * (2 * 8 * 5 + 3 * 2 * 8)
+    for shape in shapes:
+        left, right = shape.draw(3, torch.Generator())
+        assert (left @ right).shape == (3, shape.rows, shape.columns)
 
 
 def test_measured_products():
     before = torch.get_float32_matmul_precision(), torch.get_num_threads()
-    measured = products.measure([(64, 200, 32), (32, 64, 200)])
+    measured = products.measure(SHAPES)
     assert measured.usual_error < 1e-6
     assert measured.time > 0
     assert (torch.get_float32_matmul_precision(), torch.get_num_threads()) == before
@@ -92,7 +100,7 @@ def test_measured_products():
 
 def test_products_in_bfloat16_are_refused(monkeypatch):
     multiply_in_bfloat16(monkeypatch)
-    measured = products.measure([(64, 200, 32)])
+    measured = products.measure.__wrapped__(SHAPES)
     assert measured.error > 1e-5
     assert not measured.are_single
     net = make_net().initialize()

@@ -18,10 +18,27 @@ class CannotBatchError(Exception):
     """Raised for a model that cannot be trained with others; its text is the reason."""
 
 
-def select(tensor, rows):
-    """Return some rows of a tensor."""
-    chosen = tensor.index_select(0, rows.reshape(-1).to(tensor.device))
+def select(tensor, rows, room=None):
+    """Return some rows of a tensor, in a tensor for them if one is given."""
+    chosen = torch.index_select(tensor, 0, rows.reshape(-1).to(tensor.device), out=room)
     return chosen.view(*rows.shape, *tensor.shape[1:])
+
+
+class Rooms:
+    """Memory for the rows of batches, which each batch of the same size overwrites.
+
+    A new tensor for each batch takes as long as the copy of the rows.
+    """
+
+    def __init__(self):
+        self._rooms = {}
+
+    def __call__(self, tensor, rows):
+        """Return the room for some rows of a tensor."""
+        key = id(tensor), rows.numel()
+        if key not in self._rooms:
+            self._rooms[key] = tensor.new_empty(rows.numel(), *tensor.shape[1:])
+        return self._rooms[key]
 
 
 class Table(NamedTuple):
@@ -36,15 +53,15 @@ class Table(NamedTuple):
         """All stored tensors."""
         return [*(self.X if self.columns else [self.X]), self.y]
 
-    def take(self, rows):
-        """Return some rows of X in their stored form."""
+    def take(self, rows, rooms=lambda tensor, rows: None):
+        """Return some rows of X in their stored form, in memory that ``rooms`` gives."""
         if self.columns is None:
-            return select(self.X, rows)
-        return OneHotRows(*(select(part, rows) for part in self.X))
+            return select(self.X, rows, rooms(self.X, rows))
+        return OneHotRows(*(select(part, rows, rooms(part, rows)) for part in self.X))
 
-    def take_dense(self, rows):
+    def take_dense(self, rows, rooms=lambda tensor, rows: None):
         """Return some rows of X in the form for the module."""
-        X = self.take(rows)
+        X = self.take(rows, rooms)
         return X if self.columns is None else X.to_dense(self.columns)
 
 

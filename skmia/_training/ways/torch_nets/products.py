@@ -6,6 +6,7 @@ depends on the processor and the version, so both the error and the time are mea
 """
 
 from contextlib import contextmanager
+from functools import lru_cache
 from time import thread_time
 from typing import NamedTuple
 
@@ -13,17 +14,17 @@ import numpy as np
 import torch
 from torch import nn
 
-# Largest share of the time that makes another kernel worth a change of the last digits. Times vary
-# by a tenth.
-_MOST_TIME = 0.8
+# Largest share of the time that makes another kernel worth a change of the last digits. It is about
+# a half where the kernel is faster, so the choice does not depend on the noise of a measurement.
+_MOST_TIME = 2 / 3
 
 # Largest error, relative to the sum of the absolute terms of a product, and as a multiple of that
 # of the usual kernel. Products in bfloat16 are a hundred times worse.
 _LARGEST_ERROR, _LARGEST_RATIO = 5e-6, 8
 
-# Number of models whose products are measured, of measurements, and of operations of all trainings
-# below which the gain is less than the time to measure it.
-_N_MODELS, _N_ROUNDS, _FEWEST_OPERATIONS = 4, 5, 1e11
+# Number of operations of a product that is measured, of measurements, and of operations of all
+# trainings below which the gain is less than the time to measure it.
+_N_OPERATIONS, _N_ROUNDS, _FEWEST_OPERATIONS = 1e8, 5, 1e11
 
 _USUAL, _OTHER = "highest", "medium"
 
@@ -53,19 +54,50 @@ class Measured(NamedTuple):
         return self.time <= _MOST_TIME
 
 
+class Shape(NamedTuple):
+    """Rows, common length and columns of a product, and which of its factors are transposed."""
+
+    rows: int
+    length: int
+    columns: int
+    left_transposed: bool
+    right_transposed: bool
+
+    def draw(self, n_models, generator):
+        """Draw two factors for each of some models."""
+        left = torch.randn(n_models, *self._order(0, self.left_transposed), generator=generator)
+        right = torch.randn(n_models, *self._order(1, self.right_transposed), generator=generator)
+        return (
+            left.transpose(1, 2) if self.left_transposed else left,
+            right.transpose(1, 2) if self.right_transposed else right,
+        )
+
+    def _order(self, start, transposed):
+        order = self[start : start + 2]
+        return order[::-1] if transposed else order
+
+    @property
+    def n_operations(self):
+        """Number of operations for one model."""
+        return 2.0 * self.rows * self.length * self.columns
+
+
 def list_shapes(net, n_rows):
-    """Return the shapes (rows, common length, columns) of the products of a step of training."""
+    """Return the products of a step of training of the Linears of a net, as it computes them."""
+    linears = [module for module in net.module_.modules() if type(module) is nn.Linear]
     shapes = []
-    for module in net.module_.modules():
-        if type(module) is nn.Linear:
-            wide, narrow = module.out_features, module.in_features
-            shapes += [(wide, narrow, n_rows), (wide, n_rows, narrow), (narrow, wide, n_rows)]
-    return shapes
+    for i, module in enumerate(linears):
+        wide, narrow, first = module.out_features, module.in_features, i == 0
+        shapes.append(Shape(wide, narrow, n_rows, False, first))
+        shapes.append(Shape(wide, n_rows, narrow, False, not first))
+        if not first:
+            shapes.append(Shape(narrow, wide, n_rows, True, False))
+    return tuple(shapes)
 
 
 def count_operations(shapes, n_steps):
     """Return the number of operations of the products of all steps of all models."""
-    return 2 * n_steps * sum(float(np.prod(shape)) for shape in shapes)
+    return n_steps * sum(shape.n_operations for shape in shapes)
 
 
 def is_worth_measuring(net, shapes, n_steps):
@@ -83,19 +115,20 @@ def is_worth_measuring(net, shapes, n_steps):
     )
 
 
+@lru_cache(maxsize=64)
 def measure(shapes):
-    """Measure error and time of products of some shapes with the other kernel.
+    """Measure error and time of products of some shapes with the other kernel, once in a process.
 
     Parameters
     ----------
-    shapes : list of (int, int, int)
+    shapes : tuple of Shape
         Shapes, as of :func:`list_shapes`.
 
     Returns
     -------
     measured : Measured
     """
-    factors = _draw_factors(shapes, _N_MODELS)
+    factors = _draw_factors(shapes, _N_OPERATIONS)
     times = dict.fromkeys((_USUAL, _OTHER), np.inf)
     n_threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -118,14 +151,12 @@ def _time(factors, times):
                 times[kernel] = min(times[kernel], thread_time() - start)
 
 
-def _draw_factors(shapes, n_models):
+def _draw_factors(shapes, n_operations):
+    """Draw factors of products of as many models as take some operations, at most 64."""
     generator = torch.Generator().manual_seed(0)
     return [
-        (
-            torch.randn(n_models, n, k, generator=generator),
-            torch.randn(n_models, k, m, generator=generator),
-        )
-        for n, k, m in dict.fromkeys(shapes)
+        shape.draw(int(np.clip(n_operations / shape.n_operations, 1, 64)), generator)
+        for shape in dict.fromkeys(shapes)
     ]
 
 
@@ -155,6 +186,6 @@ def fast_products(net, n_rows):
 
     Models can be trained on another processor than that on which the kernel was chosen.
     """
-    factors = _draw_factors(list_shapes(net, n_rows), 1)
+    factors = _draw_factors(list_shapes(net, n_rows), 0)
     errors = [_find_error(factors, kernel) for kernel in (_OTHER, _USUAL)]
     return products_by(_OTHER if Measured(*errors, 0).are_single else _USUAL)

@@ -9,7 +9,7 @@ from .mlp import MLPEngine, as_chain
 from .onehot import OneHotRows, join_rows
 from .optimizers import StackedOptimizer
 from .order import plan_batches
-from .prepare import Table, select
+from .prepare import Rooms, Table, select
 from .stack import load_into
 
 
@@ -62,7 +62,7 @@ class Training:
     """
 
     def __init__(self, prepared, table, generic=False, dtype=None):
-        self.dtype, self.epoch = dtype, 0
+        self.dtype, self.epoch, self._rooms = dtype, 0, Rooms()
         self.prepared = sorted(prepared, key=lambda ready: len(ready.rows))
         self.table, self.rows = join_tables(self.prepared, table)
         nets = [ready.net for ready in self.prepared]
@@ -151,6 +151,6 @@ class Training:
 
     def _take(self, rows):
         if not self.engine.takes_sums:
-            return as_precise(self.table.take_dense(rows), self.dtype)
-        rest, ones = self.table.take(rows)
+            return as_precise(self.table.take_dense(rows, self._rooms), self.dtype)
+        rest, ones = self.table.take(rows, self._rooms)
         return OneHotRows(as_precise(rest, self.dtype), ones)
