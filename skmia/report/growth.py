@@ -15,9 +15,15 @@ SIZES = (4, 8, 16, 32, 64)
 def expect_gain(step):
     """What the next doubling is expected to add to the power, or None.
 
-    What is lacking to the power of many models is about halved with each doubling.
+    What is lacking to the power of many models is taken to be inversely proportional to the number
+    of models that a victim is compared with. A shadow model in its place is compared with two
+    fewer, because the model that was drawn in a pair with it leaves as well.
     """
-    return None if step["gain"] is None else max(step["gain"], 0.0) / 2
+    n = step["n_shadows"]
+    if step["gain"] is None or n <= 4:
+        return None
+    last, following = 1 / (n / 2 - 2) - 1 / (n - 2), 1 / n - 1 / (2 * n)
+    return max(step["gain"], 0.0) * following / last
 
 
 def is_enough(steps):

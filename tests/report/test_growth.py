@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 import skmia
 from skmia.attacks import RMIA, LiRA, ShadowAttack
 from skmia.report import _describe, _growth
-from skmia.report.growth import describe_growth
+from skmia.report.growth import describe_growth, expect_gain
 from skmia.report.schema import check_document
 
 # What audits say of a released file is in test_file.py.
@@ -35,8 +35,10 @@ class ScriptedAttack(LiRA):
         for k, side in enumerate(inside):
             power = self.powers[len(self.pool_.membership_)] + self.spread * (-1) ** (k // 2)
             scores[k] = rng.random(len(side))
-            found = np.flatnonzero(side)
-            scores[k, found[: round(power * len(found))]] += 1
+            members = np.flatnonzero(side)
+            n_found = round(power * len(members))
+            scores[k, members[:n_found]] += 1
+            scores[k, members[n_found:]] -= 1
         yield slice(None), scores, inside, np.ones(inside.shape, dtype=bool)
 
 
@@ -74,9 +76,7 @@ def test_a_pool_grows_as_long_as_more_models_help(problem, powers, n_shadows, re
     assert sizes == [size for size in (4, 8, 16, 32, 64) if size <= n_shadows]
     gains = [step["gain"] for step in growth["steps"]]
     assert gains[0] is None
-    # A tenth of the members that are not found lie above the threshold, and count.
-    expected = 0.9 * np.diff(powers[: len(gains)])
-    assert gains[1:] == pytest.approx(expected, abs=0.06)
+    assert gains[1:] == pytest.approx(np.diff(powers[: len(gains)]), abs=0.01)
 
 
 def test_the_strongest_attack_decides(problem):
@@ -89,7 +89,16 @@ def test_the_strongest_attack_decides(problem):
 def test_a_gain_is_compared_with_the_spread_between_models(problem):
     wide = audit(*problem, attacks=script(0.3, 0.5, spread=0.2), estimator=TREE).growth
     assert wide["n_shadows"] == 8
-    assert wide["steps"][-1]["sd"] > wide["steps"][-1]["gain"] / 2
+    assert wide["steps"][-1]["sd"] > 0.15
+
+
+@pytest.mark.parametrize("size", [8, 16, 32, 64])
+def test_what_is_lacking_is_inversely_proportional_to_the_number_of_models(size):
+    # A model in the victim's place is compared with two models fewer than the victim.
+    gain = 0.3 / (size / 2 - 2) - 0.3 / (size - 2)
+    expected = expect_gain({"n_shadows": size, "gain": gain})
+    assert expected == pytest.approx(0.3 / size - 0.3 / (2 * size))
+    assert expect_gain({"n_shadows": size, "gain": -gain}) == 0
 
 
 def test_the_auc_decides_where_no_rate_is_resolved(problem):
