@@ -231,3 +231,31 @@ def test_unusable_models_are_refused(records):
         ShadowPool.from_models([fitted, 3], inside, records)
     with pytest.raises(ValueError, match="carry no task labels"):
         ShadowPool.from_models([fitted] * 2, inside, Records(records.X))
+
+
+def test_logits_of_nets_on_disk(records, tmp_path):
+    torch = pytest.importorskip("torch")
+    skorch = pytest.importorskip("skorch")
+
+    class Net(torch.nn.Sequential):
+        def __init__(self):
+            super().__init__(torch.nn.Linear(6, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2))
+
+    net = skorch.NeuralNetClassifier(
+        Net, criterion=torch.nn.CrossEntropyLoss, max_epochs=2, train_split=None, verbose=0
+    )
+    pool = ShadowPool(net, 16, store="models", batched=False, random_state=0).fit(records)
+    logits = [records.with_outputs(model)["outputs"].values for model in pool.estimators_]
+    np.save(tmp_path / "logits.npy", logits)
+    np.save(tmp_path / "keep.npy", pool.membership_)
+    victim = pool.estimators_[0]
+    target = Outputs(logits[0], [0, 1], "logits")
+
+    loaded, keep = np.load(tmp_path / "logits.npy", mmap_mode="r"), np.load(tmp_path / "keep.npy")
+    given = FrozenEstimator(ShadowPool.from_outputs(loaded, keep, records))
+    for attack in (LiRA(), RMIA(temperature=2.0)):
+        asked = attack.set_params(victim=FrozenEstimator(victim), shadows=FrozenEstimator(pool))
+        expected = asked.fit(records).score_samples(records)
+        stored = records.with_fields(outputs=target)
+        found = attack.set_params(victim=None, shadows=given).fit(stored).score_samples(stored)
+        np.testing.assert_array_equal(found, expected)
