@@ -7,8 +7,9 @@ from scipy.stats import binom, norm
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import roc_auc_score
+from sklearn.neural_network import MLPClassifier
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeRegressor
 
@@ -222,3 +223,42 @@ def test_a_population_without_answers_or_labels_is_refused(audit):
         QuantileAttack(population=records[::2]).fit(stored)
     with pytest.raises(ValueError, match="no task labels"):
         QuantileAttack(victim, population=Records(records.X)).fit(records)
+
+
+@pytest.fixture(scope="module")
+def perceptron():
+    records, membership = make_membership_problem(900, n_features=30, random_state=0)
+    members, outside = records[membership == 1], records[membership == 0]
+    model = MLPClassifier((16, 5), max_iter=2000, random_state=0).fit(members.X, members.y)
+    return FrozenEstimator(model), members, outside
+
+
+def test_the_layer_before_the_output_takes_the_place_of_the_features(perceptron):
+    victim, members, outside = perceptron
+    settings = {"target_fpr": 0.1, "cv": 3, "random_state": 0, "estimator": LinearRegression()}
+    attack = QuantileAttack(victim, population=outside[:300], features="layer", **settings)
+    assert attack.needs().access == {"layers"}
+    scores = attack.fit(members).score_samples(members)
+    model, hidden = victim.estimator, members.X[:3]
+    for weights, bias in zip(model.coefs_[:-1], model.intercepts_[:-1], strict=True):
+        hidden = np.maximum(hidden @ weights + bias, 0)
+    np.testing.assert_allclose(attack._read(members[:3]).X, hidden, rtol=1e-5, atol=1e-6)
+    other = QuantileAttack(victim, population=outside[:300], **settings).fit(members)
+    assert not np.allclose(scores, other.score_samples(members))
+    rest = outside[300:]
+    error = np.sqrt(0.1 * 0.9 * (1 / len(rest) + 1 / 300))
+    assert attack.predict(rest).mean() < 0.1 + 4 * error
+
+
+def test_layers_are_needed_for_layers(perceptron):
+    victim, members, outside = perceptron
+    settings = {"features": "layer", "cv": 3}
+    stored, known = members.with_outputs(victim), outside.with_outputs(victim)
+    with pytest.raises(ValueError, match="stored outputs have no layers"):
+        QuantileAttack(None, population=known, **settings).fit(stored)
+    forest = FrozenEstimator(RandomForestClassifier(3).fit(members.X, members.y))
+    with pytest.raises(TypeError, match="White-box access needs gradients"):
+        QuantileAttack(forest, population=outside, **settings).fit(members)
+    linear = FrozenEstimator(LogisticRegression().fit(members.X, members.y))
+    with pytest.raises(ValueError, match="no layer before its output"):
+        QuantileAttack(linear, population=outside, **settings).fit(members)

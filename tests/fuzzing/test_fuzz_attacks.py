@@ -87,6 +87,7 @@ ATTACKS = {
     },
     "QuantileAttack": {
         "signal": ("auto", "loss"),
+        "features": ("records",),
         "target_fpr": (0.2,),
         "cv": (3,),
         "random_state": (0,),
