@@ -60,10 +60,9 @@ def time_run(way, job, n_models, clock):
 
 def time_parts(way, jobs, n_timed, n_epochs, clock):
     """Seconds of one epoch, and of all else, for ``n_timed`` of the models."""
-    short, long = jobs
-    time_run(way, short, n_timed, clock)  # imports and caches
-    once = min(time_run(way, short, n_timed, clock) for _ in range(2))
-    epoch = (time_run(way, long, n_timed, clock) - once) / n_epochs
+    time_run(way, jobs[0], n_timed, clock)  # imports and caches
+    once, whole = (min(time_run(way, job, n_timed, clock) for _ in range(3)) for job in jobs)
+    epoch = (whole - once) / n_epochs
     return epoch, once - epoch
 
 
