@@ -228,9 +228,13 @@ class PoolAttack(BaseAttack):
         if self.target_fpr is not None:
             scores, inside = self._score_pseudo(records, _N_SCORES_FOR_RATE)
             warn_unlike(self.pool_, self.victim, records, self.target_fpr)
-            return rate_threshold(scores[~inside], self.target_fpr)
+            return rate_threshold(scores[~inside], self._aim_at())
         offset = self._default_offset()
         return self._choose_offset(records) if offset is None else offset
+
+    def _aim_at(self):
+        """Return the rate of the shadow models, treated as the victim, that sets the threshold."""
+        return self.target_fpr
 
     def _choose_offset(self, records):
         """Return the threshold of the highest balanced accuracy on shadow models, if any."""
