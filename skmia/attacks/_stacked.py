@@ -168,8 +168,8 @@ class StackedAttack(PoolAttack):
     standard error of the difference.
 
     What is learned with the models that remain is used with all of them, and their scores reach a
-    little farther. The threshold for `target_fpr` therefore aims at a rate that is lower by one over
-    the number of models.
+    little farther. The threshold for `target_fpr` therefore aims at a rate that is lower by one
+    over the number of models.
 
     A record without an IN model, or without an OUT model, has the neutral score, just below 0;
     :meth:`can_judge` tells which.
