@@ -351,6 +351,9 @@ class RMIA(PoolAttack):
             scores[:, rare] = again(shadows[:, :, rare], inside[:, rare], models, gone)
         return scores
 
+    def _block_size(self):
+        return 2 * super()._block_size()  # longer rows are read faster, and nothing else is kept
+
     def _count_needed(self):
         return (1, 0) if self.online else (0, 1)
 
