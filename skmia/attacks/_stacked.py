@@ -168,8 +168,8 @@ class StackedAttack(PoolAttack):
     standard error of the difference.
 
     What is learned with the models that remain is used with all of them, and their scores reach a
-    little farther. The threshold for `target_fpr` therefore aims at a rate that is lower by one
-    over the number of models.
+    little farther. The threshold for `target_fpr` therefore aims at a rate that is lower by the
+    share of the models that leave, 2 over their number.
 
     A record without an IN model, or without an OUT model, has the neutral score, just below 0;
     :meth:`can_judge` tells which.
@@ -339,9 +339,9 @@ class StackedAttack(PoolAttack):
         return 1, 1
 
     def _aim_at(self):
-        # What is learned with two models less flags more non-members with all of them: a seventh
-        # more with 8 models at a rate of 0.01, a twelfth at 0.05.
-        return self.target_fpr * (1 - 1 / len(self.pool_.membership_))
+        # What is learned with two models less flags more non-members with all of them: up to a
+        # quarter more with 8 models at a rate of 0.01, a twelfth at 0.05.
+        return self.target_fpr * (1 - 2 / len(self.pool_.membership_))
 
     def _default_offset(self):
         return logit(1 - self.prior)
