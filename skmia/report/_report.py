@@ -77,18 +77,16 @@ class AuditReport:
     controls : dict of str to ControlResult
         ``positive`` and ``negative``, if they were requested and possible.
     power : dict or None
-        AUC of the best attack by the number of its shadow models: ``attack``, and ``numbers``, a
-        list with ``n_shadows``, ``auc``, ``sd`` and ``n_models``, measured on shadow models treated
-        as the victim. None without an attack that compares records with shadow models.
+        AUC of the best attack (a StackedAttack only if there is no other) by the number of its
+        shadow models: ``attack``, and ``numbers``, a list with ``n_shadows``, ``auc``, ``sd`` and
+        ``n_models``, measured on shadow models treated as the victim. None if there is no attack.
     growth : dict or None
-        How ``shadows="auto"`` chose the number of shadow models: ``n_shadows``; ``reason``, why no
-        more were trained ("enough": the next doubling is expected to bring no more than single
-        models differ by; "most": 64; "time": the time budget; "unmeasured": no attack can be
-        repeated on shadow models); ``metric`` ("tpr" at ``max_fpr``, or "auc"); ``steps``, a list
-        with ``n_shadows``, ``attack``, ``power`` (mean of the metric over ``n_models`` shadow
-        models treated as the victim), ``sd``, ``gain`` over half as many shadow models and
-        ``gain_standard_error``; ``seconds_per_model``, None if all come from a checkpoint; and
-        ``time_budget``. None for a given number or pool.
+        How ``shadows="auto"`` chose the number of models: ``n_shadows``; ``reason`` ("enough",
+        the next doubling is expected to bring no more than models differ by; "most", 64; "time",
+        the time budget; "unmeasured", no attack can be repeated on shadow models); ``metric``
+        ("tpr" at ``max_fpr``, or "auc"); ``steps``, a list with ``n_shadows``, ``attack``,
+        ``power`` (mean of the metric on ``n_models`` shadow models treated as the victim), ``sd``,
+        ``gain`` and ``gain_standard_error``; ``seconds_per_model``; ``time_budget``.
     disparity : dict or None
         Whether groups are exposed unequally, measured on the same models: ``attack``, and
         ``scopes``, which holds for each field and for the classes ``scope``, ``n_rounds``,

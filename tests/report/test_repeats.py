@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import skmia
 from skmia import Records, ShadowPool
-from skmia.attacks import CalibratedAttack, LiRA, ThresholdAttack
+from skmia.attacks import CalibratedAttack, LiRA, StackedAttack, ThresholdAttack
 from skmia.metrics import auc_interval
 from skmia.report._disparity import compare_groups
 from skmia.report._rounds import Rounds
@@ -130,6 +130,16 @@ def test_group_of_nobody_and_records_that_cannot_be_judged_take_no_part():
     (test,) = compare_groups(rounds, records, subsets, 0.95, 0)
     assert [group["group"] for group in test["groups"]] == ["0", "1"]
     assert 0 < test["pvalue"] <= 1
+
+
+def test_a_stack_is_repeated_only_if_there_is_no_other_attack(problem):
+    stack = {"stack": StackedAttack(boosted=False)}
+    alone, beside = (
+        audit(*problem, attacks=attacks, shadows=8, random_state=0)
+        for attacks in (stack, {**stack, "LiRA": LiRA()})
+    )
+    assert alone.power["attack"] == alone.disparity["attack"] == "stack"
+    assert beside.power["attack"] == beside.disparity["attack"] == "LiRA"
 
 
 def test_pool_that_an_attack_brings_is_the_one_that_repeats_it(problem):
