@@ -151,7 +151,7 @@ def query_victim(victim, X):
             part = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
             with with_advice(victim, part):
                 parts.append(_ask_writeable(_through(transform, model), part))
-    outputs = parts[0] if len(parts) == 1 else Outputs.concat(parts)
+    outputs = parts[0] if len(parts) == 1 else type(parts[0]).concat(parts)
     if len(outputs) != n_rows:
         raise ValueError(f"The victim returned {len(outputs)} outputs for {n_rows} records.")
     return outputs
@@ -160,6 +160,6 @@ def query_victim(victim, X):
 def query_aligned(model, X, y):
     """Query a model; add a column for every class that occurs only in ``y``."""
     outputs = query_victim(model, X)
-    if outputs.kind == "value":
+    if outputs.classes is None:  # numbers, such as the predictions of a regressor
         return outputs
     return outputs.aligned_to(np.union1d(outputs.classes, y))

@@ -6,6 +6,7 @@ from scipy import sparse
 
 from .containers import describe_rows, is_frame, is_tensor, to_numpy
 from .lazy import in_memory
+from .tokens import BagOfTokens, hold_tokens
 
 
 class _Column:
@@ -79,7 +80,8 @@ def _split_columns(X):
 class FeatureEncoder:
     """Turns records like those given into a matrix with one column per feature and the label last.
 
-    Values that were not among those given have the code -1, as missing ones have.
+    Values that were not among those given have the code -1, as missing ones have. Sequences of
+    tokens become counts of their tokens, because a position of a text is not a feature.
 
     Parameters
     ----------
@@ -88,6 +90,7 @@ class FeatureEncoder:
     """
 
     def __init__(self, records):
+        self._bag = BagOfTokens(records.X) if hold_tokens(records) else None
         columns = _split_columns(in_memory(records.X))
         self._columns = None if columns is None else [_Column(column) for column in columns]
         self._label = _Column(records.y)
@@ -107,6 +110,7 @@ class FeatureEncoder:
         """
         with np.errstate(over="ignore"):  # what is too large for float32 is infinite
             X, label = in_memory(records.X), self._label.encode(records.y)[:, None]
+            X = X if self._bag is None else self._bag.encode(X)
             if sparse.issparse(X):
                 matrix = sparse.hstack(
                     [X.astype(np.float32), sparse.csr_array(label)], format="csr"

@@ -26,6 +26,7 @@ ACCESS = {
     "queries": "further queries",
     "gradients": "gradients",
     "layers": "outputs of its layers",
+    "tokens": "the log-probabilities of single tokens",
     "samples": "samples",
     "file": "the file of the model",
     "nodes": "the nodes of trees",
@@ -49,9 +50,9 @@ class Needs:
         Kinds of :class:`~skmia.Outputs`; any one of them suffices; ``"value"`` is regression.
     access : frozenset of str, default=frozenset()
         Access to the victim beyond stored outputs: ``"queries"`` for further records,
-        ``"gradients"``, ``"layers"``, ``"samples"``, ``"file"`` (the fitted model itself),
-        ``"nodes"`` and ``"thresholds"`` (of trees), ``"optimum"`` (of a linear model or support
-        vector machine).
+        ``"gradients"``, ``"layers"``, ``"tokens"`` (the log-probability of each token of a text),
+        ``"samples"``, ``"file"`` (the fitted model itself), ``"nodes"`` and ``"thresholds"`` (of
+        trees), ``"optimum"`` (of a linear model or support vector machine).
     keeps : frozenset, default=frozenset()
         What a pool must keep of each shadow model: ``"auto"`` (the log odds, margin or log
         residual), ``("auto", T)`` (the log odds at temperature T), a

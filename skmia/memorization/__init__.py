@@ -1,21 +1,30 @@
-"""Memorization of random sequences by sequence models (the secret sharer)."""
+"""Sequence models: memorization of random sequences, and language models as victims."""
 
+from .._core.token_outputs import TokenOutputs
 from ._exposure import Exposure
 from ._extraction import ExtractionResult, shortest_path_extraction
 from ._format import CanaryFormat
 from ._insert import insert_canaries
 from ._model import SequenceModel, log_perplexity
 from ._ngram import NGramModel
+from ._records import token_records
 from ._torch import TorchSequenceModel
+from ._transformers import TransformersModel
+from ._victims import FunctionSequenceVictim, SequenceVictim
 
 __all__ = [
     "CanaryFormat",
     "Exposure",
     "ExtractionResult",
+    "FunctionSequenceVictim",
     "NGramModel",
     "SequenceModel",
+    "SequenceVictim",
+    "TokenOutputs",
     "TorchSequenceModel",
+    "TransformersModel",
     "insert_canaries",
     "log_perplexity",
     "shortest_path_extraction",
+    "token_records",
 ]

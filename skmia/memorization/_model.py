@@ -20,7 +20,10 @@ class SequenceModel(ABC):
 
     Any object with this method serves, whatever its class. A method ``token_log_proba(sequences,
     n_given)`` that returns the log-probabilities of all tokens after the first ``n_given`` in one
-    pass, an array of shape (n, length - n_given), is used where there is one.
+    pass, an array of shape (n, length - n_given), is used where there is one; so is a method
+    ``token_moments(sequences)`` that returns them for all tokens, with the mean and the standard
+    deviation of the log-probabilities of the vocabulary at each position, in one array of shape (3,
+    n, length).
 
     Examples
     --------
@@ -122,6 +125,34 @@ def token_bits(model, tokens, n_given):
         next_bits(model, tokens[:, :i])[rows, tokens[:, i]] for i in range(n_given, tokens.shape[1])
     ]
     return np.column_stack(columns) if columns else np.zeros((len(tokens), 0))
+
+
+def token_moments(model, tokens):
+    """Log-probability of each token, mean and standard deviation of those of the vocabulary.
+
+    Returns
+    -------
+    moments : ndarray of shape (3, n, length)
+        In nats.
+    """
+    if hasattr(model, "token_moments"):
+        found = np.asarray(model.token_moments(tokens), dtype=np.float64)
+        if found.shape != (3, *tokens.shape):
+            raise ValueError(
+                f"token_moments must return an array of shape {(3, *tokens.shape)}; got "
+                f"{found.shape}."
+            )
+        return found
+    rows, moments = np.arange(len(tokens)), np.empty((3, *tokens.shape))
+    for i in range(tokens.shape[1]):
+        log_proba = -np.log(2) * next_bits(model, tokens[:, :i])
+        moments[0, :, i] = log_proba[rows, tokens[:, i]]
+        proba = np.exp(log_proba)
+        log_proba = np.where(proba > 0, log_proba, 0.0)  # p log p is 0 for what cannot come
+        mean = (proba * log_proba).sum(axis=1)
+        moments[1, :, i] = mean
+        moments[2, :, i] = np.sqrt((proba * (log_proba - mean[:, None]) ** 2).sum(axis=1))
+    return moments
 
 
 def log_perplexity(

@@ -123,6 +123,42 @@ class TorchSequenceModel:
             log_proba = np.column_stack([self._guess_first(len(sequences))[:, 0], log_proba])
         return log_proba[:, n_given:]
 
+    def token_moments(self, sequences: ArrayLike) -> np.ndarray:
+        """Log-probabilities of tokens, and their moments over the vocabulary, in one pass.
+
+        Parameters
+        ----------
+        sequences : array-like of shape (n, length), dtype int
+            Tokens.
+
+        Returns
+        -------
+        moments : ndarray of shape (3, n, length)
+            In nats: the log-probability of each token, and at each position the mean and the
+            standard deviation of log p over the vocabulary, under the model.
+        """
+        sequences = check_sequences(sequences)
+        known = self._with_start(sequences)
+
+        def measure(logits, rows):
+            log_proba = logits.log_softmax(2)
+            own = log_proba.gather(2, rows[:, 1:, None])[:, :, 0]
+            proba = log_proba.exp()
+            mean = (proba * log_proba).nan_to_num(0.0).sum(2)
+            spread = (proba * (log_proba - mean[:, :, None]) ** 2).nan_to_num(0.0).sum(2).sqrt()
+            return import_optional("torch", "torch").stack([own, mean, spread], dim=1)
+
+        if known.shape[1] > 1:
+            moments = self._run(known[:, :-1], measure, known).transpose(1, 0, 2)
+        else:
+            moments = np.zeros((3, len(known), 0))
+        if self.start_token is None:
+            first = self._guess_first(len(sequences))[:, 0]
+            moments = np.concatenate(
+                [np.stack([first, first, np.zeros_like(first)])[:, :, None], moments], axis=2
+            )
+        return moments
+
     def _with_start(self, tokens):
         if self.start_token is None:
             return tokens

@@ -10,6 +10,7 @@ from .._core.asking import unwrap
 from .._core.needs import ACCESS
 from .._core.records import Records
 from .._core.sklearn import N_JOBS, StrOptions, validate_parameter_constraints, validate_params_of
+from .._core.token_outputs import TokenOutputs
 from ..attacks import RMIA, AnalyticLiRA, LiRA, StackedAttack, ThresholdAttack
 from ..base.parts import is_open, needs_of, offer_of, parts_of, settings_of_pool, why_not
 from ..shadow import ShadowPool
@@ -151,8 +152,9 @@ def make_plan(attacks, request, records):
 def _make_offer(request):
     withheld, access = {}, {}
     if is_recipe(request.victim):
-        withheld = dict.fromkeys(ACCESS, "whose predictions alone are stored")
-        access = {"access": frozenset()}
+        held = {"tokens"} if isinstance(request.outputs, TokenOutputs) else set()
+        withheld = dict.fromkeys(set(ACCESS) - held, "whose predictions alone are stored")
+        access = {"access": frozenset(held)}
     why_none = _why_not_comparable(request)
     if why_none is not None:
         withheld["shadows"] = why_none

@@ -68,11 +68,9 @@ def signals_of(kind, signals, temperatures):
         Stored signals, without duplicates.
     """
     auto = auto_of(kind)
-    stored = (
-        [ScaledLogit(temperature) for temperature in temperatures]
-        if auto == ScaledLogit()
-        else [auto]
-    )
+    # Log odds of the label do not tell those at another temperature.
+    is_tempered = auto == ScaledLogit() and kind != "log_odds"
+    stored = [ScaledLogit(one) for one in temperatures] if is_tempered else [auto]
     return list(dict.fromkeys([*stored, *further_signals(signals)]))
 
 

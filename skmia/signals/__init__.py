@@ -18,9 +18,15 @@ from ._confidence import (
 )
 from ._gradient import GradientNorm, GradientStatistics
 from ._label_robustness import LabelRobustness
+from ._min_k import MinK, MinKPlusPlus
+from ._neighborhood import Neighborhood
 from ._perturbation import Merlin
+from ._recall import ReCaLL
+from ._reference import ReferenceRatio, WindowVotes
 from ._residual import LogResidual, SquaredError
 from ._signals import Signals
+from ._surprising_tokens import SurprisingTokens
+from ._zlib_ratio import ZlibRatio
 from .registry import get_signal_names
 
 __all__ = [
@@ -41,11 +47,19 @@ __all__ = [
     "Loss",
     "MaxSoftmax",
     "Merlin",
+    "MinK",
+    "MinKPlusPlus",
     "ModifiedEntropy",
+    "Neighborhood",
+    "ReCaLL",
+    "ReferenceRatio",
     "ScaledLogit",
     "Signal",
     "Signals",
     "SquaredError",
+    "SurprisingTokens",
     "VictimSignal",
+    "WindowVotes",
+    "ZlibRatio",
     "get_signal_names",
 ]

@@ -37,7 +37,7 @@ def get_kind(model):
 
     Returns
     -------
-    kind : {"value", "logits", "proba", "decision", "label"}
+    kind : {"value", "logits", "proba", "decision", "log_odds", "label"}
     """
     if is_regressor(model):
         return "value"
@@ -85,6 +85,10 @@ def get_access(model):
         found.add("file")
     else:
         reasons["file"] = "which is kept elsewhere"
+    if getattr(last_step(model), "gives_tokens", False):
+        found.add("tokens")
+    else:
+        reasons["tokens"] = f"which {type(last_step(model)).__name__} does not give"
     for word, is_known in _PARTS_OF_FILES.items():
         if is_known(model):
             found.add(word)
@@ -94,8 +98,12 @@ def get_access(model):
 
 
 def is_trainable(model):
-    """Whether clones of a model can be trained: a function or service cannot."""
-    return not isinstance(last_step(model), CallableVictim)
+    """Whether clones of a model can be trained: a function or service cannot.
+
+    A model can also say so itself, by an attribute ``is_trainable``.
+    """
+    last = last_step(model)
+    return not isinstance(last, CallableVictim) and getattr(last, "is_trainable", True)
 
 
 def has_file(model):

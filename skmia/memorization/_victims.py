@@ -1,0 +1,258 @@
+"""Sequence models as victims: fitted ones, and recipes that train one."""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state, gen_batches
+from sklearn.utils.validation import check_is_fitted
+
+from .._core.numbers import show
+from .._core.sklearn import HasMethods, at_least, validate_params_of
+from .._core.token_outputs import TokenOutputs
+from .._core.tokens import count_tokens
+from .._core.types import Seed, TokenModel
+from ._model import check_model, token_moments
+
+
+class _AnswersByTokens(BaseEstimator):
+    """Queries of a sequence model about padded sequences.
+
+    A subclass has the parameters ``n_given`` and ``batch_size`` and returns its fitted model from
+    ``_get_model``.
+    """
+
+    # Queries of victims take the outputs of the method query.
+    answers_queries = True
+    gives_tokens = True
+    kind = "log_odds"
+
+    def query(self, X: ArrayLike) -> TokenOutputs:
+        """Log-probabilities of the tokens of sequences.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, length), dtype int
+            Tokens, with -1 behind the last one of each sequence, see :func:`token_records`.
+
+        Returns
+        -------
+        outputs : TokenOutputs of n sequences
+        """
+        model = self._get_model()
+        tokens, lengths = count_tokens(X)
+        if (lengths <= self.n_given).any():
+            short = int(np.argmin(lengths))
+            raise ValueError(
+                f"Sequences need {self.n_given + 1} tokens or more, as the first {self.n_given} "
+                f"do not count (n_given); row {short} has {lengths[short]}."
+            )
+        asked = np.full((3, len(tokens), tokens.shape[1] - self.n_given), np.nan)
+        for rows in gen_batches(len(tokens), self.batch_size):
+            width = lengths[rows].max()
+            # The padding is behind the tokens, so it has no influence on them: any token will do.
+            found = token_moments(model, np.maximum(tokens[rows, :width], 0))[:, :, self.n_given :]
+            inside = np.arange(self.n_given, width) < lengths[rows, None]
+            asked[:, rows, : width - self.n_given] = np.where(inside, found, np.nan)
+        return TokenOutputs(*asked)
+
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Mean log-probability of the tokens of each sequence.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, length), dtype int
+            Tokens, with -1 behind the last one of each sequence.
+
+        Returns
+        -------
+        log_likelihood : ndarray of shape (n,)
+            In nats per token.
+        """
+        return np.nanmean(self.query(X).log_proba, axis=1)
+
+    def _get_model(self):
+        raise NotImplementedError
+
+
+class SequenceVictim(_AnswersByTokens):
+    """Fitted sequence model as a victim of attacks.
+
+    Parameters
+    ----------
+    model : SequenceModel
+        Fitted model, such as an :class:`NGramModel`, a :class:`TorchSequenceModel` or a
+        :class:`TransformersModel`; any object with a method ``next_log_proba`` serves. One that is
+        an estimator in a :class:`~sklearn.frozen.FrozenEstimator`.
+    n_given : int, default=1
+        Number of tokens at the start of each sequence that do not count. Most language models know
+        nothing of the first token, because nothing comes before it.
+    batch_size : int, default=256
+        Maximum number of sequences that are asked about at once.
+
+    Raises
+    ------
+    ValueError
+        If the rows are not tokens, or a sequence is too short.
+
+    See Also
+    --------
+    FunctionSequenceVictim : Trains its model, as shadow models need.
+    skmia.signals.MinK : Signal of the least probable tokens.
+
+    Notes
+    -----
+    The method ``query`` returns :class:`TokenOutputs`. Attacks on classifiers read them as log
+    odds: :class:`~skmia.attacks.LiRA` and :class:`~skmia.attacks.RMIA` work without change.
+
+    Examples
+    --------
+    >>> from skmia.attacks import ThresholdAttack
+    >>> from skmia.memorization import NGramModel, SequenceVictim, token_records
+    >>> records = token_records([[0, 1, 0, 1, 0], [1, 1, 0]])
+    >>> victim = SequenceVictim(NGramModel(2).fit([[0, 1, 0, 1, 0]]))
+    >>> ThresholdAttack(victim, signal="loss").fit(records).score_samples(records).round(3)
+    array([-0.183, -1.062])
+    """
+
+    is_trainable = False
+
+    _parameter_constraints = {
+        "model": [HasMethods(["next_log_proba"])],
+        "n_given": [at_least(0)],
+        "batch_size": [at_least(1)],
+    }
+
+    def __init__(
+        self, model: TokenModel | BaseEstimator, *, n_given: int = 1, batch_size: int = 256
+    ) -> None:
+        self.model = model
+        self.n_given = n_given
+        self.batch_size = batch_size
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def fit(self, X: Any = None, y: Any = None) -> Self:
+        """Check the parameters; the model is already fitted.
+
+        Parameters
+        ----------
+        X, y : ignored
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        validate_params_of(self)
+        check_model(self.model)
+        return self
+
+    def _get_model(self):
+        return self.fit().model
+
+
+class FunctionSequenceVictim(_AnswersByTokens):
+    """Sequence model that is trained, or fine-tuned, by a function.
+
+    It makes a training loop an estimator, which shadow models are trained like: each calls the
+    function with its own texts and its own seed.
+
+    Parameters
+    ----------
+    train : callable
+        Function ``train(sequences, seed)`` that returns a fitted sequence model, with
+        ``sequences`` a list of arrays of tokens and ``seed`` an int. For fine-tuning it begins with
+        a copy of the model before. To train in several processes or with a checkpoint, define it in
+        a module or script, not in a loop.
+    n_given : int, default=1
+        Number of tokens at the start of each sequence that do not count.
+    batch_size : int, default=256
+        Maximum number of sequences that are asked about at once.
+    random_state : int, RandomState instance or None, default=None
+        Controls the seed. The global generators of Python, numpy and torch are seeded as well for
+        each shadow model.
+
+    Attributes
+    ----------
+    model_ : SequenceModel
+        What ``train`` returned.
+
+    Raises
+    ------
+    ValueError
+        If the rows are not tokens, or a sequence is too short.
+
+    See Also
+    --------
+    SequenceVictim : A model that is fitted already.
+    skmia.ShadowPool : Trains many of them.
+
+    Examples
+    --------
+    >>> from skmia import ShadowPool
+    >>> from skmia.memorization import FunctionSequenceVictim, NGramModel, token_records
+    >>> def train(sequences, seed):
+    ...     return NGramModel(3, n_tokens=4).fit(sequences)
+    >>> records = token_records([[0, 1, 2], [1, 2, 3, 0], [3, 3], [2, 0, 1]])
+    >>> victim = FunctionSequenceVictim(train).fit(records.X[:2])
+    >>> victim.predict(records.X).round(2)
+    array([-0.16, -0.19, -2.55, -1.2 ])
+    >>> ShadowPool(victim, n_estimators=4, random_state=0).fit(records).transform(records).shape
+    (4, 4)
+    """
+
+    _parameter_constraints = {
+        "train": [callable],
+        "n_given": [at_least(0)],
+        "batch_size": [at_least(1)],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        train: Callable[[list[np.ndarray], int], Any],
+        *,
+        n_given: int = 1,
+        batch_size: int = 256,
+        random_state: Seed = None,
+    ) -> None:
+        self.train = train
+        self.n_given = n_given
+        self.batch_size = batch_size
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
+        """Train a model by the function.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, length), dtype int
+            Tokens, with -1 behind the last one of each sequence.
+        y : Ignored
+            Not used, present for API consistency by convention.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        validate_params_of(self)
+        tokens, lengths = count_tokens(X)
+        sequences = [row[:length].copy() for row, length in zip(tokens, lengths, strict=True)]
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        model = self.train(sequences, int(seed))
+        if not hasattr(model, "next_log_proba"):
+            raise ValueError(
+                "train must return a sequence model, with a method next_log_proba; got "
+                f"{show(type(model).__name__)}."
+            )
+        self.model_ = model
+        return self
+
+    def _get_model(self):
+        check_is_fitted(self)
+        return self.model_

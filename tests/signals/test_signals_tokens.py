@@ -1,0 +1,204 @@
+"""Signals of the single tokens of a text, with answers by hand."""
+
+import zlib
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import BaseEstimator
+
+from skmia import Outputs, Records
+from skmia.memorization import NGramModel, SequenceVictim, TokenOutputs, token_records
+from skmia.signals import (
+    MinK,
+    MinKPlusPlus,
+    Neighborhood,
+    ReCaLL,
+    ReferenceRatio,
+    Signals,
+    SurprisingTokens,
+    WindowVotes,
+    ZlibRatio,
+)
+
+NAN = np.nan
+RAGGED = np.array([[-1.0, -4.0, -2.0, -3.0, -5.0], [-2.0, -1.0, NAN, NAN, NAN]])
+LABELS = [0, 0]
+
+
+class Told(BaseEstimator):
+    """A sequence victim whose log-probabilities are those of a table, by the token and its place.
+
+    The log-probability of token t is -t at even places and -2 t at odd ones, times the factor.
+    """
+
+    answers_queries = gives_tokens = True
+    kind = "log_odds"
+
+    def __init__(self, factor=1.0):
+        self.factor = factor
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def fit(self, X=None, y=None):
+        return self
+
+    def predict(self, X):
+        return self.query(X).values
+
+    def query(self, X):
+        places = np.where(np.arange(np.shape(X)[1]) % 2, 2.0, 1.0)
+        return TokenOutputs(np.where(np.asarray(X) >= 0, -self.factor * places * X, NAN))
+
+
+def test_min_k_averages_the_lowest_share_rounded_down():
+    outputs = TokenOutputs(RAGGED)
+    assert_allclose(MinK(0.4)(outputs, LABELS), [-4.5, -2.0])  # 2 of 5 tokens, 1 of 2
+    assert_allclose(MinK(0.2)(outputs, LABELS), [-5.0, -2.0])  # one token at least
+    assert_allclose(MinK(1.0)(outputs, LABELS), [-3.0, -1.5])
+
+
+def test_min_k_plus_plus_standardizes_each_position():
+    mean, std = np.where(np.isnan(RAGGED), NAN, -2.0), np.where(np.isnan(RAGGED), NAN, 0.5)
+    std[0, 1], std[0, 4] = 2.0, 0.0  # the last prediction is uniform, which says nothing
+    outputs = TokenOutputs(RAGGED, mean, std)
+    # (log p + 2) / std is 2, -1, 0, -2, 0 and 0, 2.
+    assert_allclose(MinKPlusPlus(0.4)(outputs, LABELS), [-1.5, 0.0])
+    assert_allclose(MinKPlusPlus(1.0)(outputs, LABELS), [-0.2, 1.0])
+
+
+def test_surprising_tokens_are_improbable_where_the_model_is_certain():
+    mean = np.array([[-1.0, -3.0, -1.0, -1.0, -1.0], [-9.0, -9.0, NAN, NAN, NAN]])
+    outputs = TokenOutputs(RAGGED, mean, np.where(np.isnan(mean), NAN, 1.0))
+    # The three lowest are -5, -4 and -3, and the model is uncertain at -4. It is uncertain about
+    # the whole second text, so the lowest token counts.
+    assert_allclose(SurprisingTokens(0.6, entropy=2.0)(outputs, LABELS), [-4.0, -2.0])
+
+
+def test_zlib_ratio_divides_by_compressed_bytes():
+    texts = ["the cat sat", "aaaaaaaaaaaaaaaaaaaaaa"]
+    records = token_records([[1, 2], [1]], text=texts, outputs=TokenOutputs(RAGGED))
+    sizes = [len(zlib.compress(text.encode())) for text in texts]
+    assert_allclose(ZlibRatio().of(None, records), [-3.0 / sizes[0], -1.5 / sizes[1]])
+    with pytest.raises(ValueError, match="reads texts in the field 'words'"):
+        ZlibRatio("words").of(None, records)
+
+
+def test_reference_ratio_is_the_mean_gain():
+    records = token_records([[1, 1, 1], [2]])
+    # Log-probabilities -1, -2, -1 and -2; the reference has three times these.
+    assert_allclose(ReferenceRatio(Told(3.0)).of(Told(), records), [8 / 3, 4.0])
+
+
+def test_window_votes_average_the_shares_of_each_width():
+    # Gains of the victim over the reference: 1, 2, -4, 2 and 1.
+    records = token_records([[0, 1, 2, 3], [0]])
+
+    class Other(Told):
+        def query(self, X):
+            gains = np.where(np.asarray(X) >= 0, np.array([1.0, 2.0, -4.0, 2.0]), NAN)
+            return TokenOutputs(np.full(np.shape(X), -9.0) - gains)
+
+    class Flat(Told):
+        def query(self, X):
+            return TokenOutputs(np.where(np.asarray(X) >= 0, -9.0, NAN))
+
+    # Pairs gain 3, -2, -2 and single tokens 1, 2, -4, 2; the short text has single tokens alone.
+    votes = WindowVotes(Other(), widths=(1, 2)).of(Flat(), records)
+    assert_allclose(votes, [(3 / 4 + 1 / 3) / 2, 1.0])
+    # No width fits the short text, which is one window.
+    assert_allclose(WindowVotes(Other(), widths=(2,)).of(Flat(), records), [1 / 3, 1.0])
+
+
+def test_recall_is_the_conditional_by_the_unconditional():
+    records = token_records([[1, 3, 1], [2]])
+    # Alone: -(1 + 6 + 1) / 3 and -2. Behind one token the places are moved by one: -(2 + 3 + 2) / 3
+    # and -4.
+    assert_allclose(ReCaLL((5,)).of(Told(), records), [7 / 8, 2.0])
+
+
+def test_recall_compares_the_same_tokens():
+    model = NGramModel(2).fit([[0, 1, 2, 0, 2, 1]])
+    X = token_records([[0, 1, 2], [2, 1]])
+    skipping = SequenceVictim(model, n_given=1)
+    # A model of pairs sees no further than the token before, and the first token does not count.
+    assert_allclose(ReCaLL((2, 2)).of(skipping, X), 1.0)
+
+
+def test_neighbors_change_a_share_of_the_tokens():
+    signal = Neighborhood(n_tokens=5, n_neighbors=50, share=0.5)
+    row = np.array([3, 1, 4, 1, 2, -1])
+    near = signal._draw(row)
+    assert ((near != row).sum(axis=1) == 2).all()
+    assert (near[:, 0] == 3).all() and (near[:, 5] == -1).all()
+    assert near[:, :5].min() >= 0 and near.max() <= 4
+    assert_array_equal(near[:, :5], signal._draw(row[:5]))  # whatever the padding
+
+
+def test_neighborhood_is_the_gain_over_neighbors():
+    # With two tokens, the neighbor of a text of two tokens has the other second token.
+    records = token_records([[0, 1], [0, 0]])
+    assert_allclose(Neighborhood(2, n_neighbors=3).of(Told(), records), [-1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    "signal",
+    [
+        MinK(),
+        MinKPlusPlus(),
+        SurprisingTokens(),
+        ZlibRatio(),
+        ReferenceRatio(SequenceVictim(NGramModel(1, n_tokens=4).fit([[0, 1, 2, 3]]))),
+        WindowVotes(SequenceVictim(NGramModel(1, n_tokens=4).fit([[0, 1, 2, 3]]))),
+        ReCaLL((0, 1)),
+        Neighborhood(4),
+    ],
+    ids=lambda signal: signal.name,
+)
+def test_signals_of_ragged_texts_are_those_of_each_text(signal):
+    rng = np.random.default_rng(0)
+    texts = [rng.integers(4, size=size) for size in (2, 9, 5, 7)]
+    records = token_records(texts, text=[str(text) for text in texts])
+    victim = SequenceVictim(NGramModel(3, n_tokens=4).fit(texts[:2]), batch_size=3)
+    values = signal.of(victim, records)
+    assert np.isfinite(values).all()
+    alone = [signal.of(victim, token_records([text], text=[str(text)])).item() for text in texts]
+    assert_allclose(values, alone)
+    assert_allclose(signal.of(victim, records[[3, 1]]), values[[3, 1]])
+    if "queries" in signal.access:
+        with pytest.raises(ValueError, match="needs the victim itself"):
+            signal.of(None, records.with_outputs(victim))
+    else:
+        assert_allclose(signal.of(None, records.with_outputs(victim)), values)
+    assert_allclose(Signals(victim, [signal]).fit(records).transform(records)[:, 0], values)
+
+
+def test_signals_refuse_what_says_nothing_of_tokens():
+    records = Records(np.eye(2), LABELS, outputs=Outputs([1.0, 2.0], kind="log_odds"))
+    with pytest.raises(ValueError, match="log-probabilities of single tokens"):
+        MinK().of(None, records)
+    with pytest.raises(ValueError, match="over the vocabulary"):
+        MinKPlusPlus()(TokenOutputs(RAGGED), LABELS)
+    records = token_records([[1, 2, 3]])
+    skipping = SequenceVictim(NGramModel(1, n_tokens=4).fit([[0, 1]]), n_given=2)
+    with pytest.raises(ValueError, match="must count the same tokens"):
+        ReferenceRatio(skipping).of(Told(), records)
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda: MinK(0), "share must be a fraction"),
+        (lambda: MinKPlusPlus(1.5), "share must be a fraction"),
+        (lambda: SurprisingTokens(entropy=-1), "entropy must be"),
+        (lambda: WindowVotes(None, widths=()), "widths must be a tuple"),
+        (lambda: ReCaLL([1, 2]), "prefix must be a tuple"),
+        (lambda: ReCaLL((1, -1)), "prefix must be a tuple"),
+        (lambda: Neighborhood(1), "n_tokens must be"),
+    ],
+    ids=range(7),
+)
+def test_bad_settings_are_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
