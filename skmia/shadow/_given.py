@@ -103,6 +103,11 @@ def check_answerable(pool, kind):
         raise ValueError(
             f'store="{pool.store}" keeps {wanted}, which outputs of kind {kind!r} lack.'
         )
+    if kind == "log_odds" and any(temperature != 1 for temperature in pool.temperatures):
+        raise ValueError(
+            "Log odds of the label do not tell those at another temperature, which depend on the "
+            f"single classes; got temperatures={show(pool.temperatures)}."
+        )
     for signal in further_signals(pool.signals):
         if not isinstance(signal, AnswerSignal):
             raise ValueError(
