@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 torch = pytest.importorskip("torch")
 skorch = pytest.importorskip("skorch")
 
-from skorch.callbacks import EarlyStopping, EpochTimer, GradientNormClipping, LRScheduler  # noqa: E402
+from skorch.callbacks import EarlyStopping, EpochTimer  # noqa: E402
 from skorch.dataset import Dataset, ValidSplit  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.utils.data import DataLoader  # noqa: E402
@@ -431,8 +431,6 @@ REFUSED = {
     "device": {"device": None},
     "max_epochs": {"max_epochs": float("inf")},
     "EarlyStopping": {"callbacks": [EarlyStopping()]},
-    "GradientNormClipping": {"callbacks": [("clip", GradientNormClipping(1.0))]},
-    "LRScheduler": {"callbacks": [LRScheduler]},
     "callbacks__valid_acc__": {"callbacks__valid_acc__use_caching": False},
     "num_workers": {"iterator_train__num_workers": 1},
     "iterator_train__sampler": {"iterator_train__sampler": torch.utils.data.SequentialSampler([0])},
@@ -442,7 +440,6 @@ REFUSED = {
     "dataset": {"dataset": type("OwnDataset", (Dataset,), {})},
     "Adafactor|LBFGS": {"optimizer": torch.optim.LBFGS},
     "optimizer__maximize": {"optimizer__maximize": True},
-    "optimizer__param_groups": {"optimizer__param_groups": [("first*", {"lr": 0.1})]},
     "tensor": {**ADAM, "lr": torch.tensor(0.1)},
     "train_split": {"train_split": lambda dataset, y: (Dataset(dataset.X * 2, y), None)},
 }

@@ -11,6 +11,7 @@ from ...._core.containers import take_rows
 from ...._core.randomness import preserved_randomness
 from ...._core.seeding import isolated_randomness, seed_estimator
 from ...._core.torch_parts import layers_of
+from .callbacks import begin, schedulers_of
 from .prepare import CannotBatchError, fit_transformers, prepare, shared_table
 from .train import Training, as_precise
 
@@ -118,11 +119,17 @@ def _train_ordinary(job, k, dtype):
         net.check_data(X, y)
         train, valid = net.get_split_datasets(X, y)
         train = net.get_iterator(train, training=True)
+        schedulers = schedulers_of(net)
+        begin(schedulers, net)
         for _ in range(_N_EPOCHS):
             for batch, _ in zip(train, range(_N_BATCHES)):
                 net.train_step([as_precise(part, dtype) for part in batch])
+                for one in schedulers:
+                    one.on_batch_end(net, training=True)
             if valid is not None:
                 iter(net.get_iterator(valid, training=False))
+            for one in schedulers:
+                one.on_epoch_end(net)
     return net.module_
 
 

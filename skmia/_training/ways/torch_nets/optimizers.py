@@ -17,7 +17,7 @@ class Rule(ABC):
     Parameters
     ----------
     settings : dict
-        Attribute ``defaults`` of the optimizer.
+        Parameter group of the optimizer, without regard to its parameters.
     """
 
     #: Names of the arrays in the state of each parameter.
@@ -214,10 +214,15 @@ def why_not_optimizer(net):
     for name, value in {"lr": net.lr, **net.get_params_for("optimizer")}.items():
         if name in ("foreach", "fused"):  # other implementations of the same update
             continue
-        if name not in _SETTINGS[kind.__name__] | {"lr"}:
-            return f"optimizer__{name} is not reproduced for many nets at once."
-        if isinstance(value, torch.Tensor):
-            return f"optimizer__{name} is a tensor, which may change during training."
+        if name == "param_groups":
+            settings = [setting for _, group in value for setting in group.items()]
+        else:
+            settings = [(name, value)]
+        for setting, number in settings:
+            if setting not in _SETTINGS[kind.__name__] | {"lr"}:
+                return f"optimizer__{setting} is not reproduced for many nets at once."
+            if isinstance(number, torch.Tensor):
+                return f"optimizer__{setting} is a tensor, which may change during training."
     return None
 
 
@@ -226,26 +231,31 @@ class StackedOptimizer:
 
     Parameters
     ----------
-    optimizer : torch Optimizer
-        Optimizer of one of the models, before its first step.
+    kind : str
+        Name of the class of the optimizers.
     parameters : list of Tensor of shape (n_models, n)
         Parameters, which are changed in place. The rows of a gradient may be shorter.
+    groups : list of dict
+        Settings of each parameter group before the first step.
+    places : list of int
+        Group of each parameter.
     """
 
-    def __init__(self, optimizer, parameters):
+    def __init__(self, kind, parameters, groups, places):
         import torch
 
         device = parameters[0].device.type if parameters else "cpu"
-        self.rule = RULES[type(optimizer).__name__](optimizer.defaults, device)
+        self.rules = [RULES[kind](settings, device) for settings in groups]
+        self._members = [[i for i, g in enumerate(places) if g == n] for n in range(len(groups))]
         self.parameters = parameters
-        self.state = [
-            [torch.full_like(p, self.rule.start(name)) for name in self.rule.state]
-            for p in parameters
-        ]
+        self.state = []
+        for p, place in zip(parameters, places, strict=True):
+            rule = self.rules[place]
+            self.state.append([torch.full_like(p, rule.start(name)) for name in rule.state])
         self.n_steps = [0] * len(parameters[0]) if parameters else []
         self._rooms, self._parts = [None] * len(parameters), {}
 
-    def step(self, models, gradients):
+    def step(self, models, gradients, groups_of):
         """Make one step of some models.
 
         Parameters
@@ -254,6 +264,9 @@ class StackedOptimizer:
             Models to update.
         gradients : list of Tensor of shape (n_chosen, ...)
             Gradients, which are overwritten.
+        groups_of : Schedules
+            Settings of each parameter group, by the number of a model; equal for models that have
+            made equally many steps.
         """
         if not gradients:
             return
@@ -262,8 +275,15 @@ class StackedOptimizer:
             rows = slice(models.start + run.start, models.start + run.stop)
             t = self.n_steps[rows.start] + 1
             self.n_steps[rows] = [t] * (rows.stop - rows.start)
-            parameters, states = self._part(rows)
-            self.rule.update_all(parameters, [g[run].view(-1) for g in gradients], states, t)
+            self._update(rows, [g[run].view(-1) for g in gradients], groups_of[rows.start], t)
+
+    def _update(self, rows, gradients, groups, t):
+        parameters, states = self._part(rows)
+        for rule, chosen, settings in zip(self.rules, self._members, groups, strict=True):
+            rule.settings = settings
+            if chosen:
+                own = [[part[i] for i in chosen] for part in (parameters, gradients, states)]
+                rule.update_all(*own, t)
 
     def _part(self, rows):
         """Return flat views of the parameters and the state of some models."""

@@ -78,3 +78,13 @@ def plan_batches(n_rows, batch_size, drop_last):
             first = stop
         batches.append(groups)
     return batches
+
+
+def count_batches(batches, n_models):
+    """Return the number of batches of each model in an epoch, from :func:`plan_batches`."""
+    counts = [0] * n_models
+    for groups in batches:
+        for models, _ in groups:
+            for k in range(models.start, models.stop):
+                counts[k] += 1
+    return counts

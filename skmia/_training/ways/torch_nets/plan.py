@@ -8,9 +8,6 @@ from sklearn.pipeline import Pipeline
 from ...._core.containers import is_tensor
 from ...._core.numbers import show
 
-# Callbacks that neither change a weight nor draw a random number.
-_HARMLESS_CALLBACKS = {"EpochTimer", "PassthroughScoring", "PrintLog", "ProgressBar"}
-
 _LOADER_PARAMETERS = {"batch_size", "drop_last", "num_workers", "pin_memory", "shuffle"}
 
 # Attributes that Python and scikit-learn add to every subclass.
@@ -97,17 +94,9 @@ def _ask_flow(net):
 
 
 def _ask_callbacks(net):
-    if net.callbacks == "disable":
-        return None
-    for entry in net.callbacks or []:
-        callback = entry[1] if isinstance(entry, (tuple, list)) else entry
-        kind = callback if isinstance(callback, type) else type(callback)
-        if kind.__name__ not in _HARMLESS_CALLBACKS or not kind.__module__.startswith("skorch."):
-            return f"The callback {kind.__name__} may change the training."
-    for name, value in vars(net).items():
-        if name.startswith("callbacks__") and value is not None:
-            return f"The parameter {name} may change the training."
-    return None
+    from .callbacks import why_not_callbacks
+
+    return why_not_callbacks(net)
 
 
 def _ask_iterators(net):

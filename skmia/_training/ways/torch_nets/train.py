@@ -3,13 +3,16 @@
 import numpy as np
 import torch
 
+from .callbacks import clips_of
+from .clipping import clip
 from .dropout import draw_masks
 from .generic import GenericEngine
 from .mlp import MLPEngine, as_chain
 from .onehot import OneHotRows, join_rows
 from .optimizers import StackedOptimizer
-from .order import plan_batches
+from .order import count_batches, plan_batches
 from .prepare import Rooms, Table, select
+from .schedule import Schedules
 from .stack import load_into
 
 
@@ -20,8 +23,10 @@ def make_engine(nets, table, generic=False):
         chain = None  # its layers are applied to each step of a sequence
     if chain is None:
         return GenericEngine(nets, table.y)
-    # Dropout of the input removes and scales ones, so it needs dense rows.
-    return MLPEngine(nets, chain, table.y, None if chain.dropout else table.columns)
+    # Dropout of the input removes and scales ones, so it needs dense rows. Sums of rows store the
+    # biases of a layer with its weights, so both need the same settings.
+    is_dense = chain.dropout or len(nets[0].optimizer_.param_groups) > 1
+    return MLPEngine(nets, chain, table.y, None if is_dense else table.columns)
 
 
 def join_tables(prepared, table):
@@ -34,6 +39,15 @@ def join_tables(prepared, table):
     X = [own.X for own in tables]
     X = torch.cat(X) if columns is None else join_rows(X, columns)
     return Table(X, y, columns), [ready.rows + offset for ready, offset in zip(prepared, offsets)]
+
+
+def find_groups(net, names):
+    """Return the number of the parameter group of each stacked parameter."""
+    groups = [{id(p) for p in group["params"]} for group in net.optimizer_.param_groups]
+    if len(groups) == 1:
+        return [0] * len(names)
+    named = dict(net.module_.named_parameters())
+    return [next(i for i, own in enumerate(groups) if id(named[name]) in own) for name in names]
 
 
 def as_precise(batch, dtype):
@@ -68,13 +82,20 @@ class Training:
         nets = [ready.net for ready in self.prepared]
         self.net, self.nets = nets[0], nets
         self.engine = make_engine(nets, self.table, generic)
-        stack = self.engine.stack
-        self.optimizer = StackedOptimizer(self.net.optimizer_, list(stack.memory.values()))
         settings = self.net.get_params_for("iterator_train")
         self.batches = plan_batches(
             [len(rows) for rows in self.rows],
             settings.get("batch_size", self.net.batch_size),
             settings.get("drop_last", False),
+        )
+        self.clips = clips_of(self.net)
+        self.schedules = Schedules(self.net, count_batches(self.batches, len(nets)))
+        memory = self.engine.stack.memory
+        self.optimizer = StackedOptimizer(
+            type(self.net.optimizer_).__name__,
+            list(memory.values()),
+            self.schedules[0],
+            find_groups(self.net, memory),
         )
 
     def run(self, n_epochs, n_batches=None, after_epoch=None):
@@ -91,11 +112,13 @@ class Training:
         """
         while self.epoch < n_epochs:
             order = self._begin_epoch()
-            for groups in self.batches[:n_batches]:
+            for i, groups in enumerate(self.batches[:n_batches]):
                 for models, records in groups:
                     self._step(models, order[models, records])
+                self.schedules.end_batch(i)
             for ready in self.prepared:
                 ready.order.end_epoch()
+            self.schedules.end_epoch()
             self.epoch += 1
             if after_epoch is not None:
                 after_epoch()
@@ -127,6 +150,7 @@ class Training:
         tensors, generators = self._tensors()
         for name, tensor in tensors.items():
             _as_bytes(tensor).copy_(torch.from_numpy(arrays[name]))
+        self.schedules.skip(int(arrays["epoch"]) - self.epoch)
         self.epoch, self.optimizer.n_steps = int(arrays["epoch"]), arrays["n_steps"].tolist()
         for generator, state in zip(generators, arrays["generators"], strict=True):
             generator.set_state(torch.from_numpy(state))
@@ -147,7 +171,10 @@ class Training:
         if sites:
             generators = [ready.order.generator for ready in self.prepared[models]]
             masks = draw_masks(sites, generators, self.engine.stack.dtype)
-        self.optimizer.step(models, self.engine.gradients(models, x, y, masks))
+        gradients = self.engine.gradients(models, x, y, masks)
+        for largest, order in self.clips:
+            gradients = clip(gradients, largest, order)
+        self.optimizer.step(models, gradients, self.schedules)
 
     def _take(self, rows):
         if not self.engine.takes_sums:

@@ -1,0 +1,99 @@
+"""Callbacks of skorch that are reproduced when many nets are trained together."""
+
+import copy
+import warnings
+from contextlib import contextmanager
+
+# Callbacks that neither change a weight nor draw a random number.
+_RECORDING = {"EpochTimer", "PassthroughScoring", "PrintLog", "ProgressBar"}
+
+_PLATEAU = "The schedule ReduceLROnPlateau depends on the losses of each net."
+
+
+def why_not_callbacks(net):
+    """Return the reason why a callback of a skorch net is not supported, or None."""
+    if net.callbacks == "disable":
+        return None
+    for entry in net.callbacks or []:
+        reason = _why_not(entry[1] if isinstance(entry, (tuple, list)) else entry, net)
+        if reason:
+            return reason
+    for name, value in vars(net).items():
+        if name.startswith("callbacks__") and value is not None:
+            return f"The parameter {name} may change the training."
+    return None
+
+
+def _why_not(callback, net):
+    kind = callback if isinstance(callback, type) else type(callback)
+    name = kind.__name__ if kind.__module__.startswith("skorch.") else None
+    if name in _RECORDING or name == "GradientNormClipping":
+        return None
+    if name == "EpochScoring":
+        return _why_not_scoring(callback, net)
+    if name == "LRScheduler":
+        return _why_not_policy(getattr(callback, "policy", None))
+    if name == "EarlyStopping":
+        return "The callback EarlyStopping ends the training of each net after an epoch of its own."
+    return f"The callback {kind.__name__} may change the training."
+
+
+def _why_not_scoring(callback, net):
+    from sklearn.metrics import get_scorer
+
+    if net.use_caching == "auto" and not getattr(callback, "use_caching", True):
+        return "EpochScoring(use_caching=False) draws random numbers in each epoch."
+    scoring = getattr(callback, "scoring", None)
+    if scoring is None or isinstance(scoring, (str, type(get_scorer("accuracy")))):
+        return None
+    return "EpochScoring calls a function that may change the training; give it a metric by name."
+
+
+def _why_not_policy(policy):
+    from torch.optim.lr_scheduler import ReduceLROnPlateau
+
+    if policy in (ReduceLROnPlateau, "ReduceLROnPlateau"):
+        return _PLATEAU
+    return None
+
+
+def schedulers_of(net):
+    """Return copies of the learning rate schedulers of an initialized net, in order."""
+    copies = [copy.copy(one) for one in _find(net, "LRScheduler")]
+    for one in copies:
+        one.event_name = None  # nothing is written into a history
+        one.initialize()
+    return copies
+
+
+@contextmanager
+def quietly():
+    """Ignore warnings of torch, whose own schedulers call each other in deprecated ways."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def begin(schedulers, net):
+    """Let the schedulers of a net start."""
+    from torch.optim.lr_scheduler import ReduceLROnPlateau
+
+    for one in schedulers:
+        with quietly():
+            one.on_train_begin(net)
+        if isinstance(one.lr_scheduler_, ReduceLROnPlateau):  # from a function
+            raise ValueError(_PLATEAU)
+
+
+def clips_of(net):
+    """Return the largest norm of the gradients, and the order of the norm, for each clipping."""
+    clips = [
+        (one.gradient_clip_value, float(one.gradient_clip_norm_type))
+        for one in _find(net, "GradientNormClipping")
+    ]
+    return [clip for clip in clips if clip[0] is not None]
+
+
+def _find(net, name):
+    # Only callbacks that ``why_not_callbacks`` has accepted, so the class is that of skorch.
+    return [one for _, one in getattr(net, "callbacks_", ()) if type(one).__name__ == name]

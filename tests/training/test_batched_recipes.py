@@ -1,0 +1,242 @@
+"""Schedules, clipping and parameter groups give the same nets together and one by one."""
+
+
+import numpy as np
+import pytest
+import training
+
+torch = pytest.importorskip("torch")
+skorch = pytest.importorskip("skorch")
+
+from skorch.callbacks import EarlyStopping, EpochScoring, GradientNormClipping, LRScheduler  # noqa: E402
+from skorch.dataset import ValidSplit  # noqa: E402
+from torch import nn  # noqa: E402
+from torch.optim import lr_scheduler  # noqa: E402
+
+from skmia._training.ways.torch_nets import TorchNetsWay  # noqa: E402
+from skmia._training.ways.torch_nets.prepare import prepare, shared_table  # noqa: E402
+from skmia._training.ways.torch_nets.train import Training  # noqa: E402
+
+ADAM = {"optimizer": torch.optim.Adam, "lr": 0.01}
+MOMENTUM = {"optimizer": torch.optim.SGD, "lr": 0.1, "optimizer__momentum": 0.9}
+
+
+class Net(nn.Module):
+    def __init__(self, drop=0.0):
+        super().__init__()
+        self.first = nn.Linear(6, 5)
+        self.drop = nn.Dropout(drop)
+        self.last = nn.Linear(5, 3)
+        self.double()
+
+    def forward(self, X):
+        return self.last(self.drop(torch.relu(self.first(X))))
+
+
+class NormNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(6, 5), nn.BatchNorm1d(5), nn.Tanh(), nn.Linear(5, 3))
+        self.double()
+
+    def forward(self, X):
+        return self.layers(X)
+
+
+def make_net(module=Net, **settings):
+    defaults = {
+        "criterion": nn.CrossEntropyLoss,
+        "max_epochs": 6,
+        "batch_size": 16,
+        "train_split": None,
+        "iterator_train__shuffle": True,
+        "verbose": 0,
+    }
+    optimizer = {} if "optimizer" in settings else MOMENTUM
+    return skorch.NeuralNetClassifier(module, **{**defaults, **optimizer, **settings})
+
+
+def make_job(net, n=65, n_models=4, X=None):
+    # One model of each pair has 32 records and two batches; its complement has 33 and three.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 6)) if X is None else X
+    subsets = np.zeros((n_models, n), dtype=bool)
+    for k in range(0, n_models, 2):
+        subsets[k, rng.permutation(n)[: n // 2]] = True
+        subsets[k + 1] = ~subsets[k]
+    return training.make_job(net, [X], rng.integers(3, size=n), subsets, seed=7)
+
+
+def weights_of(results):
+    return [
+        torch.cat([p.detach().flatten() for p in one.model.module_.state_dict().values()])
+        for one in results.values()
+    ]
+
+
+def assert_equal_to_one_by_one(net, generic=False):
+    job, way = make_job(net), TorchNetsWay(generic=generic)
+    assert way.why_not(job) is None
+    ours = training.run(way, job)
+    assert not any(one.warnings for one in ours.values())
+    ours, theirs = weights_of(ours), weights_of(training.run_alone(job))
+    for one, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-9)
+    return theirs
+
+
+def warm_up(epoch):
+    return min(1.0, (epoch + 1) / 4)
+
+
+def warm_up_then_cosine(optimizer, last_epoch=-1):
+    first = lr_scheduler.LinearLR(optimizer, 0.1, total_iters=2)
+    second = lr_scheduler.CosineAnnealingLR(optimizer, T_max=4)
+    return lr_scheduler.SequentialLR(optimizer, [first, second], milestones=[2])
+
+
+SCHEDULES = {
+    "step": LRScheduler("StepLR", step_size=2, gamma=0.3),
+    "cosine": LRScheduler("CosineAnnealingLR", T_max=6),
+    "warm-up": LRScheduler(lr_scheduler.LambdaLR, lr_lambda=warm_up),
+    "warm-up, then cosine": LRScheduler(warm_up_then_cosine),
+    "cosine by batch": LRScheduler("CosineAnnealingLR", T_max=15, step_every="batch"),
+    "one cycle": LRScheduler(
+        lr_scheduler.OneCycleLR, max_lr=0.3, total_steps=20, step_every="batch"
+    ),
+    "restarts": LRScheduler,
+}
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_schedules_of_the_learning_rate(name):
+    changed = assert_equal_to_one_by_one(make_net(callbacks=[SCHEDULES[name]]))
+    if name != "restarts":  # which is constant by default
+        constant = weights_of(training.run_alone(make_job(make_net())))
+        assert not any(map(torch.allclose, changed, constant))
+
+
+@pytest.mark.parametrize("generic", [False, True])
+@pytest.mark.parametrize("order", [2, 1, "inf"])
+def test_gradients_are_clipped_by_the_norm_of_each_net(order, generic):
+    clipping = GradientNormClipping(0.2, order)
+    changed = assert_equal_to_one_by_one(make_net(callbacks=[clipping]), generic)
+    free = weights_of(training.run_alone(make_job(make_net())))
+    assert not any(map(torch.allclose, changed, free))
+
+
+def test_clipping_of_rows_without_zeros():
+    rng = np.random.default_rng(1)
+    X = np.eye(40)[rng.integers(40, size=(65, 3))].reshape(65, -1)
+
+    def module():
+        return nn.Sequential(nn.Linear(120, 4), nn.ReLU(), nn.Linear(4, 3)).double()
+
+    for settings in ({}, {"optimizer__param_groups": [("*.bias", {"lr": 0.01})]}):
+        net = make_net(module, callbacks=[GradientNormClipping(0.1)], **settings)
+        job = make_job(net, X=X)
+        table = shared_table(job)
+        engine = Training([prepare(job, k, table) for k in range(2)], table).engine
+        assert engine.takes_sums == (not settings)
+        ours, theirs = weights_of(training.run(TorchNetsWay(), job)), training.run_alone(job)
+        for one, other in zip(ours, weights_of(theirs), strict=True):
+            torch.testing.assert_close(one, other, rtol=0, atol=1e-9)
+
+
+GROUPS = {
+    "biases without decay": {
+        "optimizer": torch.optim.AdamW,
+        "lr": 0.01,
+        "optimizer__weight_decay": 0.3,
+        "optimizer__param_groups": [("*.bias", {"weight_decay": 0.0})],
+    },
+    "a layer with its own rate": {
+        **MOMENTUM,
+        "optimizer__param_groups": [("first.*", {"lr": 0.01, "momentum": 0.0}), ("none", {})],
+    },
+    "each its own": {
+        **ADAM,
+        "optimizer__param_groups": [("first.*", {"lr": 0.1}), ("last.*", {"betas": (0.5, 0.9)})],
+    },
+}
+
+
+@pytest.mark.parametrize("scheduled", [False, True])
+@pytest.mark.parametrize("name", GROUPS)
+def test_parameter_groups(name, scheduled):
+    callbacks = [SCHEDULES["cosine"]] if scheduled else None
+    assert_equal_to_one_by_one(make_net(callbacks=callbacks, **GROUPS[name]))
+
+
+@pytest.mark.parametrize("generic", [False, True])
+def test_the_usual_recipe(generic):
+    net = make_net(
+        Net,
+        module__drop=0.3,
+        train_split=ValidSplit(4),
+        callbacks=[
+            ("clip", GradientNormClipping(1.0)),
+            ("f1", EpochScoring("f1_macro", lower_is_better=False)),
+            ("rate", LRScheduler("CosineAnnealingLR", T_max=6)),
+            ("warm-up", SCHEDULES["warm-up"]),
+        ],
+        **GROUPS["biases without decay"],
+    )
+    assert_equal_to_one_by_one(net, generic)
+
+
+def test_normalized_nets():
+    callbacks = [GradientNormClipping(0.5), SCHEDULES["cosine by batch"]]
+    assert_equal_to_one_by_one(make_net(NormNet, callbacks=callbacks, batch_size=11))
+
+
+@pytest.mark.parametrize("name", ["cosine", "one cycle"])
+def test_an_interrupted_schedule_goes_on(name):
+    job = make_job(make_net(callbacks=[SCHEDULES[name]]))
+    table = shared_table(job)
+    first, second = (Training([prepare(job, k, table) for k in range(4)], table) for _ in range(2))
+    first.run(3)
+    second.import_state(first.export_state())
+    for one in (first, second):
+        one.run(6)
+    for one, other in zip(first.nets, second.nets, strict=True):
+        for ours, theirs in zip(one.module_.parameters(), other.module_.parameters(), strict=True):
+            assert torch.equal(ours, theirs)
+
+
+def test_clipped_nets_do_not_depend_on_those_that_they_are_trained_with():
+    job = make_job(make_net(callbacks=[GradientNormClipping(0.2), SCHEDULES["cosine"]]))
+    whole, small = (weights_of(training.run(TorchNetsWay(memory), job)) for memory in (None, 1))
+    for one, other in zip(whole, small, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-12)
+
+
+def from_optimizer(optimizer, **settings):
+    return lr_scheduler.ReduceLROnPlateau(optimizer)
+
+
+def score(net, X, y):
+    return 0.0
+
+
+REFUSED = {
+    "depends on the losses": [LRScheduler("ReduceLROnPlateau")],
+    "depends on the losses of each": [LRScheduler(from_optimizer)],
+    "cannot be trained": [LRScheduler("StepLR")],
+    "EarlyStopping ends the training": [EarlyStopping()],
+    "use_caching=False": [EpochScoring("accuracy", use_caching=False)],
+    "give it a metric by name": [("mine", EpochScoring(score))],
+    "Own may change": [type("Own", (LRScheduler,), {})()],
+}
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_what_is_not_reproduced_is_refused_in_one_sentence(words):
+    reason = TorchNetsWay().why_not(make_job(make_net(callbacks=REFUSED[words])))
+    assert words in reason and reason.endswith(".")
+
+
+def test_groups_with_other_settings_are_refused():
+    net = make_net(optimizer__param_groups=[("first.*", {"maximize": True})])
+    reason = TorchNetsWay().why_not(make_job(net))
+    assert reason == "optimizer__maximize is not reproduced for many nets at once."
