@@ -1,6 +1,5 @@
 """Schedules, clipping and parameter groups give the same nets together and one by one."""
 
-
 import numpy as np
 import pytest
 import training
