@@ -11,7 +11,7 @@ from .._core.probabilities import posterior_of
 # Relative noise that is added to exact equations, so that they do not dominate all others.
 NOISE = 1e-2
 _N_STEPS = 15
-_DAMPING = 0.5
+_DAMPING = 0.3
 _SETTLED = 2e-4  # mean change of the probabilities of membership per step, of the last step
 _LEAST_PRECISION = 1e-3
 _LEAST_VARIANCE = 1e-6
