@@ -210,6 +210,9 @@ def test_scores_of_fine_tuned_models_make_a_pool(problem):
     models = [FunctionSequenceVictim(train).fit(records.X[rows]) for rows in inside]
     scores = np.array([model.query(records.X).values for model in models])
     given = ShadowPool.from_outputs(scores, inside, records, kind="log_odds")
+    held = [SequenceVictim(model.model_) for model in models]
+    of_models = ShadowPool.from_models(held, inside, records)
+    assert_array_equal(of_models.transform(records), given.transform(records))
     target = records.with_outputs(victim)
     expected = LiRA(victim, trained).fit(records).score_samples(records)
     found = LiRA(None, given).fit(target).score_samples(target)
