@@ -38,7 +38,7 @@ torch.set_num_threads(1)  # the net is small: more threads would wait for each o
 # find it in the words. Each text has a code of six digits, which a model can only memorize. Some
 # codes are easier than others: they have one or two different digits.
 
-NAMES = "ada ben cleo dan eva finn gail hugo ines jon".split()
+NAMES = "ada ben cleo dan eva finn gail hugo ivo jon".split()
 CITIES = "bern cork graz lyon nice oslo pisa riga".split()
 WORDS = ["<start>", *NAMES, *CITIES, "from", "has", "code", *"0123456789"]
 NUMBER = {word: number for number, word in enumerate(WORDS)}
