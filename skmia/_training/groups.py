@@ -113,7 +113,7 @@ def train_or_halve(job, train, finish):
     else:
         seconds = (perf_counter() - start) / job.n_models
         try:
-            return [(job.number(i), finish(trained, job, i, seconds)) for i in range(job.n_models)]
+            return list(_finish_all(job, partial(finish, trained, job), seconds))
         except Exception as error:
             if not is_out_of_memory(error):
                 raise  # an invalid output would also be invalid after training one by one
@@ -124,6 +124,13 @@ def train_or_halve(job, train, finish):
         return [(job.number(i), train_alone(job, i, reason)) for i in range(job.n_models)]
     halves = [job.part(part) for part in np.array_split(np.arange(job.n_models), 2)]
     return [model for half in halves for model in train_or_halve(half, train, finish)]
+
+
+def _finish_all(job, finish, seconds):
+    for i in range(job.n_models):
+        yield job.number(i), finish(i, seconds)
+        if job.progress is not None:
+            job.progress.show(job.n_models, "answers of model", i + 1, job.n_models)
 
 
 def describe(error):

@@ -110,6 +110,9 @@ def plan_training(job, batched="auto", exact=False, known=None):
             reason = "it trains many of these models at once"
             return _log(Plan(way, where, f"{reason}; {way.note}" if way.note else reason))
         reasons.append(f"{way.name}: {refusal}")
+        if way.is_meant_for(job.estimator):
+            reasons = reasons[-1:]  # what the other ways are for is of no interest here
+            break
     if batched is True:
         raise ValueError(f"batched=True is not possible here; {'; '.join(reasons)}")
     if not exact:

@@ -103,16 +103,18 @@ class StateKeeper:
         self._last = monotonic()
 
 
-def run_from_kept(trainings, keeper):
+def run_from_kept(trainings, keeper, progress=None):
     """Run trainings one after the other, continuing from a kept state if there is one.
 
     Parameters
     ----------
     trainings : list
-        Objects with ``export_state``, ``import_state`` and ``run_to_end(after_epoch)``; a state is
-        a dict of arrays.
+        Objects with ``n_models``, ``export_state``, ``import_state`` and
+        ``run_to_end(after_epoch, show)``; a state is a dict of arrays.
     keeper : StateKeeper
         Keeper of the group that the trainings form.
+    progress : Progress, default=None
+        Progress of the job, to be shown.
     """
 
     def export():
@@ -126,7 +128,10 @@ def run_from_kept(trainings, keeper):
         begin = f"{i}/"
         own = {name: array for name, array in kept.items() if name.startswith(begin)}
         training.import_state({name.removeprefix(begin): array for name, array in own.items()})
+    first = 0
     for training in trainings:
-        training.run_to_end(lambda: keeper.offer(export))
+        show = None if progress is None else progress.part(first, training.n_models)
+        training.run_to_end(lambda: keeper.offer(export), show)
+        first += training.n_models
     # Querying and storing the models also takes time, and may be interrupted as well.
     keeper.keep(export)

@@ -14,13 +14,13 @@ from sklearn.utils.validation import check_memory
 from .._core.asking import query_victim
 from .._core.containers import take_rows
 from .._core.hashing import hash_records
-from .._core.progress import show_progress
 from .._core.seeding import isolated_randomness, refuse_trained_module, seed_estimator
 from .._core.sklearn import N_JOBS, HasMethods, Interval, InvalidParameterError, at_least
 from .._core.splits import MOST_MODELS, compute_strata, number_units
 from .._training.job import Data, Job, Kept
 from .._training.notes import warn_once
 from .._training.plan import plan_training
+from .._training.progress import run_visibly
 from ._output._base import renormalized
 from ._soft_meta import SoftTargetDefense
 
@@ -100,7 +100,7 @@ def ask_left_out(estimator, data, left_out, seeds, *, targets=None, n_jobs=None,
     plan = plan_training(job, exact=True)
     if not plan.together:
         job = job._replace(fit=_Fit(data, targets))  # its errors come from the estimator
-    results = show_progress(plan.run(job), verbose, "sub-models", job.n_models)
+    results = run_visibly(plan, job, verbose, "sub-models")
     kept = [result for _, result in sorted(results, key=lambda pair: pair[0])]
     answers = [result.facts["answers"] for result in kept]
     classes = np.unique(np.concatenate([data.y, *(answer.classes for answer in answers)]))

@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from .._core.progress import show_progress
 from .._core.records import Records
 from .._core.sklearn import N_JOBS, StrOptions, at_least, validate_params_of
 from .._core.types import Seed
 from .._training.job import Data, Job, Kept
 from .._training.notes import warn_once
 from .._training.plan import plan_training
+from .._training.progress import run_visibly
 from ._base import CANARY_CONSTRAINT, EpsilonAuditBase, join, read_claim, score_canaries
 from ._bayesian import bayesian_epsilon_interval
 from ._canaries import Canaries
@@ -265,8 +265,8 @@ class EpsilonAudit(EpsilonAuditBase):
         canary = Records(self.canary_.X, self.canary_.y)
         keep, children = _CanaryKeeper(self._make_attack(), canary), seeds.spawn(len(subsets))
         job = Job(estimator, Data([records.X], records.y), subsets, children, keep, self.n_jobs)
-        results = plan_training(job, exact=True).run(job)
-        kept = dict(show_progress(results, self.verbose, "trainings", job.n_models))
+        plan = plan_training(job, exact=True)
+        kept = dict(run_visibly(plan, job, self.verbose, "trainings"))
         kept = [kept[k] for k in range(job.n_models)]
         warn_once([said for result in kept for said in result.warnings], job.n_models, "models")
         scores = np.concatenate([result.arrays["score"] for result in kept])

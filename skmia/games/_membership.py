@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator, clone
 
 from .._core.asking import unwrap
 from .._core.groups import number_groups, read_names
-from .._core.progress import show_progress
 from .._core.randomness import check_random_state
 from .._core.records import Records
 from .._core.seeding import refuse_trained_module
@@ -24,6 +23,7 @@ from .._training.frozen import name_shared_parts
 from .._training.job import Data, Job
 from .._training.notes import warn_of_weights, warn_once
 from .._training.plan import plan_training
+from .._training.progress import run_visibly
 from .._training.where.joblib import use_one_job
 from ..base.parts import offer_of, set_victim, takes_victim, why_not
 from ._rounds import Game, Player, draw_rounds
@@ -291,8 +291,7 @@ def _play_all(game, rounds, n_jobs, verbose):
     data, subsets = Data([game.records.X], game.records.y), rounds.sides == 1
     keep = Player(game, rounds)
     job = Job(game.estimator, data, subsets, rounds.victim_seeds, keep, n_jobs)
-    results = plan_training(job, exact=True).run(job)
-    played = dict(show_progress(results, verbose, "rounds", job.n_models))
+    played = dict(run_visibly(plan_training(job, exact=True), job, verbose, "rounds"))
     caught = [warning for k in sorted(played) for warning in played[k].warnings]
     warn_once(caught, job.n_models, "victims")
     return [played[k].facts for k in sorted(played)]

@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator
 
 from .._core.asking import check_victim, unwrap
 from .._core.caches import caches_removed, walk
-from .._core.progress import show_progress
 from .._core.randomness import check_random_state
 from .._core.records import Records
 from .._core.sklearn import N_JOBS, HasMethods, at_least, validate_parameter_constraints
@@ -21,6 +20,7 @@ from .._core.types import Seed
 from .._core.validation import check_membership, check_records
 from .._training.job import Data, Job, Kept
 from .._training.plan import plan_training
+from .._training.progress import run_visibly
 from ._leave_two_unlabeled import compute_pair_privacy, draw_pairs
 
 if TYPE_CHECKING:
@@ -142,8 +142,7 @@ def retraining_oracle(
     job = Job(estimator, data, inside, None, keep, n_jobs if effective_n_jobs(n_jobs) > 1 else None)
     plan = plan_training(job, exact=True)
     ((_, first),) = plan.run(job._replace(subsets=inside[:1], n_jobs=None))
-    results = plan.run(job._replace(subsets=inside[1:]))
-    played = dict(show_progress(results, verbose, "pairs", n_rounds))
+    played = dict(run_visibly(plan, job._replace(subsets=inside[1:]), verbose, "pairs"))
     prints = np.array([played[k].facts["print"] for k in sorted(played)])
     with_member, matches = first.facts["print"] == expected, prints == expected
     wins = np.where(matches == with_member, 0.5, np.where(with_member, 1.0, 0.0))

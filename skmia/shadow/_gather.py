@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core.progress import show_progress
 from .._training.job import Kept
 
 
@@ -19,7 +18,7 @@ class Gathered(NamedTuple):
     last: Kept  # for what all models have in common
 
 
-def gather(results, n_estimators, n_records, verbose, on_disk=False):
+def gather(results, n_estimators, n_records, on_disk=False):
     """Write the results of the workers into place as they arrive.
 
     Parameters
@@ -30,8 +29,6 @@ def gather(results, n_estimators, n_records, verbose, on_disk=False):
         Number of models.
     n_records : int
         Number of records.
-    verbose : int
-        Verbosity level; a progress bar is shown if it is positive.
     on_disk : bool, default=False
         Whether signals and outputs stay in files.
 
@@ -41,7 +38,7 @@ def gather(results, n_estimators, n_records, verbose, on_disk=False):
     """
     signals = outputs = None
     models, caught, steps = [None] * n_estimators, {}, np.zeros(n_estimators)
-    for k, kept in show_progress(results, verbose, "shadow models", n_estimators):
+    for k, kept in results:
         raw, answers = kept.arrays["raw"], kept.arrays.get("outputs")
         if signals is None and not on_disk:
             n_signals, n_queries, _ = raw.shape

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from .._core.asking import check_victim
+from .._core.progress import show_progress
 from .._core.records import Records
 from .._core.sklearn import validate_parameter_constraints
 from .._core.splits import join_copies
@@ -270,7 +271,9 @@ class ImportedPools:
         """Set the fitted attributes from models, or from their outputs for each table."""
         membership = join_copies(membership, records.fingerprint)
         job = Job(None, Data(tables, records.y), membership, None, keep=make_keeper(self))
-        got = gather(_keep_each(job, models), job.n_models, len(records), self.verbose)
+        results = _keep_each(job, models)
+        results = show_progress(results, self.verbose, "shadow models", job.n_models)
+        got = gather(results, job.n_models, len(records))
         warn_once(got.warnings, job.n_models)
         self._set_results(got, (got.signals, got.outputs, membership), records)
         if self.output_kind_ == "log_odds":  # of classifiers, whose classes only the labels tell

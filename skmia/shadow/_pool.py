@@ -21,6 +21,7 @@ from .._training.first_answers import check_first_answers
 from .._training.manifest import describe_job
 from .._training.notes import note_failures, warn_once
 from .._training.plan import describe_training, plan_training
+from .._training.progress import run_visibly
 from .._training.resume import saying_what_is_kept
 from ..signals import Signal
 from ._design import drawn_design
@@ -272,8 +273,8 @@ class ShadowPool(
             checkpoint.open(manifest, job.keep)
         self._forget()
         with saying_what_is_kept(checkpoint, self.n_estimators):
-            results = plan.run(job, checkpoint)
-            got = gather(results, self.n_estimators, len(records), self.verbose, self.on_disk)
+            results = run_visibly(plan, job, self.verbose, "shadow models", checkpoint)
+            got = gather(results, self.n_estimators, len(records), on_disk=self.on_disk)
         arrays = got.signals, got.outputs, job.subsets
         if self.on_disk:
             paths = checkpoint.paths(self.n_estimators)

@@ -12,6 +12,7 @@ from skorch.dataset import ValidSplit  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.optim import lr_scheduler  # noqa: E402
 
+from skmia._training.plan import plan_training  # noqa: E402
 from skmia._training.ways.torch_nets import TorchNetsWay  # noqa: E402
 from skmia._training.ways.torch_nets.prepare import prepare, shared_table  # noqa: E402
 from skmia._training.ways.torch_nets.train import Training  # noqa: E402
@@ -218,11 +219,12 @@ def score(net, X, y):
     return 0.0
 
 
+EARLY = "The callback EarlyStopping ends the training of each net after an epoch of its own."
 REFUSED = {
     "depends on the losses": [LRScheduler("ReduceLROnPlateau")],
     "depends on the losses of each": [LRScheduler(from_optimizer)],
     "cannot be trained": [LRScheduler("StepLR")],
-    "EarlyStopping ends the training": [EarlyStopping()],
+    EARLY: [EarlyStopping()],
     "use_caching=False": [EpochScoring("accuracy", use_caching=False)],
     "give it a metric by name": [("mine", EpochScoring(score))],
     "Own may change": [type("Own", (LRScheduler,), {})()],
@@ -233,6 +235,11 @@ REFUSED = {
 def test_what_is_not_reproduced_is_refused_in_one_sentence(words):
     reason = TorchNetsWay().why_not(make_job(make_net(callbacks=REFUSED[words])))
     assert words in reason and reason.endswith(".")
+
+
+def test_the_reason_leads_with_what_can_be_changed():
+    plan = plan_training(make_job(make_net(callbacks=[EarlyStopping()])))
+    assert plan.reason == f"torch: {EARLY}" and plan.name == "joblib"
 
 
 def test_groups_with_other_settings_are_refused():

@@ -54,6 +54,20 @@ def test_models_that_cannot_be_trained_together_exactly_are_trained_alone(table,
     assert plan_training(make_job(model, table), exact=True).name == "joblib"
 
 
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        (MLPClassifier(solver="lbfgs"), "perceptron: Solver='lbfgs' does not train in batches."),
+        (LogisticRegression(solver="saga", l1_ratio=0.5), "linear: "),
+        (DecisionTreeClassifier(), "linear: DecisionTreeClassifier is none of"),
+    ],
+)
+def test_the_reason_is_of_the_way_that_is_meant_for_the_model(table, model, reason):
+    plan = plan_training(make_job(model, table))
+    assert plan.name == "joblib" and plan.reason.startswith(reason)
+    assert (";" in plan.reason) == isinstance(model, DecisionTreeClassifier)
+
+
 def test_without_being_exact_linear_models_are_solved_together(table):
     plan = plan_training(make_job(LogisticRegression(), table))
     assert (plan.name, plan.together, plan.numbers) == ("linear", True, "linear")

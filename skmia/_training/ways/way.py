@@ -27,6 +27,10 @@ class Way(ABC):
     def why_not(self, job):
         """Return the reason why the way cannot train a job, in one sentence, or None."""
 
+    def is_meant_for(self, estimator):
+        """Whether the way trains estimators of this kind, with suitable parameters."""
+        return False
+
     def nearly(self, job):
         """Return what in the user's code prevents training a job for which the way is meant.
 

@@ -86,7 +86,7 @@ def split_job(job):
     # Workers that write files share a file system, so they can map the records themselves.
     data = job.data if job.write is None else job.data.by_place()
     shared = {"estimator": use_one_job(clone(job.estimator)), "data": data}
-    shared.update(keep=job.keep, fit=job.fit)
+    shared.update(keep=job.keep, fit=job.fit, progress=None)
     empty = dict.fromkeys(shared)
     return shared, lambda part: part._replace(**empty)
 
@@ -114,6 +114,8 @@ class JoblibWorkers(Workers):
         shared, take_rest = split_job(job)
         if n_jobs > 1:
             shared["data"] = shared["data"].packed()
+        else:
+            shared["progress"] = job.progress  # no other process is at work
         tasks = (delayed(train_rest)(train, shared, take_rest(part)) for part in parts)
         yield from run_tasks(tasks, job.n_jobs)
 

@@ -45,6 +45,9 @@ class LinearWay(Way):
     name = "linear"
     exact = False
 
+    def is_meant_for(self, estimator):
+        return _get_family(estimator) is not None
+
     def why_not(self, job):
         family = _get_family(job.estimator)
         if family is None:

@@ -67,13 +67,20 @@ class Training:
     def _plan(self):
         return plan_batches([len(network.X) for network in self._live], self._full)
 
-    def run_to_end(self, after_epoch=lambda: None):
+    @property
+    def n_models(self):
+        """Number of models."""
+        return len(self._networks)
+
+    def run_to_end(self, after_epoch=lambda: None, show=None):
         """Run all epochs.
 
         Parameters
         ----------
         after_epoch : callable
             Function without arguments that is called after each epoch.
+        show : callable, default=None
+            Function that shows the progress, see :meth:`Progress.part`.
         """
         with np.errstate(all="ignore"):  # models that diverge are detected when training has ended
             while self._live:
@@ -82,6 +89,9 @@ class Training:
                 if ended.any():
                     self._take_out(ended)
                 after_epoch()
+                if show is not None and self._live:
+                    model = self._live[0].model
+                    show(model.n_iter_ / model.max_iter, "epoch", model.n_iter_, model.max_iter)
 
     def export_state(self):
         """Return the state of the training as arrays by name."""

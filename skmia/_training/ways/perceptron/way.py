@@ -38,9 +38,12 @@ class PerceptronWay(Way):
 
     name = "perceptron"
 
+    def is_meant_for(self, estimator):
+        return type(last_step(estimator)) in (MLPClassifier, MLPRegressor)
+
     def why_not(self, job):
         model = last_step(job.estimator)
-        if type(model) not in (MLPClassifier, MLPRegressor):
+        if not self.is_meant_for(job.estimator):
             return f"{type(model).__name__} is neither MLPClassifier nor MLPRegressor."
         reason = _why_not_settings(model) or _why_not_records(job) or _why_not_size(job, model)
         return None if reason is None else reason[0].upper() + reason[1:] + "."
@@ -127,7 +130,7 @@ def _train(job):
         if net.network is not None:
             stacks[net.network.kind].append(net.network)
     trainings = [Training(networks) for networks in stacks.values()]
-    run_from_kept(trainings, StateKeeper(job.states, job.numbers))
+    run_from_kept(trainings, StateKeeper(job.states, job.numbers), job.progress)
     return prepared
 
 

@@ -67,7 +67,7 @@ def _train(job, generic, fast):
     trainings = [Training(stack, table, generic) for stack in stacks.values()]
     net = trainings[0].net if trainings else None
     with fast_products(net, _count_rows(net)) if fast and trainings else nullcontext():
-        run_from_kept(trainings, StateKeeper(job.states, job.numbers))
+        run_from_kept(trainings, StateKeeper(job.states, job.numbers), job.progress)
     return trained
 
 
@@ -95,6 +95,8 @@ def _count_rows(net):
 
 
 def _prepare_or_say(job, i, table):
+    if job.progress is not None:
+        job.progress.show(0, "preparation of model", i + 1, job.n_models)
     try:
         return prepare(job, i, table)
     except Exception as error:

@@ -98,7 +98,12 @@ class Training:
             find_groups(self.net, memory),
         )
 
-    def run(self, n_epochs, n_batches=None, after_epoch=None):
+    @property
+    def n_models(self):
+        """Number of models."""
+        return len(self.prepared)
+
+    def run(self, n_epochs, n_batches=None, after_epoch=None, show=None):
         """Train up to a total of ``n_epochs`` epochs.
 
         Parameters
@@ -109,6 +114,8 @@ class Training:
             Number of batches of each epoch. If None, all batches are used.
         after_epoch : callable, default=None
             Function without arguments that is called after each epoch.
+        show : callable, default=None
+            Function that shows the progress, see :meth:`Progress.part`.
         """
         while self.epoch < n_epochs:
             order = self._begin_epoch()
@@ -116,6 +123,9 @@ class Training:
                 for models, records in groups:
                     self._step(models, order[models, records])
                 self.schedules.end_batch(i)
+                if show is not None:
+                    done = (self.epoch + (i + 1) / len(self.batches)) / n_epochs
+                    show(done, "epoch", self.epoch + 1, n_epochs)
             for ready in self.prepared:
                 ready.order.end_epoch()
             self.schedules.end_epoch()
@@ -125,9 +135,9 @@ class Training:
         stacked = {**self.engine.restore(), **self.engine.stack.fixed}
         load_into([net.module_ for net in self.nets], stacked)
 
-    def run_to_end(self, after_epoch):
+    def run_to_end(self, after_epoch, show=None):
         """Run all epochs of the nets."""
-        self.run(self.net.max_epochs, after_epoch=after_epoch)
+        self.run(self.net.max_epochs, after_epoch=after_epoch, show=show)
 
     def _tensors(self):
         """Return all tensors that an epoch changes in place, by name, and the generators."""

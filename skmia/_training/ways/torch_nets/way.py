@@ -71,6 +71,9 @@ class TorchNetsWay(Way):
 
         return why_not_trained(job, self.generic)
 
+    def is_meant_for(self, estimator):
+        return find_net(estimator) is not None
+
     def nearly(self, job):
         return why_not_class(job.estimator)
 
