@@ -70,7 +70,7 @@ def describe_attack(name):
     needs = find_attack(name)().needs()
     known = [] if needs.known == "nobody" else [needs.known]
     lacks = [f"`{one}`" for one in needs.lacks]
-    kept = sorted(map(_show, needs.keeps), key=len)
+    kept = sorted(sorted(map(_show, needs.keeps)), key=len)
     kept += [f"{one} if kept" for one in sorted(map(_show, needs.uses), key=len)]
     return {
         "reads": describe_reads(needs.reads),

@@ -40,6 +40,7 @@ from skmia.attacks import (
     NodeEquationsAttack,
     QuantileAttack,
     QueriedThresholdAttack,
+    RangeAttack,
     ReleasedModelAttack,
     RenyiAttack,
     ShadowAttack,
@@ -48,6 +49,7 @@ from skmia.attacks import (
     StationarityAttack,
     StoredValuesAttack,
     ThresholdAttack,
+    UnknownValues,
     VulnerableRecordsAttack,
     WhiteBoxAttack,
 )
@@ -163,6 +165,20 @@ def make_analytic_attacks(problem):
     return [AnalyticLiRA(problem.victim, recipe, prior=prior) for prior in (0.5, 0.2)]
 
 
+def make_range_attacks(problem):
+    return [
+        RangeAttack(problem.victim, shadows=problem.shadows, n_samples=3, random_state=0),
+        RangeAttack(
+            problem.victim,
+            ThresholdAttack(),
+            sampler=UnknownValues([1, 4], problem.records),
+            n_samples=3,
+            trim=(0, 1),
+            random_state=0,
+        ),
+    ]
+
+
 def make_stationarity_attacks(problem):
     """Linear models have equations, support vector machines decide by margins."""
     members = problem.records[problem.membership == 1]
@@ -231,6 +247,7 @@ RECIPES = {
         QueriedThresholdAttack(problem.victim, max_queries=200, columns=[0, 1], random_state=0)
     ],
     RMIA: make_rmia_attacks,
+    RangeAttack: make_range_attacks,
     ReleasedModelAttack: lambda problem: [
         ReleasedModelAttack(problem.victim, outsiders=0.5, random_state=0)
     ],

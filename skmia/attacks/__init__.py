@@ -14,6 +14,8 @@ from ._morgan import MorganAttack
 from ._node_equations import NodeEquationsAttack
 from ._quantile import QuantileAttack
 from ._queried_threshold import QueriedThresholdAttack
+from ._range import RangeAttack
+from ._ranges import GaussianRange, UnknownValues
 from ._released_model import ReleasedModelAttack
 from ._renyi import RenyiAttack
 from ._rmia import RMIA
@@ -34,6 +36,7 @@ __all__ = [
     "DiversityAttack",
     "EnsembleAttack",
     "FisherRaoAttack",
+    "GaussianRange",
     "GradientAttack",
     "LayerOutputsAttack",
     "LiRA",
@@ -42,6 +45,7 @@ __all__ = [
     "NodeEquationsAttack",
     "QuantileAttack",
     "QueriedThresholdAttack",
+    "RangeAttack",
     "ReleasedModelAttack",
     "RenyiAttack",
     "ShadowAttack",
@@ -50,6 +54,7 @@ __all__ = [
     "StationarityAttack",
     "StoredValuesAttack",
     "ThresholdAttack",
+    "UnknownValues",
     "VulnerableRecordsAttack",
     "WhiteBoxAttack",
 ]

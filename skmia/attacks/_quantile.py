@@ -29,7 +29,7 @@ from ..victims import open_white_box
 _LEAST_SCALE = 0.05
 
 
-def _mix(values, seed):
+def mix(values, seed):
     """Permute 64-bit numbers as a seed determines (the finalizer of SplitMix64)."""
     # An array wraps around silently; a scalar would warn.
     values = values + np.array([seed], np.uint64) * np.uint64(0x9E3779B97F4A7C15)
@@ -223,7 +223,7 @@ class QuantileAttack(BaseAttack):
 
     def _cut_folds(self, population):
         """Assign the population to folds and set the bounds of the folds."""
-        mixed = np.unique(_mix(population.fingerprint, self._salt))
+        mixed = np.unique(mix(population.fingerprint, self._salt))
         if len(mixed) < self.cv:
             raise ValueError(
                 f"cv={self.cv} folds need as many different records in the population; "
@@ -241,7 +241,7 @@ class QuantileAttack(BaseAttack):
         return folds
 
     def _assign_folds(self, records):
-        return np.searchsorted(self._bounds, _mix(records.fingerprint, self._salt), side="right")
+        return np.searchsorted(self._bounds, mix(records.fingerprint, self._salt), side="right")
 
     def _compute_rank(self, n_records):
         """Return the rank of the threshold among n scores that a new score exceeds as rarely."""

@@ -60,6 +60,9 @@ class PoolLookup:
     Needs ``membership_``, ``signals_`` and ``estimators_``.
     """
 
+    # Fingerprints, in increasing order, and columns of further records, see with_relatives.
+    _relatives: tuple[np.ndarray, np.ndarray] | None = None
+
     def _set_lookup(self, records):
         """Store which record is which column."""
         self.n_records_ = len(records)
@@ -95,6 +98,37 @@ class PoolLookup:
         pool._n_inside = _count_inside(pool.membership_)
         pool.design_ = self.design_.first(n_estimators)
         return pool
+
+    def with_relatives(self, relatives: Records, records: Records) -> Self:
+        """Return a pool in which changed records have the training sets of their originals.
+
+        Parameters
+        ----------
+        relatives : Records of n records
+            Changed records, such as points around the records of the pool.
+        records : Records of n records
+            The original of each.
+
+        Returns
+        -------
+        pool : ShadowPool
+            Fitted pool that shares the arrays of this one. In :meth:`blocks` and
+            :meth:`count_inside`, a model counts as trained on a relative that is not itself in the
+            pool if it was trained on the original.
+        """
+        pool = copy.copy(self)
+        prints, first = np.unique(relatives.fingerprint, return_index=True)
+        pool._relatives = prints, self.locate(records)[first]
+        return pool
+
+    def _find_homes(self, records, columns):
+        """Return the columns whose training sets count, given the columns of the records."""
+        if self._relatives is None:
+            return columns
+        prints, homes = self._relatives
+        position = np.minimum(np.searchsorted(prints, records.fingerprint), len(prints) - 1)
+        known = (prints[position] == records.fingerprint) & (columns < 0)
+        return np.where(known, homes[position], columns)
 
     def locate(self, records: Records) -> np.ndarray:
         """Return the column of each record in the pool.
@@ -173,7 +207,7 @@ class PoolLookup:
         -------
         n_inside : ndarray of shape (n,)
         """
-        columns = self.locate_usable(records)
+        columns = self._find_homes(records, self.locate_usable(records))
         return np.where(columns >= 0, self._n_inside[columns], 0)
 
     def inside(self, columns: np.ndarray) -> np.ndarray:
@@ -241,10 +275,11 @@ class PoolLookup:
         """
         reading = self.locate_signal(signal)
         columns = self.locate_usable(records)
+        homes = self._find_homes(records, columns)
         order = None if (np.diff(columns) >= 0).all() else np.argsort(columns, kind="stable")
         for rows in gen_batches(len(records), size):
             rows = rows if order is None else order[rows]
-            some = columns[rows]
+            some = homes[rows]
             n_inside = np.where(some >= 0, self._n_inside[some], 0)
             values = self._values_at(records, columns, rows, reading)
             yield rows, values, self.inside(some), n_inside

@@ -10,7 +10,7 @@ from sklearn.utils import gen_batches
 from .._core.numbers import check_count
 from .._core.randomness import check_seed
 from ._base import VictimSignal
-from ._changes import as_numbers, as_scale, check_scale, is_right
+from .changes import as_numbers, as_scale, check_scale, is_right
 
 # Number of changed rows per query of the victim.
 _ROWS = 50_000
@@ -181,8 +181,8 @@ class BoundaryDistance(VictimSignal):
         return self._search(victim, records).distance
 
     def _search(self, victim, records):
-        X, restore = as_numbers(records.X, self.name)
-        scale = as_scale(self.scale, X.shape[1:], self.name).ravel()
+        X, restore = as_numbers(records.X, f"Signal {self.name!r}")
+        scale = as_scale(self.scale, X.shape[1:], f"signal {self.name!r}").ravel()
         dtype = X.dtype if X.dtype.kind == "f" else np.dtype(float)
         origin = X.reshape(len(X), -1)
         search = _Search(victim, restore, X.shape[1:], scale, dtype, origin, records.y)

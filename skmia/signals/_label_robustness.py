@@ -15,7 +15,7 @@ from .._core.numbers import check_count, show, to_array
 from .._core.randomness import check_seed
 from .._core.records import Records
 from ._base import VictimSignal
-from ._changes import as_numbers, as_scale, check_scale, is_right
+from .changes import as_numbers, as_scale, check_scale, is_right
 
 # Number of changed rows per query of the victim.
 _ROWS = 50_000
@@ -27,8 +27,8 @@ class _Noise:
     magnitudes = (0.1, 0.2, 0.5, 1.0)
 
     def __init__(self, X, signal):
-        self.X, self.restore = as_numbers(X, signal.name)
-        self.scale = as_scale(signal.scale, self.X.shape[1:], signal.name)
+        self.X, self.restore = as_numbers(X, f"Signal {signal.name!r}")
+        self.scale = as_scale(signal.scale, self.X.shape[1:], f"signal {signal.name!r}")
         self.dtype = self.X.dtype if self.X.dtype.kind == "f" else np.dtype(float)
 
     def draw(self, magnitude, n_copies, rng):
@@ -46,7 +46,7 @@ class _Flip:
     magnitudes = (0.01, 0.02, 0.05, 0.1)
 
     def __init__(self, X, signal):
-        self.X, self.restore = as_numbers(X, signal.name)
+        self.X, self.restore = as_numbers(X, f"Signal {signal.name!r}")
         if not np.isin(self.X, (0, 1)).all():
             raise ValueError(
                 f'Signal {signal.name!r} with change="flip" needs features of 0 and 1.'

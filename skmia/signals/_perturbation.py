@@ -9,8 +9,8 @@ from .._core.asking import query_victim
 from .._core.numbers import SMALLEST, check_count, check_number
 from .._core.randomness import check_seed
 from ._base import VictimSignal
-from ._changes import as_numbers
 from ._confidence import Loss
+from .changes import as_numbers
 from .rounding import loss_rounding
 
 # Number of changed rows per query of the victim.
@@ -61,7 +61,7 @@ class Merlin(VictimSignal):
         check_seed(self.random_state)
 
     def _inspect(self, victim, records):
-        X, restore = as_numbers(records.X, self.name)
+        X, restore = as_numbers(records.X, f"Signal {self.name!r}")
         dtype = X.dtype if X.dtype.kind == "f" else np.dtype(float)
         rng = np.random.RandomState(self.random_state)
         noise = rng.normal(scale=self.scale, size=(self.n_changes, 1, *X.shape[1:])).astype(dtype)

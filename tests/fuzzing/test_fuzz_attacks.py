@@ -70,6 +70,13 @@ ATTACKS = {
         "target_fpr": (None,),
         "random_state": (0,),
     },
+    "RangeAttack": {
+        "attack": (None,),
+        "sampler": (None,),
+        "n_samples": (2,),
+        "trim": ((0.4, 1.0), (0, 1)),
+        "random_state": (0,),
+    },
     "ShadowAttack": {
         "features": (("probabilities",), ["loss", "group"]),
         "per_class": (True, False),

@@ -18,8 +18,10 @@ from skmia.attacks import (
     RMIA,
     AttributeInferenceAttack,
     CalibratedAttack,
+    GaussianRange,
     LiRA,
     QuantileAttack,
+    RangeAttack,
     ReleasedModelAttack,
     StackedAttack,
     ThresholdAttack,
@@ -78,6 +80,7 @@ def attack_with_shadow_models() -> None:
         RMIA(model, shadows=pool, temperature="auto", a="auto", criterion=0.01),
         CalibratedAttack(model, pool, reference="rank", signal=ScaledLogit()),
         StackedAttack(model, pool, temperatures=[1.0], target_fpr=0.1, random_state=0),
+        RangeAttack(model, LiRA(), pool, sampler=GaussianRange(scale=0.2), trim=(0, 1)),
         ThresholdAttack(model, signal="loss"),
         QuantileAttack(model, population=records, cv=3),
     ]

@@ -203,9 +203,11 @@ def check_attack_keeps(attack, records, membership):
         if less is None:
             continue
         own = fresh(attack).set_params(shadows=FrozenEstimator(less))
-        if what in needs.keeps:
+        # Outputs follow from models, so a pool without outputs has no models either.
+        gone = {"outputs", "models"} if what == "outputs" else {what}
+        if gone & needs.keeps:
             _expect_refused(own, records, membership, f"{what!r} of the shadow models")
-        elif what in needs.uses:
+        elif gone & needs.uses:
             _expect_works(own, records, membership, None, f"{what!r} of the shadow models")
         else:
             _expect_works(own, records, membership, expected, f"{what!r} of the shadow models")

@@ -1,4 +1,4 @@
-"""Helpers of signals that query the victim with changed records."""
+"""Helpers of signals and attacks that query the victim with changed records."""
 
 import numpy as np
 import pandas as pd
@@ -10,15 +10,15 @@ from .._core.numbers import SMALLEST, check_numbers
 from ._confidence import Correctness
 
 
-def as_numbers(X, signal):
+def as_numbers(X, who):
     """Return the numbers in a container of rows, and a function that restores the container.
 
     Raises
     ------
     ValueError
-        If it is sparse or holds something else; names the signal that changes the features.
+        If it is sparse or holds something else; the message says who changes the features.
     """
-    changes = f"Signal {signal!r} changes every feature by a number"
+    changes = f"{who} changes every feature by a number"
     if sparse.issparse(X):
         raise ValueError(f"{changes}; X must not be sparse.")
     if is_tensor(X):
@@ -36,7 +36,7 @@ def as_numbers(X, signal):
     return X, lambda values: values
 
 
-def as_scale(scale, shape, signal):
+def as_scale(scale, shape, who):
     """One positive unit for each feature, of the shape of one record.
 
     Raises
@@ -47,7 +47,7 @@ def as_scale(scale, shape, signal):
     scale, size = np.ravel(check_scale(scale)), int(np.prod(shape))
     if len(scale) not in (1, size):
         raise ValueError(
-            f"scale of signal {signal!r} must be one number or one for each of {size} features; "
+            f"scale of {who} must be one number or one for each of {size} features; "
             f"got {len(scale)}."
         )
     return np.broadcast_to(scale, size).reshape(shape)
