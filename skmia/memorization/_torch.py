@@ -12,6 +12,9 @@ from ._model import check_sequences
 if TYPE_CHECKING:
     import torch
 
+# Logits of which moments are computed at once: a vocabulary of 50,000 tokens makes many.
+_MOST_LOGITS = 1 << 24
+
 
 class TorchSequenceModel:
     """A torch module that predicts each next token, as a sequence model.
@@ -140,16 +143,8 @@ class TorchSequenceModel:
         sequences = check_sequences(sequences)
         known = self._with_start(sequences)
 
-        def measure(logits, rows):
-            log_proba = logits.log_softmax(2)
-            own = log_proba.gather(2, rows[:, 1:, None])[:, :, 0]
-            proba = log_proba.exp()
-            mean = (proba * log_proba).nan_to_num(0.0).sum(2)
-            spread = (proba * (log_proba - mean[:, :, None]) ** 2).nan_to_num(0.0).sum(2).sqrt()
-            return import_optional("torch", "torch").stack([own, mean, spread], dim=1)
-
         if known.shape[1] > 1:
-            moments = self._run(known[:, :-1], measure, known).transpose(1, 0, 2)
+            moments = self._run(known[:, :-1], _measure, known).transpose(1, 0, 2)
         else:
             moments = np.zeros((3, len(known), 0))
         if self.start_token is None:
@@ -197,3 +192,21 @@ class TorchSequenceModel:
                 f"({shape[0]}, {shape[1]}, n_tokens); got {tuple(getattr(logits, 'shape', ()))}."
             )
         return logits
+
+
+def _measure(logits, rows):
+    """Log-probabilities of tokens and their moments, a tensor of shape (n, 3, length)."""
+    step = max(1, _MOST_LOGITS // (logits.shape[1] * logits.shape[2]))
+    parts = zip(logits.split(step), rows.split(step), strict=True)
+    return import_optional("torch", "torch").cat([_measure_some(*part) for part in parts])
+
+
+def _measure_some(logits, rows):
+    log_proba = logits.log_softmax(2)
+    own = log_proba.gather(2, rows[:, 1:, None])[:, :, 0]
+    proba = log_proba.exp()
+    # p log p is 0 for a token that cannot come.
+    mean = (proba * log_proba).nan_to_num_(0.0).sum(2)
+    above = (log_proba - mean[:, :, None]).square_().mul_(proba)
+    spread = above.nan_to_num_(0.0).sum(2).sqrt()
+    return import_optional("torch", "torch").stack([own, mean, spread], dim=1)

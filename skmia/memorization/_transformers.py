@@ -33,8 +33,9 @@ class TransformersModel(TorchSequenceModel):
     start_token : int, default=None
         Token that was put before each text in training. If None, the first token of a text is not
         known, and victims leave it out by default.
-    batch_size : int, default=64
-        Maximum number of sequences in one pass.
+    batch_size : int, default=8
+        Maximum number of sequences in one pass, which bounds the memory: a pass makes a logit for
+        each token of the vocabulary at each position.
     device : str or torch.device, default=None
         Where the model is. If None, the device of its first parameter.
 
@@ -65,7 +66,7 @@ class TransformersModel(TorchSequenceModel):
         tokenizer: Any = None,
         *,
         start_token: int | None = None,
-        batch_size: int = 64,
+        batch_size: int = 8,
         device: "str | torch.device | None" = None,
     ) -> None:
         if not isinstance(model, import_optional("transformers", "hf").PreTrainedModel):

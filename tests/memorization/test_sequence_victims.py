@@ -155,7 +155,8 @@ def net():
 
 
 @pytest.mark.parametrize("start_token", [None, 5])
-def test_moments_of_a_net_in_one_pass_are_those_by_prefixes(net, start_token):
+def test_moments_of_a_net_in_one_pass_are_those_by_prefixes(net, start_token, monkeypatch):
+    monkeypatch.setattr("skmia.memorization._torch._MOST_LOGITS", 64)  # several parts
     model, records = TorchSequenceModel(net, start_token=start_token), token_records(TEXTS)
     fast, slow = (SequenceVictim(m, n_given=0).query(records.X) for m in (model, Prefixes(model)))
     for name in ("log_proba", "mean", "std"):
