@@ -414,6 +414,8 @@ EXCLUDED = {
     "PrivacyLoss": "takes three tables, see tests/synthetic/test_privacy_loss.py",
     "Signals": "takes Records, see the tests of transformers below",
     "FunctionClassifier": "a function given by the user trains, see tests/victims/test_function.py",
+    "FunctionSequenceVictim": "takes tokens, see tests/memorization/test_sequence_victims.py",
+    "SequenceVictim": "takes tokens, see tests/memorization/test_sequence_victims.py",
     "CallableVictim": "a function given by the user makes its answers: it does not learn in fit",
 }
 
