@@ -39,7 +39,8 @@ def run_groups(job, models, where, count_together, train_group):
     models = [int(k) for k in models]
     if not models:
         return
-    groups = split_models(job, models, count_together(job.part(models[:1])))
+    n_together = count_together(job.part(models[:1]))
+    groups = split_models(job, models, min(n_together, job.most_together or n_together))
     wanted = set(models)
     train = partial(run_on_one_thread, train_group)
     for results in where.run(train, job, (job.part(group) for group in groups)):

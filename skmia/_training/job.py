@@ -59,6 +59,7 @@ class Job(NamedTuple):
     numbers: list | None = None  # of the models in the whole job, if this is a part of it
     # Writes the results of a model, in the worker, and returns what is left to send.
     write: Any = None
+    most_together: int | None = None  # largest number of models that are trained at once
     progress: Any = None  # Progress of the job, in the process that runs it
 
     @property

@@ -107,8 +107,13 @@ def make_job(pool, records, entropy):
         seeds=seeds[1:],
         keep=make_keeper(pool),
         n_jobs=pool.n_jobs,
+        most_together=_limit(pool.batched),
     )
     return job, (*notes, *warn_of_weights(estimator, records))
+
+
+def _limit(batched):
+    return int(batched) if isinstance(batched, Integral) and batched > 1 else None
 
 
 def describe_sampling(pool):

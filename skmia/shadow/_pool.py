@@ -88,10 +88,11 @@ class ShadowPool(
         ``"auto"`` uses the smallest positive p or 1 - p in the pool, or 0 if no probability is 0 or
         1. For a regressor, it is the residual, in units of y, below which differences do not count
         (``"auto"``: a tenth of the median over records that a model was not trained on).
-    batched : "auto" or bool, default="auto"
-        Whether to train many models in one program if that is faster, for linear models and torch
-        nets of supported kinds. If True, an error that states the reason is raised if this is not
-        possible.
+    batched : "auto", bool or int, default="auto"
+        Whether to train many models in one program if that is faster, for linear models,
+        perceptrons and torch nets of supported kinds. If True, an error that states the reason is
+        raised if this is not possible. A number has the meaning of ``"auto"`` and limits how many
+        models a process trains at once, which limits the memory.
     refit_frozen : bool, default=True
         Whether parts of the estimator that are fitted and frozen (``FrozenEstimator``, ``prefit``)
         are fitted again on the training records of each shadow model, before the estimator around
@@ -196,7 +197,7 @@ class ShadowPool(
         "temperatures": [tuple, list],
         "store": [StrOptions({"signals", "outputs", "models"})],
         "resolution": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
-        "batched": ["boolean", StrOptions({"auto"})],
+        "batched": ["boolean", StrOptions({"auto"}), Interval(Integral, 2, None, closed="left")],
         "refit_frozen": ["boolean"],
         "checkpoint": [str, Path, None],
         "on_disk": ["boolean"],
@@ -218,7 +219,7 @@ class ShadowPool(
         temperatures: Sequence[float] = (1.0, 2.0),
         store: Literal["signals", "outputs", "models"] = "signals",
         resolution: Literal["auto"] | float = "auto",
-        batched: Literal["auto"] | bool = "auto",
+        batched: Literal["auto"] | bool | int = "auto",
         refit_frozen: bool = True,
         checkpoint: str | Path | None = None,
         on_disk: bool = False,

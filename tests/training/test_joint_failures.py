@@ -79,6 +79,23 @@ def test_a_group_that_does_not_fit_memory_is_halved(monkeypatch, request, name):
 
 
 @pytest.mark.parametrize("name", ["perceptron", "torch"])
+def test_no_more_models_are_trained_at_once_than_the_pool_is_told(monkeypatch, request, name):
+    estimator = PERCEPTRON if name == "perceptron" else request.getfixturevalue("net")
+    whole = fit_pool(estimator)
+    sizes = limit_room(monkeypatch, find_module(name), N_MODELS, None)
+    small = fit_pool(estimator, batched=3)
+    assert sizes == [3, 3, 2]
+    assert (small.backend_, small.notes_) == (whole.backend_, [])
+    np.testing.assert_allclose(small.signals_, whole.signals_, atol=1e-5)
+
+
+def test_linear_models_are_solved_a_few_at_a_time():
+    whole, small = fit_pool(LogisticRegression()), fit_pool(LogisticRegression(), batched=2)
+    assert whole.backend_ == small.backend_ == "linear"
+    np.testing.assert_allclose(small.signals_, whole.signals_, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["perceptron", "torch"])
 def test_models_that_fit_memory_one_by_one_alone_are_said_to_be(
     monkeypatch, request, tmp_path, name
 ):

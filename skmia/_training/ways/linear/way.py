@@ -72,7 +72,8 @@ class LinearWay(Way):
         # The same models are always solved together, so that an interrupted pool continues with the
         # numbers that it would have had. If a pool grows, its last chunk gets more models: all of
         # them are yielded again, with the numbers that they have in the larger chunk.
-        step = min(_LARGEST_CHUNK, max(2, _BYTES_OF_CHUNK // solver.memory() // 2 * 2))
+        most = min(_BYTES_OF_CHUNK // solver.memory(), job.most_together or _LARGEST_CHUNK)
+        step = min(_LARGEST_CHUNK, max(2, most // 2 * 2))
         for begin in range(0, len(wanted), step):
             chunk = np.arange(begin, min(begin + step, len(wanted)))
             if wanted[chunk].any():
