@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import training
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 torch = pytest.importorskip("torch")
 skorch = pytest.importorskip("skorch")
@@ -211,6 +213,85 @@ def test_clipped_nets_do_not_depend_on_those_that_they_are_trained_with():
         torch.testing.assert_close(one, other, rtol=0, atol=1e-12)
 
 
+STOPPING = {
+    "patience": EarlyStopping(patience=2),
+    "best weights": EarlyStopping(patience=3, load_best=True),
+    "absolute": EarlyStopping(patience=1, threshold=0.01, threshold_mode="abs"),
+    "at the end": EarlyStopping(patience=100),
+    "best of all": EarlyStopping(patience=100, load_best=True),
+    "by default": EarlyStopping,
+}
+STOPPED = {"train_split": ValidSplit(4), "max_epochs": 12, "lr": 0.3}
+
+
+def count_epochs(monkeypatch, job):
+    """Return the number of epochs of each model that is trained by itself."""
+    counts, end = [], skorch.NeuralNetClassifier.on_train_end
+
+    def count(self, net, X=None, y=None, **kwargs):
+        counts.append(len(net.history))
+        return end(self, net, X, y, **kwargs)
+
+    monkeypatch.setattr(skorch.NeuralNetClassifier, "on_train_end", count)
+    training.run_alone(job)
+    return counts
+
+
+@pytest.mark.parametrize("name", STOPPING)
+def test_each_net_stops_by_itself(name):
+    assert_equal_to_one_by_one(make_net(callbacks=[STOPPING[name]], **STOPPED))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"criterion__weight": torch.tensor([1.0, 2.0, 0.5], dtype=torch.float64)},
+        {"module": NormNet, "batch_size": 11},
+        {"module__drop": 0.3, "iterator_valid__batch_size": 3},
+        {"callbacks": [SCHEDULES["cosine by batch"], STOPPING["best weights"]]},
+        GROUPS["each its own"],
+    ],
+    ids=["weights", "norm", "dropout", "schedule", "groups"],
+)
+def test_other_nets_stop_by_themselves(settings):
+    assert_equal_to_one_by_one(
+        make_net(**{"callbacks": [STOPPING["best weights"]], **STOPPED, **settings})
+    )
+
+
+def test_nets_behind_other_steps_stop_by_themselves():
+    net = make_net(callbacks=[STOPPING["patience"]], **STOPPED)
+    job = make_job(make_pipeline(StandardScaler(), net))
+    ours, theirs = training.run(TorchNetsWay(), job), training.run_alone(job)
+    for k in ours:
+        np.testing.assert_allclose(ours[k].raw, theirs[k].raw, rtol=1e-5, atol=1e-6)
+
+
+def test_nets_stop_after_different_epochs(monkeypatch):
+    job = make_job(make_net(callbacks=[STOPPING["patience"]], **STOPPED))
+    n_epochs = count_epochs(monkeypatch, job)
+    assert len(set(n_epochs)) > 1
+    table = shared_table(job)
+    ours = Training([prepare(job, k, table) for k in range(4)], table)
+    ours.run(12)
+    assert ours.epoch == max(n_epochs) and ours.stopping.is_over == (ours.epoch < 12)
+
+
+@pytest.mark.parametrize("n_epochs", [0, 2, 5])
+@pytest.mark.parametrize("name", ["patience", "best weights"])
+def test_an_interrupted_training_stops_at_the_same_epoch(name, n_epochs):
+    job = make_job(make_net(NormNet, callbacks=[STOPPING[name]], batch_size=11, **STOPPED))
+    table = shared_table(job)
+    first, second = (Training([prepare(job, k, table) for k in range(4)], table) for _ in range(2))
+    first.run(n_epochs)
+    second.import_state(first.export_state())
+    for one in (first, second):
+        one.run(12)
+    for one, other in zip(first.nets, second.nets, strict=True):
+        for name, ours in one.module_.state_dict().items():
+            assert torch.equal(ours, other.module_.state_dict()[name])
+
+
 def from_optimizer(optimizer, **settings):
     return lr_scheduler.ReduceLROnPlateau(optimizer)
 
@@ -219,12 +300,15 @@ def score(net, X, y):
     return 0.0
 
 
-EARLY = "The callback EarlyStopping ends the training of each net after an epoch of its own."
+EARLY = "EarlyStopping needs a validation set, and train_split is None."
 REFUSED = {
     "depends on the losses": [LRScheduler("ReduceLROnPlateau")],
     "depends on the losses of each": [LRScheduler(from_optimizer)],
     "cannot be trained": [LRScheduler("StepLR")],
     EARLY: [EarlyStopping()],
+    "EarlyStopping follows 'train_loss'": [EarlyStopping("train_loss")],
+    "Several EarlyStopping": [EarlyStopping(), ("second", EarlyStopping(patience=2))],
+    "a sink of its own": [EarlyStopping(sink=len)],
     "use_caching=False": [EpochScoring("accuracy", use_caching=False)],
     "give it a metric by name": [("mine", EpochScoring(score))],
     "Own may change": [type("Own", (LRScheduler,), {})()],
@@ -233,7 +317,9 @@ REFUSED = {
 
 @pytest.mark.parametrize("words", REFUSED)
 def test_what_is_not_reproduced_is_refused_in_one_sentence(words):
-    reason = TorchNetsWay().why_not(make_job(make_net(callbacks=REFUSED[words])))
+    split = None if words == EARLY else ValidSplit(4)
+    net = make_net(callbacks=REFUSED[words], train_split=split)
+    reason = TorchNetsWay().why_not(make_job(net))
     assert words in reason and reason.endswith(".")
 
 

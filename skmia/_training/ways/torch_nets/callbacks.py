@@ -4,6 +4,8 @@ import copy
 import warnings
 from contextlib import contextmanager
 
+from ...._core.numbers import show
+
 # Callbacks that neither change a weight nor draw a random number.
 _RECORDING = {"EpochTimer", "PassthroughScoring", "PrintLog", "ProgressBar"}
 
@@ -14,19 +16,28 @@ def why_not_callbacks(net):
     """Return the reason why a callback of a skorch net is not supported, or None."""
     if net.callbacks == "disable":
         return None
-    for entry in net.callbacks or []:
-        reason = _why_not(entry[1] if isinstance(entry, (tuple, list)) else entry, net)
+    entries = net.callbacks or []
+    callbacks = [one[1] if isinstance(one, (tuple, list)) else one for one in entries]
+    for callback in callbacks:
+        reason = _why_not(callback, net)
         if reason:
             return reason
+    if sum(_name(callback) == "EarlyStopping" for callback in callbacks) > 1:
+        return "Several EarlyStopping callbacks are not reproduced for many nets at once."
     for name, value in vars(net).items():
         if name.startswith("callbacks__") and value is not None:
             return f"The parameter {name} may change the training."
     return None
 
 
-def _why_not(callback, net):
+def _name(callback):
+    """Return the name of a callback of skorch; None for other classes."""
     kind = callback if isinstance(callback, type) else type(callback)
-    name = kind.__name__ if kind.__module__.startswith("skorch.") else None
+    return kind.__name__ if kind.__module__.startswith("skorch.") else None
+
+
+def _why_not(callback, net):
+    name = _name(callback)
     if name in _RECORDING or name == "GradientNormClipping":
         return None
     if name == "EpochScoring":
@@ -34,8 +45,22 @@ def _why_not(callback, net):
     if name == "LRScheduler":
         return _why_not_policy(getattr(callback, "policy", None))
     if name == "EarlyStopping":
-        return "The callback EarlyStopping ends the training of each net after an epoch of its own."
+        return _why_not_stopping(callback, net)
+    kind = callback if isinstance(callback, type) else type(callback)
     return f"The callback {kind.__name__} may change the training."
+
+
+def _why_not_stopping(callback, net):
+    monitor = getattr(callback, "monitor", "valid_loss")
+    if monitor != "valid_loss":
+        return f"EarlyStopping follows {show(monitor)}; for many nets it can follow 'valid_loss'."
+    if net.train_split is None:
+        return "EarlyStopping needs a validation set, and train_split is None."
+    if net.get_params_for("iterator_valid").get("drop_last"):
+        return "EarlyStopping needs the losses that iterator_valid__drop_last leaves out."
+    if getattr(callback, "sink", print) is not print:
+        return "EarlyStopping calls a sink of its own."
+    return None
 
 
 def _why_not_scoring(callback, net):
@@ -55,6 +80,11 @@ def _why_not_policy(policy):
     if policy in (ReduceLROnPlateau, "ReduceLROnPlateau"):
         return _PLATEAU
     return None
+
+
+def stoppers_of(net):
+    """Return a copy of the EarlyStopping of an initialized net in a list; it is empty without."""
+    return [copy.copy(one).initialize() for one in _find(net, "EarlyStopping")]
 
 
 def schedulers_of(net):

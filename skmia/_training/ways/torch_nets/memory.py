@@ -4,8 +4,12 @@ import copy
 
 import torch
 
+from .callbacks import stoppers_of
+
 # Arrays per parameter: in the net, in the stack, its gradient, and up to three in the optimizer.
 _COPIES = 6
+# With early stopping, the weights that are kept, and a copy when they are restored.
+_KEPT_COPIES = 2
 # Arrays per activation: itself, its gradient, and one kept for the backward pass.
 _ACTIVATIONS = 3
 _BYTES_ON_CPU = 512 * 2**20
@@ -44,7 +48,8 @@ def bytes_per_model(prepared, table):
     rows = 16 * n_rows  # the order of the batches
     if table is None:
         rows += sum(2 * part.numel() * part.element_size() for part in own.tensors)
-    return max(1, _COPIES * weights + gathered + _ACTIVATIONS * activations + rows)
+    copies = _COPIES + (_KEPT_COPIES if stoppers_of(prepared.net) else 0)
+    return max(1, copies * weights + gathered + _ACTIVATIONS * activations + rows)
 
 
 def _activation_bytes(module, rows):

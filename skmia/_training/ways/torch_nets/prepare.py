@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from ...._core.containers import accepting_read_only, is_tensor, take_rows
 from ...._core.seeding import isolated_randomness, seed_estimator
+from .callbacks import stoppers_of
 from .onehot import Columns, OneHotRows, without_zeros
 from .order import BatchOrder
 from .plan import find_net, why_not_rows
@@ -75,6 +76,7 @@ class Prepared(NamedTuple):
     order: BatchOrder
     dtype: torch.dtype  # of the rows that are passed to the net
     warnings: list
+    valid: torch.Tensor | None  # rows of the table in the validation set, if they are known
 
     @property
     def device(self):
@@ -135,15 +137,21 @@ def fit_transformers(model, X, y):
 
 
 def _split(net, X, y):
-    """Return the positions of the training rows, and whether there is a validation set."""
+    """Return the positions of training and validation rows, and whether rows are validated."""
     train, valid = net.get_split_datasets(X, y)
-    if isinstance(train, torch.utils.data.Subset) and getattr(train.dataset, "X", None) is X:
-        positions = torch.as_tensor(np.asarray(train.indices))
-    elif getattr(train, "X", None) is X:
-        positions = torch.arange(len(y))
-    else:
+    positions, validated = _positions(train, X), _positions(valid, X)
+    if positions is None:
         raise CannotBatchError("The train_split of the net returns its own data set.")
-    return positions, valid is not None
+    if validated is None and stoppers_of(net):
+        raise CannotBatchError("EarlyStopping needs a validation set that is a part of X.")
+    return positions, validated, valid is not None
+
+
+def _positions(dataset, X):
+    """Return the positions of rows of X in a data set; None if it has others."""
+    if isinstance(dataset, torch.utils.data.Subset) and getattr(dataset.dataset, "X", None) is X:
+        return torch.as_tensor(np.asarray(dataset.indices))
+    return torch.arange(len(dataset)) if getattr(dataset, "X", None) is X else None
 
 
 def prepare(job, k, shared):
@@ -176,16 +184,17 @@ def prepare(job, k, shared):
         net, X = fit_transformers(model, take_rows(job.data.tables[0], members), y)
         net.initialize()
         net.check_data(X, y)
-        positions, has_valid = _split(net, X, y)
+        positions, validated, has_valid = _split(net, X, y)
         generator = torch.Generator()
         generator.set_state(torch.get_rng_state())
         table = make_table(net, X, y) if shared is None else None
-    rows = positions if shared is None else torch.as_tensor(members)[positions]
+    places = torch.arange(len(members)) if shared is None else torch.as_tensor(members)
+    rows, valid = places[positions], None if validated is None else places[validated]
     shuffle = bool(net.get_params_for("iterator_train").get("shuffle"))
     order = BatchOrder(generator, len(rows), shuffle, has_valid)
     caught = [(warning.category, str(warning.message)) for warning in caught]
     dtype = (shared or table).tensors[0].dtype
-    return Prepared(model, net, table, rows, order, dtype, caught)
+    return Prepared(model, net, table, rows, order, dtype, caught, valid)
 
 
 def shared_table(job):

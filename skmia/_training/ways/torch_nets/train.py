@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from .callbacks import clips_of
+from .callbacks import clips_of, stoppers_of
 from .clipping import clip
 from .dropout import draw_masks
 from .generic import GenericEngine
@@ -14,6 +14,10 @@ from .order import count_batches, plan_batches
 from .prepare import Rooms, Table, select
 from .schedule import Schedules
 from .stack import load_into
+from .stopping import Stopping
+
+# Number of rows for which losses are averaged at once, to limit the memory of activations.
+_ROWS = 8192
 
 
 def make_engine(nets, table, generic=False):
@@ -30,15 +34,15 @@ def make_engine(nets, table, generic=False):
 
 
 def join_tables(prepared, table):
-    """Return one table of the rows of all models, and the rows of each model in it."""
+    """Return one table of the rows of all models, and where the rows of each model begin in it."""
     if table is not None:
-        return table, [ready.rows for ready in prepared]
+        return table, [0] * len(prepared)
     tables = [ready.table for ready in prepared]
     offsets = torch.tensor([0] + [len(own.y) for own in tables]).cumsum(0)
     columns, y = tables[0].columns, torch.cat([own.y for own in tables])
     X = [own.X for own in tables]
     X = torch.cat(X) if columns is None else join_rows(X, columns)
-    return Table(X, y, columns), [ready.rows + offset for ready, offset in zip(prepared, offsets)]
+    return Table(X, y, columns), offsets[:-1].tolist()
 
 
 def find_groups(net, names):
@@ -78,7 +82,8 @@ class Training:
     def __init__(self, prepared, table, generic=False, dtype=None):
         self.dtype, self.epoch, self._rooms = dtype, 0, Rooms()
         self.prepared = sorted(prepared, key=lambda ready: len(ready.rows))
-        self.table, self.rows = join_tables(self.prepared, table)
+        self.table, starts = join_tables(self.prepared, table)
+        self.rows = [ready.rows + start for ready, start in zip(self.prepared, starts)]
         nets = [ready.net for ready in self.prepared]
         self.net, self.nets = nets[0], nets
         self.engine = make_engine(nets, self.table, generic)
@@ -90,6 +95,7 @@ class Training:
         )
         self.clips = clips_of(self.net)
         self.schedules = Schedules(self.net, count_batches(self.batches, len(nets)))
+        self.stopping = self._make_stopping(starts)
         memory = self.engine.stack.memory
         self.optimizer = StackedOptimizer(
             type(self.net.optimizer_).__name__,
@@ -97,6 +103,16 @@ class Training:
             self.schedules[0],
             find_groups(self.net, memory),
         )
+
+    def _make_stopping(self, starts):
+        if not stoppers_of(self.net):
+            return None
+        settings, loss = self.net.get_params_for("iterator_valid"), self.engine.total_loss
+        n_rows = settings.get("batch_size", self.net.batch_size)
+        if loss.by_label or loss.by_element or n_rows == -1:
+            n_rows = _ROWS  # the mean over records does not depend on batches
+        valid = [ready.valid + start for ready, start in zip(self.prepared, starts)]
+        return Stopping(self.nets, valid, n_rows)
 
     @property
     def n_models(self):
@@ -117,7 +133,7 @@ class Training:
         show : callable, default=None
             Function that shows the progress, see :meth:`Progress.part`.
         """
-        while self.epoch < n_epochs:
+        while self.epoch < n_epochs and not (self.stopping and self.stopping.is_over):
             order = self._begin_epoch()
             for i, groups in enumerate(self.batches[:n_batches]):
                 for models, records in groups:
@@ -128,12 +144,19 @@ class Training:
                     show(done, "epoch", self.epoch + 1, n_epochs)
             for ready in self.prepared:
                 ready.order.end_epoch()
+            if self.stopping and n_batches is None:
+                self.stopping.end_epoch(self._stacked(), self.table)
             self.schedules.end_epoch()
             self.epoch += 1
             if after_epoch is not None:
                 after_epoch()
-        stacked = {**self.engine.restore(), **self.engine.stack.fixed}
+        stacked = self._stacked()
+        if self.stopping:
+            stacked = self.stopping.restore(stacked)
         load_into([net.module_ for net in self.nets], stacked)
+
+    def _stacked(self):
+        return {**self.engine.restore(), **self.engine.stack.fixed}
 
     def run_to_end(self, after_epoch, show=None):
         """Run all epochs of the nets."""
@@ -153,6 +176,10 @@ class Training:
         arrays = {name: _as_bytes(tensor).cpu().numpy() for name, tensor in tensors.items()}
         arrays["epoch"], arrays["n_steps"] = np.array(self.epoch), np.array(self.optimizer.n_steps)
         arrays["generators"] = np.stack([generator.get_state().numpy() for generator in generators])
+        if self.stopping:
+            arrays["losses"] = np.array(self.stopping.losses).reshape(-1, self.n_models)
+            for name, tensor in self.stopping.kept.items():
+                arrays[f"kept {name}"] = _as_bytes(tensor.contiguous()).cpu().numpy()
         return arrays
 
     def import_state(self, arrays):
@@ -161,6 +188,12 @@ class Training:
         for name, tensor in tensors.items():
             _as_bytes(tensor).copy_(torch.from_numpy(arrays[name]))
         self.schedules.skip(int(arrays["epoch"]) - self.epoch)
+        if self.stopping and len(arrays["losses"]):
+            self.stopping.replay(arrays["losses"].tolist())
+            self.stopping.kept = {name: tensor.clone() for name, tensor in self._stacked().items()}
+            for name, tensor in self.stopping.kept.items():
+                values = torch.from_numpy(arrays[f"kept {name}"]).view(tensor.dtype)
+                tensor.copy_(values.view(tensor.shape))
         self.epoch, self.optimizer.n_steps = int(arrays["epoch"]), arrays["n_steps"].tolist()
         for generator, state in zip(generators, arrays["generators"], strict=True):
             generator.set_state(torch.from_numpy(state))
