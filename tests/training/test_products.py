@@ -51,9 +51,9 @@ def seen(monkeypatch):
     monkeypatch.setattr(products, "_FEWEST_OPERATIONS", 0)
     seen, run = [], group.run_from_kept
 
-    def watched(trainings, keeper):
+    def watched(*arguments):
         seen.append(torch.get_float32_matmul_precision())
-        return run(trainings, keeper)
+        return run(*arguments)
 
     monkeypatch.setattr(group, "run_from_kept", watched)
     return seen
@@ -155,7 +155,7 @@ def test_a_precision_of_the_user_stays(monkeypatch, seen):
 def test_the_kernel_is_restored_after_an_error(monkeypatch, seen):
     pretend(monkeypatch, FAST)
 
-    def fail(trainings, keeper):
+    def fail(*arguments):
         assert torch.get_float32_matmul_precision() == "medium"
         raise RuntimeError("stopped")
 

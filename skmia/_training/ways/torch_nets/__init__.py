@@ -4,8 +4,8 @@ Supported: NeuralNetClassifier, NeuralNetBinaryClassifier and NeuralNetRegressor
 end of a Pipeline; any module that torch.func can vectorize, including Dropout and buffers, with a
 faster path for perceptrons; SGD, Adam, AdamW, RMSprop and Adagrad, with parameter groups; any
 criterion; train_split; the callbacks LRScheduler, GradientNormClipping and EarlyStopping, and those
-that only record; torch's DataLoader with shuffle, batch_size and drop_last; rows in arrays and tensors. Zeros
-of one-hot columns are neither stored nor multiplied.
+that only record; torch's DataLoader with shuffle, batch_size and drop_last; rows in arrays and
+tensors. Zeros of one-hot columns are neither stored nor multiplied.
 
 Nets with any of the following are trained one by one, and the plan gives the reason: other
 callbacks that act on the training, and schedules that depend on losses;
