@@ -47,9 +47,10 @@ class Progress:
     def _move(self, n, text):
         # The bar does not go back if a group is trained again in halves.
         self._bar.n = max(self._bar.n, min(n, self._bar.total))
+        self._bar.set_postfix_str(text, refresh=False)
         if self._is_due():
             self._last = monotonic()
-            self._bar.set_postfix_str(text)  # draws the bar
+            self._bar.refresh()
 
     def part(self, first, n_models):
         """Return a function that shows the progress of models that are trained at once.
