@@ -5,11 +5,13 @@ from io import StringIO
 
 import numpy as np
 import pytest
+import training
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool
 from skmia._training import progress as _progress
+from skmia._training.where.joblib import split_job
 
 RECORDS = Records(
     np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32), np.arange(60) % 2
@@ -66,10 +68,12 @@ def test_models_that_are_trained_one_by_one_are_counted(capsys):
     assert "epoch" not in drawn
 
 
-def test_models_of_other_processes_are_counted_when_they_are_finished(capsys):
-    numbers, drawn, _ = draw_bar(capsys, make_torch_net(), n_jobs=2)
-    assert numbers[-1] == 4
-    assert "epoch" not in drawn
+def test_the_bar_is_not_sent_to_other_processes():
+    X, subsets = np.zeros((4, 1)), np.eye(2, 4) > 0
+    job = training.make_job(DecisionTreeClassifier(), [X], np.arange(4) % 2, subsets)
+    shared, take_rest = split_job(job._replace(progress=object()))
+    assert shared["progress"] is None
+    assert take_rest(job._replace(progress=object())).progress is None
 
 
 def test_a_group_that_is_trained_again_does_not_move_the_bar_back():
