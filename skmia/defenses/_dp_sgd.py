@@ -22,7 +22,15 @@ from .._core.seeding import isolated_randomness
 from .._core.sklearn import HasMethods, Interval, StrOptions, validate_params_of
 from .._core.types import Rows, Seed
 from ..exceptions import PrivacyWarning
-from ._private_training import PrivateParts, check_trainable, make_net, plan, train_privately
+from ._private_training import (
+    PrivateParts,
+    check_trainable,
+    choose_delta,
+    encode,
+    make_net,
+    plan,
+    train_privately,
+)
 from ._probe import check_rows_apart
 from ._soft_targets import _ask_units
 from .private_input import DELTA, FINITE_POSITIVE, check_label_types, validate_rows
@@ -75,6 +83,12 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         ndarrays of shape (n_parameters,) in the order of the module. ``epsilon_`` covers all of
         this, so an auditor may see it. Pass a function, because ``clone`` copies an object together
         with what it has collected.
+    extra_gradients : callable, default=None
+        For audits: called as ``extra_gradients(step, parameters)`` in each step; returns an ndarray
+        of shape (n_extra, n_parameters), gradients of further rows. Each is clipped, takes part as
+        a row does, by a coin in each step (in one step of each epoch without Poisson sampling), and
+        is added before the noise; sizes and rates do not count it. If the function does not depend
+        on rows, ``epsilon_`` covers rows as well as these gradients, which move the weights.
     noise_seed : int, default=None
         Seed of the coins, the noise and what the net draws in training, for tests: ``epsilon_`` is
         infinite with one. If None, they come from the operating system.
@@ -108,6 +122,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
     --------
     GaussianMechanism : Noise on a result instead of on the training.
     skmia.leakage.dp_advantage_bound : Largest advantage of an attack under epsilon.
+    skmia.epsilon.make_gradient_canaries : Gradients to plant by ``extra_gradients``.
     skmia.epsilon.trace_scores : Scores of canaries in the gradients passed to ``on_step``.
 
     Notes
@@ -179,6 +194,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         "grad_sample_mode": [StrOptions({"hooks", "rows"})],
         "keep_history": ["boolean"],
         "on_step": [callable, None],
+        "extra_gradients": [callable, None],
         "noise_seed": [Interval(Integral, 0, None, closed="left"), None],
         "random_state": ["random_state"],
     }
@@ -197,6 +213,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         grad_sample_mode: Literal["hooks", "rows"] = "hooks",
         keep_history: bool = False,
         on_step: Callable[..., Any] | None = None,
+        extra_gradients: Callable[..., Any] | None = None,
         noise_seed: int | None = None,
         random_state: Seed = None,
     ) -> None:
@@ -211,6 +228,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         self.grad_sample_mode = grad_sample_mode
         self.keep_history = keep_history
         self.on_step = on_step
+        self.extra_gradients = extra_gradients
         self.noise_seed = noise_seed
         self.random_state = random_state
 
@@ -247,7 +265,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
         seed = None
         if self.random_state is not None:
             seed = check_random_state(self.random_state).randint(2**31 - 1)
-        self.delta_ = self._choose_delta(len(X))
+        self.delta_ = choose_delta(self.target_delta, len(X))
         with isolated_randomness(np.random.SeedSequence(seed)):
             self.estimator_ = make_net(self.net, self.n_features_in_, len(classes))
             check_trainable(self.estimator_)
@@ -260,7 +278,7 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
                 len(self.classes_),
                 in_batches=self.grad_sample_mode == "hooks",
             )
-            self._train(X, self._encode(y))
+            self._train(X, encode(y, self.classes_))
         return self
 
     def _read_classes(self, y):
@@ -276,25 +294,6 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
             stacklevel=3,
         )
         return np.unique(y)
-
-    def _encode(self, y):
-        """Codes of labels; -1 for those that are not among the classes."""
-        known = np.isin(y, self.classes_)
-        codes = np.full(len(y), -1, dtype=np.int64)
-        codes[known] = np.searchsorted(self.classes_, y[known])
-        return codes
-
-    def _choose_delta(self, n_rows):
-        if self.target_delta is None:
-            return 0.1 / n_rows
-        if self.target_delta >= 1 / n_rows:
-            warnings.warn(
-                f"target_delta={self.target_delta:g} is not below one over the number of rows, "
-                f"{n_rows}: releasing a row at random would satisfy it.",
-                PrivacyWarning,
-                stacklevel=3,
-            )
-        return self.target_delta
 
     def _check_settings(self):
         given = [self.target_epsilon is not None, self.noise_multiplier is not None]
@@ -340,7 +339,8 @@ class DPSGDClassifier(ClassifierMixin, BaseEstimator):
             X, codes = X[codes >= 0], codes[codes >= 0]
             if not len(X):
                 raise ValueError("No row has a label of classes, and poisson_sampling=False.")
-        parts = PrivateParts(PrivateRandomness(self.noise_seed), self.grad_sample_mode)
+        randomness = PrivateRandomness(self.noise_seed)
+        parts = PrivateParts(randomness, self.grad_sample_mode, self.extra_gradients)
         self.n_steps_ = train_privately(net, X, codes, privacy, parts, self.on_step)
         if not self.keep_history:
             net.history_ = type(net.history)()

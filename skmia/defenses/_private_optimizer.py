@@ -20,13 +20,16 @@ class PrivateOptimizer(DPOptimizer):
         It makes the steps.
     randomness : PrivateRandomness
         Source of the noise.
+    extra : ExtraGradients or None
+        Gradients that are added like those of rows.
     **settings : dict
         Those of opacus's optimizer.
     """
 
-    def __init__(self, optimizer, randomness, **settings):
+    def __init__(self, optimizer, randomness, *, extra=None, **settings):
         super().__init__(optimizer, **settings)
         self._randomness = randomness
+        self._extra = extra
         scale = self.noise_multiplier * self.max_grad_norm
         self._grid = None
         if self.noise_multiplier:  # a product that ends at 0 is refused like one that nearly does
@@ -38,6 +41,9 @@ class PrivateOptimizer(DPOptimizer):
     def clip_and_accumulate(self):
         """Clip the gradient of each row and add them up, in steps of the grid."""
         samples = [sample.flatten(start_dim=1) for sample in self.grad_samples]
+        if self._extra is not None:
+            drawn = zip(samples, self._extra.draw(self.params), strict=True)
+            samples = [torch.cat([sample, extra.to(sample)]) for sample, extra in drawn]
         factors = self._compute_factors(samples)
         for parameter, sample in zip(self.params, samples, strict=True):
             clipped = factors.to(sample.device)[:, None] * sample.double()

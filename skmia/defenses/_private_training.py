@@ -2,9 +2,10 @@
 
 import math
 import warnings
+from collections.abc import Callable
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -13,6 +14,7 @@ from .._core.numbers import show
 from .._core.optional import import_optional
 from .._core.torch_parts import layers_of
 from ..exceptions import PrivacyWarning
+from ._extra_gradients import ExtraGradients
 from .private_randomness import PrivateRandomness
 
 # skorch's callbacks that act on what they monitor, and the parameter that names it.
@@ -31,6 +33,7 @@ class PrivateParts(NamedTuple):
 
     randomness: PrivateRandomness
     grad_sample_mode: str
+    extra_gradients: Callable[..., Any] | None = None
 
 
 class Privacy(NamedTuple):
@@ -221,6 +224,7 @@ def _private_parts(net, codes, privacy, parts, on_step):
     private = PrivateOptimizer(
         optimizer,
         parts.randomness,
+        extra=_make_extra(net, len(codes), privacy, parts),
         noise_multiplier=privacy.noise_multiplier,
         max_grad_norm=min(privacy.max_grad_norm, _NO_CLIPPING),
         expected_batch_size=privacy.expected_batch_size,
@@ -254,6 +258,19 @@ def _private_parts(net, codes, privacy, parts, on_step):
         for layer, known in attributes:
             for name in set(vars(layer)) - known:
                 delattr(layer, name)
+
+
+def _make_extra(net, n_rows, privacy, parts):
+    """What draws extra gradients as rows are drawn; None without them."""
+    if parts.extra_gradients is None:
+        return None
+    n_turns = None
+    if not privacy.poisson:
+        lots = n_rows / privacy.expected_batch_size
+        drops = net.get_params_for("iterator_train").get("drop_last", False)
+        n_turns = max(1, math.floor(lots) if drops else math.ceil(lots))
+    draws = parts.randomness, privacy.sample_rate, n_turns
+    return ExtraGradients(parts.extra_gradients, *draws)
 
 
 def _draws(privacy, parts):
@@ -331,3 +348,25 @@ def plan(net, n_rows, noise_multiplier, max_grad_norm, poisson):
     if callable(noise_multiplier):
         noise_multiplier = noise_multiplier(rate, n_steps * net.max_epochs)
     return Privacy(noise_multiplier, max_grad_norm, rate, lot, n_steps, poisson)
+
+
+def choose_delta(target_delta, n_rows):
+    """Delta as given, or a tenth of one over the number of rows."""
+    if target_delta is None:
+        return 0.1 / n_rows
+    if target_delta >= 1 / n_rows:
+        warnings.warn(
+            f"target_delta={target_delta:g} is not below one over the number of rows, "
+            f"{n_rows}: releasing a row at random would satisfy it.",
+            PrivacyWarning,
+            stacklevel=3,
+        )
+    return target_delta
+
+
+def encode(y, classes):
+    """Codes of labels; -1 for those that are not among the classes."""
+    known = np.isin(y, classes)
+    codes = np.full(len(y), -1, dtype=np.int64)
+    codes[known] = np.searchsorted(classes, y[known])
+    return codes

@@ -17,6 +17,12 @@ GAUSSIAN = (
     "what an attacker can reach follows the trade-off curve of two normal laws, of some mu; this "
     "is a model of the mechanism and was not tested; moreover, "
 )
+INDEPENDENT = (
+    "each canary is answered independently of the others by a Gaussian mechanism of the same mu; "
+    "this is a model of the mechanism and was not tested; moreover, "
+)
+# Methods that bound mu, and epsilon through it.
+_OF_MU = ("gaussian", "order_statistics")
 
 
 def check_delta(delta):
@@ -29,8 +35,8 @@ def choose_delta(delta, method, methods):
     if not isinstance(method, str) or method not in methods:
         raise ValueError(f"method must be one of {', '.join(methods)}; got {show(method)}.")
     if delta is None:
-        return 1e-5 if method == "gaussian" else 0.0
-    if check_delta(delta) == 0 and method == "gaussian":
+        return 1e-5 if method in _OF_MU else 0.0
+    if check_delta(delta) == 0 and method in _OF_MU:
         raise ValueError(
             "A Gaussian trade-off has no finite epsilon at delta=0; pass a larger one."
         )

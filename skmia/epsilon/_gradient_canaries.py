@@ -14,9 +14,9 @@ from .._core.types import Seed
 from ..leakage import MahalanobisLeakage
 from ._checks import noise_of_means
 
-_KINDS = ("dirac", "selected")
+_KINDS = ("dirac", "selected", "spread")
 _AGGREGATES = {"mean": np.mean, "max": np.max}
-_OWNERS = {"n_parameters": "dirac"} | dict.fromkeys(
+_OWNERS = dict.fromkeys(
     ("gradients", "noise_multiplier", "batch_size", "reference", "aggregate"), "selected"
 )
 
@@ -29,7 +29,7 @@ class GradientCanaries(NamedTuple):
     gradients : ndarray of shape (n_canaries, n_parameters) or (n_steps, n_canaries, n_parameters)
         The same in all steps, or one set per step: what :func:`trace_scores` takes.
     rows : ndarray of int
-        Candidates that they are gradients of; empty for ``"dirac"``.
+        Candidates that they are gradients of; empty for ``"dirac"`` and ``"spread"``.
     """
 
     gradients: np.ndarray
@@ -39,7 +39,7 @@ class GradientCanaries(NamedTuple):
 def make_gradient_canaries(
     n_canaries: int,
     *,
-    kind: Literal["dirac", "selected"] = "dirac",
+    kind: Literal["dirac", "selected", "spread"] = "dirac",
     n_parameters: int | None = None,
     gradients: ArrayLike | None = None,
     max_grad_norm: float = 1.0,
@@ -54,18 +54,22 @@ def make_gradient_canaries(
     Parameters
     ----------
     n_canaries : int
-        Number of canaries: at most ``n_parameters`` for ``"dirac"``, or the number of candidates
-        for ``"selected"``.
-    kind : {"dirac", "selected"}, default="dirac"
+        Number of canaries: at most ``n_parameters`` for ``"dirac"`` and ``"spread"``, or the number
+        of candidates for ``"selected"``.
+    kind : {"dirac", "selected", "spread"}, default="dirac"
         ``"dirac"``: gradients of one entry each, all of them different (Nasr et al.). A private
         training that is being audited adds such a gradient to the sum of a step, like the gradient
         of a record. It has the largest norm that clipping allows, canaries do not overlap, and each
         shares one coordinate with the gradients of other records.
 
+        ``"spread"``: orthogonal gradients of the same norm in random directions, over all entries.
+        Other records disturb all of them alike, where they disturb some of ``"dirac"`` much more
+        than others.
+
         ``"selected"``: of the gradients of records, those that leak most in noisy steps (Azize and
         Basu), see Notes.
     n_parameters : int, default=None
-        Number of weights of the model, which ``"dirac"`` needs.
+        Number of weights of the model, which ``"dirac"`` and ``"spread"`` need.
     gradients : array-like of shape (n_steps, n, n_parameters), default=None
         Clipped gradients of the candidates in each step, which ``"selected"`` needs.
     max_grad_norm : float, default=1.0
@@ -81,7 +85,8 @@ def make_gradient_canaries(
     aggregate : {"mean", "max"}, default=None
         For ``"selected"``, how the scores of steps are combined. If None, ``"mean"``.
     random_state : int, RandomState instance or None, default=None
-        Controls the draw of the coordinates of ``"dirac"``; ``"selected"`` is deterministic.
+        Controls the draw of the coordinates of ``"dirac"`` and of the directions of ``"spread"``;
+        ``"selected"`` is deterministic.
 
     Returns
     -------
@@ -97,6 +102,7 @@ def make_gradient_canaries(
     See Also
     --------
     trace_scores : Scores of canaries in the noisy gradients.
+    skmia.defenses.DPSGDClassifier : Adds them to its steps as ``extra_gradients``.
     make_canaries : Canaries that are records.
     skmia.leakage.MahalanobisLeakage : Leakage score behind ``"selected"``.
 
@@ -140,17 +146,21 @@ def make_gradient_canaries(
         "reference": reference,
         "aggregate": aggregate,
     }
-    refuse_foreign("kind", kind, _OWNERS, given)
-    needed = {"dirac": "n_parameters", "selected": "gradients"}[kind]
+    owners = _OWNERS | {"n_parameters": "dirac" if kind == "selected" else kind}
+    refuse_foreign("kind", kind, owners, given)
+    needed = "gradients" if kind == "selected" else "n_parameters"
     if given[needed] is None:
         raise ValueError(f"kind={kind!r} needs {needed}; got None.")
-    if kind == "dirac":
-        return _make_dirac(n_canaries, n_parameters, max_grad_norm, random_state)
+    if kind != "selected":
+        make = {"dirac": _make_dirac, "spread": _make_spread}[kind]
+        _check_directions(n_canaries, n_parameters, max_grad_norm)
+        directions = make(n_canaries, n_parameters, check_random_state(random_state))
+        return GradientCanaries(max_grad_norm * directions, np.empty(0, dtype=np.intp))
     chosen = {name: value for name, value in given.items() if value is not None}
     return _select(n_canaries, max_grad_norm=max_grad_norm, **chosen)
 
 
-def _make_dirac(n_canaries, n_parameters, norm, random_state):
+def _check_directions(n_canaries, n_parameters, norm):
     numbers = n_canaries, n_parameters
     whole = all(isinstance(number, Integral) and not isinstance(number, bool) for number in numbers)
     if not whole or not 1 <= n_canaries <= n_parameters:
@@ -159,10 +169,20 @@ def _make_dirac(n_canaries, n_parameters, norm, random_state):
             f"{n_canaries!r}."
         )
     check_number(norm, "max_grad_norm", "finite and above 0", SMALLEST)
-    gradients = np.zeros((n_canaries, n_parameters))
-    columns = check_random_state(random_state).permutation(n_parameters)[:n_canaries]
-    gradients[np.arange(n_canaries), columns] = norm
-    return GradientCanaries(gradients, np.empty(0, dtype=np.intp))
+
+
+def _make_dirac(n_canaries, n_parameters, rng):
+    directions = np.zeros((n_canaries, n_parameters))
+    columns = rng.permutation(n_parameters)[:n_canaries]
+    directions[np.arange(n_canaries), columns] = 1
+    return directions
+
+
+def _make_spread(n_canaries, n_parameters, rng):
+    """Rows of a uniformly random orthogonal matrix."""
+    orthogonal, triangle = np.linalg.qr(rng.normal(size=(n_parameters, n_canaries)))
+    signs = np.where(np.diag(triangle) < 0, -1.0, 1.0)  # the signs of qr are not random
+    return (orthogonal * signs).T
 
 
 def _select(

@@ -146,10 +146,23 @@ def test_dirac_canaries_do_not_overlap():
     assert (np.count_nonzero(gradients, axis=1) == 1).all()
 
 
+def test_spread_canaries_do_not_overlap_either():
+    made = partial(make_gradient_canaries, 30, kind="spread", n_parameters=40, max_grad_norm=0.7)
+    gradients, rows = made(random_state=0)
+    assert len(rows) == 0
+    np.testing.assert_allclose(gradients @ gradients.T, 0.49 * np.eye(30), atol=1e-12)
+    assert (gradients != 0).all()
+    np.testing.assert_array_equal(gradients, made(random_state=0).gradients)
+    # A direction and its opposite are equally likely.
+    signs = np.sign([made(random_state=seed).gradients.ravel() for seed in range(10)])
+    assert abs(signs.mean()) < 0.1
+
+
+@pytest.mark.parametrize("kind", ["dirac", "spread"])
 @pytest.mark.parametrize("n, size, norm", [(5, 4, 1.0), (0, 4, 1.0), (1, 4, 0.0), (1, 4, np.inf)])
-def test_impossible_dirac_canaries_are_refused(n, size, norm):
+def test_impossible_canaries_are_refused(n, size, norm, kind):
     with pytest.raises(ValueError, match="n_canaries must be|max_grad_norm must be"):
-        make_gradient_canaries(n, n_parameters=size, max_grad_norm=norm)
+        make_gradient_canaries(n, kind=kind, n_parameters=size, max_grad_norm=norm)
 
 
 @pytest.mark.parametrize("aggregate", ["mean", "max"])
@@ -186,7 +199,8 @@ def test_selected_gradients_against_the_definition(aggregate):
         ({"n_parameters": 4, "aggregate": "max"}, "aggregate is only taken with kind='selected'"),
         ({"kind": "selected", "n_parameters": 4}, "n_parameters is only taken with kind='dirac'"),
         ({"kind": "selected", "gradients": np.ones((4, 2))}, "gradients must have the shape"),
-        ({"kind": "chosen"}, "kind must be one of 'dirac', 'selected'; got 'chosen'"),
+        ({"kind": "spread"}, "kind='spread' needs n_parameters; got None"),
+        ({"kind": "chosen"}, "kind must be one of 'dirac', 'selected', 'spread'; got 'chosen'"),
     ],
 )
 def test_what_a_kind_of_gradients_does_not_take_is_refused(settings, message):

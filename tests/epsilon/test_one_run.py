@@ -12,6 +12,7 @@ from skmia.epsilon import (
 )
 
 one_run_gaussian_bound = partial(one_run_epsilon_lower_bound, method="gaussian")
+one_run_order_bound = partial(one_run_epsilon_lower_bound, method="order_statistics")
 
 N_AUDITS = 400
 MOST_TOO_HIGH = binom.ppf(0.999, N_AUDITS, 0.05)
@@ -32,6 +33,13 @@ GAUSSIAN = [
     (1000, 1000, 600, 0.16385, 0.58354),
     (1000, 100, 99, 1.06844, 4.72672),
     (1000, 1000, 1000, 2.36807, 12.33457),
+]
+# mu, canaries, guesses, wrong ones, and the probability of at most these.
+INDEPENDENT = [
+    (0.8, 2000, 500, 80, 0.011912),
+    (0.8, 2000, 500, 100, 0.503419),
+    (0.8, 2000, 2000, 620, 0.000566),
+    (0.8, 4000, 1000, 180, 0.053213),
 ]
 
 
@@ -59,6 +67,26 @@ def test_golden_numbers_for_a_gaussian_mechanism(m, r, v, mu, epsilon):
     assert (round(bound.mu, 5), round(bound.epsilon, 5)) == (mu, epsilon)
 
 
+@pytest.mark.parametrize("mu, m, r, wrong, pvalue", INDEPENDENT)
+def test_golden_numbers_for_independent_canaries(mu, m, r, wrong, pvalue):
+    # Xiang et al. (2025), to their six digits: at this confidence the bound is this mu.
+    bound = one_run_order_bound(
+        *make_canaries(m, r, r - wrong), n_guesses=r, confidence_level=1 - pvalue
+    )
+    assert bound.mu == pytest.approx(mu, abs=2e-4)
+    assert bound.epsilon == pytest.approx(gaussian_epsilon(bound.mu, 1e-5))
+
+
+@pytest.mark.parametrize(
+    "r, wrong, epsilon",
+    [(100, 10, 3.1645), (250, 36, 3.6327), (500, 103, 3.7557), (1000, 309, 3.6700), (100, 50, 0)],
+)
+def test_golden_epsilons_for_independent_canaries(r, wrong, epsilon):
+    bound = one_run_order_bound(*make_canaries(1000, r, r - wrong), n_guesses=r)
+    assert bound.epsilon == pytest.approx(epsilon, abs=1e-3)
+    assert "independently" in bound.assumption
+
+
 @pytest.mark.parametrize("alpha", [0.01, 0.05, 0.2])
 @pytest.mark.parametrize("v", [10, 11, 12])
 def test_at_the_bound_the_p_value_is_the_error(alpha, v):
@@ -78,12 +106,13 @@ def test_a_coin_shows_nothing(v):
     canaries = make_canaries(100, 100, v)
     assert one_run_epsilon_lower_bound(*canaries, n_guesses=100, delta=0.0).epsilon == 0
     assert one_run_gaussian_bound(*canaries, n_guesses=100).mu == 0
+    assert one_run_order_bound(*canaries, n_guesses=100).mu == 0
 
 
 # Guesses
 
 
-BOUNDS = [one_run_epsilon_lower_bound, one_run_gaussian_bound]
+BOUNDS = [one_run_epsilon_lower_bound, one_run_gaussian_bound, one_run_order_bound]
 
 
 @pytest.mark.parametrize("bound", BOUNDS)
@@ -176,6 +205,13 @@ def test_gaussian_bounds_of_normal_noise_are_rarely_too_high(mu, n_guesses):
     assert count_too_high(audit, partial(shift, mu), truth, 60) <= MOST_TOO_HIGH
 
 
+@pytest.mark.parametrize("n_guesses", [30, 60, "auto"], ids=str)
+def test_bounds_of_independent_canaries_are_rarely_too_high(n_guesses):
+    audit = partial(one_run_order_bound, n_guesses=n_guesses)
+    truth = gaussian_epsilon(1.0, 1e-5)
+    assert count_too_high(audit, partial(shift, 1.0), truth, 60) <= MOST_TOO_HIGH
+
+
 def test_the_bound_of_randomized_response_spends_its_error():
     # Each guess is right with the same probability, and the p-value is exact but for its steps.
     right = np.random.default_rng(0).binomial(200, 1 / (1 + np.exp(-1.0)), size=N_AUDITS)
@@ -199,6 +235,7 @@ def test_the_bound_of_randomized_response_spends_its_error():
         (one_run_epsilon_lower_bound, {"n_guesses": [2, 2.5]}, "got 2.5"),
         (one_run_epsilon_lower_bound, {"delta": 0.2}, r"at most 1 / \(2 \* n_canaries\) = 0.125"),
         (one_run_gaussian_bound, {"delta": 0.0}, "no finite epsilon at delta=0"),
+        (one_run_order_bound, {"delta": 0.0}, "no finite epsilon at delta=0"),
     ],
 )
 def test_bad_settings_are_refused(audit, settings, message):
