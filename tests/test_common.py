@@ -38,6 +38,7 @@ from skmia.attacks import (
     MahalanobisAttack,
     MorganAttack,
     NodeEquationsAttack,
+    OneQueryAttack,
     QuantileAttack,
     QueriedThresholdAttack,
     RangeAttack,
@@ -208,18 +209,20 @@ def make_white_box_attacks():
         EnsembleAttack(NET.victim, attack_estimator=TREE, cv=2),
         MahalanobisAttack(NET.victim, cv=2),
         FisherRaoAttack(NET.victim, cv=2, layers=[], max_iter=20),
+        OneQueryAttack(NET.victim, NET.shadows, n_steps=2),
     ]
     if find_spec("torch") is not None:
         attacks.append(WhiteBoxAttack(NET.victim, max_iter=1, cv=2))
     return attacks
 
 
-# Their recipes hold a victim with gradients, see make_white_box_attacks.
+# Their recipes hold a victim, or shadow models, with gradients, see make_white_box_attacks.
 WHITE_BOX = {
     FisherRaoAttack,
     GradientAttack,
     LayerOutputsAttack,
     MahalanobisAttack,
+    OneQueryAttack,
     WhiteBoxAttack,
 }
 

@@ -12,6 +12,7 @@ from ._lira import LiRA
 from ._mahalanobis import MahalanobisAttack
 from ._morgan import MorganAttack
 from ._node_equations import NodeEquationsAttack
+from ._one_query import OneQueryAttack
 from ._quantile import QuantileAttack
 from ._queried_threshold import QueriedThresholdAttack
 from ._range import RangeAttack
@@ -43,6 +44,7 @@ __all__ = [
     "MahalanobisAttack",
     "MorganAttack",
     "NodeEquationsAttack",
+    "OneQueryAttack",
     "QuantileAttack",
     "QueriedThresholdAttack",
     "RangeAttack",

@@ -64,7 +64,9 @@ class _Search:
             points = self.origin[rows[some], None] + steps[some] * self.scale
             points = points.reshape(-1, *self.shape).astype(self.dtype)
             y = np.repeat(self.y[rows[some]], steps.shape[1])
-            right = is_right(self.victim, self.restore(points), y, BoundaryDistance.name)
+            right = is_right(
+                self.victim, self.restore(points), y, f"Signal {BoundaryDistance.name!r}"
+            )
             wrong[some] = ~right.reshape(-1, steps.shape[1])
         self.used[rows] += steps.shape[1]
         return wrong

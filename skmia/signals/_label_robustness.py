@@ -194,7 +194,7 @@ class LabelRobustness(VictimSignal):
             )
 
     def _inspect(self, victim, records):
-        share = is_right(victim, records.X, records.y, self.name).astype(float)
+        share = is_right(victim, records.X, records.y, f"Signal {self.name!r}").astype(float)
         rows = np.flatnonzero(share)
         if len(rows):
             share[rows] = self._count(victim, records[rows])
@@ -209,6 +209,6 @@ class LabelRobustness(VictimSignal):
             drawn = change.draw(magnitude, self.n_changes, rng)
             for some in gen_batches(self.n_changes, max(1, _ROWS // len(records))):
                 y = np.tile(records.y, len(drawn[some]))
-                kept = is_right(victim, change.apply(drawn[some]), y, self.name)
+                kept = is_right(victim, change.apply(drawn[some]), y, f"Signal {self.name!r}")
                 right += kept.reshape(-1, len(records)).sum(axis=0)
         return right / (1 + len(magnitudes) * self.n_changes)

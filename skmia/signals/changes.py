@@ -58,7 +58,7 @@ def check_scale(scale):
     return check_numbers(scale, "scale", "above 0", SMALLEST)
 
 
-def is_right(victim, rows, y, signal):
+def is_right(victim, rows, y, who):
     """Whether the predicted class is the label.
 
     Raises
@@ -68,7 +68,7 @@ def is_right(victim, rows, y, signal):
     """
     answers = query_victim(victim, rows)
     if answers.kind == "value":
-        raise ValueError(f"Signal {signal!r} needs a classifier; got a regressor.")
+        raise ValueError(f"{who} needs a classifier; got a regressor.")
     if answers.kind == "label" and not hasattr(victim, "classes_"):
         return answers.values == y  # a batch need not contain every label
     return Correctness()(answers, y) == 1

@@ -70,6 +70,13 @@ ATTACKS = {
         "target_fpr": (None,),
         "random_state": (0,),
     },
+    "OneQueryAttack": {
+        "penalty": ("auto", 1.0, 0.0),
+        "n_steps": (2,),
+        "step_size": (0.1,),
+        "scale": (1.0,),
+        "bounds": (None, (-1, 1)),
+    },
     "RangeAttack": {
         "attack": (None,),
         "sampler": (None,),
