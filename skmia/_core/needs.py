@@ -56,7 +56,8 @@ class Needs:
     keeps : frozenset, default=frozenset()
         What a pool must keep of each shadow model: ``"auto"`` (the log odds, margin or log
         residual), ``("auto", T)`` (the log odds at temperature T), a
-        :class:`~skmia.signals.Signal`, ``"outputs"`` or ``"models"``.
+        :class:`~skmia.signals.Signal`, ``"outputs"`` or ``"models"``. ``"gradients"`` stands beside
+        ``"models"`` for models that :func:`skmia.victims.open_white_box` can read.
     known : {"nobody", "non-members", "members and non-members"}, default="nobody"
         Kind of records that ``fit`` learns from.
     lacks : tuple of str, default=()
@@ -184,9 +185,12 @@ def _why_no_shadows(needs, offer):
     if not offer.trainable:
         return f"it needs shadow models, {offer.withheld.get('shadows', 'of which there are none')}"
     for what in sorted(needs.keeps, key=str):
-        if what in offer.withheld:
+        # The models of a pool that is there may be of another kind than the victim.
+        if what in offer.withheld and (what != "gradients" or offer.keeps is None):
             return f"it needs the {what} of the shadow models, {offer.withheld[what]}"
         if offer.keeps is not None and not _is_kept(what, offer):
+            if what == "gradients" and "models" in offer.keeps:
+                return "it needs the gradients of the shadow models, which skmia cannot read"
             return _ask_for(what)
     return None
 
@@ -208,6 +212,8 @@ def _ask_for(what):
             f"it needs the log odds of the shadow models at temperature {what[1]:g}; fit the pool "
             f"with temperatures=({what[1]:g},) or more"
         )
+    if what == "gradients":
+        what = "models"
     if what == "auto":
         return "it needs a signal of each shadow model, which the pool does not keep"
     if not isinstance(what, str):

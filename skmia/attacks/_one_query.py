@@ -15,7 +15,9 @@ from .._core.asking import check_victim
 from .._core.needs import Needs
 from .._core.numbers import as_numbers as as_array
 from .._core.numbers import show
+from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions, at_least
+from .._core.types import Rows
 from .._core.validation import check_records
 from ..base import BaseAttack, get_pool
 from ..shadow import ShadowPool
@@ -202,7 +204,9 @@ class OneQueryAttack(BaseAttack):
         self.bounds = bounds
 
     def _needs(self):
-        return Needs(_CLASSES, access=frozenset({"queries"}), keeps=frozenset({"models"}))
+        return Needs(
+            _CLASSES, access=frozenset({"queries"}), keeps=frozenset({"models", "gradients"})
+        )
 
     def _fit(self, records, membership):
         check_victim(self.victim)
@@ -276,7 +280,16 @@ class OneQueryAttack(BaseAttack):
         n_in = self.pool_.count_inside(records)
         return (n_in > 0) & (n_in < len(self.pool_.membership_))
 
+    def _check_labels(self, records):
+        unknown = np.flatnonzero(~np.isin(records.y, self.pool_.classes_))
+        if len(unknown):
+            raise ValueError(
+                f"{len(unknown)} of {len(records)} records have a task label that no shadow model "
+                f"knows, first {show(records.y[unknown[0]])} at position {unknown[0]}."
+            )
+
     def _score_samples(self, records):
+        self._check_labels(records)
         scores = np.full(len(records), np.nextafter(0.5, 0))
         judged = np.flatnonzero(self._can_judge(records))
         if len(judged):
@@ -286,7 +299,7 @@ class OneQueryAttack(BaseAttack):
             )
         return scores
 
-    def make_queries(self, X):
+    def make_queries(self, X: Records) -> Rows:
         """Make the query of each record.
 
         Parameters

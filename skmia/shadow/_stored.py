@@ -14,7 +14,7 @@ from .._core.records import Records
 from .._core.validation import check_finite, check_records, query
 from ..signals import AnswerSignal, LogResidual, ScaledLogit, Signal
 from ..signals.auto import COMPARED, kinds_of, what_to_read
-from ..victims.offers import get_kind
+from ..victims.offers import get_access, get_kind
 from ._filed import smooth_when_read
 from ._keep import signals_of
 from ._lookup import augmented, take_columns
@@ -108,7 +108,10 @@ class StoredSignals:
         models = self.estimators_ is not None if fitted else self.store == "models"
         outputs = self.outputs_ is not None if fitted else self.store == "outputs"
         kept |= {"outputs"} if models or outputs else set()
-        return frozenset(kept | {"models"} if models else kept)
+        if models:
+            first = self.estimators_[0] if fitted else self.estimator
+            kept |= {"models"} | (get_access(first)[0] & {"gradients"})
+        return frozenset(kept)
 
     def _will_store(self):
         kind = get_kind(unwrap(self.estimator))

@@ -12,7 +12,7 @@ def without(pool, what, records):
     ----------
     pool : ShadowPool
         Fitted; not changed.
-    what : {"auto", "models", "outputs"}, tuple or Signal
+    what : {"auto", "models", "outputs", "gradients"}, tuple or Signal
         As in the ``keeps`` of :class:`skmia.base.Needs`.
     records : Records
         All records of the pool.
@@ -20,8 +20,10 @@ def without(pool, what, records):
     Returns
     -------
     less : ShadowPool or None
-        Pool that keeps less. None if no signal would be left to compare.
+        Pool that keeps less. None if there is no such pool, as no signal would be left to compare.
     """
+    if what == "gradients":
+        return None  # the models have them
     less = copy.copy(pool)
     if what == "models":
         if pool.classes_ is not None and pool.outputs_ is None:

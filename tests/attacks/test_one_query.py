@@ -129,6 +129,12 @@ def test_needs_are_queries_of_labels_and_models_of_the_pool():
     assert 'store="models"' in needs.why_not(
         Offer("label", access=frozenset({"queries"}), keeps=frozenset({"auto"}))
     )
+    forest = {"gradients": "which skmia cannot read from RandomForestClassifier"}
+    offer = Offer("label", access=frozenset({"queries"}), withheld=forest)
+    assert needs.why_not(offer) == (
+        "it needs the gradients of the shadow models, which skmia cannot read from "
+        "RandomForestClassifier"
+    )
     assert "regressor" in needs.why_not(Offer("value", access=frozenset({"queries"})))
 
 

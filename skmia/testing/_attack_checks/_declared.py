@@ -72,7 +72,7 @@ def check_attack_needs(attack, records, membership):
     expect(not wrong, f"needs() has unknown words: {wrong}.")
     kept = needs.keeps | needs.uses
     words = {what if isinstance(what, str) else what[0] for what in kept}
-    wrong = sorted(words - {"auto", "outputs", "models"})
+    wrong = sorted(words - {"auto", "outputs", "models", "gradients"})
     expect(not wrong, f"keeps or uses of needs() has unknown words: {wrong}.")
     expect(needs.known in KNOWN, f"known of needs() must be one of {KNOWN}; got {needs.known!r}.")
     expect(
