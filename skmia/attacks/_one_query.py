@@ -149,8 +149,8 @@ class OneQueryAttack(BaseAttack):
         + \lambda \left\lVert \frac{x' - x}{s} \right\rVert^2
 
     with ``penalty`` :math:`\lambda` and ``scale`` s, by steps of Adam that start at the record; the
-    best point on the way is used. The paper has the same three parts, with cross-entropies in place
-    of the margins and the distance itself. A query is one bit, so the ROC curve has one corner.
+    best point on the way is used. Margins, their units, the squared distance and the choice of its
+    weight are choices of this package. A query is one bit, so the ROC curve has one corner.
 
     References
     ----------

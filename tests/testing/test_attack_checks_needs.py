@@ -61,7 +61,7 @@ CHECKS = find_checks(RECORDS, MEMBERSHIP)
         (lie(QUANTILES), "lacks", "does not declare that it needs the parameter population"),
         (lie(LIRA, known="members and non-members"), "needs", "tags and known="),
         (lie(LIRA, reads=frozenset({"probabilities"})), "needs", "unknown words"),
-        (lie(LIRA, keeps=frozenset({"everything"})), "needs", "keeps of needs"),
+        (lie(LIRA, keeps=frozenset({"everything"})), "needs", "keeps or uses of needs"),
     ],
 )
 def test_wrong_declarations_are_found(attack, check, message):
