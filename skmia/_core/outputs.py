@@ -7,16 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .containers import read_only
-from .groups import check_columns
 from .keys import as_key
 from .numbers import SMALLEST, check_number, show, to_array
-from .probabilities import PROBABILITY_FLOOR, check_answered, log_sum_exp, round_into_bounds
+from .output_checks import NUMBERS, check_classes, check_matrix, check_single
+from .probabilities import PROBABILITY_FLOOR, log_sum_exp
 from .resolution import Resolution
 
 KINDS = ("proba", "logits", "decision", "log_odds", "label", "value")
-
-# Kinds with one number per record, and what it is.
-_NUMBERS = {"value": "value", "log_odds": "number"}
 
 
 class Outputs:
@@ -64,44 +61,12 @@ class Outputs:
         if not isinstance(kind, str) or kind not in KINDS:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}; got {show(kind)}.")
         values = to_array(values, "Answers", "hold one row or value for each record")
-        classes = None if kind in _NUMBERS else self._check_classes(classes, kind)
-        if kind == "label" or kind in _NUMBERS:
-            values = self._check_single(values, kind)
+        classes = None if kind in NUMBERS else check_classes(classes, kind)
+        if kind == "label" or kind in NUMBERS:
+            values = check_single(values, kind)
         else:
-            values = self._check_columns(values, classes, kind)
+            values = check_matrix(values, classes, kind)
         self.values, self.classes, self.kind = read_only(values), classes, kind
-
-    @staticmethod
-    def _check_classes(classes, kind):
-        if classes is None:
-            raise ValueError(f"Outputs of kind {kind!r} need the classes of their columns.")
-        return check_columns(classes)
-
-    @staticmethod
-    def _check_single(values, kind):
-        if values.ndim == 2 and values.shape[1] == 1:
-            values = values[:, 0]
-        if values.ndim != 1:
-            raise ValueError(
-                f"The model must return one {_NUMBERS.get(kind, kind)} per record; "
-                f"got an array of shape {values.shape}."
-            )
-        if kind in _NUMBERS:
-            values = to_array(values, f"Answers of kind {kind!r}", "hold numbers", np.float64)
-            check_answered(values[:, None])
-        return values
-
-    @staticmethod
-    def _check_columns(values, classes, kind):
-        if values.dtype.kind not in "biuf":
-            raise ValueError(f"The model must return numbers; got an array of {values.dtype}.")
-        if values.ndim != 2 or values.shape[1] != len(classes):
-            raise ValueError(
-                f"The model must return one number for each of its {len(classes)} classes; "
-                f"got an array of shape {values.shape}."
-            )
-        check_answered(values)
-        return round_into_bounds(values) if kind == "proba" and values.size else values
 
     @classmethod
     def concat(cls, parts: "Sequence[Outputs]") -> Self:
@@ -196,7 +161,7 @@ class Outputs:
         ValueError
             If a class of the outputs is not among ``classes``.
         """
-        if self.kind in _NUMBERS or np.array_equal(self.classes, classes):
+        if self.kind in NUMBERS or np.array_equal(self.classes, classes):
             return self
         unknown = ~np.isin(self.classes, classes)
         if unknown.any():

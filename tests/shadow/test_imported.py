@@ -259,3 +259,10 @@ def test_logits_of_nets_on_disk(records, tmp_path):
         stored = records.with_fields(outputs=target)
         found = attack.set_params(victim=None, shadows=given).fit(stored).score_samples(stored)
         np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_log_odds_keep_their_precision(dtype):
+    # It tells how near to 1 a probability could be, to which infinite values are smoothed.
+    assert Outputs(np.zeros(3, dtype), kind="log_odds").values.dtype == dtype
+    assert Outputs([1, 2], kind="log_odds").values.dtype == np.float64
