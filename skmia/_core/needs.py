@@ -164,7 +164,7 @@ def _why_no_answers(needs, offer):
         return None
     if not needs.reads:
         return "no single kind of model suits all of its parts"
-    # Log odds follow from probabilities; they stand for victims that nobody can ask.
+    # Log odds follow from probabilities; they stand for victims that cannot be asked.
     kinds = needs.reads - {"log_odds"} if "proba" in needs.reads else needs.reads
     read = _join([_ANSWERS[kind] for kind in KINDS if kind in kinds], "or")
     return f"it reads {read}, and the victim returns {_ANSWERS[offer.kind]}"

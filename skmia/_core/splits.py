@@ -183,7 +183,7 @@ def draw_block(units, strata, size, rng):
     due = np.full(len(first), size // 2)
     # Model after model, a unit is drawn with the share of the remaining models that it is due in:
     # never when it has been in half of them, and always when it is due in all that remain. The
-    # order is drawn anew for each model, so that no two units exclude each other throughout.
+    # order is drawn again for each model, so that no two units exclude each other throughout.
     for k, training_set in enumerate(inside):
         order = rng.permutation(len(first))
         order = order[_sort_by_strata(rng.permutation(n_strata)[strata[order]])]

@@ -7,7 +7,7 @@ from ._pass_messages import DAMPING, compute_messages
 
 _N_ROUNDS = 6
 _N_SCALINGS = 50
-# Least share of training rows that are taken to be nobody among the candidates.
+# Least share of training rows that are taken to be none of the candidates.
 _LEAST_UNUSED = 0.5
 _LEAST_SHARE = 1e-12
 

@@ -139,7 +139,7 @@ class UnknownValues:
         Raises
         ------
         ValueError
-            If X is no table with the columns of the population.
+            If X is not a table with the columns of the population.
         """
         X, donors = records.X, self.population.X
         self._check(X, donors)

@@ -63,7 +63,7 @@ class ShownLaw(NormalLaw):
         return np.array([np.broadcast_to(self.show(*both), target[0].shape) for both in laws])
 
 
-# Features that are no score of membership by themselves.
+# Features that are not scores of membership by themselves.
 _SHOWN = {"level": find_level, "gap": find_gap, "spread": find_spread}
 
 

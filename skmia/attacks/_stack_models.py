@@ -122,7 +122,7 @@ class Single:
 
 
 class Rows(NamedTuple):
-    """What is known of records with shadow models in the victim's place.
+    """What is known of records with shadow models treated as the victim.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ class Rows(NamedTuple):
     is_member : ndarray of shape (n,), dtype bool
         Membership.
     models : ndarray of shape (n,)
-        Model in the victim's place.
+        Model treated as the victim.
     folds : ndarray of shape (n,)
         Fold of the record, from 0.
     """
@@ -156,7 +156,7 @@ class _Calibrated(NamedTuple):
 class ChosenStack:
     """The strongest of single features, a logistic regression, and its sum with boosted trees.
 
-    The rows of a record with several models in the victim's place depend on each other: each of
+    The rows of a record with several models treated as the victim depend on each other: each of
     these models is among those that the others are compared with. Only what was learned from other
     records can be compared with a single feature, so folds are of records. What is chosen for a
     fold does not depend on its rows either, or the power of the chosen one would be too good.

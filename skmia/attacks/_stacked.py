@@ -40,7 +40,7 @@ _N_FOLDS = 4
 _MIXER = np.uint64(0x9E3779B97F4A7C15)
 
 # Minimum size of a pool, and of one whose models promise a rate. With fewer than 8, the models that
-# remain beside one in the victim's place give scores of another kind than all of them.
+# remain beside one treated as the victim give scores of another kind than all of them.
 _FEWEST_MODELS = 4
 _FEWEST_FOR_RATE = 8
 
@@ -75,7 +75,7 @@ def fold_records(columns):
 
 
 def _find_folds(shadows, models):
-    """Return the fold of each record, for each model in the victim's place."""
+    """Return the fold of each record, for each model treated as the victim."""
     return np.broadcast_to(shadows[-1, 0].astype(int), (len(models), shadows.shape[2]))
 
 
@@ -85,7 +85,7 @@ class StackedAttack(PoolAttack):
     The features of a record are its scores under :class:`LiRA` in three forms (four for models that
     vote), :class:`RMIA` at each temperature and :class:`CalibratedAttack` with both means, the
     log-likelihood of the label, and the level, IN-OUT gap and spread that LiRA estimates. Up to 16
-    shadow models take the victim's place in turn. Their training sets are known, so a logistic
+    shadow models are treated as the victim in turn. Their training sets are known, so a logistic
     regression and boosted trees learn from their features to tell members from non-members; the
     membership of the victim's records plays no part. Of each single score, the logistic regression
     and its sum with the trees, the one with the largest AUC on these models is used. The score is
@@ -120,7 +120,7 @@ class StackedAttack(PoolAttack):
     feature_names_ : list of str
         Names of the features.
     chosen_ : str
-        What the score is made of: ``"logistic regression"``, ``"logistic regression + trees"`` or
+        Parts of the score: ``"logistic regression"``, ``"logistic regression + trees"`` or
         the name of a feature.
     power_ : DataFrame
         Power of all candidates on the shadow models, with standard errors, as of
@@ -151,7 +151,7 @@ class StackedAttack(PoolAttack):
 
     Notes
     -----
-    A model in the victim's place and the one that was drawn in a pair with it both leave the pool;
+    A model treated as the victim and the one that was drawn in a pair with it both leave the pool;
     in a balanced design, another model of its block leaves with it. Otherwise the number of
     remaining IN models would tell its members.
 
@@ -160,7 +160,7 @@ class StackedAttack(PoolAttack):
     records, and without each of four folds of them. The scores of a fold by the models without it
     measure the power, set the threshold, and give the slope and the intercept with which the sum
     becomes log odds; scores of rows that the models have seen would be too good. Folds are of
-    records, because the rows of one record with different models in the victim's place depend on
+    records, because the rows of one record with different models treated as the victim depend on
     each other: each of these models is among those that the others are compared with.
 
     Where a model hardly leaks, what is learned is mostly noise, and a single score such as that of
@@ -259,7 +259,7 @@ class StackedAttack(PoolAttack):
         self._learn(check_random_state(self.random_state))
 
     def _learn(self, rng):
-        """Learn the stack from shadow models in the victim's place."""
+        """Learn the stack from shadow models treated as the victim."""
         pool, n_models = self.pool_, len(self.pool_.membership_)
         n_in = pool.n_inside
         columns = pool.draw_columns(_N_SAMPLE, self._are_enough(n_in, n_models - n_in))
@@ -322,7 +322,7 @@ class StackedAttack(PoolAttack):
         return attack
 
     def _collect_left_out(self, shadows, inside, models, others, judged):
-        """Return features with models in the victim's place, of shape (n_chosen, n, n_features)."""
+        """Return features with models treated as the victim, of shape (n_chosen, n, n_features)."""
         shadows = self._by_reading(shadows)
         features = [
             score_in_place(part, shadows[part._reads()], inside, models, others, judged)

@@ -77,9 +77,8 @@ def list_repeatable(attacks):
     Returns
     -------
     repeatable : dict of str to attack
-        Attacks that treat shadow models as the victim. Those that learn from the models in the
-        victim's place take the time of many shadow models, so they are only returned if there is
-        no other attack.
+        Attacks that treat shadow models as the victim. Those that learn from these models take the
+        time of many shadow models, so they are only returned if there is no other attack.
     """
     able = {name: one for name, one in attacks.items() if treats_models_as_victims(one)}
     cheap = {name: one for name, one in able.items() if not one._learns_in_place}
@@ -102,7 +101,7 @@ class PoolAttack(BaseAttack):
     signal = "auto"
     temperature = 1.0
 
-    # Whether classifiers learn from shadow models in the victim's place.
+    # Whether classifiers learn from shadow models treated as the victim.
     _learns_in_place = False
 
     # Score that is evidence neither for nor against membership.

@@ -18,7 +18,7 @@ def fit_without_threshold(attack, pool, records):
 
 
 def score_in_place(attack, shadows, inside, models, others, judged):
-    """Score a block of records with models in the victim's place.
+    """Score a block of records with models treated as the victim.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def score_in_place(attack, shadows, inside, models, others, judged):
     inside : ndarray of shape (n_estimators, n), dtype bool
         Training sets.
     models : ndarray of shape (n_chosen,)
-        Numbers of the models in the victim's place.
+        Numbers of the models treated as the victim.
     others : ndarray of shape (n_chosen, n) or (n_chosen, 1)
         Models that leave with them.
     judged : ndarray of shape (n_chosen, n), dtype bool

@@ -1,4 +1,4 @@
-"""Power of attacks on shadow models in the victim's place, and settings chosen by it."""
+"""Power of attacks on shadow models treated as the victim, and settings chosen by it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
@@ -49,7 +49,7 @@ def choose_by_power(
     *,
     criterion: float | Literal["roc_auc"] = "roc_auc",
 ) -> PowerChoice:
-    """Choose an attack, or settings of it, by its power on shadow models in the victim's place.
+    """Choose an attack, or settings of it, by its power on shadow models treated as the victim.
 
     Up to 16 shadow models are treated as the victim, each attacked with the rest of the pool as in
     :func:`leave_one_model_out`. Their training sets are known, so neither the victim nor its
@@ -178,7 +178,7 @@ def _check_training_sets(pools, records):
         if (columns < 0).any() or not np.array_equal(other.inside(columns), inside):
             raise ValueError(
                 f"The shadow models of {first!r} and {name!r} have different training sets, so "
-                "they are not the same models in the victim's place; fit both pools on the same "
+                "they are not the same models treated as the victim; fit both pools on the same "
                 "records, with as many models and the same random_state."
             )
 
@@ -238,7 +238,7 @@ def measure_models(attack, records, models, rate):
 
 
 def compare_by_power(settings, figures, units, rate, decisive=0):
-    """Choose settings by their power on several models in the victim's place.
+    """Choose settings by their power on several models treated as the victim.
 
     Parameters
     ----------

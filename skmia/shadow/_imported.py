@@ -50,8 +50,8 @@ class ImportedPools:
     ) -> Self:
         """Create a fitted pool from outputs of models that were trained elsewhere.
 
-        The pool is the one that :meth:`fit` would have made of the same models. Equal records count
-        as one: a model trained on one of them counts as trained on all of them.
+        The pool is the one that :meth:`fit` would have made from the same models. Equal records
+        count as one: a model trained on one of them counts as trained on all of them.
 
         Parameters
         ----------
@@ -151,7 +151,7 @@ class ImportedPools:
     ) -> Self:
         """Create a fitted pool from models that were trained elsewhere.
 
-        The pool is the one that :meth:`fit` would have made of the same models.
+        The pool is the one that :meth:`fit` would have made from the same models.
 
         Parameters
         ----------

@@ -33,7 +33,7 @@ def leave_out_of_bags(model, X, y):
     sides : Sides
     """
     total, count = np.zeros(len(X)), np.zeros(len(X))
-    everybody = np.zeros(len(X))
+    of_all = np.zeros(len(X))
     features = getattr(model, "estimators_features_", [slice(None)] * len(model.estimators_))
     for member, rows, columns in zip(
         model.estimators_, model.estimators_samples_, features, strict=True
@@ -41,11 +41,11 @@ def leave_out_of_bags(model, X, y):
         answer = _answer(model, member, X[:, columns], y)
         is_out = np.ones(len(X), dtype=bool)
         is_out[rows] = False
-        everybody += answer
+        of_all += answer
         total += np.where(is_out, answer, 0.0)
         count += is_out
     outside = np.divide(total, count, out=np.full(len(X), np.nan), where=count > 0)
-    inside = everybody / len(model.estimators_)
+    inside = of_all / len(model.estimators_)
     if not is_classifier(model):
         return sides_of_residuals(y - inside, y - outside)
     return sides_of_proba(inside, outside, 0.5 / len(model.estimators_))
