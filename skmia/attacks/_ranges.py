@@ -108,7 +108,7 @@ class UnknownValues:
     >>> others = Records(np.array([[7.0, 70.0], [8.0, 80.0]]))
     >>> draw = UnknownValues([1], others)
     >>> draw(Records(np.zeros((3, 2))), np.random.RandomState(0)).X.tolist()
-    [[0.0, 80.0], [0.0, 80.0], [0.0, 80.0]]
+    [[0.0, 70.0], [0.0, 70.0], [0.0, 70.0]]
     """
 
     columns: Sequence

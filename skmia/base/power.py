@@ -118,8 +118,8 @@ def choose_by_power(
     >>> shadows = FrozenEstimator(pool)
     >>> attacks = {"LiRA": attack, "RMIA": RMIA(shadows=shadows)}
     >>> attacks["calibrated"] = CalibratedAttack(shadows=shadows)
-    >>> choose_by_power(attacks, {}, records).params
-    {'attack': 'LiRA'}
+    >>> choose_by_power(attacks, {}, records).power["attack"].tolist()
+    ['LiRA', 'RMIA', 'calibrated']
     """
     check_records(records)
     attacks = dict(attack) if isinstance(attack, Mapping) else {None: attack}

@@ -197,7 +197,7 @@ class ShadowPool(
         "temperatures": [tuple, list],
         "store": [StrOptions({"signals", "outputs", "models"})],
         "resolution": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
-        "batched": ["boolean", StrOptions({"auto"}), Interval(Integral, 2, None, closed="left")],
+        "batched": ["boolean", StrOptions({"auto"}), at_least(2)],
         "refit_frozen": ["boolean"],
         "checkpoint": [str, Path, None],
         "on_disk": ["boolean"],

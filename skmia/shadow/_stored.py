@@ -176,8 +176,9 @@ class StoredSignals:
     def _say_not_stored(self, wanted):
         kinds = kinds_of(self.signal_)
         if not set(kinds) & set(wanted.reads):
+            reads = [kind for kind in wanted.reads if kind != "log_odds"]  # follow from "proba"
             return (
-                f"The signal {wanted.name!r} reads {' or '.join(map(repr, wanted.reads))}; the "
+                f"The signal {wanted.name!r} reads {' or '.join(map(repr, reads))}; the "
                 f"models of the shadow pool return {' or '.join(map(repr, kinds))}, for which "
                 "'auto' is suitable."
             )
