@@ -84,7 +84,9 @@ def test_shadow_generators(problem, attack):
     scores = attack(victim, pool).fit(records).score_samples(records)
     # Draws with replacement give out 63% of the members; of the others nothing can be told.
     error = np.sqrt(401 / 12 / 200**2)  # of the area, for scores that tell nothing
-    assert 0.5 + 3 * error < roc_auc_score(membership, scores) < 0.63 + 0.37 / 2
+    # The share of members that are drawn has a standard deviation of 0.022, and counts half.
+    largest = 0.632 + 0.368 / 2 + 4 * np.hypot(error, 0.022 / 2)
+    assert 0.5 + 3 * error < roc_auc_score(membership, scores) < largest
 
 
 def test_seeds(problem):
