@@ -4,7 +4,6 @@ import os
 import pickle
 import signal
 
-import cloudpickle
 import joblib
 import numpy as np
 import pandas as pd
@@ -23,6 +22,7 @@ from skmia.attacks import LiRA
 from skmia.datasets import make_membership_problem
 
 distributed = pytest.importorskip("distributed")
+cloudpickle = pytest.importorskip("cloudpickle")
 
 # The event loops and sockets of a cluster close after the fixture has returned.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
