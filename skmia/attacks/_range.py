@@ -97,7 +97,7 @@ class RangeAttack(BaseAttack):
     -----
     The records given to the methods are the centers of the ranges, and membership says whether any
     training record is in the range. With m points and their scores
-    :math:`s_{(1)} \le \dots \le s_{(m)}`, the score of a range is
+    :math:`s_{(1)} \le \ldots \le s_{(m)}`, the score of a range is
 
     .. math:: \frac{1}{\lfloor q_e m \rceil - \lfloor q_s m \rceil}
         \sum_{i = \lfloor q_s m \rceil + 1}^{\lfloor q_e m \rceil} s_{(i)},
