@@ -177,3 +177,16 @@ def test_a_pool_goes_on_with_the_kernel_of_its_first_models(
     fit_pool(checkpoint=tmp_path, n_estimators=8)
     assert len(seen) == 2
     assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("batch_size", [2**40, -1])
+def test_a_batch_of_more_than_all_rows_is_measured_with_all(monkeypatch, seen, batch_size):
+    rows = []
+
+    def measure(shapes):
+        rows.extend(shape.columns for shape in shapes[:1])
+        return FAST
+
+    monkeypatch.setattr(group, "measure", measure)
+    ShadowPool(make_net().set_params(batch_size=batch_size), 2, random_state=0).fit(make_records())
+    assert rows == [40] and seen == ["medium"]  # half of 80 records; in their precision

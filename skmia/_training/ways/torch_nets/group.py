@@ -65,8 +65,8 @@ def _train(job, generic, fast):
         if not isinstance(model, str):
             stacks[model.signature].append(model)
     trainings = [Training(stack, table, generic) for stack in stacks.values()]
-    net = trainings[0].net if trainings else None
-    with fast_products(net, _count_rows(net)) if fast and trainings else nullcontext():
+    first = next(iter(stacks.values()))[0] if stacks else None
+    with fast_products(first.net, _count_rows(first)) if fast and first else nullcontext():
         run_from_kept(trainings, StateKeeper(job.states, job.numbers), job.progress)
     return trained
 
@@ -82,16 +82,17 @@ def measure_products(job):
         first = prepare(job, 0, shared_table(job))
     except Exception:  # the training of this model raises the error again
         return None
-    n_rows = _count_rows(first.net)
+    n_rows = _count_rows(first)
     n_steps = job.n_models * int(first.net.max_epochs) * -(-len(first.rows) // n_rows)
     shapes = list_shapes(first.net, n_rows)
     return measure(shapes) if is_worth_measuring(first.net, shapes, n_steps) else None
 
 
-def _count_rows(net):
-    """Return the number of rows of a batch."""
+def _count_rows(prepared):
+    """Return the number of rows of a batch, which may be set to more than all rows."""
+    net = prepared.net
     size = net.get_params_for("iterator_train").get("batch_size", net.batch_size)
-    return size if size > 0 else _ROWS
+    return max(1, min(size if size > 0 else _ROWS, len(prepared.rows)))
 
 
 def _prepare_or_say(job, i, table):
