@@ -30,7 +30,7 @@ class Mapped(NamedTuple):
         return np.asarray(np.memmap(self.path, self.dtype, "r", self.offset, self.shape))
 
 
-def find_place(array):
+def get_place(array):
     """Return where the bytes of an array are in a file.
 
     Parameters

@@ -5,7 +5,7 @@ import numpy as np
 _BITS = 16
 
 
-def find_middle(pieces, n_values):
+def compute_middle(pieces, n_values):
     """Return the two middle values of single-precision numbers; they are equal if n is odd.
 
     The numbers are counted by the upper and then by the lower half of their bits, so two passes

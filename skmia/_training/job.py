@@ -11,7 +11,7 @@ from sklearn.utils import gen_batches
 
 from .._core.asking import CHUNK, query_aligned
 from .._core.containers import pack, take_rows, unpack
-from .._core.mapped import find_place
+from .._core.mapped import get_place
 from .._core.randomness import preserved_randomness
 from .._core.seeding import isolated_randomness
 
@@ -28,7 +28,7 @@ class Data(NamedTuple):
 
     def by_place(self):
         """Convert arrays that are mapped from files to their places, so that no bytes travel."""
-        places = [find_place(X) for X in (*self.tables, self.y)]
+        places = [get_place(X) for X in (*self.tables, self.y)]
         *tables, y = (
             X if place is None else place
             for X, place in zip((*self.tables, self.y), places, strict=True)

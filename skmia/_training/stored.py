@@ -22,7 +22,7 @@ class Part(NamedTuple):
     dtype: np.dtype
 
 
-def find_parts(path):
+def list_parts(path):
     """Find the arrays in the file of a model.
 
     Parameters
@@ -77,7 +77,7 @@ def map_parts(path):
     -------
     arrays : dict of str to ndarray
     """
-    return {name: _map(path, part) for name, part in find_parts(path).items()}
+    return {name: _map(path, part) for name, part in list_parts(path).items()}
 
 
 def _map(path, part):
@@ -113,7 +113,7 @@ class StoredRows(Rows):
         self._parts, self._metas = [], []
         self._stamps = [_stamp(path) for path in self._paths]
         for path in self._paths:
-            parts = find_parts(path)
+            parts = list_parts(path)
             self._parts.append(parts[name])
             self._metas.append(_read_meta(path, parts))
         first = self._parts[0]
@@ -153,7 +153,7 @@ class StoredRows(Rows):
         # Another process of the same fit may have trained the model as well; its file says the
         # same.
         try:
-            is_same = _read_meta(path, find_parts(path)) == self._metas[k] and _is_intact(path)
+            is_same = _read_meta(path, list_parts(path)) == self._metas[k] and _is_intact(path)
         except OSError:
             raise
         except Exception:  # damaged bytes can raise anything

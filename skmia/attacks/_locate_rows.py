@@ -45,7 +45,7 @@ def locate(groups, drawn, n_candidates, prior, outsiders):
     parts = np.zeros((n_candidates, len(drawn)))
     others = prior * outsiders / (1 - outsiders)
     for n_done in range(_N_ROUNDS):
-        odds = _find_odds(parts, drawn, prior, outsiders)
+        odds = _compute_odds(parts, drawn, prior, outsiders)
         for g, group in enumerate(groups):
             there = odds[group.candidates, group.sample] - messages[g]
             old = DAMPING if n_done else 0.0
@@ -55,7 +55,7 @@ def locate(groups, drawn, n_candidates, prior, outsiders):
     return _match(parts, drawn, prior, outsiders)[0]
 
 
-def _find_odds(parts, drawn, prior, outsiders):
+def _compute_odds(parts, drawn, prior, outsiders):
     """Log odds of each candidate to be in each sample."""
     proba, untold = _match(parts, drawn, prior, outsiders)
     share = (proba @ drawn.T).astype(np.float64)

@@ -56,7 +56,7 @@ class _Models:
             known = np.flatnonzero(np.isin(self.y, box.classes))
             if not len(known):
                 continue
-            margin, slope = _find_margin(box, points[known], self.y[known])
+            margin, slope = _compute_margin(box, points[known], self.y[known])
             margin, slope = margin / unit, slope / unit
             sign, size = np.sign(weights[known]), np.abs(weights[known])
             loss[known] += size * np.logaddexp(0, -sign * margin)
@@ -65,7 +65,7 @@ class _Models:
         return loss, gradient
 
 
-def _find_margin(box, points, y):
+def _compute_margin(box, points, y):
     """Return by how much the logit of the label exceeds the others, and its gradient."""
     logits, row = box.logits(points), np.arange(len(points))
     label = np.searchsorted(box.classes, y)
@@ -240,7 +240,7 @@ class OneQueryAttack(BaseAttack):
         for box in self._open(some):
             known = np.isin(some.y, box.classes)
             inputs = box.encode(some.X)[known]
-            size = np.abs(_find_margin(box, inputs, some.y[known])[0]) if len(inputs) else [1.0]
+            size = np.abs(_compute_margin(box, inputs, some.y[known])[0]) if len(inputs) else [1.0]
             self._units.append(max(float(np.median(size)) / 2, _SMALL))
 
     def _choose_penalty(self, records):

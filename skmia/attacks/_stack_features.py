@@ -31,17 +31,17 @@ class LogLikelihood(PoolAttack):
         return self._score(shadows[:, models], None, None, None)
 
 
-def find_level(into, out):
+def estimate_level(into, out):
     """Return the middle between the means of two distributions."""
     return (into[0] + out[0]) / 2
 
 
-def find_gap(into, out):
+def estimate_gap(into, out):
     """Return the difference between the means of two distributions."""
     return into[0] - out[0]
 
 
-def find_spread(into, out):
+def estimate_spread(into, out):
     """Return the logarithm of the joint spread of two distributions."""
     return np.log(into[1] + out[1]) / 2
 
@@ -64,7 +64,7 @@ class ShownLaw(NormalLaw):
 
 
 # Features that are not scores of membership by themselves.
-_SHOWN = {"level": find_level, "gap": find_gap, "spread": find_spread}
+_SHOWN = {"level": estimate_level, "gap": estimate_gap, "spread": estimate_spread}
 
 
 def list_temperatures(pool, temperatures):

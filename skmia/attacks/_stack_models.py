@@ -280,10 +280,12 @@ def _choose(candidates, figures, units, margin):
     settings = [{"score": name} for name in candidates]
     choice = compare_by_power(settings, means, units, _RATE)
     known = ~np.isnan(means).any(axis=(0, 2))
-    return _find_strongest(list(candidates), means[:, known, 0], units[known], margin), choice.power
+    return _choose_strongest(
+        list(candidates), means[:, known, 0], units[known], margin
+    ), choice.power
 
 
-def _find_strongest(names, aucs, units, margin):
+def _choose_strongest(names, aucs, units, margin):
     """Return the name of the candidate of the largest mean of AUCs, of shape (n_candidates, n)."""
     n_single = names.index(_LINEAR)
     single = int(np.argmax(aucs[:n_single].mean(axis=1)))

@@ -74,7 +74,7 @@ def fold_records(columns):
     return (columns.astype(np.uint64) * _MIXER >> np.uint64(40)) % np.uint64(_N_FOLDS)
 
 
-def _find_folds(shadows, models):
+def _get_folds(shadows, models):
     """Return the fold of each record, for each model treated as the victim."""
     return np.broadcast_to(shadows[-1, 0].astype(int), (len(models), shadows.shape[2]))
 
@@ -268,7 +268,7 @@ class StackedAttack(PoolAttack):
         models = choose_pseudo_victims(pool.design_)
         others = choose_others(pool.design_, inside, columns, models)
         judged = self._are_judged(inside, n_in[columns], models, others)
-        is_member, folds = inside[models][judged], _find_folds(shadows, models)[judged]
+        is_member, folds = inside[models][judged], _get_folds(shadows, models)[judged]
         for fold in range(_N_FOLDS):
             if len(np.unique(is_member[folds != fold])) < 2:
                 place = " when another one is treated as the victim"
@@ -331,7 +331,7 @@ class StackedAttack(PoolAttack):
         return np.stack(features, axis=-1)
 
     def _score_left_out(self, shadows, inside, models, others):
-        folds = _find_folds(shadows, models)
+        folds = _get_folds(shadows, models)
         judged = np.ones(folds.shape, dtype=bool)
         features = self._collect_left_out(shadows, inside, models, others, judged)
         return self._stack.log_odds(features[judged], folds.ravel()).reshape(folds.shape)

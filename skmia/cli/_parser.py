@@ -124,7 +124,9 @@ def make_parser():
     )
     _add_data(audit.add_argument_group("data"))
     _add_victim(audit.add_argument_group("victim"))
-    _add_attack(audit.add_argument_group("attack"))
+    attack = audit.add_argument_group("attack")
+    _add_shadows(attack)
+    _add_attack(attack)
     _add_output(audit.add_argument_group("output"))
     _add_inspect(commands)
     _add_report(commands)
@@ -264,7 +266,7 @@ def _add_victim(group):
     )
 
 
-def _add_attack(group):
+def _add_shadows(group):
     group.add_argument(
         "--shadows",
         type=_shadow_count,
@@ -285,6 +287,9 @@ def _add_attack(group):
         help="begin no shadow models that would be unfinished this long after the audit began; "
         "4 are trained in any case",
     )
+
+
+def _add_attack(group):
     group.add_argument(
         "--fpr",
         type=_rate,

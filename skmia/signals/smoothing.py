@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._core.filed import rows_of
-from .._core.middle import find_middle
+from .._core.middle import compute_middle
 
 # Share of the typical residual below which differences carry no information.
 _SHARE = 0.1
@@ -156,7 +156,7 @@ class ResidualSmoothing(Smoothing):
         n_outside = sum(np.count_nonzero(~members) for members in rows_of(inside))
         # The median of the residuals is the exponential of the median of their logarithms; for an
         # even number, both middle values are used.
-        middle = find_middle(list_outside, n_outside)
+        middle = compute_middle(list_outside, n_outside)
         typical = np.exp(-middle.astype(np.float64)).mean()
         return max(_SHARE * float(typical), step)
 

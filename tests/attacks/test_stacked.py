@@ -243,7 +243,7 @@ def test_learned_candidate_must_be_ahead_of_single_scores(gains, margin, expecte
     single, other = np.full(2 * len(gains), 0.6), np.full(2 * len(gains), 0.55)
     aucs = np.array([other, single, single + np.repeat(gains, 2)])
     names, units = ["other", "one", "logistic regression"], np.repeat(np.arange(len(gains)), 2)
-    assert _stack_models._find_strongest(names, aucs, units, margin) == expected
+    assert _stack_models._choose_strongest(names, aucs, units, margin) == expected
 
 
 @pytest.mark.parametrize("shift", [0.0, 1.5])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skmia._core.filed import FiledArray, Rows, rows_of
-from skmia._core.middle import find_middle
+from skmia._core.middle import compute_middle
 
 
 class CountedRows(Rows):
@@ -81,5 +81,5 @@ def test_pieces_are_those_of_rows():
 def test_the_middle_of_pieces_is_that_of_all(n):
     values = np.random.default_rng(n).normal(size=n).astype(np.float32)
     values[: n // 3] = [-np.inf, np.inf, -0.5][n % 3]
-    middle = find_middle(lambda: iter(np.array_split(values, 3)), n)
+    middle = compute_middle(lambda: iter(np.array_split(values, 3)), n)
     np.testing.assert_array_equal(middle, np.sort(values)[[(n - 1) // 2, n // 2]])

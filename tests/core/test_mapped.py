@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skmia import Records
-from skmia._core.mapped import find_place
+from skmia._core.mapped import get_place
 from skmia._training.job import Data
 
 
@@ -17,7 +17,7 @@ def path(tmp_path):
 @pytest.mark.parametrize("rows", [slice(None), slice(5, 9), slice(7, 8)])
 def test_a_place_gives_the_same_array(path, rows):
     array = Records(np.load(path, mmap_mode="r"))[rows].X
-    place = find_place(array)
+    place = get_place(array)
     np.testing.assert_array_equal(place.open(), array)
     assert not place.open().flags.writeable
 
@@ -35,17 +35,17 @@ def test_a_place_gives_the_same_array(path, rows):
     ids=["copied", "every second row", "a column", "chosen rows", "computed", "list"],
 )
 def test_others_have_no_place(path, change):
-    assert find_place(change(np.load(path, mmap_mode="r"))) is None
+    assert get_place(change(np.load(path, mmap_mode="r"))) is None
 
 
 def test_what_was_changed_in_memory_alone_has_no_place(path):
-    assert find_place(np.load(path, mmap_mode="c")) is None
+    assert get_place(np.load(path, mmap_mode="c")) is None
 
 
 def test_what_was_written_is_found_in_the_file(path):
     array = np.load(path, mmap_mode="r+")
     array[3] = -1
-    np.testing.assert_array_equal(find_place(array).open(), array)
+    np.testing.assert_array_equal(get_place(array).open(), array)
 
 
 def test_data_go_and_come_back(path):

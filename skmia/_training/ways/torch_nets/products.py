@@ -136,7 +136,7 @@ def measure(shapes):
         _time(factors, times)
     finally:
         torch.set_num_threads(n_threads)
-    usual, other = (_find_error(factors, kernel) for kernel in times)
+    usual, other = (_measure_error(factors, kernel) for kernel in times)
     return Measured(other, usual, times[_OTHER] / times[_USUAL])
 
 
@@ -160,7 +160,7 @@ def _draw_factors(shapes, n_operations):
     ]
 
 
-def _find_error(factors, kernel):
+def _measure_error(factors, kernel):
     errors = []
     for left, right in factors:
         with products_by(kernel):
@@ -187,5 +187,5 @@ def fast_products(net, n_rows):
     Models can be trained on another processor than that on which the kernel was chosen.
     """
     factors = _draw_factors(list_shapes(net, n_rows), 0)
-    errors = [_find_error(factors, kernel) for kernel in (_OTHER, _USUAL)]
+    errors = [_measure_error(factors, kernel) for kernel in (_OTHER, _USUAL)]
     return products_by(_OTHER if Measured(*errors, 0).are_single else _USUAL)

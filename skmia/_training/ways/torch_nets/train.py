@@ -45,7 +45,7 @@ def join_tables(prepared, table):
     return Table(X, y, columns), offsets[:-1].tolist()
 
 
-def find_groups(net, names):
+def match_groups(net, names):
     """Return the number of the parameter group of each stacked parameter."""
     groups = [{id(p) for p in group["params"]} for group in net.optimizer_.param_groups]
     if len(groups) == 1:
@@ -101,7 +101,7 @@ class Training:
             type(self.net.optimizer_).__name__,
             list(memory.values()),
             self.schedules[0],
-            find_groups(self.net, memory),
+            match_groups(self.net, memory),
         )
 
     def _make_stopping(self, starts):
