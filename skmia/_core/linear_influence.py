@@ -65,7 +65,7 @@ class LinearInfluence:
         ----------
         leverage : ndarray of shape (n, n_outputs, n_outputs)
         curve : Curve
-            Of the same records.
+            Curvature and residuals of the same records.
         weight : ndarray of shape (n,)
             What is added to their weights.
 
@@ -85,7 +85,7 @@ class LinearInfluence:
         ----------
         X : ndarray of shape (n, n_features)
         leverage, curve
-            Of the same records.
+            Leverages, curvatures and residuals of the same records.
         directions : ndarray of shape (n, n_outputs)
             Coefficients of the combinations.
         is_own : ndarray of shape (n,), dtype bool

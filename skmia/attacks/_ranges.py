@@ -67,7 +67,7 @@ class GaussianRange:
         Returns
         -------
         points : Records of n records
-            In the same order.
+            Points in the order of the records.
         """
         values, restore = as_numbers(records.X, "GaussianRange")
         shape = values.shape[1:]
@@ -134,7 +134,7 @@ class UnknownValues:
         Returns
         -------
         points : Records of n records
-            In the same order.
+            Points in the order of the records.
 
         Raises
         ------

@@ -133,7 +133,7 @@ def token_moments(model, tokens):
     Returns
     -------
     moments : ndarray of shape (3, n, length)
-        In nats.
+        Log-probability, mean and standard deviation, in nats.
     """
     if hasattr(model, "token_moments"):
         found = np.asarray(model.token_moments(tokens), dtype=np.float64)

@@ -69,7 +69,7 @@ class _AnswersByTokens(BaseEstimator):
         Returns
         -------
         log_likelihood : ndarray of shape (n,)
-            In nats per token.
+            Values in nats per token.
         """
         return np.nanmean(self.query(X).log_proba, axis=1)
 

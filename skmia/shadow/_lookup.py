@@ -241,7 +241,7 @@ class PoolLookup:
         Returns
         -------
         columns : ndarray of shape (n_drawn,)
-            In increasing order.
+            Columns in increasing order.
         """
         # They are in the order of the hashes, which is random.
         return np.sort(self._column[usable[self._column]][:n_records])
