@@ -1,6 +1,6 @@
 """Pages of the API reference: one for each public name of skmia, one for each module, an index.
 
-``doc/conf.py`` calls :func:`write_pages` before a build. The names are those of the ``__all__`` of
+``doc/conf.py`` calls :func:`write_pages` before a build. The names come from the ``__all__`` of
 every public module, so that nothing has to be listed twice.
 """
 
@@ -45,7 +45,7 @@ def first_paragraph(thing):
 
 
 def is_documented(thing):
-    """Whether a name has a docstring of its own; a scorer has that of its class."""
+    """Whether a name has a docstring of its own; a scorer has its class's."""
     return inspect.isclass(thing) or inspect.isroutine(thing)
 
 

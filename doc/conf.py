@@ -43,7 +43,7 @@ default_role = "literal"
 smartquotes = False  # they would change the strings in types of parameters
 
 autodoc_typehints = "none"
-# api_reference.py lists the methods: those of scikit-learn have a documentation of their own.
+# api_reference.py lists the methods: scikit-learn's have a documentation of their own.
 numpydoc_show_class_members = False
 toc_object_entries_show_parents = "hide"
 

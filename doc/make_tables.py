@@ -2,7 +2,7 @@
 
     make tables
 
-The columns in GENERATED are those of the declarations; all others are written by hand.
+The columns in GENERATED come from the declarations; all others are written by hand.
 """
 
 import inspect

@@ -1,4 +1,4 @@
-"""Tables that are not in memory, of which blocks of rows are read: dask arrays and Arrow tables."""
+"""Tables that are not in memory and are read in blocks of rows: dask arrays and Arrow tables."""
 
 from abc import ABC, abstractmethod
 

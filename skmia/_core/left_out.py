@@ -114,7 +114,7 @@ def leave_out(moments, values, chosen=True):
     values : ndarray of shape (n_queries, ..., n_left_out, n)
         Signal of the models to leave out, one at a time.
     chosen : ndarray of shape (n_left_out, n), dtype bool, default=True
-        Whether the model is among those of the moments.
+        Whether the moments include the model.
 
     Returns
     -------

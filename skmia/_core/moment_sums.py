@@ -1,6 +1,6 @@
 """Sums over models of deviations from an origin, and of their squares.
 
-Sums are taken element by element over records, so those of a record do not depend on its place.
+Sums are taken element by element over records, so the place of a record does not change them.
 Loops in Python run over blocks that fit the cache of a core.
 """
 

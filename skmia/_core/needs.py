@@ -183,7 +183,7 @@ def _why_no_shadows(needs, offer):
     if not needs.keeps:
         return None
     if not offer.trainable:
-        return f"it needs shadow models, {offer.withheld.get('shadows', 'of which there are none')}"
+        return f"it needs shadow models, {offer.withheld.get('shadows', 'and there are none')}"
     for what in sorted(needs.keeps, key=str):
         # The models of a pool that is there may be of another kind than the victim.
         if what in offer.withheld and (what != "gradients" or offer.keeps is None):

@@ -35,7 +35,7 @@ def posterior_of(ratios, prior=0.5):
 
 
 def as_columns(member):
-    """Probabilities of the classes 0 and 1, of shape (n, 2), from those of 1."""
+    """Probabilities of the classes 0 and 1, of shape (n, 2), from the column of class 1."""
     return np.column_stack([1 - member, member])
 
 

@@ -61,7 +61,7 @@ def as_labels(y, n_records):
 
 
 def as_ids(ids):
-    """Check identifiers, of which each record needs its own."""
+    """Check identifiers; each record needs its own."""
     ids = as_array(ids, "ids")
     if ids.ndim != 1 or not len(ids) or pd.isna(ids).any():
         raise ValueError(f"ids must hold one identifier for each record; got {show(ids)}.")

@@ -72,7 +72,7 @@ class RecordMakers:
 
     @classmethod
     def from_ids(cls, ids: ArrayLike, y: ArrayLike | None = None, **fields: ArrayLike) -> Self:
-        """Make records of which only identifiers are at hand, for scores computed elsewhere.
+        """Make records from identifiers alone, for scores computed elsewhere.
 
         The identifier takes the place of the features: attacks that read stored outputs and the
         signals of a pool work, and checks that compare features are left out of an audit.
@@ -83,7 +83,7 @@ class RecordMakers:
             Identifiers, all different: numbers or strings.
         y : array-like of shape (n,), default=None
             Task labels, which outputs with a column per class need. If None, 0 for all records:
-            log odds are those of the label, whatever it is.
+            log odds refer to the label, whatever it is.
         **fields : array-like of length n
             Further facts per record.
 

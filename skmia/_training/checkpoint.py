@@ -262,7 +262,7 @@ class FolderCheckpoint:
             return digest_file(file)
 
     def unfinished(self, models):
-        """Yield those of some models that no process has finished when their turn comes.
+        """Yield the models that no process has finished when their turn comes.
 
         Several processes may share the work in one folder. Models that another process has begun
         come last: they are trained again in case that process was killed, so none has to wait.

@@ -88,7 +88,7 @@ class AnalyticLiRA(BaseAttack):
     to ``fit`` has weight 0 in the fit. The steps of a Pipeline before the model are fitted to all
     records once.
 
-    The time is that of one fit and :math:`O(n d^2)` for n records and d coefficients, which are as
+    It takes the time of one fit and :math:`O(n d^2)` for n records and d coefficients, which are as
     many as features for two classes and regression, and features times classes for more. On four
     tables of 569 to 1,797 records with 12 victims each, its AUC for logistic regression was within
     0.002 of that of :class:`RMIA` with 64 shadow models, where that was 0.55 to 0.72. On two tables

@@ -13,7 +13,7 @@ def bound(rows, targets, prior, seed, pulls=0.0):
     """Solve equations by ridge regression around the prior, with bits bounded by 0 and 1.
 
     Bits that are nearly known reach a bound, which leaves fewer unknowns to the equations. Only
-    sparse products are computed. The evidence about a bit at a bound is that of its distance from
+    sparse products are computed. The evidence about a bit at a bound is its distance from
     the prior plus the force with which the equations push it beyond the bound.
 
     The parameters are those of :func:`regress`, whose solution without bounds is where it starts.

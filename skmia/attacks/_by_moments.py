@@ -34,7 +34,7 @@ class MomentAttack(PoolAttack):
 
     @abstractmethod
     def _score_sides(self, target, sides):
-        """Score records of which the victim's values and the moments are given."""
+        """Score records, given the victim's values and the moments."""
 
     def _compute_sides(self, values, inside, outside):
         return compute_sides(values, inside, outside, self.pool_.design_.partners)

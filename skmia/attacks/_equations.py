@@ -22,7 +22,7 @@ from ._solve_bits import multiply_rows, propagate, regress, scale
 # Largest product of the sizes of a dense system, because its time grows faster.
 _MOST_DENSE = 4000**2
 
-# Largest number of candidates of which bits are bounded: of more, bounds say less and take longer.
+# Largest number of candidates whose bits are bounded: with more, bounds say less and take longer.
 _MOST_BOUNDED = 20_000
 
 # Root mean squared residual above which equations are taken to contradict each other.

@@ -69,9 +69,9 @@ class LiRA(MomentAttack):
     gap : {"shrunk", "trend", "raw"}, default="shrunk"
         How the difference between the means of the IN and the OUT models is estimated, for
         ``variance="shrunk"`` online. ``"shrunk"`` is between the record's own difference and that
-        of records of a similar level, by how much of it is noise; ``"trend"`` is that of records of
-        a similar level. ``"raw"`` is the record's own difference, with one variance for all records
-        in the place of trends.
+        of records of a similar level, by how much of it is noise; ``"trend"`` is the gap of records
+        of a similar level. ``"raw"`` is the record's own difference, with one variance for all
+        records in the place of trends.
     likelihood : {"auto", "normal", "beta-binomial"}, default="auto"
         Distribution of the models of a record, where the gap is not raw: of the signal (normal, or
         Student-t), or of the number of votes for the label. ``"auto"`` counts votes if the pool's

@@ -75,7 +75,7 @@ class NormalLaw:
         return prior._replace(gap=gap, alone=away / 2)
 
     def _noise(self, prior, place, sides, query):
-        """Return the sampling variances of the gap and of the level, and those of both sides."""
+        """Return the sampling variances of the gap, of the level and of both sides."""
         _, _, into, out = _split(sides, query)
         variances = [
             spread.estimate(place, side[2], side[0] - 1)
@@ -106,8 +106,8 @@ class NormalLaw:
         if prior.into is None:
             gap, _ = prior.gap.shrink(place, gap, 0.0)
             variance = np.maximum(place(prior.alone), SMALLEST_SPREAD**2)
-            one = np.ones(len(level), dtype=int)
-            return [(level + side * gap / 2, variance, one, LONE_DOF) for side in (1, -1)]
+            count = np.ones(len(level), dtype=int)
+            return [(level + side * gap / 2, variance, count, LONE_DOF) for side in (1, -1)]
         noise, level_noise, variances = self._noise(prior, place, sides, query)
         gap, gap_noise = prior.gap.shrink(place, gap, noise)
         more = level_noise + gap_noise / 4

@@ -263,7 +263,7 @@ class OneQueryAttack(BaseAttack):
                 is_right(self.pool_.estimators_[k], queries, some.y, "OneQueryAttack")
                 for k in asked
             ]
-            rates = [_advantage(one, inside[k]) for one, k in zip(right, asked, strict=True)]
+            rates = [_advantage(hits, inside[k]) for hits, k in zip(right, asked, strict=True)]
             self.advantage_[penalty] = float(np.mean(rates))
         self.penalty_ = max(self.advantage_, key=self.advantage_.get)
 
@@ -359,7 +359,7 @@ def _as_values(X):
 
 
 def _advantage(right, inside):
-    """Return the share of right labels of members minus that of the others."""
+    """Return how much larger the share of right labels is among members."""
     if inside.all() or not inside.any():
         return 0.0
     return right[inside].mean() - right[~inside].mean()

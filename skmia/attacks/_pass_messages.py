@@ -57,7 +57,7 @@ def _to_members(ratios, kept):
 
 
 def _to_sample(odds, kept):
-    """Log odds of being in a sample from those of membership."""
+    """Turn log odds of membership into log odds of being in a sample."""
     if kept == 1:
         return odds
     share = kept * expit(np.maximum(odds, _LEAST_ODDS))

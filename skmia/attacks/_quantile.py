@@ -131,7 +131,7 @@ class QuantileAttack(BaseAttack):
     the step by which probabilities of 0 and 1 are smoothed.
 
     With ``features="layer"``, regressors see what the victim makes of an image instead of its
-    pixels. For perceptrons on digits of which a tenth had wrong labels, the AUC was 0.626 (standard
+    pixels. For perceptrons on digits with a tenth of wrong labels, the AUC was 0.626 (standard
     error 0.006, six victims), with ``"records"`` 0.619 and of the loss alone 0.626.
 
     The scale is learned from residuals on folds that the model of the location has not seen. The

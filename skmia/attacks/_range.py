@@ -77,7 +77,7 @@ class RangeAttack(BaseAttack):
     attack_ : BaseAttack
         The fitted attack that scores the points.
     offset_ : float
-        Threshold of the score; without ``membership`` that of ``attack_``, which is meant for
+        Threshold of the score; without ``membership`` the one of ``attack_``, which is meant for
         single records: pass the membership of known ranges, or use ROC curves.
     classes_ : ndarray of shape (2,)
         ``[0, 1]``.
@@ -223,7 +223,7 @@ class RangeAttack(BaseAttack):
                     "sampler must return one point for each record; it returned "
                     f"{len(points)} for {len(records)}."
                 )
-            if "outputs" in points.fields:  # those of the centers
+            if "outputs" in points.fields:  # of the centers
                 fields = {k: v for k, v in points.fields.items() if k != "outputs"}
                 points = Records(points.X, points.y, **fields)
             attack = self.attack_

@@ -64,7 +64,7 @@ class ReleasedModelAttack(BaseAttack):
         if they fit worse then, because that evidence contradicts them; both are summed all the
         same.
     offset_ : float
-        Threshold of the score; without ``membership`` that of the parts.
+        Threshold of the score; without ``membership`` the parts' threshold.
     classes_ : ndarray of shape (2,)
         ``[0, 1]``.
 

@@ -255,7 +255,7 @@ class RMIA(PoolAttack):
             own = {**settled, "victim": None, "shadows": FrozenEstimator(self.pool_)}
             attack = type(self)(**{**self.get_params(deep=False), **own})
             try:
-                choice = choose_by_power(attack, grid, records, criterion=self._find_criterion())
+                choice = choose_by_power(attack, grid, records, criterion=self._choose_criterion())
             except TooFewModelsError:
                 pass  # of records that are new to the pool, no model tells anything
             else:
@@ -271,7 +271,7 @@ class RMIA(PoolAttack):
             choices["temperature"] = self.pool_.temperatures_
         return choices
 
-    def _find_criterion(self):
+    def _choose_criterion(self):
         if self.criterion != "auto":
             return self.criterion
         return "roc_auc" if self.target_fpr is None else max(self.target_fpr, _LEAST_RATE)

@@ -53,7 +53,7 @@ class Scale:
 class Linear:
     """Logistic regression.
 
-    Log odds of 0 are those of equal shares of members and non-members. Weights for both sides would
+    Log odds of 0 stand for equal shares of members and non-members. Weights for both sides would
     make trees eight times as slow; the log odds of the shares are subtracted instead.
 
     Parameters

@@ -86,7 +86,7 @@ class StackedAttack(PoolAttack):
     vote), :class:`RMIA` at each temperature and :class:`CalibratedAttack` with both means, the
     log-likelihood of the label, and the level, IN-OUT gap and spread that LiRA estimates. Up to 16
     shadow models are treated as the victim in turn. Their training sets are known, so a logistic
-    regression and boosted trees learn from their features to tell members from non-members; the
+    regression and boosted trees learn from their features to separate members and non-members; the
     membership of the victim's records plays no part. Of each single score, the logistic regression
     and its sum with the trees, the one with the largest AUC on these models is used. The score is
     the log odds of membership.

@@ -122,7 +122,7 @@ def fit_spread(levels, squares, dof):
 def _mean_log_f(ratio, dof, strength):
     """Mean log density of F distributions, without what does not depend on the strength.
 
-    The ratio is that of a sum of squares to the expected variance.
+    The ratio divides a sum of squares by the expected variance.
     """
     table = gammaln((np.arange(dof.max() + 1) + strength) / 2) - gammaln(strength / 2)
     density = np.bincount(dof) @ table - dof.sum() / 2 * np.log(strength)

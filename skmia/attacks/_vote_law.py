@@ -117,7 +117,7 @@ class VoteLaw:
     n_voters : int
         Number of voters of a model, at least 2.
     resolution : float
-        Step by half of which the pool moved shares inside before it took log odds.
+        Twice the distance by which the pool moved shares inside before it took log odds.
     shrinks : bool
         As for :class:`NormalLaw`.
     """

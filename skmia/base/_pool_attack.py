@@ -68,7 +68,7 @@ def treats_models_as_victims(attack):
 
 
 def list_repeatable(attacks):
-    """Return those of some attacks that are repeated on shadow models at the least cost.
+    """Return the attacks that are repeated on shadow models at the least cost.
 
     Parameters
     ----------

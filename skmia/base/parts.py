@@ -228,7 +228,7 @@ def connect(
 def _reads_stored(part):
     """Whether stored outputs suffice for a part, including the records among its parameters."""
     given = [value for value in part.get_params(deep=False).values() if isinstance(value, Records)]
-    # Stored outputs of a sequence model hold those of its tokens.
+    # A sequence model's stored outputs hold one output for each token.
     return not part.needs().access - {"tokens"} and all("outputs" in held.fields for held in given)
 
 

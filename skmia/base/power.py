@@ -188,7 +188,7 @@ def _is_auc(criterion):
 
 
 def number_pairs(design):
-    """Return the number of the pair of each model of a design: that of its first model."""
+    """Return the number of each model's pair in a design: its first model's number."""
     partners, numbers = design.partners, np.arange(len(design.partners))
     return np.where(partners >= 0, np.minimum(partners, numbers), numbers)
 

@@ -7,7 +7,7 @@ from .._core.optional import import_optional
 
 
 class ExtraGradients:
-    """Draws gradients for each step as if they were those of rows.
+    """Draws gradients for each step as if they came from rows.
 
     Parameters
     ----------
@@ -18,7 +18,7 @@ class ExtraGradients:
     sample_rate : float
         Probability with which a row takes part in a step.
     n_turns : int or None
-        Steps of an epoch, in one of which each gradient takes part; None for coins in each step.
+        Steps of an epoch: each gradient takes part in one of them. None for coins in each step.
     """
 
     def __init__(self, make, randomness, sample_rate, n_turns=None):

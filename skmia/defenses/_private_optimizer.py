@@ -21,7 +21,7 @@ class PrivateOptimizer(DPOptimizer):
     randomness : PrivateRandomness
         Source of the noise.
     extra : ExtraGradients or None
-        Gradients that are added like those of rows.
+        Gradients that are added as rows' gradients are.
     **settings : dict
         Those of opacus's optimizer.
     """

@@ -56,7 +56,7 @@ def search_candidates(model, records):
 
 
 def _solve(victim, records, notes):
-    # The strength that is said beforehand is that of ridge regression, which takes seconds.
+    # The strength that is said beforehand comes from ridge regression, which takes seconds.
     solver = "auto" if len(records) <= _MOST_PROPAGATED else "ridge"
     attack = NodeEquationsAttack(victim, solver=solver, random_state=0)
     return _read_strength(

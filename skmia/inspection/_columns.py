@@ -22,7 +22,7 @@ _MOST_COLUMNS = 100_000
 
 
 class Column(NamedTuple):
-    """A column as it reaches a part: ``scale`` times that of the table, plus ``shift``."""
+    """A column as it reaches a part: ``scale`` times the table's column, plus ``shift``."""
 
     name: str
     scale: float = 1.0

@@ -31,7 +31,7 @@ _ORDER = (
     ),
     *("seeds", "summaries", "other"),
 )
-# Numbers of lists but for those of steps, which are different estimators.
+# Numbers of lists, except of steps, which are different estimators.
 _NUMBER = re.compile(r"(?<!steps)(?<!transformers_)(?<!transformer_list)\[\d+\]")
 # Kinds of arrays that hold a number for each node, which is never 0 at the root.
 _OF_NODES = {"counts", "covers"}

@@ -128,7 +128,7 @@ def token_bits(model, tokens, n_given):
 
 
 def token_moments(model, tokens):
-    """Log-probability of each token, mean and standard deviation of those of the vocabulary.
+    """Log-probability of each token, and their mean and standard deviation over the vocabulary.
 
     Returns
     -------

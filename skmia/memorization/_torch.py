@@ -12,7 +12,7 @@ from ._model import check_sequences
 if TYPE_CHECKING:
     import torch
 
-# Logits of which moments are computed at once: a vocabulary of 50,000 tokens makes many.
+# Logits whose moments are computed at once: a vocabulary of 50,000 tokens makes many.
 _MOST_LOGITS = 1 << 24
 
 

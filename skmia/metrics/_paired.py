@@ -153,7 +153,7 @@ def _measure(membership, scores, max_fpr):
 def _delong_error(membership, first, second):
     """Standard error of the difference of two AUCs on the same records."""
     pairs = zip(placements(membership, first), placements(membership, second), strict=True)
-    gaps = [one - other for one, other in pairs]
+    gaps = [placed - other for placed, other in pairs]
     return np.sqrt(sum(gap.var(ddof=1) / len(gap) for gap in gaps if len(gap) > 1))
 
 

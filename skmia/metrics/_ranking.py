@@ -50,7 +50,7 @@ def _signed_rank_test(first, second):
     return smaller / 2, min(1.0, 2 * probability[: smaller + 1].sum())
 
 
-def _find_cliques(ranks, rejected):
+def _list_cliques(ranks, rejected):
     """Maximal runs of methods, by rank, without a significant difference."""
     order = np.argsort(ranks, kind="stable")
     cliques = []
@@ -209,7 +209,7 @@ class RankingTest(BaseEstimator):
         )
         rejected = np.zeros((len(names), len(names)), dtype=bool)
         rejected[first, second] = rejected[second, first] = significant
-        cliques = _find_cliques(self.average_ranks_.to_numpy(), rejected)
+        cliques = _list_cliques(self.average_ranks_.to_numpy(), rejected)
         self.cliques_ = [names[clique].tolist() for clique in cliques]
 
     def _warn_if_unresolvable(self, n_pairs):

@@ -104,7 +104,7 @@ def open_case(
     clock : Clock
     **pooling : dict
         ``estimator``, ``shadows``, ``batched``, ``n_jobs``, ``verbose`` and ``checkpoint``. These
-        and the other parameters are those of :func:`audit`.
+        and the other parameters are the same as in :func:`audit`.
 
     Returns
     -------

@@ -169,5 +169,5 @@ def _name(model):
 
 
 def _show(estimator):
-    """The representation on one line, with paths (such as that of a cache) cut to their name."""
+    """The representation on one line, with paths (such as a cache's) cut to their name."""
     return _FULL_PATH.sub(r"\1\2\1", " ".join(repr(estimator).split()))

@@ -49,9 +49,9 @@ class FileFindings:
     scores : ndarray of shape (n,) or None
         Scores of the attack; higher means more likely a member.
     results : DataFrame
-        Numbers of the attack, like those of :meth:`AuditReport.to_frame`; empty without an attack.
+        Numbers of the attack, as in :meth:`AuditReport.to_frame`; empty without an attack.
     permutation : PermutationResult or None
-        The numbers against those of a permuted membership.
+        The numbers beside the same ones for a permuted membership.
     facts : dict
         ``n_records`` and ``n_members`` of the audit; ``answers_only``, whether its other attacks
         read the answers of the model alone, as those on a service do; ``n_rows``, the number of

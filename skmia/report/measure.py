@@ -70,10 +70,10 @@ def measure(name, scores, guesses, case):
 
 
 def widen(row):
-    """Widen the intervals of a cross-fitted attack to those of half as many records.
+    """Widen the intervals of a cross-fitted attack, as with half as many records.
 
     Each fold is judged by an attack that has learned from the others. Two folds that are alike by
-    chance therefore count twice, and the numbers vary like those of half as many records. Limits
+    chance therefore count twice, and the numbers vary as with half as many records. Limits
     are moved on the log-odds scale; if the estimate is 0 or 1, by the binomial law instead.
 
     Parameters

@@ -283,7 +283,7 @@ class ImportedPools:
 
 
 def _keep_each(job, models):
-    """Yield what the pool keeps of each model, of which there must be one for each training set."""
+    """Yield what the pool keeps of each model; there must be one for each training set."""
     k = 0
     for k, (model, answers) in enumerate(models, start=1):
         if k > job.n_models:

@@ -60,7 +60,7 @@ def load_shadows(
 
         * ``"carlini2022"``, the code of Carlini et al. (2022): ``y_train.npy``, and of each model a
           folder ``experiment*`` with ``keep.npy`` (n,), ``logits/*.npy`` (n, 1, n_queries,
-          n_classes) and ``scores/*.npy`` (n, n_queries), of which the last epoch is read;
+          n_classes) and ``scores/*.npy`` (n, n_queries), and the last epoch is read;
         * ``"privacy_meter"``: ``signals/*_signals.npy`` (n, n_estimators), the probabilities of the
           labels, and ``models/memberships.npy`` (n_estimators, n);
         * ``"leakpro"``: ``sm_<i>_logits.npy`` (n, n_classes) of each model. Its training sets are

@@ -111,7 +111,7 @@ class ShadowPool(
     on_disk : bool, default=False
         Keep signals, outputs and training sets in the files of `checkpoint`, which is then needed.
         They are read block by block when an attack asks for them, so a pool needs no memory for
-        each model, and workers write their results there themselves. The numbers are those of a
+        each model, and workers write their results there themselves. The numbers equal those of a
         pool in memory. Models are trained one by one.
     warm_start : bool, default=False
         Keep the results in memory, so that fitting again with a larger ``n_estimators`` trains only

@@ -21,7 +21,7 @@ class Neighborhood(TokenRecordSignal):
         \frac1T \log p(x) - \frac1m \sum_{j=1}^m \frac1T \log p(\tilde x_j)
 
     Source: Mattern et al. (2023), Membership inference attacks against language models via
-    neighbourhood comparison. They replace words by those that a masked language model proposes;
+    neighbourhood comparison. They replace words by words that a masked language model proposes;
     here tokens are replaced by any others, with equal probability, which makes neighbors that every
     model finds less probable, and a weaker signal. The neighbors of a text depend on nothing but
     the text and the seed.

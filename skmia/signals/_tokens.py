@@ -28,7 +28,7 @@ def check_tokens(outputs, name, *, moments=False):
     if moments and (outputs.mean is None or outputs.std is None):
         raise ValueError(
             f"Signal {name!r} needs the mean and the standard deviation of log p over the "
-            "vocabulary at each token; the outputs hold those of the tokens alone."
+            "vocabulary at each token; the outputs hold the tokens' own alone."
         )
     return outputs
 

@@ -47,7 +47,7 @@ class Halves:
         Returns
         -------
         terms : Terms
-            Numbers of the real rows come first, then those of the synthetic rows.
+            Numbers of the real rows come first, then numbers of the synthetic rows.
         """
         rows, made = np.flatnonzero(chosen), np.arange(len(self._own[0]))
         own, own_place = _find_first(*self._of_real, chosen, 1, rows)

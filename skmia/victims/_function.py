@@ -38,7 +38,7 @@ class FunctionClassifier(ClassifierMixin, BaseEstimator):
         most ``batch_size`` rows. If None, the model is a torch module, which is called in
         evaluation mode on its device, or a function of X.
     kind : {"logits", "proba"}, default="logits"
-        Kind of these outputs. A single column of logits is that of class 1 of two.
+        Kind of these outputs. A single column of logits belongs to class 1 of two.
     classes : array-like of shape (n_classes,), default=None
         Labels of the outputs, in order. If None, the sorted labels in ``fit``: pass them if a
         training set may lack a class.

@@ -9,7 +9,7 @@ from scipy.stats import wilcoxon
 
 from skmia.exceptions import ResolutionWarning
 from skmia.metrics import RankingTest
-from skmia.metrics._ranking import _find_cliques, _signed_rank_test
+from skmia.metrics._ranking import _list_cliques, _signed_rank_test
 
 RNG = np.random.default_rng(0)
 
@@ -75,9 +75,9 @@ def test_cliques_are_maximal_runs_of_mutually_unseparated_methods():
     ranks = np.array([3.0, 1.0, 2.0, 4.0])  # order: 1, 2, 0, 3
     rejected = np.zeros((4, 4), dtype=bool)
     rejected[1, 3] = rejected[3, 1] = rejected[1, 0] = rejected[0, 1] = True
-    assert _find_cliques(ranks, rejected) == [[1, 2], [2, 0, 3]]
-    assert _find_cliques(ranks, np.ones((4, 4), dtype=bool)) == []
-    assert _find_cliques(ranks, np.zeros((4, 4), dtype=bool)) == [[1, 2, 0, 3]]
+    assert _list_cliques(ranks, rejected) == [[1, 2], [2, 0, 3]]
+    assert _list_cliques(ranks, np.ones((4, 4), dtype=bool)) == []
+    assert _list_cliques(ranks, np.zeros((4, 4), dtype=bool)) == [[1, 2, 0, 3]]
 
 
 def test_too_few_scenarios_are_said_to_be_too_few():

@@ -121,7 +121,7 @@ class JoblibWorkers(Workers):
 
 
 class Window:
-    """Tasks at work on a cluster, of which few wait at a time: each brings its training set.
+    """Tasks at work on a cluster. Few wait at a time, as each brings its training set.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ def strip_histogram_nodes(nodes, decimals=None):
 
 
 def strip_bins(mapper):
-    """Take out the edges between bins of numbers, in place; those of categories are used."""
+    """Take out the edges between bins of numbers, in place; edges of categories are used."""
     mapper.random_state = None
     mapper.n_bins_non_missing_[:] = 0
     mapper.bin_thresholds_ = [

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, logit
 
-# Residuals below count as this one, as in the signal of regressors.
+# Smaller residuals count as this value, as in the signal of regressors.
 _SMALLEST_RESIDUAL = 1e-12
 
 

@@ -6,12 +6,12 @@ import numpy as np
 _TOLERANCE = 1e-5
 
 
-def find_settings(trees, settings):
+def solve_settings(trees, settings):
     """Learning rate and penalty of a booster; None if its weights do not follow from any.
 
     Files of XGBoost do not store them, and a loaded model has the defaults. Each inner node of a
     tree stores the weight that it would have as a leaf, w = -G / (H + penalty), and the sums of
-    gradients G of two children add to that of their parent. Weights of leaves are multiplied by the
+    gradients G of two children add to their parent's. Weights of leaves are multiplied by the
     learning rate. Each inner node therefore gives one equation, which is linear in the penalty, in
     one over the learning rate and in the product of both.
 

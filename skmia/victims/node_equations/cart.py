@@ -4,7 +4,7 @@ import numpy as np
 
 from .equations import count_candidates
 from .rounding import Rounded, estimate_steps
-from .shares import estimate_totals, find_rests
+from .shares import estimate_totals, may_hold_rests
 
 # A class fraction above this is exactly 1, up to the rounding of a division.
 _PURE = 1 - 1e-9
@@ -85,7 +85,7 @@ def _add_shares(collector, tree, leaves, y, sample, find):
         return
     # Without rounding, the equation of one class repeats the others; with it, that of the class
     # that took the rest. Where it could be several, all have its larger error.
-    rests, n_classes = find_rests(values, steps), values.shape[1]
+    rests, n_classes = may_hold_rests(values, steps), values.shape[1]
     blurred = np.where(rests, np.sqrt(n_classes), 1) * steps
     repeats = rests & (np.arange(n_classes) == values.argmax(axis=1)[:, None])
     for label in range(n_classes):

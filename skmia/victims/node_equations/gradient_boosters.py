@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import logit
 from sklearn.base import is_classifier
 
-from .booster_settings import find_settings
+from .booster_settings import solve_settings
 from .boosting import add_sum, make_gradients
 from .equations import SINGLE
 from .refusals import WEIGHTED
@@ -74,7 +74,7 @@ def why_not_xgboost(model):
         return "it grows several trees in each round"
     if any(any(tree.get("split_type", ())) for tree in stored["trees"]):
         return "it splits on categories; encode them as numbers"
-    if find_settings([Tree(tree) for tree in stored["trees"]], settings) is None:
+    if solve_settings([Tree(tree) for tree in stored["trees"]], settings) is None:
         return (
             "no learning rate and penalty explain its weights, as after training with alpha, "
             "max_delta_step or constraints"
@@ -93,7 +93,7 @@ def read_xgboost(model, X, y, collector):
     learner, settings = load_booster(model)
     stored = learner["gradient_booster"]["model"]
     trees, outputs = [Tree(tree) for tree in stored["trees"]], stored["tree_info"]
-    eta, penalty = find_settings(trees, settings)
+    eta, penalty = solve_settings(trees, settings)
     gradients, X = make_gradients(model, y), X.astype(np.float32)
     n_outputs = max(outputs) + 1
     margins = np.empty((len(X), n_outputs))

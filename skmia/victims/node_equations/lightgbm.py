@@ -76,7 +76,7 @@ def read_lightgbm(model, X, y, collector):
     gradients = make_gradients(model, y.astype(np.float32) if y.dtype.kind == "f" else y)
     bases = _read_bases(text, trees[:n_outputs], penalty)
     margins = np.tile(bases, (len(X), 1))
-    # LightGBM scales the hessians of the softmax so that those of two classes are the usual ones.
+    # LightGBM scales the hessians of the softmax so that two classes have the usual ones.
     factor = n_outputs / (n_outputs - 1) if n_outputs > 1 else 1.0
     find = estimate_steps([tree.values for tree in trees])
     drift = Drift(*margins.shape)
@@ -114,6 +114,6 @@ def _read_bases(text, first, penalty):
     """
     if not int(text.settings.get("boost_from_average", 1)):
         return np.zeros(len(first))
-    weights = [one.weights + penalty if one.weights.any() else None for one in first]
+    weights = [tree.weights + penalty if tree.weights.any() else None for tree in first]
     pairs = zip(first, weights, strict=True)
-    return np.array([np.average(one.values, weights=some) for one, some in pairs])
+    return np.array([np.average(tree.values, weights=some) for tree, some in pairs])

@@ -51,7 +51,7 @@ def estimate_totals(shares, steps, candidates, share, sample):
     return totals, variances
 
 
-def find_rests(shares, steps):
+def may_hold_rests(shares, steps):
     """Where a rounded share may have taken the rest, so that the shares of a node add to 1.
 
     The largest share took it, and may then no longer be the largest. It can be farther from its
@@ -99,7 +99,7 @@ def _judge(shares, steps, prior):
     numbers = prior.numbers()
     weight = prior.weigh(numbers)
     slack = np.maximum(steps / 2, _EXACT) * (1 + _EXACT)
-    slack[find_rests(shares, steps)] = np.inf
+    slack[may_hold_rests(shares, steps)] = np.inf
     for label in range(shares.shape[1]):
         rows = shares[:, label, None] * numbers
         weight[np.abs(rows - np.rint(rows)) > slack[:, label, None] * numbers] = 0

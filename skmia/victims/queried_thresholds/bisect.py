@@ -128,7 +128,7 @@ class _Search:
         return values, found
 
     def _examine(self, found):
-        """Find out if answers are the same on one side of a threshold, as those of trees are."""
+        """Find out if answers are the same on one side of a threshold, as trees' answers are."""
         found = found.take(slice(min(_EXAMINED - len(self.continuous), self.lines.left)))
         if not len(found.rows):
             return
@@ -182,7 +182,7 @@ def bisect_thresholds(
     -------
     found : FoundThresholds
         Columns, rows and intervals of the thresholds. It is empty if the answers change
-        continuously, as those of linear models and nets do, or not at all.
+        continuously, as answers of linear models and nets do, or not at all.
 
     Raises
     ------

@@ -56,7 +56,7 @@ class Column:
         most = min(MOST_PASSED, m - 1, 1 + _MOST_PLACES // max(m, 1))
         likely = [np.mean(_SHARES**2 * (1 - _SHARES) ** passed) for passed in range(most)]
         places = [values[: -1 - k] / 2 + values[1 + k :] / 2 for k in range(len(likely))]
-        weights = [np.full(len(one), w) for one, w in zip(places, likely, strict=True)]
+        weights = [np.full(len(found), w) for found, w in zip(places, likely, strict=True)]
         # Values are as likely as midpoints, as long as nothing is known of the model.
         weights.append(np.full(m, sum(one.sum() for one in weights) / max(m, 1)))
         self.places, which = np.unique(np.concatenate([*places, values]), return_inverse=True)

@@ -141,7 +141,7 @@ def drop_repeated(nodes, columns):
 
 
 def join(nodes):
-    """Nodes of several trees as those of one."""
+    """Nodes of several trees, joined."""
     shift = np.cumsum([0] + [len(one.places) for one in nodes[:-1]])
     moved = [
         part._replace(starts=part.starts + s, splits=part.splits + s, stops=part.stops + s)

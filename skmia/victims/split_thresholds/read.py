@@ -44,7 +44,7 @@ _MOST_BINNED = 200_000
 
 
 class _Reader(NamedTuple):
-    """How the thresholds of a kind of models are read, and why not those of one of them.
+    """How the thresholds of a kind of models are read, or why a model's are not.
 
     Attributes
     ----------

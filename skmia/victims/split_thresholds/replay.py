@@ -60,7 +60,7 @@ def _why_not_sampled(model):
 
 def _draw_again(model):
     """Rows of each sample, or None if the model does not store from what they were drawn."""
-    # Without a seed, a forest would draw samples that are not those of its trees.
+    # Without a seed, a forest would draw other samples than its trees had.
     if isinstance(model, _FORESTS) and not all(
         isinstance(tree.random_state, Integral) for tree in model.estimators_
     ):

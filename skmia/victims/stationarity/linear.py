@@ -23,7 +23,7 @@ class Optimum(NamedTuple):
     error: float
 
 
-def find_squared_optimum(model, X, y, n_rows):
+def optimum_of_squares(model, X, y, n_rows):
     """Optimum of LinearRegression and Ridge."""
     coefficients = np.atleast_2d(model.coef_)
     outputs = X @ coefficients.T + model.intercept_
@@ -31,8 +31,8 @@ def find_squared_optimum(model, X, y, n_rows):
     return Optimum(slopes, getattr(model, "alpha", 0.0) * coefficients, 0.0)
 
 
-def find_squared_optimum_of_classes(model, X, y, n_rows):
+def optimum_of_squares_of_classes(model, X, y, n_rows):
     """Optimum of a RidgeClassifier, whose targets are 1 and -1."""
     n_classes = len(model.classes_)
     wanted = y[:, None] == (np.arange(n_classes) if n_classes > 2 else np.array([1]))
-    return find_squared_optimum(model, X, np.where(wanted, 1.0, -1.0), n_rows)
+    return optimum_of_squares(model, X, np.where(wanted, 1.0, -1.0), n_rows)

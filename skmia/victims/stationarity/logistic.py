@@ -37,7 +37,7 @@ def why_not_logistic(model):
     return None
 
 
-def find_logistic_optimum(model, X, y, n_rows):
+def optimum_of_log_loss(model, X, y, n_rows):
     """Optimum of a LogisticRegression; its solver leaves up to ``tol`` of the mean gradient."""
     outputs = X @ model.coef_.T + model.intercept_
     if len(model.classes_) == 2:

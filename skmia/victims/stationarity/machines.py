@@ -41,7 +41,7 @@ def decide_by_margins(model, records):
     X = read_features(found, steps, records.X, role="The model has")
     y = check_labels(found, records.y)
     if isinstance(found, SVC):
-        near = _find_smallest_margin(found, X, y) < 1 - found.tol
+        near = _smallest_margin(found, X, y) < 1 - found.tol
         owners = np.repeat(np.arange(len(found.classes_)), found.n_support_)
         stored = _are_among(np.column_stack([X, y]), np.column_stack([_list_rows(found), owners]))
     else:
@@ -58,7 +58,7 @@ def _why_not(model):
     return None
 
 
-def _find_smallest_margin(model, X, y):
+def _smallest_margin(model, X, y):
     """Smallest margin of each row in the problems of two classes that its class is in."""
     n_classes = len(model.classes_)
     if n_classes == 2:

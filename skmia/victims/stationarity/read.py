@@ -9,14 +9,14 @@ from ..._core.asking import check_victim, unwrap
 from ..inputs import check_labels, find_model, read_features
 from ..node_equations.equations import Collector, Further
 from ..resampling import why_not_resampled
-from .linear import find_squared_optimum, find_squared_optimum_of_classes
-from .logistic import find_logistic_optimum, why_not_logistic
+from .linear import optimum_of_squares, optimum_of_squares_of_classes
+from .logistic import optimum_of_log_loss, why_not_logistic
 from .machines import is_machine
 from .refusals import why_not_least_squares, why_not_ridge
 
 
 class _Reader(NamedTuple):
-    """How the optimum of a kind of models is read, and why not that of one of them.
+    """How the optimum of a kind of models is read, or why a model's is not.
 
     Attributes
     ----------
@@ -32,10 +32,10 @@ class _Reader(NamedTuple):
 
 
 _READERS = {
-    LogisticRegression: _Reader(find_logistic_optimum, why_not_logistic),
-    LinearRegression: _Reader(find_squared_optimum, why_not_least_squares),
-    Ridge: _Reader(find_squared_optimum, why_not_ridge),
-    RidgeClassifier: _Reader(find_squared_optimum_of_classes, why_not_ridge),
+    LogisticRegression: _Reader(optimum_of_log_loss, why_not_logistic),
+    LinearRegression: _Reader(optimum_of_squares, why_not_least_squares),
+    Ridge: _Reader(optimum_of_squares, why_not_ridge),
+    RidgeClassifier: _Reader(optimum_of_squares_of_classes, why_not_ridge),
 }
 
 
@@ -46,7 +46,7 @@ def has_stationarity(model):
 
 
 def read_gradients(model, records, n_rows):
-    """Equations of the gradients at the optimum: those of members and the penalty add to 0.
+    """Equations of the gradients at the optimum: over members, with the penalty, they add to 0.
 
     Parameters
     ----------

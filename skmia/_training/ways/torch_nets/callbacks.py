@@ -17,7 +17,7 @@ def why_not_callbacks(net):
     if net.callbacks == "disable":
         return None
     entries = net.callbacks or []
-    callbacks = [one[1] if isinstance(one, (tuple, list)) else one for one in entries]
+    callbacks = [entry[1] if isinstance(entry, (tuple, list)) else entry for entry in entries]
     for callback in callbacks:
         reason = _why_not(callback, net)
         if reason:
@@ -125,5 +125,5 @@ def clips_of(net):
 
 
 def _find(net, name):
-    # Only callbacks that ``why_not_callbacks`` has accepted, so the class is that of skorch.
+    # Only callbacks that ``why_not_callbacks`` has accepted, so the class is skorch's.
     return [one for _, one in getattr(net, "callbacks_", ()) if type(one).__name__ == name]

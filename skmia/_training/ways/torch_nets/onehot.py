@@ -123,7 +123,7 @@ class SummedLayer:
         stack.add("(rest)", torch.cat([W[:, list(columns.rest)], b.unsqueeze(1)], dim=1))
 
     def restore(self, trained):
-        """Return all parameters, with those of the layer in the form of the module."""
+        """Return all parameters; the layer's have the form that the module uses."""
         table, rest = (trained[name] for name in self.names)
         W = table.new_empty(len(table), self.columns.width, table.shape[2])
         W[:, list(self.columns.binary)] = table[:, : len(self.columns.binary)]

@@ -11,7 +11,7 @@ from .callbacks import begin, quietly, schedulers_of
 class Schedules:
     """Settings of the optimizers of many models of one kind.
 
-    The schedulers are those of torch and skorch. They act on an optimizer without weights. Models
+    The schedulers are torch's and skorch's. They act on an optimizer without weights. Models
     with equally many batches in an epoch share one, because their settings are equal at all times.
 
     Parameters

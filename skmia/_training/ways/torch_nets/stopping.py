@@ -48,8 +48,8 @@ class Stopping:
         """
         load_into([net.module_ for net in self._nets], stacked)
         losses = [
-            np.nan if one.is_over else self._measure(net, rows, table)
-            for one, net, rows in zip(self._stoppers, self._nets, self._valid, strict=True)
+            np.nan if stopper.is_over else self._measure(net, rows, table)
+            for stopper, net, rows in zip(self._stoppers, self._nets, self._valid, strict=True)
         ]
         if not self.kept:
             self.kept = {name: tensor.clone() for name, tensor in stacked.items()}
@@ -72,7 +72,7 @@ class Stopping:
         return [k for k in live if self._stoppers[k].keeps(losses[k])]
 
     def replay(self, losses):
-        """Go on to the end of epochs that were trained before, of which the losses are known."""
+        """Go on to the end of epochs that were trained before; their losses are known."""
         for of_epoch in losses:
             self._record(of_epoch)
 

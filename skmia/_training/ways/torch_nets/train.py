@@ -125,7 +125,7 @@ class Training:
         Parameters
         ----------
         n_epochs : int
-            Total number of epochs, including those of earlier calls.
+            Total number of epochs, including earlier calls.
         n_batches : int, default=None
             Number of batches of each epoch. If None, all batches are used.
         after_epoch : callable, default=None
