@@ -412,6 +412,7 @@ EXCLUDED = {
     "DisparityTest": "takes Records or a table of rounds, see tests/disparity",
     "Exposure": "takes sequences of tokens, see tests/memorization/test_exposure.py",
     "GradientStatistics": "takes Records, see the tests of transformers below",
+    "LabelInferenceAttack": "takes Records, see tests/attacks/test_label_inference.py",
     "MarginalSynthesizer": "takes Records, see tests/shadow/test_synthesis.py",
     "ModelBasedSynthesizer": "takes Records, see tests/shadow/test_synthesis.py",
     "NGramModel": "takes sequences of tokens, see tests/memorization/test_sequences.py",

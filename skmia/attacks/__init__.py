@@ -7,6 +7,7 @@ from ._diversity import DiversityAttack
 from ._ensemble import EnsembleAttack
 from ._fisher_rao import FisherRaoAttack
 from ._gradient import GradientAttack
+from ._label_inference import LabelInferenceAttack
 from ._layers import LayerOutputsAttack
 from ._lira import LiRA
 from ._mahalanobis import MahalanobisAttack
@@ -39,6 +40,7 @@ __all__ = [
     "FisherRaoAttack",
     "GaussianRange",
     "GradientAttack",
+    "LabelInferenceAttack",
     "LayerOutputsAttack",
     "LiRA",
     "MahalanobisAttack",

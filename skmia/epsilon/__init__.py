@@ -6,6 +6,7 @@ from ._clopper_pearson import epsilon_lower_bound
 from ._epsilon_audit import EpsilonAudit
 from ._gaussian import gaussian_epsilon
 from ._gradient_canaries import GradientCanaries, make_gradient_canaries
+from ._label_audit import LabelAudit
 from ._one_run import one_run_epsilon_lower_bound
 from ._one_run_audit import OneRunAudit
 from ._result import EpsilonBound
@@ -16,6 +17,7 @@ __all__ = [
     "EpsilonAudit",
     "EpsilonBound",
     "GradientCanaries",
+    "LabelAudit",
     "OneRunAudit",
     "bayesian_epsilon_interval",
     "epsilon_lower_bound",

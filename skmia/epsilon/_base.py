@@ -15,12 +15,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.caches import clone_to_train
-from .._core.containers import accepting_read_only
+from .._core.containers import accepting_read_only, take_rows
 from .._core.groups import sorted_values
 from .._core.matrix import check_classes, check_matrix, validate_matrix
 from .._core.numbers import show, to_array
 from .._core.records import Records
-from .._core.seeding import refuse_trained_module
+from .._core.seeding import isolated_randomness, refuse_trained_module, seed_estimator
 from .._core.sklearn import HasMethods, Interval, StrOptions
 from ..exceptions import PrivacyWarning
 from ..signals.registry import get_signal
@@ -127,6 +127,16 @@ class EpsilonAuditBase(BaseEstimator, ABC):
                 PrivacyWarning,
                 stacklevel=3,
             )
+
+    def _train(self, model, records, rows, entropy):
+        """Train on some rows; the entropy seeds the training unless there is no random_state."""
+        data = take_rows(records.X, rows), records.y[rows]
+        if self.random_state is None:
+            return model.fit(*data)
+        seeds = np.random.SeedSequence(entropy)
+        seed_estimator(model, seeds)
+        with isolated_randomness(seeds):
+            return model.fit(*data)
 
     def _make_attack(self):
         """The attack without a victim; None for the loss alone."""

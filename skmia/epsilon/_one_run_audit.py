@@ -9,9 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from .._core.containers import take_rows
 from .._core.records import Records
-from .._core.seeding import isolated_randomness, seed_estimator
 from .._core.sklearn import Interval, StrOptions, at_least, validate_params_of
 from .._core.types import Seed
 from ._base import CANARY_CONSTRAINT, EpsilonAuditBase, as_number, join, read_claim, score_canaries
@@ -83,6 +81,7 @@ default="random_label"
     See Also
     --------
     EpsilonAudit : Audit by many trainings with one canary: more powerful and more expensive.
+    LabelAudit : Audit of the labels of records.
 
     Notes
     -----
@@ -196,12 +195,3 @@ default="random_label"
             n_guesses=self.n_guesses,
             confidence_level=self.confidence_level,
         )
-
-    def _train(self, model, records, rows, entropy):
-        data = take_rows(records.X, rows), records.y[rows]
-        if self.random_state is None:
-            return model.fit(*data)
-        seeds = np.random.SeedSequence(entropy)
-        seed_estimator(model, seeds)
-        with isolated_randomness(seeds):
-            return model.fit(*data)

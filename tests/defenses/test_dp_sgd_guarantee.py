@@ -419,6 +419,7 @@ def test_a_delta_that_promises_nothing_is_warned_of():
         "skmia.defenses.DPSGDClassifier",
         "skmia.synthetic.DPWassersteinGAN",
         "skmia.epsilon.EpsilonAudit",
+        "skmia.epsilon.LabelAudit",
         "skmia.epsilon.OneRunAudit",
     ],
 )

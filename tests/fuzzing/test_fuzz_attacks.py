@@ -221,3 +221,14 @@ def test_attribute_inference(settings, rows):
         return attack.predict(known if rows is None else rows)
 
     knock("AttributeInferenceAttack", guess, rows, **settings)
+
+
+@calls(0.02)
+@given(st.one_of(st.none(), records()), st.booleans())
+def test_label_inference(rows, has_pool):
+    def guess(rows):
+        victim, pool, known = case("classes")
+        attack = skmia.attacks.LabelInferenceAttack(victim, pool if has_pool else None).fit(known)
+        return attack.predict(known if rows is None else rows)
+
+    knock("LabelInferenceAttack", guess, rows)

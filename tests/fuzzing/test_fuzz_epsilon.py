@@ -64,6 +64,18 @@ AUDITS = {
         "n_jobs": (None,),
         "random_state": (0,),
     },
+    "LabelAudit": {
+        "estimator": (LogisticRegression(),),
+        "alternatives": ("own",),
+        "n_canaries": (0.5, 8),
+        "reference": (True, False),
+        "method": ("binomial",),
+        "n_guesses": ("auto",),
+        "delta": (1e-5,),
+        "confidence_level": (0.95,),
+        "claimed_epsilon": (None, 1.0),
+        "random_state": (0,),
+    },
     "OneRunAudit": {
         "estimator": (LogisticRegression(),),
         "canaries": ("random_label",),

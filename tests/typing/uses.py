@@ -19,6 +19,7 @@ from skmia.attacks import (
     AttributeInferenceAttack,
     CalibratedAttack,
     GaussianRange,
+    LabelInferenceAttack,
     LiRA,
     OneQueryAttack,
     QuantileAttack,
@@ -31,7 +32,7 @@ from skmia.base import Needs, connect, needs_of
 from skmia.datasets import load_iris, make_membership_problem
 from skmia.defenses import GaussianMechanism, TopKDefense, gaussian_sigma
 from skmia.disparity import DisparityTest, GroupGuesses
-from skmia.epsilon import EpsilonBound, epsilon_lower_bound, make_canaries
+from skmia.epsilon import EpsilonBound, LabelAudit, epsilon_lower_bound, make_canaries
 from skmia.games import membership_game
 from skmia.inspection import (
     ModelInspection,
@@ -90,13 +91,17 @@ def attack_with_shadow_models() -> None:
     print(len(others), power.shape, pool.inside(pool.locate(records)).shape)
 
 
-def attack_one_value_of_a_record() -> None:
+def infer_one_value_of_a_record() -> None:
     baskets, _ = make_membership_problem(n_samples=100, kind="baskets", random_state=0)
     model = DecisionTreeClassifier(random_state=0).fit(baskets.X, baskets.y)
     attack = AttributeInferenceAttack(model, sensitive=0, values=[0, 1], random_state=0)
     values: np.ndarray = attack.fit(baskets[:50]).predict(baskets[50:])
     comparison: pd.DataFrame = attack.compare(baskets[50:])
     print(values.shape, comparison)
+    labels = LabelInferenceAttack(model, shadows=None).fit(baskets)
+    table: pd.DataFrame = labels.compare(baskets[:50], baskets[50:], confidence_level=0.9)
+    audited = LabelAudit(model, "own", n_canaries=20, random_state=0).fit(baskets.X, baskets.y)
+    print(table.shape, audited.epsilon_ + audited.advantage_.low)
 
 
 def audit_a_model() -> None:

@@ -1,0 +1,347 @@
+"""Inference of the labels that a model was trained on."""
+
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.optimize import minimize
+from scipy.special import log_softmax, softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import accuracy_score
+from sklearn.utils import gen_batches
+from sklearn.utils.validation import check_is_fitted
+
+from .._core.asking import check_victim, query_aligned, query_victim
+from .._core.label_scores import log_label_scores
+from .._core.outputs import Outputs
+from .._core.records import Records
+from .._core.validation import check_records
+from ..base import get_pool
+from ..metrics import advantage_interval, clopper_pearson
+from ..shadow import ShadowPool
+
+# Largest numbers of shadow models treated as the victim, and of records, to fit the weights on.
+_N_VICTIMS, _N_RECORDS = 16, 1000
+
+# Number of probabilities of shadow models that are held at once.
+_CELLS = 1 << 22
+
+
+class LabelInferenceAttack(ClassifierMixin, BaseEstimator):
+    r"""Inference of the labels that a model was trained on.
+
+    The attacker knows the features of a training record and can query the victim, and infers the
+    label. A model that has learned the task predicts many labels of any record, so what training
+    on a label reveals is the advantage over records that the victim was not trained on; see
+    :meth:`compare`.
+
+    Parameters
+    ----------
+    victim : fitted estimator
+        Classifier under attack, in a :class:`~sklearn.frozen.FrozenEstimator`. It may return only
+        labels.
+    shadows : ShadowPool, default=None
+        A fitted pool in a :class:`~sklearn.frozen.FrozenEstimator`; an unfitted one is fitted on
+        the records given to ``fit``. It must keep its models (``store="models"``) or, for records
+        of the pool, their outputs (``store="outputs"``). Labels are then preferred to which the
+        victim gives more probability than shadow models do that were not trained on the record. If
+        None, the label that the victim predicts is inferred.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (2,)
+        Weights of the log probability of a label according to the victim and to shadow models that
+        were not trained on the record; 1 and 0 without ``shadows``.
+    pool_ : ShadowPool or None
+        The fitted pool.
+    classes_ : ndarray of shape (n_classes,)
+        Labels that can be inferred.
+
+    Raises
+    ------
+    ValueError
+        If the victim is a regressor, if the pool keeps neither models nor outputs, or if its
+        outputs are of another kind.
+
+    See Also
+    --------
+    AttributeInferenceAttack : Inference of an attribute of a record.
+    skmia.epsilon.LabelAudit : Trains on labels that coins decide, which makes the advantage
+        unbiased, and bounds the epsilon of label privacy.
+
+    Notes
+    -----
+    With :math:`p` the probability of a label according to the victim, and :math:`q` the mean
+    probability according to shadow models that were not trained on the record, the posterior
+    probability of label y is proportional to :math:`p_y^a q_y^b`. The weights a and b are fitted
+    by maximum likelihood on shadow models that are treated as the victim, on records they were
+    trained on; the other shadow models give q. A normal distribution of variance 1 around a = 1
+    and b = 0 is their prior. Half of the finest step of the probabilities is added to each of them
+    if some are 0 or 1.
+
+    Labels of the records under attack are read only to find out which shadow models were trained on
+    them. Records without labels, or outside of the pool, were in no training set.
+
+    Examples
+    --------
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skmia.attacks import LabelInferenceAttack
+    >>> from skmia.datasets import make_membership_problem
+    >>> records, membership = make_membership_problem(600, random_state=0)
+    >>> members, outside = records[membership == 1], records[membership == 0]
+    >>> victim = DecisionTreeClassifier(random_state=0).fit(members.X, members.y)
+    >>> attack = LabelInferenceAttack(FrozenEstimator(victim)).fit(outside)
+    >>> attack.predict(members[:3])
+    array([0, 0, 1])
+    >>> attack.compare(members, outside).round(2)
+                 estimate   low  high
+    members          1.00  0.99  1.00
+    non-members      0.72  0.66  0.77
+    advantage        0.28  0.23  0.34
+    """
+
+    _parameter_constraints: dict = {"victim": "no_validation", "shadows": "no_validation"}
+
+    def __init__(
+        self,
+        victim: BaseEstimator | None = None,
+        shadows: ShadowPool | FrozenEstimator | None = None,
+    ) -> None:
+        self.victim = victim
+        self.shadows = shadows
+
+    def fit(self, X: Records, y: Any = None) -> Self:
+        """Weigh the victim against the shadow models.
+
+        Parameters
+        ----------
+        X : Records of n records
+            Labeled records; records of the pool, if there is one.
+        y : Ignored
+            Not used, present for API consistency by convention.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        records = check_records(X)
+        check_victim(self.victim)
+        outputs = query_victim(self.victim, records.X[:1])
+        log_label_scores(outputs)  # refuses a regressor
+        # Of a victim that returns only labels, one output does not show all classes.
+        labels = records.y if outputs.kind == "label" else outputs.classes
+        self.classes_, self._resolution = np.union1d(outputs.classes, labels), 0.0
+        self.weights_, self.pool_ = np.array([1.0, 0.0]), None
+        if self.shadows is not None:
+            self.pool_ = get_pool(self.shadows, records)
+            self._check_kinds(outputs.kind)
+            self.classes_ = np.union1d(self.classes_, self.pool_.classes_)
+            self._fit_weights(records, outputs.kind == "label")
+        return self
+
+    def _check_kinds(self, kind):
+        own = self.pool_.output_kind_
+        if own in ("log_odds", "value"):
+            raise ValueError(
+                f"The pool keeps no scores of each class, only outputs of kind {own!r}."
+            )
+        if (kind == "decision") != (own == "decision") and kind != "label":
+            raise ValueError(
+                f"The victim returns outputs of kind {kind!r} and the shadow models of kind "
+                f"{own!r}."
+            )
+
+    def _fit_weights(self, records, is_hard):
+        """Fit the weights on shadow models that are treated as the victim."""
+        order = np.argsort(records.fingerprint, kind="stable")
+        some = records[order[:_N_RECORDS]]
+        answers, inside = self.pool_.answers(some), self.pool_.membership(some).T
+        resolutions = [self._wrap(values).compute_resolution() for values in answers]
+        self._resolution = float(np.median(resolutions))
+        proba = np.exp([self._log_scores(self._wrap(values)) for values in answers])
+        outside, usable = self._average_outside(proba, inside)
+        blocks = []
+        for own, members in zip(answers[:_N_VICTIMS], inside[:_N_VICTIMS] & usable, strict=True):
+            if members.any():
+                seen = self._log_scores(self._wrap(own, is_hard))
+                blocks.append(np.stack([seen, outside], axis=2)[members])
+        if not blocks:
+            raise ValueError(
+                "The weights need records with at least 1 IN and 1 OUT shadow models; none of the "
+                f"{len(records)} records has them."
+            )
+        labels = np.searchsorted(self.pool_.classes_, some.y)
+        chosen = [labels[members] for members in inside[:_N_VICTIMS] & usable]
+        self.weights_ = _fit_choice(np.concatenate(blocks), np.concatenate(chosen))
+
+    def _wrap(self, values, is_hard=False):
+        """Outputs of a shadow model, or only its labels."""
+        classes = self.pool_.classes_
+        if is_hard:
+            return Outputs(classes[values.argmax(axis=1)], classes, "label")
+        return Outputs(values, classes, self.pool_.output_kind_)
+
+    def _log_scores(self, outputs):
+        return log_label_scores(outputs.aligned_to(self.classes_), self._resolution)
+
+    def _average_outside(self, proba, inside):
+        """Log mean probability over models without the record, and which records have any."""
+        weights = ~inside
+        n_outside = weights.sum(axis=0)
+        mean = np.einsum("kn,knc->nc", weights, proba) / np.maximum(n_outside, 1)[:, None]
+        usable = n_outside > 0
+        mean[~usable] = 1 / len(self.classes_)
+        return np.log(mean), usable
+
+    def score_samples(self, X: Records) -> np.ndarray:
+        """Score how likely the victim was trained on each label.
+
+        Parameters
+        ----------
+        X : Records of n records
+            Records, labeled or not.
+
+        Returns
+        -------
+        scores : ndarray of shape (n, n_classes)
+            Logarithms of numbers that are proportional to the probabilities of the labels.
+        """
+        check_is_fitted(self)
+        records = check_records(X, labels=False)
+        scores = self._log_scores(query_aligned(self.victim, records.X, self.classes_))
+        if self.pool_ is None:
+            return scores
+        scores *= self.weights_[0]
+        size = max(1, _CELLS // (len(self.pool_.membership_) * len(self.classes_)))
+        for rows in gen_batches(len(records), size):
+            scores[rows] += self.weights_[1] * self._ask_outside(records[rows])
+        return scores
+
+    def _ask_outside(self, records):
+        """Log mean probability of each label over models that were not trained on the record."""
+        inside = np.zeros((len(self.pool_.membership_), len(records)), dtype=bool)
+        if records.y is not None:
+            inside = self.pool_.membership(records).T
+        answers = self.pool_.answers(records)
+        proba = np.exp([self._log_scores(self._wrap(values)) for values in answers])
+        return self._average_outside(proba, inside)[0]
+
+    def predict(self, X: Records) -> np.ndarray:
+        """Infer the label of each record.
+
+        Parameters
+        ----------
+        X : Records of n records
+            Records, labeled or not.
+
+        Returns
+        -------
+        labels : ndarray of shape (n,)
+            Label with the highest score; the first one of equal scores.
+        """
+        best = self.score_samples(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def predict_proba(self, X: Records) -> np.ndarray:
+        """Return the probability that the record was trained on with each label.
+
+        Parameters
+        ----------
+        X : Records of n records
+            Records, labeled or not, that are taken to be members.
+
+        Returns
+        -------
+        proba : ndarray of shape (n, n_classes)
+            Posterior probabilities; those of the victim if there are no shadow models.
+        """
+        return softmax(self.score_samples(X), axis=1)
+
+    def score(
+        self, X: Records, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Return the accuracy of the inferred labels.
+
+        Parameters
+        ----------
+        X : Records of n records
+            Labeled records.
+        y : array-like of shape (n,), default=None
+            True labels. If None, they are the labels of the records.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the records.
+
+        Returns
+        -------
+        accuracy : float
+            Share of correct labels; compare it with records outside of the training set, see
+            :meth:`compare`.
+        """
+        truth = check_records(X).y if y is None else y
+        return float(accuracy_score(truth, self.predict(X), sample_weight=sample_weight))
+
+    def compare(
+        self, members: Records, non_members: Records, *, confidence_level: float = 0.95
+    ) -> pd.DataFrame:
+        """Compare the accuracy on members with the accuracy on non-members.
+
+        Parameters
+        ----------
+        members : Records of n records
+            Labeled records that the victim was trained on.
+        non_members : Records of m records
+            Labeled records from the same population that the victim was not trained on.
+        confidence_level : float, default=0.95
+            Confidence level of the intervals, in (0, 1).
+
+        Returns
+        -------
+        comparison : DataFrame of shape (3, 3)
+            Rows ``members``, ``non-members`` and ``advantage``, their difference; columns
+            ``estimate``, ``low`` and ``high``. Intervals of the accuracies are Clopper-Pearson's,
+            and of the difference Newcombe's, for independent records.
+        """
+        right = [
+            self.predict(records) == check_records(records).y for records in (members, non_members)
+        ]
+        rows = {}
+        for name, hits in zip(("members", "non-members"), right, strict=True):
+            limits = clopper_pearson(hits.sum(), len(hits), confidence_level=confidence_level)
+            rows[name] = [hits.mean(), *limits]
+        membership = np.repeat([1, 0], [len(hits) for hits in right])
+        rows["advantage"] = advantage_interval(
+            membership, np.concatenate(right), confidence_level=confidence_level
+        )
+        return pd.DataFrame.from_dict(rows, orient="index", columns=["estimate", "low", "high"])
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.target_tags.required = False
+        return tags
+
+
+def _fit_choice(features, chosen):
+    """Weights of a conditional logit of the chosen candidate, with a normal prior around (1, 0).
+
+    Parameters
+    ----------
+    features : ndarray of shape (n, n_candidates, n_weights)
+    chosen : ndarray of shape (n,)
+    """
+    start = np.zeros(features.shape[2])
+    start[0] = 1.0
+    taken = features[np.arange(len(chosen)), chosen]
+
+    def objective(weights):
+        log_proba = log_softmax(features @ weights, axis=1)
+        loss = -log_proba[np.arange(len(chosen)), chosen].sum()
+        expected = np.einsum("nc,nck->k", np.exp(log_proba), features)
+        apart = weights - start
+        return loss + apart @ apart / 2, expected - taken.sum(axis=0) + apart
+
+    return minimize(objective, start, jac=True, method="L-BFGS-B").x
