@@ -45,11 +45,11 @@ test: venv ## the test suite and the examples in docstrings; TESTFLAGS="-k lira"
 	PYTHONDONTWRITEBYTECODE= $(one_thread) .venv/$(bin)/python -m pytest $(workers) -m "not slow" $(TESTFLAGS)
 
 test-slow: venv ## simulations and fits that take a minute or more
-	$(one_thread) .venv/$(bin)/python -m pytest $(workers) -m slow tests $(TESTFLAGS)
+	$(one_thread) .venv/$(bin)/python -m pytest $(workers) $(patient) -m slow tests $(TESTFLAGS)
 
 # In one process, which prints what the calls at each door ended in.
 fuzz: venv ## odd values at every public door, others each time; FUZZ=2000 is their number
-	FUZZ=$(FUZZ) $(one_thread) .venv/$(bin)/python -m pytest tests/fuzzing $(TESTFLAGS)
+	FUZZ=$(FUZZ) $(one_thread) .venv/$(bin)/python -m pytest $(patient) tests/fuzzing $(TESTFLAGS)
 
 coverage: venv ## the same with a table of the lines that no test ran
 	$(one_thread) .venv/$(bin)/python -m pytest $(workers) --cov $(TESTFLAGS)
@@ -87,6 +87,8 @@ FUZZ = 2000
 # A process of one thread on each processor; threads in them would wait for each other.
 workers = --numprocesses auto --dist worksteal
 one_thread = OMP_NUM_THREADS=1
+# Seconds after which a single test counts as hanging.
+patient = -o faulthandler_timeout=3600
 
 # $(call install,VENV,REQUIREMENTS): an environment whose last installation was cut off is rebuilt.
 define install
