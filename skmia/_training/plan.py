@@ -67,7 +67,8 @@ class Plan(NamedTuple):
 def plan_training(job, batched="auto", exact=False, known=None):
     """Choose the fastest way to train the models of a job.
 
-    To find out, at most two models are trained for a few steps.
+    To find out, two models are trained for a few steps, and where it depends on the machine whether
+    joint training takes less time, a few steps of some models are timed.
 
     Parameters
     ----------
@@ -105,13 +106,15 @@ def plan_training(job, batched="auto", exact=False, known=None):
         if refusal is None:
             if exact:
                 check_first_answers(job)
-            else:
-                way = way.tuned(job, known)
+            way = way.chosen(job, known, forced=batched is True)
+            refusal = way.slower
+        if refusal is None:
+            way = way if exact else way.tuned(job, known)
             reason = "it trains many of these models at once"
             return _log(Plan(way, where, f"{reason}; {way.note}" if way.note else reason))
         reasons.append(f"{way.name}: {refusal}")
         if way.is_meant_for(job.estimator):
-            reasons = reasons[-1:]  # what the other ways are for is of no interest here
+            reasons = [refusal]  # what the other ways are for is of no interest here
             break
     if batched is True:
         raise ValueError(f"batched=True is not possible here; {'; '.join(reasons)}")

@@ -1,5 +1,6 @@
 """Models under attack: services, and white-box access."""
 
+from .._core.augmentation import Augmentation, random_crops, random_flips
 from ._callable import CallableVictim
 from ._function import FunctionClassifier
 from ._state import ModelState, StoredArray, StoredEstimator, read_state
@@ -8,6 +9,7 @@ from .boosters import read_booster_file
 from .queried_thresholds import FoundThresholds, bisect_thresholds
 
 __all__ = [
+    "Augmentation",
     "CallableVictim",
     "FoundThresholds",
     "FunctionClassifier",
@@ -17,6 +19,8 @@ __all__ = [
     "WhiteBox",
     "bisect_thresholds",
     "open_white_box",
+    "random_crops",
+    "random_flips",
     "read_booster_file",
     "read_state",
 ]

@@ -179,8 +179,8 @@ def test_a_class_of_the_user_that_is_trained_one_by_one_is_told_why(skorch, net)
     with pytest.warns(JointTrainingWarning, match=message):
         pool = fit_pool(estimator)
     assert pool.backend_ == "joblib"
-    assert "torch: Casting overrides fit of skorch." in pool.backend_reason_
-    with pytest.raises(ValueError, match="not possible here; .* Casting overrides fit of skorch"):
+    assert "Casting overrides fit of skorch." in pool.backend_reason_
+    with pytest.raises(ValueError, match="not possible here; Casting overrides fit of skorch"):
         fit_pool(estimator, batched=True)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -15,11 +15,14 @@ class Way(ABC):
     exact : bool
         Whether the models equal models trained one by one.
     note : str
-        What :meth:`tuned` chose, in a few words; empty for nothing.
+        What :meth:`chosen` and :meth:`tuned` chose, in a few words; empty for nothing.
+    slower : str or None
+        Why training one by one takes less time, as :meth:`chosen` has found; None if it does not.
     """
 
     name: str
     note = ""
+    slower: str | None = None
     together = True
     exact = True
 
@@ -45,6 +48,24 @@ class Way(ABC):
     def numbers(self):
         """Name that is equal for ways with bitwise the same results."""
         return self.name
+
+    def chosen(self, job, known=None, forced=False):
+        """Return the way with the variant that takes the least time here.
+
+        Parameters
+        ----------
+        job : Job
+            Job that the way can train.
+        known : str, default=None
+            Attribute ``numbers`` of the way by which some of the models were trained before.
+        forced : bool, default=False
+            Whether models are trained together even if that takes more time.
+
+        Returns
+        -------
+        way : Way
+        """
+        return self
 
     def tuned(self, job, known=None):
         """Return the way with faster arithmetic that changes the last digits, if there is one here.

@@ -1,6 +1,7 @@
 """Comparison of joint and ordinary training on a few steps of two models."""
 
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -12,6 +13,8 @@ from ...._core.randomness import preserved_randomness
 from ...._core.seeding import isolated_randomness, seed_estimator
 from ...._core.torch_parts import layers_of
 from .callbacks import begin, schedulers_of
+from .dropout import is_active
+from .plan import overridden
 from .prepare import CannotBatchError, fit_transformers, prepare, shared_table
 from .train import Training, as_precise
 
@@ -24,38 +27,74 @@ _MOST_WEIGHTS = 2_000_000
 _PRECISE_ROUNDING, _ROUNDING = 1e-9, 1e-3
 
 
-def why_not_trained(job, generic=False):
-    """Return the reason why joint training would give other nets, found by training two of them.
+class Checked(NamedTuple):
+    """Whether and how nets can be trained together.
+
+    Attributes
+    ----------
+    reason : str or None
+        Why they cannot; None if they can.
+    at_once : str or None
+        Why their gradients cannot be computed at once; None if they can.
+    has_convolutions : bool
+        Whether the module has convolutions.
+    """
+
+    reason: str | None
+    at_once: str | None = None
+    has_convolutions: bool = False
+
+
+def check_training(job, generic=False):
+    """Compare joint training with ordinary training by training two nets for a few steps.
 
     The comparison is in double precision, in which rounding cannot hide a difference, unless the
     module does not support it.
+
+    Returns
+    -------
+    checked : Checked
     """
     try:
-        table = shared_table(job)
-        prepared = [prepare(job, k, table) for k in (0, 1)]
+        table, prepared = _prepare_two(job)
     except CannotBatchError as refusal:
-        return str(refusal)
+        return Checked(str(refusal))
     except Exception as error:
-        return f"The net cannot be prepared for training ({_first_line(error)})."
+        return Checked(f"The net cannot be prepared for training ({_first_line(error)}).")
     module = prepared[0].net.module_
     if prepared[0].signature != prepared[1].signature:
-        return "The parameters of the shadow models differ in shape."
-    reason = _why_not_module(module, torch.device(prepared[0].net.device))
-    reason = reason or _why_not_asked(prepared[0], table)
-    return reason or _compare(job, prepared, table, generic)
+        return Checked("The parameters of the shadow models differ in shape.")
+    reason = _why_not_module(module, prepared[0]) or _why_not_asked(prepared[0], table)
+    if reason:
+        return Checked(reason)
+    convolutions = any(isinstance(part, layers_of("convolution")) for part in module.modules())
+    at_once = why_not_at_once(prepared[0].net) or _compare(job, prepared, table, generic)
+    if at_once is not None:
+        table, prepared = _prepare_two(job)
+        reason = _compare(job, prepared, table, in_turn=True)
+    return Checked(reason, at_once, convolutions)
 
 
-def _why_not_module(module, device):
-    for part in module.modules():
+def _prepare_two(job):
+    table = shared_table(job)
+    return table, [prepare(job, k, table) for k in (0, 1)]
+
+
+def why_not_at_once(net):
+    """Return the reason why the gradients of many nets cannot be computed at once, or None."""
+    for part in net.module_.modules():
         if isinstance(part, nn.RNNBase):
-            return f"torch does not vectorize {type(part).__name__}."
-        if isinstance(part, layers_of("convolution")) and device.type == "cpu":
-            return "Convolutions are not faster for many models at once on a CPU."
+            return f"torch does not vectorize {type(part).__name__}"
+    own = [name for name in overridden(net) if name != "get_loss"]
+    return f"{type(net).__name__} overrides {own[0]} of skorch" if own else None
+
+
+def _why_not_module(module, ready):
     n_weights = sum(parameter.numel() for parameter in module.parameters())
-    if device.type == "cpu" and n_weights > _MOST_WEIGHTS:
+    if ready.device.type == "cpu" and n_weights > _MOST_WEIGHTS:
         return f"Nets of {n_weights:,} weights are not faster for many models at once on a CPU."
-    if device.type != "cpu" and any(type(p) is nn.Dropout and p.p for p in module.modules()):
-        return "Dropout draws other random numbers on this device."
+    if any(parameter.requires_grad for parameter in ready.net.criterion_.parameters()):
+        return "The criterion has weights that are trained."
     return None
 
 
@@ -70,21 +109,23 @@ def _why_not_asked(ready, table):
     return None
 
 
-def _compare(job, prepared, table, generic):
+def _compare(job, prepared, table, generic=False, in_turn=False):
     for dtype in (torch.float64, None):
         try:
-            expected = [_train_ordinary(job, k, dtype) for k in (0, 1)]
+            expected = [_train_ordinary(job, k, dtype, not in_turn) for k in (0, 1)]
         except Exception as error:
             failure = f"The net cannot be trained ({_first_line(error)})."
             continue
         try:
-            for ready in prepared if dtype is not None else ():
-                _convert(ready.net, dtype)
-            Training(prepared, table, generic, dtype).run(_N_EPOCHS, _N_BATCHES)
+            for ready in prepared:
+                _adapt(ready.net, dtype, not in_turn)
+            Training(prepared, table, generic, dtype, in_turn).run(_N_EPOCHS, _N_BATCHES)
         except Exception as error:
+            if in_turn:
+                return f"The net cannot be trained with others ({_first_line(error)})."
             if "random operation" in str(error):
-                return "The module draws random numbers in other ways than through nn.Dropout."
-            return f"torch cannot vectorize the module over models ({_first_line(error)})."
+                return "the module draws random numbers in other ways than through nn.Dropout"
+            return f"torch cannot vectorize the module over models ({_first_line(error)})"
         tolerance = _ROUNDING if dtype is None else _PRECISE_ROUNDING
         for ready, module in zip(prepared, expected):
             if not _agree(ready.net.module_, module, tolerance):
@@ -93,9 +134,25 @@ def _compare(job, prepared, table, generic):
     return failure
 
 
-def _convert(net, dtype):
-    net.module_.to(dtype)
-    net.criterion_.to(dtype)
+def _adapt(net, dtype, at_once):
+    """Convert the numbers of a net, and leave out what would draw others than by itself."""
+    if dtype is not None:
+        net.module_.to(dtype)
+        net.criterion_.to(dtype)
+    if draws_the_same(torch.device(net.device)):
+        return
+    vars(net).pop("iterator_train__collate_fn", None)
+    for part in filter(is_active, net.module_.modules() if at_once else ()):
+        part.p = 0.0
+
+
+def draws_the_same(device):
+    """Whether nets that are trained together draw the same masks and changes as by themselves.
+
+    On other devices Dropout of many nets at once, and changes of batches, which a loader draws on
+    the CPU, have the same law.
+    """
+    return device.type == "cpu"
 
 
 def _first_line(error):
@@ -103,7 +160,7 @@ def _first_line(error):
     return f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__
 
 
-def _train_ordinary(job, k, dtype):
+def _train_ordinary(job, k, dtype, at_once):
     """Train the module of one model on the first batches of the first epochs, in skorch's loop."""
     model = clone(job.estimator)
     seed_estimator(model, job.seeds[k])
@@ -113,8 +170,8 @@ def _train_ordinary(job, k, dtype):
         X, y = take_rows(job.data.tables[0], members), job.data.y[members]
         net, X = fit_transformers(model, X, y)
         net.initialize()
+        _adapt(net, dtype, at_once)
         if dtype is not None:
-            _convert(net, dtype)
             net.initialize_optimizer()
         net.check_data(X, y)
         train, valid = net.get_split_datasets(X, y)

@@ -26,7 +26,8 @@ def draw_masks(sites, generators, dtype):
     masks : list of Tensor of shape (n_models, ...)
         Zeros, and 1 / (1 - p) elsewhere.
     """
-    masks = [torch.empty(len(generators), *shape, dtype=dtype) for _, shape in sites]
+    device = generators[0].device
+    masks = [torch.empty(len(generators), *shape, dtype=dtype, device=device) for _, shape in sites]
     for k, generator in enumerate(generators):
         for (p, _), mask in zip(sites, masks, strict=True):
             mask[k].bernoulli_(1 - p, generator=generator)

@@ -31,6 +31,14 @@ class Engine(ABC):
         self.total_loss = TotalLoss(self.net, labels)
         self.stack = Stack([net.module_ for net in nets])
 
+    def begin(self):
+        """Prepare for steps after the stack may have been changed from outside."""
+        return None
+
+    def end(self):
+        """Let go of what the modules of the nets share with the stack."""
+        return None
+
     def restore(self):
         """Return the trained parameters of all models by their names in the module."""
         return self.stack.trained

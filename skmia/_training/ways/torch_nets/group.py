@@ -11,7 +11,7 @@ from ...groups import describe, is_out_of_memory, train_or_halve
 from ...job import Trained, keep
 from ...states import StateKeeper, run_from_kept
 from ..one_by_one import train_alone
-from .prepare import as_table_rows, prepare, shared_table
+from .prepare import as_table_rows, count_rows, count_steps, prepare, shared_table
 from .products import fast_products, is_worth_measuring, list_shapes, measure
 from .train import Training
 
@@ -19,7 +19,7 @@ from .train import Training
 _ROWS = 8192
 
 
-def train_group(job, generic=False, fast=False):
+def train_group(job, generic=False, fast=False, in_turn=False):
     """Train and query a group of nets.
 
     The arithmetic runs on one thread, because the rounding of sums would depend on the number of
@@ -33,6 +33,8 @@ def train_group(job, generic=False, fast=False):
         Whether plain perceptrons also use the path for any module.
     fast : bool, default=False
         Whether products in single precision use the other kernel of torch.
+    in_turn : bool, default=False
+        Whether the gradients of a step are computed for one net after the other.
 
     Returns
     -------
@@ -41,7 +43,9 @@ def train_group(job, generic=False, fast=False):
     n_threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        return train_or_halve(job, partial(_train, generic=generic, fast=fast), _finish)
+        return train_or_halve(
+            job, partial(_train, generic=generic, fast=fast, in_turn=in_turn), _finish
+        )
     finally:
         torch.set_num_threads(n_threads)
 
@@ -56,7 +60,7 @@ def _finish(trained, job, i, seconds):
         return keep(job, Trained(job, i, model, seconds, caught=caught, asking=asking))
 
 
-def _train(job, generic, fast):
+def _train(job, generic, fast, in_turn):
     """Train the models; a model that cannot be trained with others is replaced by the reason."""
     table = shared_table(job)
     trained = [_prepare_or_say(job, i, table) for i in range(job.n_models)]
@@ -64,9 +68,9 @@ def _train(job, generic, fast):
     for model in trained:
         if not isinstance(model, str):
             stacks[model.signature].append(model)
-    trainings = [Training(stack, table, generic) for stack in stacks.values()]
+    trainings = [Training(stack, table, generic, in_turn=in_turn) for stack in stacks.values()]
     first = next(iter(stacks.values()))[0] if stacks else None
-    with fast_products(first.net, _count_rows(first)) if fast and first else nullcontext():
+    with fast_products(first.net, count_rows(first)) if fast and first else nullcontext():
         run_from_kept(trainings, StateKeeper(job.states, job.numbers), job.progress)
     return trained
 
@@ -82,17 +86,9 @@ def measure_products(job):
         first = prepare(job, 0, shared_table(job))
     except Exception:  # the training of this model raises the error again
         return None
-    n_rows = _count_rows(first)
-    n_steps = job.n_models * int(first.net.max_epochs) * -(-len(first.rows) // n_rows)
+    n_rows, n_steps = count_rows(first), count_steps(job, first)
     shapes = list_shapes(first.net, n_rows)
     return measure(shapes) if is_worth_measuring(first.net, shapes, n_steps) else None
-
-
-def _count_rows(prepared):
-    """Return the number of rows of a batch, which may be set to more than all rows."""
-    net = prepared.net
-    size = net.get_params_for("iterator_train").get("batch_size", net.batch_size)
-    return max(1, min(size if size > 0 else _ROWS, len(prepared.rows)))
 
 
 def _prepare_or_say(job, i, table):

@@ -7,6 +7,8 @@ from skorch import NeuralNetBinaryClassifier
 from torch import nn
 from torch.func import vmap
 
+from .plan import overridden
+
 _BY_LABEL = (nn.CrossEntropyLoss, nn.NLLLoss)
 _BY_ELEMENT = (
     nn.BCELoss,
@@ -40,6 +42,7 @@ class TotalLoss:
         self.net = net
         criterion = net.criterion_
         plain = getattr(criterion, "reduction", None) == "mean" and not list(criterion.buffers())
+        plain = plain and "get_loss" not in overridden(net)
         numbers = labels.dtype == torch.int64 and labels.ndim == 1 and int(labels.min()) >= 0
         by_label = type(criterion) in _BY_LABEL and numbers
         self.by_label = plain and by_label and criterion.ignore_index < 0

@@ -5,10 +5,14 @@ from numbers import Integral
 
 from sklearn.pipeline import Pipeline
 
+from ...._core.augmentation import Augmentation
 from ...._core.containers import is_tensor
 from ...._core.numbers import show
 
 _LOADER_PARAMETERS = {"batch_size", "drop_last", "num_workers", "pin_memory", "shuffle"}
+
+# Methods for a batch of one net, which may be overridden.
+_STEPS = ("train_step_single", "infer", "get_loss")
 
 # Attributes that Python and scikit-learn add to every subclass.
 _MADE = re.compile(r"__\w+__|set_\w+_request|_sklearn_\w+|_abc_\w+")
@@ -63,20 +67,27 @@ def why_not_rows(X):
 
 
 def _ask_class(net):
+    known = _families()
+    if not isinstance(net, known):
+        return f"{type(net).__name__} is none of {', '.join(family.__name__ for family in known)}."
+    own = [name for name in overridden(net) if name not in _STEPS]
+    return f"{type(net).__name__} overrides {own[0]} of skorch." if own else None
+
+
+def _families():
     import skorch
 
-    known = (
-        skorch.NeuralNetClassifier,
-        skorch.NeuralNetBinaryClassifier,
-        skorch.NeuralNetRegressor,
-    )
-    own = []
+    return skorch.NeuralNetClassifier, skorch.NeuralNetBinaryClassifier, skorch.NeuralNetRegressor
+
+
+def overridden(net):
+    """Return the names of attributes of skorch's classes that the class of a net changes."""
+    known, own = _families(), []
     for base in type(net).__mro__:
         if base in known:
-            changed = [name for name in own if hasattr(base, name) and not _MADE.fullmatch(name)]
-            return f"{type(net).__name__} overrides {changed[0]} of skorch." if changed else None
+            return [name for name in own if hasattr(base, name) and not _MADE.fullmatch(name)]
         own.extend(vars(base))
-    return f"{type(net).__name__} is none of {', '.join(family.__name__ for family in known)}."
+    return []
 
 
 def _ask_flow(net):
@@ -109,6 +120,10 @@ def _ask_iterators(net):
         known = _LOADER_PARAMETERS - ({"shuffle"} if iterator == "iterator_valid" else set())
         settings = {"batch_size": net.batch_size, **net.get_params_for(iterator)}
         for name, value in settings.items():
+            if name == "collate_fn" and isinstance(value, Augmentation):
+                if iterator == "iterator_valid":
+                    return "iterator_valid changes its batches at random."
+                continue
             if name not in known and value is not None and value is not False:
                 return f"{iterator}__{name} is not reproduced for many nets at once."
             if name == "num_workers" and value:

@@ -13,6 +13,10 @@ from .callbacks import stoppers_of
 from .onehot import Columns, OneHotRows, without_zeros
 from .order import BatchOrder
 from .plan import find_net, why_not_rows
+from .streams import Stream
+
+# Largest number of rows of a batch of all rows.
+_ROWS = 8192
 
 
 class CannotBatchError(Exception):
@@ -77,6 +81,7 @@ class Prepared(NamedTuple):
     dtype: torch.dtype  # of the rows that are passed to the net
     warnings: list
     valid: torch.Tensor | None  # rows of the table in the validation set, if they are known
+    stream: Stream
 
     @property
     def device(self):
@@ -185,16 +190,33 @@ def prepare(job, k, shared):
         net.initialize()
         net.check_data(X, y)
         positions, validated, has_valid = _split(net, X, y)
-        generator = torch.Generator()
-        generator.set_state(torch.get_rng_state())
+        stream = Stream(torch.device(net.device))
         table = make_table(net, X, y) if shared is None else None
     places = torch.arange(len(members)) if shared is None else torch.as_tensor(members)
     rows, valid = places[positions], None if validated is None else places[validated]
     shuffle = bool(net.get_params_for("iterator_train").get("shuffle"))
-    order = BatchOrder(generator, len(rows), shuffle, has_valid)
+    order = BatchOrder(stream.cpu, len(rows), shuffle, has_valid)
     caught = [(warning.category, str(warning.message)) for warning in caught]
     dtype = (shared or table).tensors[0].dtype
-    return Prepared(model, net, table, rows, order, dtype, caught, valid)
+    return Prepared(model, net, table, rows, order, dtype, caught, valid, stream)
+
+
+def augmentation_of(net):
+    """Return the Augmentation of the training batches of a net, or None."""
+    return net.get_params_for("iterator_train").get("collate_fn")
+
+
+def count_rows(prepared):
+    """Return the number of rows of a batch, which may be set to more than all rows."""
+    net = prepared.net
+    size = net.get_params_for("iterator_train").get("batch_size", net.batch_size)
+    return max(1, min(size if size > 0 else _ROWS, len(prepared.rows)))
+
+
+def count_steps(job, prepared):
+    """Return the number of steps of single nets in a job, given one of them."""
+    n_batches = -(-len(prepared.rows) // count_rows(prepared))
+    return job.n_models * int(prepared.net.max_epochs) * n_batches
 
 
 def shared_table(job):

@@ -11,17 +11,21 @@ from .mlp import MLPEngine, as_chain
 from .onehot import OneHotRows, join_rows
 from .optimizers import StackedOptimizer
 from .order import count_batches, plan_batches
-from .prepare import Rooms, Table, select
+from .prepare import Rooms, Table, augmentation_of, select
 from .schedule import Schedules
 from .stack import load_into
 from .stopping import Stopping
+from .turns import TurnsEngine
 
 # Number of rows for which losses are averaged at once, to limit the memory of activations.
 _ROWS = 8192
 
 
-def make_engine(nets, table, generic=False):
-    """Return the fastest way to compute the gradients of some nets."""
+def make_engine(prepared, table, generic=False, in_turn=False):
+    """Return the way to compute the gradients of some nets."""
+    nets = [ready.net for ready in prepared]
+    if in_turn:
+        return TurnsEngine(nets, table.y, [ready.stream for ready in prepared])
     chain = None if generic else as_chain(nets[0].module_.train())
     if chain is not None and table.columns is None and table.X.ndim > 2 and not chain.flatten:
         chain = None  # its layers are applied to each step of a sequence
@@ -30,6 +34,7 @@ def make_engine(nets, table, generic=False):
     # Dropout of the input removes and scales ones, so it needs dense rows. Sums of rows store the
     # biases of a layer with its weights, so both need the same settings.
     is_dense = chain.dropout or len(nets[0].optimizer_.param_groups) > 1
+    is_dense = is_dense or augmentation_of(nets[0]) is not None
     return MLPEngine(nets, chain, table.y, None if is_dense else table.columns)
 
 
@@ -64,6 +69,15 @@ def _as_bytes(tensor):
     return tensor.reshape(-1).view(torch.uint8)
 
 
+def _stack_states(generators):
+    """Return the states of generators as rows, of which those of a device are shorter."""
+    states = [generator.get_state().numpy() for generator in generators]
+    rows = np.zeros((len(states), max(map(len, states))), dtype=np.uint8)
+    for row, state in zip(rows, states, strict=True):
+        row[: len(state)] = state
+    return rows
+
+
 class Training:
     """Training of prepared models, which must have one signature.
 
@@ -77,16 +91,18 @@ class Training:
         Whether plain perceptrons also use the path for any module.
     dtype : torch dtype or None, default=None
         Type to which batches of real numbers are converted.
+    in_turn : bool, default=False
+        Whether the gradients of a step are computed for one net after the other.
     """
 
-    def __init__(self, prepared, table, generic=False, dtype=None):
+    def __init__(self, prepared, table, generic=False, dtype=None, in_turn=False):
         self.dtype, self.epoch, self._rooms = dtype, 0, Rooms()
         self.prepared = sorted(prepared, key=lambda ready: len(ready.rows))
         self.table, starts = join_tables(self.prepared, table)
         self.rows = [ready.rows + start for ready, start in zip(self.prepared, starts)]
         nets = [ready.net for ready in self.prepared]
         self.net, self.nets = nets[0], nets
-        self.engine = make_engine(nets, self.table, generic)
+        self.engine = make_engine(self.prepared, self.table, generic, in_turn)
         settings = self.net.get_params_for("iterator_train")
         self.batches = plan_batches(
             [len(rows) for rows in self.rows],
@@ -94,6 +110,7 @@ class Training:
             settings.get("drop_last", False),
         )
         self.clips = clips_of(self.net)
+        self.augmentation = augmentation_of(self.net)
         self.schedules = Schedules(self.net, count_batches(self.batches, len(nets)))
         self.stopping = self._make_stopping(starts)
         memory = self.engine.stack.memory
@@ -134,10 +151,9 @@ class Training:
             Function that shows the progress, see :meth:`Progress.part`.
         """
         while self.epoch < n_epochs and not (self.stopping and self.stopping.is_over):
-            order = self._begin_epoch()
-            for i, groups in enumerate(self.batches[:n_batches]):
-                for models, records in groups:
-                    self._step(models, order[models, records])
+            order = self.begin_epoch()
+            for i in range(len(self.batches[:n_batches])):
+                self.step(i, order)
                 self.schedules.end_batch(i)
                 if show is not None:
                     done = (self.epoch + (i + 1) / len(self.batches)) / n_epochs
@@ -150,6 +166,7 @@ class Training:
             self.epoch += 1
             if after_epoch is not None:
                 after_epoch()
+        self.engine.end()
         stacked = self._stacked()
         if self.stopping:
             stacked = self.stopping.restore(stacked)
@@ -164,7 +181,8 @@ class Training:
 
     def _tensors(self):
         """Return all tensors that an epoch changes in place, by name, and the generators."""
-        stack, generators = self.engine.stack, [ready.order.generator for ready in self.prepared]
+        stack = self.engine.stack
+        generators = [one for ready in self.prepared for one in ready.stream.generators]
         named = [*stack.memory.items(), *stack.fixed.items()]
         for name, state in zip(stack.memory, self.optimizer.state, strict=True):
             named += [(f"{name}, {i}", tensor) for i, tensor in enumerate(state)]
@@ -175,7 +193,7 @@ class Training:
         tensors, generators = self._tensors()
         arrays = {name: _as_bytes(tensor).cpu().numpy() for name, tensor in tensors.items()}
         arrays["epoch"], arrays["n_steps"] = np.array(self.epoch), np.array(self.optimizer.n_steps)
-        arrays["generators"] = np.stack([generator.get_state().numpy() for generator in generators])
+        arrays["generators"] = _stack_states(generators)
         if self.stopping:
             arrays["losses"] = np.array(self.stopping.losses).reshape(-1, self.n_models)
             for name, tensor in self.stopping.kept.items():
@@ -196,31 +214,48 @@ class Training:
                 tensor.copy_(values.view(tensor.shape))
         self.epoch, self.optimizer.n_steps = int(arrays["epoch"]), arrays["n_steps"].tolist()
         for generator, state in zip(generators, arrays["generators"], strict=True):
-            generator.set_state(torch.from_numpy(state))
+            size = len(generator.get_state())
+            generator.set_state(torch.from_numpy(state[:size]))
 
-    def _begin_epoch(self):
+    def begin_epoch(self):
         """Return rows of the table in the order of the epoch, shape (n_models, n_widest)."""
+        self.engine.begin()
         order = torch.zeros(len(self.rows), max(map(len, self.rows)), dtype=torch.int64)
         for k, (ready, rows) in enumerate(zip(self.prepared, self.rows)):
             positions = ready.order.begin_epoch()
             order[k, : len(rows)] = rows if positions is None else rows[positions]
         return order.to(self.table.y.device)
 
+    def step(self, i, order):
+        """Make step ``i`` of an epoch, for the models that have as many batches."""
+        for models, records in self.batches[i]:
+            self._step(models, order[models, records])
+
     def _step(self, models, rows):
         y = as_precise(select(self.table.y, rows), self.dtype)
-        x = self._take(rows)
+        x = self._take(models, rows)
         sites = self.engine.sites(x.rest[0] if isinstance(x, OneHotRows) else x[0])
         masks = []
         if sites:
-            generators = [ready.order.generator for ready in self.prepared[models]]
+            generators = [ready.stream.own for ready in self.prepared[models]]
             masks = draw_masks(sites, generators, self.engine.stack.dtype)
         gradients = self.engine.gradients(models, x, y, masks)
         for largest, order in self.clips:
             gradients = clip(gradients, largest, order)
         self.optimizer.step(models, gradients, self.schedules)
 
-    def _take(self, rows):
+    def _take(self, models, rows):
         if not self.engine.takes_sums:
-            return as_precise(self.table.take_dense(rows, self._rooms), self.dtype)
+            x = self._augment(models, self.table.take_dense(rows, self._rooms))
+            return as_precise(x, self.dtype)
         rest, ones = self.table.take(rows, self._rooms)
         return OneHotRows(as_precise(rest, self.dtype), ones)
+
+    def _augment(self, models, x):
+        if self.augmentation is None:
+            return x
+        changed = [
+            self.augmentation.transform(own, ready.stream.own)
+            for own, ready in zip(x, self.prepared[models], strict=True)
+        ]
+        return torch.stack(changed)

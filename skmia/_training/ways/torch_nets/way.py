@@ -1,5 +1,6 @@
 """Joint training of skorch nets."""
 
+import copy
 from functools import partial
 
 from joblib import effective_n_jobs
@@ -10,6 +11,9 @@ from ...where.joblib import JoblibWorkers
 from ..way import Way
 from .plan import find_net, why_not_class, why_not_estimator, why_not_rows
 
+_FAST, _IN_TURN = "fast products", "in turn"
+_TURNS = "in each step one net after the other,"
+
 
 class TorchNetsWay(Way):
     """Trains many skorch nets at once, with the weights, batches and losses of ordinary training.
@@ -17,6 +21,10 @@ class TorchNetsWay(Way):
     Every model starts from the same weights and sees the same batches as in ordinary training. Its
     trained weights only differ by rounding, which grows during a long training in single precision.
     Nothing is printed and the histories of the nets stay empty.
+
+    The gradients of all nets are computed at once if torch can vectorize the net. Otherwise, or if
+    a probe of a few steps says that it takes less time, they are computed for one net after the
+    other in each step. What is saved then is the time that a loader takes to collect records.
 
     Each process uses one thread on a CPU; ``n_jobs`` sets the number of processes. A perceptron of
     Linear, ReLU, Tanh, Sigmoid and Dropout has bitwise the same weights whichever nets it is
@@ -34,20 +42,78 @@ class TorchNetsWay(Way):
         CPU, shared by all processes, and half of the free memory on a GPU.
     generic : bool, default=False
         Whether plain perceptrons also use the path for any module.
-    note : str, default=""
-        What was measured of the fast products that are used; empty for the usual ones.
     """
 
     name = "torch"
 
-    def __init__(self, memory=None, generic=False, note=""):
+    def __init__(self, memory=None, generic=False):
         self.memory = memory
         self.generic = generic
-        self.note = note
+        self._checked = None  # what the check of two models found
+        self._fast = False
+        self._in_turn = False
 
     @property
     def numbers(self):
-        return f"{self.name}, fast products" if self.note else self.name
+        kinds = [_FAST] * self._fast + [_IN_TURN] * self._in_turn
+        return ", ".join([self.name, *kinds])
+
+    def why_not(self, job):
+        reason = why_not_estimator(job.estimator)
+        if reason is None and find_net(job.estimator) is job.estimator:
+            reason = why_not_rows(job.data.tables[0])
+        if reason:
+            return reason
+        from .check import check_training
+
+        self._checked = check_training(job, self.generic)
+        self._in_turn = bool(self._checked.at_once)
+        return self._checked.reason
+
+    def is_meant_for(self, estimator):
+        return find_net(estimator) is not None
+
+    def nearly(self, job):
+        return why_not_class(job.estimator)
+
+    def chosen(self, job, known=None, forced=False):
+        if self._checked is None:
+            return self
+        at_once = self._checked.at_once
+        if known is not None and known.startswith(self.name):
+            return self._but(at_once or "", _in_turn=bool(at_once) or _IN_TURN in known)
+        if forced or not self._is_uncertain(job):
+            return self._but(at_once and f"{_TURNS} because {at_once}")
+        if known is not None:
+            return self._but(slower="one after another, like the earlier models of this pool")
+        with PROCESS_LOCK:
+            return self._fastest(job)
+
+    def _is_uncertain(self, job):
+        """Whether it depends on the machine which way is the fastest."""
+        on_cpu = str(find_net(job.estimator).device) == "cpu"
+        return on_cpu and (self._checked.has_convolutions or bool(self._checked.at_once))
+
+    def _fastest(self, job):
+        from .prepare import count_steps, prepare, shared_table
+        from .probe import FEWEST_STEPS, measure_ways
+
+        n_steps = count_steps(job, prepare(job, 0, shared_table(job)))
+        if n_steps < FEWEST_STEPS:
+            slower = f"one after another: a training of {n_steps} steps is too short for a probe"
+            return self._but(slower=slower)
+        at_once = self._checked.at_once
+        times = measure_ways(job, not at_once)
+        if times.best == "alone":
+            return self._but(slower=times.why_alone)
+        if times.best == "in_turn":
+            return self._but(f"{_TURNS} because {at_once or times.why_in_turn}", _in_turn=True)
+        return self
+
+    def _but(self, note="", slower=None, **settings):
+        way = copy.copy(self)
+        vars(way).update(note=note or "", slower=slower, **settings)
+        return way
 
     def tuned(self, job, known=None):
         if known == self.numbers:
@@ -56,26 +122,10 @@ class TorchNetsWay(Way):
 
         with PROCESS_LOCK:
             measured = measure_products(job)
-        tuned = TorchNetsWay(self.memory, self.generic, "" if measured is None else str(measured))
         if measured is None or not measured.are_single:
             return self
-        return tuned if measured.are_faster or known == tuned.numbers else self
-
-    def why_not(self, job):
-        reason = why_not_estimator(job.estimator)
-        if reason is None and find_net(job.estimator) is job.estimator:
-            reason = why_not_rows(job.data.tables[0])
-        if reason:
-            return reason
-        from .check import why_not_trained
-
-        return why_not_trained(job, self.generic)
-
-    def is_meant_for(self, estimator):
-        return find_net(estimator) is not None
-
-    def nearly(self, job):
-        return why_not_class(job.estimator)
+        fast = self._but("; ".join(filter(None, (self.note, str(measured)))), _fast=True)
+        return fast if measured.are_faster or known == fast.numbers else self
 
     def run(self, job, models, where):
         from .group import train_group
@@ -83,12 +133,13 @@ class TorchNetsWay(Way):
         if str(find_net(job.estimator).device) != "cpu":
             # One process keeps the whole device busy.
             job, where = job._replace(n_jobs=1), JoblibWorkers()
-        train = partial(train_group, generic=self.generic, fast=bool(self.note))
-        yield from run_groups(job, models, where, self._count_together, train)
+        how = {"generic": self.generic, "fast": self._fast, "in_turn": self._in_turn}
+        yield from run_groups(job, models, where, self._count_together, partial(train_group, **how))
 
     def _count_together(self, job):
         from .memory import bytes_per_model, memory_for
         from .prepare import prepare, shared_table
+        from .probe import AT_ONCE
 
         table = shared_table(job)
         try:
@@ -96,4 +147,7 @@ class TorchNetsWay(Way):
         except Exception:  # ordinary training of this model raises the error again
             return 1
         memory = memory_for(first.device) if self.memory is None else self.memory
-        return max(1, memory // effective_n_jobs(job.n_jobs) // bytes_per_model(first, table))
+        n_models = memory // effective_n_jobs(job.n_jobs) // bytes_per_model(first, table)
+        if self._checked and self._checked.has_convolutions and first.device.type == "cpu":
+            n_models = min(n_models, AT_ONCE)
+        return max(1, n_models)

@@ -1,0 +1,125 @@
+"""A probe of a few steps: which way to train many nets takes the least time here."""
+
+import warnings
+from time import perf_counter, thread_time
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from sklearn.base import clone
+
+from ...._core.containers import take_rows
+from ...._core.randomness import preserved_randomness
+from ...._core.seeding import seed_estimator
+from .prepare import fit_transformers, prepare, shared_table
+from .train import Training
+
+# Number of timed steps, after one that is not timed. The shortest counts, which other programs
+# disturb least.
+N_STEPS = 3
+# Numbers of nets whose gradients are computed at once, and one after the other. Convolutions of
+# many nets at once get slower when their activations leave the cache, so there are never more.
+AT_ONCE, IN_TURN = 8, 2
+# A training of fewer steps of single nets takes less time than a wrong choice would cost.
+FEWEST_STEPS = 1000
+
+_NAMES = {"at_once": "grouped convolutions", "in_turn": "steps of nets on one thread"}
+
+
+class Times(NamedTuple):
+    """Seconds of a step of one net in each way; None for a way that is not possible."""
+
+    at_once: float | None
+    in_turn: float
+    alone: float
+
+    @property
+    def best(self):
+        """Name of the fastest way."""
+        return min((time, name) for name, time in self._asdict().items() if time is not None)[1]
+
+    @property
+    def why_alone(self):
+        """Why nets are trained one after another, in words."""
+        kind = "at_once" if (self.at_once or np.inf) < self.in_turn else "in_turn"
+        return f"one after another: {self._compare(kind, 'alone')}"
+
+    @property
+    def why_in_turn(self):
+        """Why the gradients are computed one net after the other, in words."""
+        return self._compare("at_once", "in_turn")
+
+    def _compare(self, slow, fast):
+        times = self._asdict()
+        ratio = times[slow] / times[fast]
+        return f"{_NAMES[slow]} were {ratio:.1f}x slower in a probe of {N_STEPS} steps"
+
+
+def measure_ways(job, at_once=True):
+    """Measure the time of a step in each way, on a small group of the nets of a job.
+
+    Nothing of it remains: the nets are other clones, and all random generators are restored.
+
+    Parameters
+    ----------
+    job : Job
+        Job that can be trained together.
+    at_once : bool, default=True
+        Whether the gradients of many nets can be computed at once.
+
+    Returns
+    -------
+    times : Times
+    """
+    # Nets that are trained together have one thread in each process.
+    shares_threads = job.n_jobs is None and torch.get_num_threads() > 1
+    clock = perf_counter if shares_threads else thread_time
+    with preserved_randomness():
+        table = shared_table(job)
+        alone = _time(_steps_alone(job), clock)
+        n_threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            in_turn = _time_together(job, table, IN_TURN, clock, in_turn=True)
+            together = _time_together(job, table, AT_ONCE, clock) if at_once else None
+        finally:
+            torch.set_num_threads(n_threads)
+    return Times(together, in_turn, alone)
+
+
+def _time(steps, clock):
+    times = []
+    for _ in range(1 + N_STEPS):
+        start = clock()
+        next(steps)
+        times.append(clock() - start)
+    return min(times[1:])
+
+
+def _time_together(job, table, n_models, clock, in_turn=False):
+    n_models = min(n_models, job.n_models)
+    prepared = [prepare(job, k, table) for k in range(n_models)]
+    training = Training(prepared, table, in_turn=in_turn)
+    order = training.begin_epoch()
+
+    def steps():
+        while True:
+            yield training.step(0, order)
+
+    return _time(steps(), clock) / n_models
+
+
+def _steps_alone(job):
+    """Make steps of one net as skorch does."""
+    model = clone(job.estimator)
+    seed_estimator(model, job.seeds[0])
+    members = np.flatnonzero(job.subsets[0])
+    X, y = take_rows(job.data.tables[0], members), job.data.y[members]
+    net, X = fit_transformers(model, X, y)
+    net.initialize()
+    while True:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of rows that are read-only
+            iterator = iter(net.get_iterator(net.get_dataset(X, y), training=True))
+        for batch in iterator:
+            yield net.train_step(batch)
