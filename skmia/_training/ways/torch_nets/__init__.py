@@ -1,10 +1,11 @@
 """Many skorch nets trained in one program.
 
 Supported: NeuralNetClassifier, NeuralNetBinaryClassifier and NeuralNetRegressor, alone or at the
-end of a Pipeline; any module, including Dropout and buffers; SGD, Adam, AdamW, RMSprop and Adagrad, with parameter groups; any
-criterion; train_split; the callbacks LRScheduler, GradientNormClipping and EarlyStopping, and those
-that only record; torch's DataLoader with shuffle, batch_size, drop_last and an Augmentation; rows
-in arrays and tensors. Zeros of one-hot columns are neither stored nor multiplied.
+end of a Pipeline; any module, including Dropout and buffers; SGD, Adam, AdamW, RMSprop and Adagrad,
+with parameter groups; any criterion; train_split; the callbacks LRScheduler, GradientNormClipping
+and EarlyStopping, and those that only record; torch's DataLoader with shuffle, batch_size,
+drop_last and an Augmentation; rows in arrays and tensors. Zeros of one-hot columns are neither
+stored nor multiplied.
 
 There are three engines: perceptrons with the backward pass written out (``mlp.py``), modules that
 torch.func can vectorize (``generic.py``), and all others, one net after the other in each step
