@@ -39,6 +39,7 @@ ROWS = (
     "disparity",
     "epsilon",
     "defenses",
+    "disclosure",
     "synthetic",
     "testing",
     "report",

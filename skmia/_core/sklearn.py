@@ -41,6 +41,7 @@ __all__ = [
     "read_baseline",
     "read_edges_of_boosting",
     "read_initial_margins",
+    "read_leaves_of_boosting",
     "read_support_vectors",
     "read_trees_of_boosting",
     "validate_parameter_constraints",
@@ -293,6 +294,31 @@ def read_trees_of_boosting(model):
 def read_edges_of_boosting(model):
     """Edges of the bins of each feature, of a fitted histogram boosting."""
     return [np.asarray(edges) for edges in model._bin_mapper.bin_thresholds_]
+
+
+def read_leaves_of_boosting(model, X):
+    """Yield the leaf of each row in each tree of histogram boosting, splits on categories included.
+
+    The compiled prediction is run on copies of the trees whose values are the numbers of the nodes.
+
+    Parameters
+    ----------
+    model : HistGradientBoostingClassifier or HistGradientBoostingRegressor
+    X : array-like of shape (n, n_features)
+
+    Yields
+    ------
+    places : ndarray of shape (n,), dtype int
+        Nodes of one tree.
+    """
+    X = model._preprocess_X(X, reset=False)
+    known, numbers = model._bin_mapper.make_known_categories_bitsets()
+    _, predictor = load_tree_types()
+    for tree in read_trees_of_boosting(model):
+        nodes = tree.nodes.copy()
+        nodes["value"] = np.arange(len(nodes))
+        numbered = predictor(nodes, tree.binned_left_cat_bitsets, tree.raw_left_cat_bitsets)
+        yield numbered.predict(X, known, numbers, n_threads=1).astype(np.intp)
 
 
 def read_baseline(model):

@@ -32,6 +32,7 @@ from skmia._core.sklearn import (
     read_baseline,
     read_edges_of_boosting,
     read_initial_margins,
+    read_leaves_of_boosting,
     read_support_vectors,
     read_trees_of_boosting,
     validate_params_of,
@@ -158,6 +159,18 @@ def test_trees_of_boosting(kind):
     with moved("scikit-learn's histogram boosting no longer keeps its trees in _predictors."):
         n_trees = 4 * (3 if kind is HistGradientBoostingClassifier else 1)
         assert len(read_trees_of_boosting(model)) == n_trees
+
+
+@pytest.mark.parametrize("kind", [HistGradientBoostingClassifier, HistGradientBoostingRegressor])
+def test_leaves_of_boosting(kind):
+    model = kind(max_iter=2, min_samples_leaf=5).fit(X, Y)
+    with moved("scikit-learn's histogram boosting no longer predicts with its compiled trees."):
+        for tree, leaves in zip(
+            read_trees_of_boosting(model), read_leaves_of_boosting(model, X), strict=True
+        ):
+            assert tree.nodes["is_leaf"][leaves].all()
+            occupied, counts = np.unique(leaves, return_counts=True)
+            np.testing.assert_array_equal(tree.nodes["count"][occupied], counts)
 
 
 @pytest.mark.parametrize("kind", [HistGradientBoostingClassifier, HistGradientBoostingRegressor])

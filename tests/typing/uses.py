@@ -31,6 +31,7 @@ from skmia.attacks import (
 from skmia.base import Needs, connect, needs_of
 from skmia.datasets import load_iris, make_membership_problem
 from skmia.defenses import GaussianMechanism, TopKDefense, gaussian_sigma
+from skmia.disclosure import StructuralReport, count_parameters, load_rules, structural_checks
 from skmia.disparity import DisparityTest, GroupGuesses
 from skmia.epsilon import EpsilonBound, LabelAudit, epsilon_lower_bound, make_canaries
 from skmia.games import membership_game
@@ -171,6 +172,10 @@ def look_into_a_file() -> None:
     kept: Reconstruction = reconstruct_values(model)
     attack = ReleasedModelAttack(model, outsiders=0.1, random_state=0).fit(records)
     print(inspection, kept, attack.score_samples(records).max())
+    report: StructuralReport = structural_checks(
+        model, records, membership, decimals=2, thresholds={"k": 5}, rules=load_rules("safemodel")
+    )
+    print(report.get("k", "file").status, count_parameters(model).n_parameters, report.to_frame())
 
 
 def play_games() -> None:

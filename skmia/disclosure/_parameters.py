@@ -1,0 +1,196 @@
+"""Number of parameters of a fitted model, by its kind."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from .._core.asking import unwrap
+from .._core.classes import is_of_package
+from .._core.skorch_nets import is_skorch
+from ..victims import read_state
+from ..victims.inputs import find_model
+from ._tree_parameters import count_tree_parameters
+
+
+@dataclass(frozen=True)
+class ParameterCount:
+    """Number of parameters of a model.
+
+    Attributes
+    ----------
+    n_parameters : int or None
+        Free parameters of the model behind searches and steps; None if its kind is not known.
+    formula : str
+        How they were counted, or why they could not be.
+    largest_tree : int or None
+        Parameters of the largest single tree of an ensemble.
+    buffers : int
+        Further numbers that a net stores and does not train, such as means of batches.
+    preprocessing : int
+        Numbers that the steps before the model have learned.
+    """
+
+    n_parameters: int | None
+    formula: str
+    largest_tree: int | None = None
+    buffers: int = 0
+    preprocessing: int = 0
+
+
+def count_parameters(model: object) -> ParameterCount:
+    """Count the parameters of a fitted model.
+
+    Trees, forests, boosting (scikit-learn, XGBoost, LightGBM, CatBoost), bagging, votes, linear
+    models, perceptrons, torch nets through skorch, support vector machines, nearest neighbors and
+    Gaussian processes are known, also at the end of a Pipeline or a search. For other kinds the
+    number is None: an unknown number is not 0.
+
+    Parameters
+    ----------
+    model : fitted estimator
+
+    Returns
+    -------
+    count : ParameterCount
+        ``count.n_parameters`` with ``count.formula``.
+
+    Raises
+    ------
+    TypeError
+        If the model is not an estimator.
+    NotFittedError
+        If it is not fitted.
+
+    See Also
+    --------
+    structural_checks : Compares the number with the number of training records.
+
+    Notes
+    -----
+    Each inner node of a tree counts twice (column and threshold), and each leaf once for each free
+    number, which is one for regression and boosting and the number of classes minus one for
+    classification. Multinomial logistic regression with K classes has K - 1 free vectors of
+    weights. Models that store rows count each stored number.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skmia.disclosure import count_parameters
+    >>> model = DecisionTreeClassifier(max_depth=1).fit(*load_iris(return_X_y=True))
+    >>> count_parameters(model)
+    ParameterCount(n_parameters=6, formula='2 per inner node, 2 per leaf', ...)
+    """
+    if not hasattr(model, "fit"):
+        raise TypeError(f"model must be a fitted estimator; got {type(model).__name__}.")
+    found, steps = find_model(model)
+    if found is None:
+        return ParameterCount(None, "Pipelines inside of Pipelines are not counted")
+    try:
+        check_is_fitted(unwrap(model))
+        check_is_fitted(found)
+    except NotFittedError:
+        raise NotFittedError(f"model must be fitted; this {type(found).__name__} is not.") from None
+    n_parameters, formula, *largest = _count(found)
+    n_buffers = _count_buffers(found) if is_skorch(found) else 0
+    n_learned = 0 if steps is None else _count_learned(steps)
+    return ParameterCount(n_parameters, formula, *(largest or [None]), n_buffers, n_learned)
+
+
+def _count(model):
+    """Number, formula, and for ensembles the number of the largest tree."""
+    for count in (count_tree_parameters, _count_linear, _count_net, _count_stored, _count_parts):
+        found = count(model)
+        if found is not None:
+            return found
+    return None, f"the number of parameters of {type(model).__name__} is not known"
+
+
+def _count_linear(model):
+    own = {kind.__name__ for kind in type(model).__mro__}
+    is_linear = is_of_package(model, "sklearn.linear_model") or own & {"LinearSVC", "LinearSVR"}
+    # Discriminant analysis also stores means and covariances of the classes.
+    if not is_linear or not hasattr(model, "coef_") or hasattr(model, "priors_"):
+        return None
+    n_rows, n_columns = np.shape(np.atleast_2d(_as_dense_shape(model.coef_)))
+    has_intercept = int(bool(getattr(model, "fit_intercept", True)))
+    if own & {"LinearRegression"} and hasattr(model, "rank_") and not sparse.issparse(model.coef_):
+        return n_rows * (int(model.rank_) + has_intercept), "rank, and intercept"
+    if _is_softmax(model, own, n_rows):
+        return (n_rows - 1) * (n_columns + has_intercept), "(classes - 1) x (columns + intercept)"
+    return n_rows * (n_columns + has_intercept), "columns, and intercept"
+
+
+def _as_dense_shape(weights):
+    return np.empty(weights.shape, dtype=bool) if sparse.issparse(weights) else weights
+
+
+def _is_softmax(model, own, n_rows):
+    """Whether the weights of all classes are determined up to a common vector."""
+    is_logistic = own & {"LogisticRegression", "LogisticRegressionCV"}
+    one_by_one = model.solver == "liblinear" if is_logistic else True
+    return n_rows > 1 and not one_by_one and getattr(model, "multi_class", None) != "ovr"
+
+
+def _count_net(model):
+    if hasattr(model, "coefs_") and hasattr(model, "intercepts_"):
+        n_numbers = sum(one.size for one in (*model.coefs_, *model.intercepts_))
+        return int(n_numbers), "weights and biases"
+    if not is_skorch(model):
+        return None
+    trained = [one.numel() for one in model.module_.parameters() if one.requires_grad]
+    return int(sum(trained)), "numbers in trained tensors"
+
+
+def _count_buffers(net):
+    return int(sum(one.numel() for one in net.module_.buffers()))
+
+
+def _count_stored(model):
+    """Models that store rows: the rows and their coefficients."""
+    formula = "stored rows x columns, and coefficients"
+    if hasattr(model, "support_vectors_") and hasattr(model, "dual_coef_"):
+        return int(np.prod(model.support_vectors_.shape) + np.prod(model.dual_coef_.shape)), formula
+    if hasattr(model, "X_fit_") and hasattr(model, "dual_coef_"):
+        return int(np.prod(model.X_fit_.shape) + np.prod(model.dual_coef_.shape)), formula
+    if hasattr(model, "n_samples_fit_") and hasattr(model, "n_features_in_"):
+        return int(model.n_samples_fit_ * model.n_features_in_), formula
+    if hasattr(model, "X_train_") and hasattr(model, "alpha_"):
+        return int(np.size(model.X_train_) + np.size(model.alpha_)), formula
+    if is_of_package(model, "sklearn.gaussian_process") and hasattr(model, "base_estimator_"):
+        parts = getattr(model.base_estimator_, "estimators_", [model.base_estimator_])
+        return int(sum(np.size(one.X_train_) + len(one.X_train_) for one in parts)), formula
+    return None
+
+
+def _count_parts(model):
+    """Bagging, AdaBoost, votes and stacks: the sum over the models inside."""
+    parts = getattr(model, "estimators_", None)
+    if not isinstance(parts, list) or not is_of_package(model, "sklearn"):
+        return None
+    parts = [*parts, *([model.final_estimator_] if hasattr(model, "final_estimator_") else [])]
+    counts = [_count(find_model(one)[0]) for one in parts if hasattr(one, "fit")]
+    missing = next((one[1] for one in counts if one[0] is None), None)
+    if missing is not None or not counts:
+        return None, missing or "it holds no models"
+    formula, total = "sum over its models", sum(one[0] for one in counts)
+    if hasattr(model, "estimator_weights_"):
+        total, formula = total + len(counts), "sum over its models, and their weights"
+    largest = [max(one[0], *one[2:]) for one in counts if len(one) > 2]
+    return (total, formula, max(largest)) if len(largest) == len(counts) else (total, formula)
+
+
+def _count_learned(steps):
+    """Numbers that the steps before a model store, but for names, settings and repetitions."""
+    kinds = {"names", "seeds", "structure", "labels"}
+    arrays = {one.path: one.array for one in read_state(steps).arrays if one.kind not in kinds}
+    repeated = {path.replace(".scale_", ".var_") for path in arrays if path.endswith(".scale_")}
+    kept = [
+        array
+        for path, array in arrays.items()
+        if path not in repeated and not path.endswith("n_samples_seen_")
+    ]
+    return int(sum(one.nnz if sparse.issparse(one) else one.size for one in kept))

@@ -1,0 +1,189 @@
+"""Rules about hyper-parameters, read from TOML files."""
+
+import tomllib
+from dataclasses import dataclass
+from importlib.resources import files
+from numbers import Integral
+from pathlib import Path
+
+import numpy as np
+
+from .._core.numbers import show
+from .._core.types import PathLike
+from ..victims.inputs import find_model
+from ._conditions import Condition, parse_conditions
+
+SHIPPED = ("skmia", "sacro_ml", "safemodel")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule, which holds if all of its conditions do.
+
+    Attributes
+    ----------
+    name : str
+    estimators : tuple of str
+        Names of the classes that it is about, and of classes that these derive from.
+    conditions : tuple of Condition
+    source : str
+        Where it comes from.
+    """
+
+    name: str
+    estimators: tuple[str, ...]
+    conditions: tuple[Condition, ...]
+    source: str
+
+
+@dataclass(frozen=True)
+class RuleBook:
+    """Rules about hyper-parameters, as :func:`load_rules` reads them.
+
+    Attributes
+    ----------
+    name : str
+    source : str
+    rules : tuple of Rule
+    fractions : tuple of str
+        Parameters whose fractions are converted to numbers of training rows.
+    missing, zero : dict of str to dict
+        By name of a class: numbers that stand for parameters that are None, or 0.
+    """
+
+    name: str
+    source: str
+    rules: tuple[Rule, ...]
+    fractions: tuple[str, ...]
+    missing: dict
+    zero: dict
+
+    def list_flags(self, model: object, n_rows: int) -> list[Rule] | None:
+        """Return the rules that hold for a model, or None if no rule is about its kind.
+
+        Parameters
+        ----------
+        model : estimator
+            Model, fitted or not; of a Pipeline or a search the model at its end.
+        n_rows : int
+            Number of training rows.
+
+        Returns
+        -------
+        flags : list of Rule or None
+        """
+        found = find_model(model)[0]
+        kinds = [kind.__name__ for kind in type(found).__mro__]
+        about = [rule for rule in self.rules if set(rule.estimators) & set(kinds)]
+        if not about or not hasattr(found, "get_params"):
+            return None
+        settings = self._read_settings(found, kinds, n_rows)
+        return [rule for rule in about if all(one.holds(settings) for one in rule.conditions)]
+
+    def _read_settings(self, model, kinds, n_rows):
+        settings = model.get_params(deep=False)
+        for kind in reversed(kinds):
+            for table, is_meant in ((self.missing, _is_none), (self.zero, _is_zero)):
+                for name, value in table.get(kind, {}).items():
+                    if name in settings and is_meant(settings[name]):
+                        settings[name] = value
+        for name in self.fractions:
+            if isinstance(settings.get(name), float | np.floating):
+                least = 2 if name == "min_samples_split" else 1
+                settings[name] = max(least, int(np.ceil(settings[name] * n_rows)))
+        return settings
+
+
+def _is_none(value):
+    return value is None
+
+
+def _is_zero(value):
+    return isinstance(value, Integral | float) and not isinstance(value, bool) and value == 0
+
+
+def load_rules(rules: PathLike = "skmia") -> RuleBook:
+    """Load rules about hyper-parameters.
+
+    Parameters
+    ----------
+    rules : str or path-like, default="skmia"
+        ``"skmia"``; ``"sacro_ml"`` and ``"safemodel"``, which are rules as published; or a path to
+        a TOML file of one's own in the same format.
+
+    Returns
+    -------
+    book : RuleBook
+
+    Raises
+    ------
+    ValueError
+        If a file is not TOML, or not in the format of rules.
+    FileNotFoundError
+        If there is no such file.
+
+    See Also
+    --------
+    structural_checks : Compares the settings of a model with the rules.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skmia.disclosure import load_rules
+    >>> rules = load_rules("sacro_ml")
+    >>> model = DecisionTreeClassifier(max_depth=8, min_samples_leaf=7, min_samples_split=14)
+    >>> [rule.name for rule in rules.list_flags(model, n_rows=100)]
+    ['tree 1']
+    """
+    if isinstance(rules, str) and rules in SHIPPED:
+        return _make_book(files(__package__).joinpath(f"rules/{rules}.toml").read_text("utf-8"))
+    if not isinstance(rules, str | Path) and not hasattr(rules, "__fspath__"):
+        raise TypeError(
+            f"rules must be one of {', '.join(map(repr, SHIPPED))} or a path; got {show(rules)}."
+        )
+    path = Path(rules)
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"rules must be one of {', '.join(map(repr, SHIPPED))} or a file; there is no file "
+            f"{show(str(path))}."
+        )
+    try:
+        return _make_book(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{show(path.name)} is not valid TOML: {error}.") from None
+
+
+def _make_book(text):
+    stored = tomllib.loads(text)
+    name, source = (_get(stored, key, str) for key in ("name", "source"))
+    rules = tuple(_make_rule(one, source) for one in _get(stored, "rules", list))
+    tables = [_check_tables(stored.get(key, {}), key) for key in ("missing", "zero")]
+    fractions = _get({"fractions": [], **stored}, "fractions", list)
+    return RuleBook(name, source, rules, tuple(map(str, fractions)), *tables)
+
+
+def _make_rule(stored, source):
+    if not isinstance(stored, dict):
+        raise ValueError(f"Each of rules must be a table; got {show(stored)}.")
+    name, kinds, parts = (
+        _get(stored, key, kind)
+        for key, kind in (("name", str), ("estimators", list), ("flag_if", dict))
+    )
+    if not parts:
+        raise ValueError(f"The rule {show(name)} needs a condition in flag_if; it has none.")
+    conditions = tuple(one for key, text in parts.items() for one in parse_conditions(key, text))
+    return Rule(name, tuple(map(str, kinds)), conditions, str(stored.get("source", source)))
+
+
+def _check_tables(tables, key):
+    if not isinstance(tables, dict) or not all(isinstance(one, dict) for one in tables.values()):
+        raise ValueError(f"{key} must hold a table for each class; got {show(tables)}.")
+    return tables
+
+
+def _get(stored, key, kind):
+    value = stored.get(key)
+    if not isinstance(value, kind):
+        words = {str: "text", list: "a list", dict: "a table"}
+        raise ValueError(f"Rules need {key}, which must be {words[kind]}; got {show(value)}.")
+    return value

@@ -1,0 +1,150 @@
+"""Numbers of parameters, counted by hand or by what the model stores."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import (
+    BaggingClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+    StackingClassifier,
+    VotingClassifier,
+)
+from sklearn.exceptions import NotFittedError
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from small_net import make_small_net
+
+from skmia import Records
+from skmia.disclosure import count_parameters, structural_checks
+
+X, Y = load_iris(return_X_y=True)
+N, D = X.shape
+STUMP = {"max_depth": 1, "random_state": 0}
+ONE = {"n_estimators": 2, **STUMP}
+TREE, LINE = DecisionTreeClassifier(**STUMP), LogisticRegression(max_iter=1000)
+FEW = {"max_iter": 2, "max_leaf_nodes": 2, "early_stopping": False}
+
+KNOWN = [
+    (TREE, 2 + 2 * 2),
+    (DecisionTreeRegressor(**STUMP), 2 + 2),
+    (RandomForestRegressor(**ONE), 2 * 4),
+    (GradientBoostingRegressor(**ONE), 2 * 4 + 1),
+    (GradientBoostingClassifier(**ONE), 2 * 3 * 4 + 3),
+    (HistGradientBoostingRegressor(**FEW), 2 * 4 + 1),
+    (LinearRegression(), D + 1),
+    (LinearRegression(fit_intercept=False), D),
+    (Ridge(), D + 1),
+    (LINE, 2 * (D + 1)),
+    (LinearSVC(max_iter=10_000), 3 * (D + 1)),
+    (KNeighborsClassifier(), N * D),
+    (GaussianProcessRegressor(optimizer=None, alpha=1), N * D + N),
+    (BaggingClassifier(TREE, 3, random_state=0), 3 * 6),
+    (VotingClassifier([("a", TREE), ("b", LINE)]), 6 + 2 * (D + 1)),
+    (StackingClassifier([("a", TREE)], LINE, cv=2), 6 + 2 * (3 + 1)),
+    (GridSearchCV(TREE, {"max_depth": [1]}), 6),
+    (GaussianNB(), None),
+    (LinearDiscriminantAnalysis(), None),
+    (BaggingClassifier(GaussianNB(), 2), None),
+    (make_pipeline(StandardScaler(), make_pipeline(StandardScaler(), TREE)), None),
+]
+
+
+@pytest.mark.parametrize(("model", "n_parameters"), KNOWN, ids=lambda one: type(one).__name__)
+def test_counts_by_hand(model, n_parameters):
+    found = count_parameters(model.fit(X, Y))
+    assert found.n_parameters == n_parameters
+    assert found.formula
+
+
+def test_columns_that_repeat_others_are_not_free():
+    model = LinearRegression().fit(np.column_stack([X, X[:, 0]]), Y)
+    assert count_parameters(model).n_parameters == D + 1
+
+
+def test_two_classes_have_one_vector_of_weights():
+    assert count_parameters(LINE.fit(X, Y > 0)).n_parameters == D + 1
+    svm = SVC().fit(X, Y > 0)
+    assert count_parameters(svm).n_parameters == len(svm.support_) * (D + 1)
+
+
+def test_what_steps_before_a_model_learned_is_apart():
+    found = count_parameters(make_pipeline(StandardScaler(), LINE).fit(X, Y))
+    assert found.n_parameters == 2 * (D + 1)
+    assert found.preprocessing == 2 * D  # mean and scale
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_nets():
+    perceptron = MLPClassifier((5,), max_iter=1).fit(X, Y)
+    assert count_parameters(perceptron).n_parameters == D * 5 + 5 + 5 * 3 + 3
+    pytest.importorskip("skorch")
+    net = make_small_net(D, 3, max_epochs=1).fit(X.astype(np.float32), Y)
+    found = count_parameters(net)
+    assert found.n_parameters == D * 8 + 8 + 8 * 3 + 3
+    assert found.buffers == 0
+
+
+def test_xgboost_has_one_number_per_leaf_and_tree_of_a_class():
+    xgboost = pytest.importorskip("xgboost")
+    model = xgboost.XGBClassifier(n_estimators=1, max_depth=1).fit(X, Y)
+    assert count_parameters(model).n_parameters == 2 * 3 + 6 + 1
+    linear = xgboost.XGBClassifier(n_estimators=1, booster="gblinear").fit(X, Y)
+    assert count_parameters(linear).n_parameters is None
+
+
+def test_trees_that_early_stopping_leaves_out_do_not_count():
+    xgboost = pytest.importorskip("xgboost")
+    noise = np.random.default_rng(0).integers(0, 2, N)
+    model = xgboost.XGBClassifier(n_estimators=20, max_depth=1, early_stopping_rounds=2)
+    model.fit(X, Y > 0, eval_set=[(X, noise)], verbose=False)
+    n_used = model.best_iteration + 1
+    assert n_used < len(model.get_booster().get_dump())
+    assert count_parameters(model).n_parameters == 4 * n_used + 1
+
+
+def test_lightgbm_and_catboost():
+    lightgbm = pytest.importorskip("lightgbm")
+    model = lightgbm.LGBMClassifier(n_estimators=2, num_leaves=2, verbose=-1).fit(X, Y)
+    assert count_parameters(model).n_parameters == 2 * 3 * 4
+    catboost = pytest.importorskip("catboost")
+    settings = {"iterations": 2, "depth": 1, "verbose": 0, "allow_writing_files": False}
+    model = catboost.CatBoostClassifier(**settings).fit(X, Y)
+    assert count_parameters(model).n_parameters == 2 * (2 + 2 * 3) + 3
+
+
+@pytest.mark.parametrize("penalty", [1e-8, 1.0, 100.0])
+def test_effective_freedom_is_the_trace_of_the_map_from_labels(penalty):
+    records = Records(X, Y.astype(float))
+    model = make_pipeline(StandardScaler(), Ridge(penalty))
+    fitted = [model.fit(X, one).predict(X) for one in np.eye(N)]
+    model.fit(X, records.y)
+    found = structural_checks(model, records).effective_dof
+    assert found == pytest.approx(np.trace(fitted), rel=1e-6)
+
+
+def test_effective_freedom_of_a_logistic_regression_is_below_its_parameters():
+    loose, tight = (
+        structural_checks(LogisticRegression(C=c).fit(X, Y > 0), Records(X, Y > 0)).effective_dof
+        for c in (1.0, 1e-8)
+    )
+    assert 1 < loose < D + 1
+    assert tight == pytest.approx(1, abs=1e-4)
+
+
+def test_what_cannot_be_counted_is_refused():
+    with pytest.raises(TypeError, match="model must be a fitted estimator; got int"):
+        count_parameters(3)
+    with pytest.raises(NotFittedError, match="model must be fitted; this Ridge is not"):
+        count_parameters(Ridge())

@@ -1,0 +1,122 @@
+"""Rules about hyper-parameters: as published, as corrected, and as a user writes them."""
+
+import pytest
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier as Tree
+
+from skmia.disclosure import load_rules
+
+
+def name_flags(model, rules="sacro_ml", n_rows=284):
+    flags = load_rules(rules).list_flags(model, n_rows)
+    return None if flags is None else [one.name for one in flags]
+
+
+PUBLISHED = [
+    (Tree(max_depth=8, min_samples_leaf=7, min_samples_split=14, max_features="log2"), ["tree 1"]),
+    (Tree(max_depth=1, min_samples_leaf=150), []),
+    (Tree(min_samples_split=20), ["tree 2"]),
+    (Tree(min_samples_leaf=10), ["tree 3"]),
+    (Tree(min_samples_leaf=10, max_features="sqrt"), []),
+    (Tree(max_depth=5), ["tree 4"]),
+    (Tree(splitter="random"), ["tree 1", "tree 5"]),
+    (RandomForestClassifier(min_samples_leaf=120), ["forest 1"]),
+    (RandomForestClassifier(max_features=None), ["forest 2"]),
+    (RandomForestClassifier(20, bootstrap=False), ["forest 3"]),
+    (RandomForestClassifier(10), []),
+    (ExtraTreesClassifier(), None),
+]
+
+
+@pytest.mark.parametrize(("model", "names"), PUBLISHED, ids=str)
+def test_published_rules(model, names):
+    assert name_flags(model) == names
+    assert name_flags(make_pipeline(StandardScaler(), model)) == names
+
+
+def test_rules_of_boosting_read_no_limit_as_no_limit():
+    xgboost = pytest.importorskip("xgboost")
+    deep = xgboost.XGBClassifier(max_depth=10, n_estimators=10, min_child_weight=1)
+    assert name_flags(deep) == name_flags(deep, "skmia") == ["xgboost 1"]
+    assert name_flags(xgboost.XGBClassifier(max_depth=3)) == []
+    flat = xgboost.XGBClassifier(max_depth=3, n_estimators=100, min_child_weight=0)
+    assert name_flags(flat, "skmia") == []
+    endless = xgboost.XGBClassifier(max_depth=0, min_child_weight=5)
+    assert name_flags(endless, "skmia") == ["xgboost 3"]
+
+
+def test_fractions_are_counts_where_the_rules_are_corrected():
+    tree = Tree(min_samples_leaf=0.1)  # 29 rows of 284
+    assert name_flags(tree) == ["tree 1"]
+    assert name_flags(tree, "skmia") == []
+    assert name_flags(tree, "skmia", n_rows=20) == ["tree 1", "smallest leaf"]
+
+
+def test_a_forest_of_large_leaves_is_not_flagged_where_the_rules_are_corrected():
+    assert name_flags(RandomForestClassifier(min_samples_leaf=120), "skmia") == []
+    assert name_flags(RandomForestClassifier(), "skmia") == ["forest 1", "smallest leaf"]
+    assert name_flags(ExtraTreesClassifier(), "skmia") == ["smallest leaf"]
+
+
+def test_rules_of_safe_models():
+    assert name_flags(Tree(min_samples_leaf=5), "safemodel") == []
+    assert name_flags(Tree(min_samples_leaf=4), "safemodel") == [
+        "tree: min_samples_leaf of 5 or more"
+    ]
+    assert len(name_flags(Tree(min_samples_leaf=0.5), "safemodel")) == 2
+    assert name_flags(RandomForestClassifier(min_samples_leaf=5, bootstrap=False), "safemodel") == [
+        "forest: bootstrap"
+    ]
+    assert name_flags(LogisticRegression(), "safemodel") is None
+
+
+OWN = """
+name = "ours"
+source = "the house"
+
+[[rules]]
+name = "weak penalty"
+estimators = ["LogisticRegression"]
+flag_if = {C = ["> 1", "<= 100"], fit_intercept = "== true", solver = "not == saga"}
+"""
+
+
+def test_rules_of_a_file(tmp_path):
+    path = tmp_path / "rules.toml"
+    path.write_text(OWN)
+    assert load_rules(path).rules[0].source == "the house"
+    assert name_flags(LogisticRegression(C=10), path) == ["weak penalty"]
+    assert name_flags(LogisticRegression(C=1), path) == []
+    assert name_flags(LogisticRegression(C=1000), str(path)) == []
+    assert name_flags(LogisticRegression(C=10, solver="saga"), path) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("name = ", "is not valid TOML"),
+        ("name = 'a'", "Rules need source, which must be text"),
+        ("name = 'a'\nsource = 'b'\nrules = [1]", "Each of rules must be a table"),
+        (OWN.replace('"> 1"', '"1"'), "The condition on C must be a comparison"),
+        (OWN.replace('"> 1"', '"> one"'), "The condition on C must be a comparison"),
+        (OWN.replace("estimators", "models"), "Rules need estimators, which must be a list"),
+        (OWN.split("flag_if")[0] + "flag_if = {}", "needs a condition"),
+        (OWN + "\n[missing]\nC = 1", "missing must hold a table for each class"),
+    ],
+    ids=["toml", "source", "table", "sign", "number", "list", "empty", "missing"],
+)
+def test_mistakes_in_a_file_are_one_sentence(text, sentence, tmp_path):
+    path = tmp_path / "rules.toml"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=sentence):
+        load_rules(path)
+
+
+def test_rules_that_do_not_exist():
+    with pytest.raises(FileNotFoundError, match="rules must be one of 'skmia', 'sacro_ml'"):
+        load_rules("strict")
+    with pytest.raises(TypeError, match="or a path; got 3"):
+        load_rules(3)

@@ -1,0 +1,341 @@
+"""Structural checks: known answers, what they count, and what they leave open."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    ExtraTreesClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    VotingClassifier,
+)
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import train_test_split
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from skmia import Outputs, Records
+from skmia.disclosure import THRESHOLDS, structural_checks
+from skmia.victims import CallableVictim
+
+GROUPS = "k", "class_disclosure", "small_cells"
+TWELVE = Records([[0]] * 5 + [[1]] * 4 + [[2]] * 3, [0] * 5 + [0, 0, 0, 1] + [1] * 3)
+
+
+def fit_tree(records=TWELVE):
+    return DecisionTreeClassifier(random_state=0).fit(records.X, records.y)
+
+
+def test_answers_by_hand():
+    report = structural_checks(fit_tree(), TWELVE)
+    for release in ("service", "file"):
+        assert report.get("k", release).value == 3
+        assert report.get("class_disclosure", release).n_records == 8
+        assert report.get("small_cells", release).n_records == 12
+    assert report.to_records()["k_structure"].tolist() == [5] * 5 + [4] * 4 + [3] * 3
+    assert report.to_records()["smallest_cell_answers"].tolist() == [5] * 5 + [1] * 4 + [3] * 3
+    assert report.get("smallest_leaf", "file").value == 3
+    assert report.get("residual_dof", "file").value == 12 - 7
+    assert report.get("residual_dof", "file").status == "flagged"
+    assert report.effective_dof == 3
+    assert report.published == {"class_disclosure": 8, "small_cells": 12}
+    assert report.n_certain == 8
+
+
+def split(load):
+    X, y = load(return_X_y=True)
+    parts = train_test_split(X, y, test_size=0.5, stratify=y, random_state=0)
+    records = Records(np.concatenate(parts[:2]), np.concatenate(parts[2:]))
+    return records, np.arange(len(X)) < len(parts[0])
+
+
+CANCER, IN_CANCER = split(load_breast_cancer)
+SEED = {"random_state": 0}
+
+
+def check_cancer(model, **settings):
+    members = CANCER[IN_CANCER]
+    model.fit(members.X, members.y)
+    return structural_checks(model, CANCER, IN_CANCER, rules="sacro_ml", **settings)
+
+
+# Model, AUC, parameters, flagged members by the same answer (k, class, cells) and by the same
+# leaves, those by published formulas (class, cells), and whether the published rules hold.
+KNOWN = {
+    "tree": (DecisionTreeClassifier(**SEED), 0.532, 34, None, (27, 284, 27), (284, 27), "flagged"),
+    "leaves of 20": (
+        DecisionTreeClassifier(max_depth=3, min_samples_leaf=20, **SEED),
+        *(0.543, 16, (0, 201, 60), (0, 201, 60), (201, 60), "passed"),
+    ),
+    "forest": (
+        RandomForestClassifier(**SEED),
+        *(0.596, 3322, (74, 284, 74), None, (171, 113), "flagged"),
+    ),
+    "leaves of 120": (
+        RandomForestClassifier(min_samples_leaf=120, **SEED),
+        *(0.499, 100, (0, 0, 0), (0, 0, 0), (0, 0), "flagged"),
+    ),
+    "extra trees": (
+        ExtraTreesClassifier(**SEED),
+        *(0.812, 10_588, (0, 284, 0), (284, 284, 284), (284, 0), "cannot be said"),
+    ),
+    "AdaBoost": (
+        AdaBoostClassifier(**SEED),
+        *(0.493, 250, (284, 284, 284), None, (0, 284), "cannot be said"),
+    ),
+    "histograms": (
+        HistGradientBoostingClassifier(**SEED),
+        *(0.528, 3341, (284, 284, 284), None, (0, 284), "cannot be said"),
+    ),
+    "logistic": (
+        LogisticRegression(max_iter=10_000),
+        *(0.496, 31, (284, 284, 284), None, (24, 284), "cannot be said"),
+    ),
+}
+
+
+def count_flagged(report, release):
+    return tuple(report.get(name, release).n_records for name in GROUPS)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("known", KNOWN.values(), ids=KNOWN)
+def test_known_answers_of_breast_cancer(known):
+    model, auc, n_parameters, service, file, published, rules = known
+    report = check_cancer(model)
+    assert report.membership.auc.estimate == pytest.approx(auc, abs=0.0015)
+    assert report.parameters.n_parameters == n_parameters
+    assert service in (None, count_flagged(report, "service"))
+    assert file in (None, count_flagged(report, "file"))
+    assert tuple(report.published.values()) == published
+    assert report.get("rules", "file").status == rules
+    assert report.get("residual_dof", "service").value == 284 - n_parameters
+
+
+def test_rounded_answers_make_larger_groups():
+    logistic = LogisticRegression(max_iter=10_000)
+    report = check_cancer(logistic, decimals=3)
+    assert count_flagged(report, "service") == (135, 276, 135)
+    assert report.published["small_cells"] == 284  # as published, which does not round
+    model = HistGradientBoostingClassifier(**SEED)
+    assert count_flagged(check_cancer(model, decimals=3), "service") == (45, 284, 45)
+
+
+def test_a_perceptron_has_its_weights_as_parameters():
+    members = CANCER[IN_CANCER]
+    model = MLPClassifier((5,), max_iter=1, random_state=0)
+    with pytest.warns(Warning, match="Maximum iterations"):
+        model.fit(members.X, members.y)
+    report = structural_checks(model, CANCER, IN_CANCER)
+    assert report.parameters.n_parameters == 161
+    assert report.get("smallest_leaf", "file").status == "not applicable"
+
+
+def test_known_answers_of_iris():
+    records, is_member = split(load_iris)
+    members = records[is_member]
+    tree = DecisionTreeClassifier(**SEED).fit(members.X, members.y)
+    report = structural_checks(tree, records, is_member)
+    k = report.get("k", "file")
+    assert (report.parameters.n_parameters, k.value, k.n_records) == (14, 1, 1)
+    tree = DecisionTreeClassifier(min_samples_leaf=12, **SEED).fit(members.X, members.y)
+    report = structural_checks(tree, records, is_member)
+    assert (report.parameters.n_parameters, report.get("k", "file").value) == (14, 12)
+    assert report.get("small_cells", "file").n_records == 12
+    assert report.get("smallest_leaf", "file").value == 12
+
+
+def test_known_answers_of_four_points():
+    X = np.array([[0, 0], [0, 1], [1, 0], [1, 0], [1, 1], [0, 0]])
+    records = Records(X, X[:, 0] ^ X[:, 1])
+    report = structural_checks(fit_tree(records), records)
+    assert report.to_records()["k_structure"].tolist() == [2, 1, 2, 2, 1, 2]
+    risky = *GROUPS, "smallest_leaf", "residual_dof", "rules"
+    assert {report.get(name, "file").status for name in risky} == {"flagged"}
+
+
+def test_what_is_not_known_does_not_pass():
+    model = LogisticRegression().fit(TWELVE.X, TWELVE.y)
+    report = structural_checks(model, TWELVE)
+    unknown = *GROUPS, "rules"
+    assert {report.get(name, "file").status for name in unknown} == {"cannot be said"}
+    service = structural_checks(CallableVictim(model.predict_proba, [0, 1]), TWELVE)
+    assert {one.status for one in service.checks if one.release != "service"} == {"cannot be said"}
+    assert service.parameters.n_parameters is None
+
+
+class Memory(KNeighborsClassifier):
+    """A model of another package, which keeps the rows under a name of its own."""
+
+    def fit(self, X, y):
+        self.table = np.array(X)
+        return super().fit(X, y)
+
+
+def test_trees_inside_of_a_model_are_not_taken_for_none():
+    parts = [("tree", DecisionTreeClassifier()), ("line", LogisticRegression())]
+    model = VotingClassifier(parts).fit(TWELVE.X, TWELVE.y)
+    assert structural_checks(model, TWELVE).get("smallest_leaf", "file").status == "cannot be said"
+
+
+@pytest.mark.parametrize("model", [KNeighborsClassifier(2), SVC(), Memory(2)])
+def test_rows_that_are_stored_are_found(model):
+    records = Records(np.random.default_rng(0).normal(size=(20, 2)), np.arange(20) % 2)
+    members = np.arange(20) < 12
+    model.fit(records.X[members], records.y[members])
+    report = structural_checks(model, records, members)
+    check = report.get("keeps_rows", "file")
+    assert check.status == "flagged"
+    assert check.value == check.n_records == report.to_records()["is_stored"].sum()
+    assert check.n_records == (12 if not isinstance(model, SVC) else model.n_support_.sum())
+
+
+def test_people_are_counted_where_they_have_several_records():
+    person = [0, 0, 0, 0, 0, 1, 1, 2, 2, 3, 4, 5]
+    records = Records(TWELVE.X, TWELVE.y, group_by=person)
+    report = structural_checks(fit_tree(), records)
+    assert report.to_records()["k_structure"].tolist() == [1] * 5 + [2] * 4 + [3] * 3
+    assert report.n_members == 6
+    assert report.get("residual_dof", "file").value == 6 - 7
+
+
+def test_members_without_weight_are_left_out():
+    weights = np.array([1, 1, 0, 1, 0] + [2.0] * 7)
+    model = DecisionTreeClassifier(random_state=0).fit(TWELVE.X, TWELVE.y, sample_weight=weights)
+    report = structural_checks(model, TWELVE, sample_weight=weights)
+    assert report.n_members == 10
+    assert report.to_records().index.tolist() == [0, 1, 3, *range(5, 12)]
+    assert report.get("k", "service").value == 3
+
+
+def test_a_bootstrap_sample_has_fewer_rows_in_a_leaf_than_the_table():
+    model = RandomForestClassifier(3, min_samples_leaf=2, random_state=0).fit(TWELVE.X, TWELVE.y)
+    smallest = structural_checks(model, TWELVE).get("smallest_leaf", "file").value
+    trees = [one.tree_ for one in model.estimators_]
+    assert smallest == min(one.n_node_samples[one.children_left < 0].min() for one in trees)
+
+
+def test_a_table_that_misses_members_is_noted():
+    report = structural_checks(fit_tree(), TWELVE[:7])
+    assert "The file states at least 12 training rows, and 7 members were given" in str(report)
+    assert structural_checks(fit_tree(), TWELVE).notes == ()
+
+
+def test_regressors_have_groups_and_no_classes():
+    records = Records(TWELVE.X, np.arange(12.0))
+    model = DecisionTreeRegressor(random_state=0).fit(records.X, records.y)
+    report = structural_checks(model, records)
+    assert report.get("k", "file").value == 3
+    assert report.get("small_cells", "file").status == "not applicable"
+    assert report.n_certain is None
+    assert report.published == {}
+    linear = LinearRegression().fit(records.X, records.y)
+    report = structural_checks(linear, records)
+    assert report.get("residual_dof", "file").value == 10
+    assert report.get("k", "file").status == "cannot be said"
+    assert report.get("small_cells", "file").status == "not applicable"
+
+
+def test_labels_alone_make_groups_of_classes():
+    answers = Outputs(TWELVE.y, [0, 1], kind="label")
+    report = structural_checks(fit_tree(), Records(TWELVE.X, TWELVE.y, outputs=answers))
+    assert report.get("k", "service").value == 4
+    assert report.n_certain is None
+
+
+def test_membership_stands_beside_each_check():
+    membership = np.arange(12) % 2
+    report = structural_checks(fit_tree(), TWELVE, membership)
+    assert {one.auc for one in report.checks} == {report.membership.auc}
+    assert report.to_frame()["auc"].notna().all()
+    assert report.to_records().index.tolist() == [1, 3, 5, 7, 9, 11]
+    assert report.to_records()["p_value"].between(0, 1, inclusive="right").all()
+    alone = structural_checks(fit_tree(), TWELVE)
+    assert alone.membership is None
+    assert alone.to_frame()["auc"].isna().all()
+    assert "Membership was not measured" in str(alone)
+
+
+def test_passing_does_not_say_release():
+    X = np.arange(400)[:, None] // 200
+    records = Records(X, np.arange(400) % 2)
+    model = DecisionTreeClassifier(min_samples_leaf=20).fit(X, records.y)
+    report = structural_checks(model, records)
+    assert report.flagged == ()
+    assert {one.status for one in report.checks} == {"passed"}
+    assert "never say that a model can be released" in str(report)
+
+
+def test_thresholds_can_be_changed_and_say_so():
+    strict = structural_checks(fit_tree(), TWELVE, thresholds={"k": 3, "residual_dof": 6})
+    assert strict.get("k", "file").status == "passed"
+    assert strict.get("k", "file").source == "given by the caller"
+    assert strict.get("small_cells", "file").source == THRESHOLDS["small_cells"].source
+    assert strict.get("residual_dof", "file").threshold == 6
+    assert all(one.source for one in strict.checks)
+
+
+def test_a_report_is_written_as_json_and_text():
+    report = structural_checks(fit_tree(), TWELVE, np.arange(12) % 2, decimals=2)
+    document = json.loads(json.dumps(report.to_dict()))
+    assert document["checks"][0]["name"] == "k"
+    assert document["membership"]["auc"] == list(report.membership.auc)
+    assert str(report) == report.summary()
+    assert "rounded to 2 digits after the point" in report.summary()
+    assert report.flagged[0] == "k (service)"
+    assert set(report.to_frame()["release"]) == {"service", "file", "both"}
+
+
+def test_equal_rows_of_tables_with_text_and_missing_values():
+    X = pd.DataFrame({"a": ["x", "x", None, "y"], "b": [1.0, 1.0, np.nan, 2.0]})
+    records = Records(X, [0, 1, 0, 1])
+    model = make_pipeline(OneHotEncoder(), LogisticRegression()).fit(X, records.y)
+    report = structural_checks(model, records)
+    assert report.to_records()["k_structure"].tolist() == [2, 2, 1, 1]
+    assert report.model == "LogisticRegression"
+    assert report.parameters.preprocessing == 3 + 3
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"model": DecisionTreeClassifier()}, "model must be fitted"),
+        ({"model": len}, "a method predict; got builtin_function"),
+        ({"records": [[1.0]]}, "Expected skmia.Records"),
+        ({"records": Records([[1.0]])}, "no task labels"),
+        ({"records": Records([[1.0]], [7])}, "a label that the model does not know"),
+        ({"decimals": 18}, "decimals must be an integer from 0 to 17"),
+        ({"thresholds": {"keeps_rows": 1}}, "thresholds knows the names k, small_cells"),
+        ({"thresholds": {"k": None}}, "thresholds.'k'. must be a number"),
+        ({"thresholds": 3}, "thresholds must map names of checks"),
+        ({"rules": 3}, "rules must be one of 'skmia'"),
+        ({"sample_weight": np.zeros(12)}, "sample_weight must be above 0 for some member"),
+        ({"sample_weight": -np.ones(12)}, "sample_weight must hold one number of 0 or more"),
+        ({"membership": np.ones(12)}, "the records contain no non-members"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_mistakes_are_one_sentence(change, sentence):
+    given = {"model": fit_tree(), "records": TWELVE, **change}
+    with pytest.raises((TypeError, ValueError, NotFittedError), match=sentence):
+        structural_checks(**given)
+
+
+def test_models_of_several_outputs_are_refused():
+    model = DecisionTreeClassifier().fit(TWELVE.X, np.column_stack([TWELVE.y, TWELVE.y]))
+    with pytest.raises(ValueError, match="model must have one output; this .* has 2"):
+        structural_checks(model, TWELVE)
+
+
+def test_a_check_that_does_not_exist_is_refused():
+    with pytest.raises(ValueError, match="There is no check 'size'"):
+        structural_checks(fit_tree(), TWELVE).get("size", "file")
