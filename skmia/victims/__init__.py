@@ -1,6 +1,7 @@
 """Models under attack: services, and white-box access."""
 
 from .._core.augmentation import Augmentation, random_crops, random_flips
+from .._core.weight_average import WeightAverage
 from ._callable import CallableVictim
 from ._function import FunctionClassifier
 from ._state import ModelState, StoredArray, StoredEstimator, read_state
@@ -16,6 +17,7 @@ __all__ = [
     "ModelState",
     "StoredArray",
     "StoredEstimator",
+    "WeightAverage",
     "WhiteBox",
     "bisect_thresholds",
     "open_white_box",

@@ -18,6 +18,7 @@ from skmia._training.plan import plan_training  # noqa: E402
 from skmia._training.ways.torch_nets import TorchNetsWay  # noqa: E402
 from skmia._training.ways.torch_nets.prepare import prepare, shared_table  # noqa: E402
 from skmia._training.ways.torch_nets.train import Training  # noqa: E402
+from skmia.victims import WeightAverage  # noqa: E402
 
 ADAM = {"optimizer": torch.optim.Adam, "lr": 0.01}
 MOMENTUM = {"optimizer": torch.optim.SGD, "lr": 0.1, "optimizer__momentum": 0.9}
@@ -194,7 +195,10 @@ def test_normalized_nets():
 
 @pytest.mark.parametrize("name", ["cosine", "one cycle"])
 def test_an_interrupted_schedule_goes_on(name):
-    job = make_job(make_net(callbacks=[SCHEDULES[name]]))
+    assert_goes_on(make_job(make_net(callbacks=[SCHEDULES[name]])))
+
+
+def assert_goes_on(job):
     table = shared_table(job)
     first, second = (Training([prepare(job, k, table) for k in range(4)], table) for _ in range(2))
     first.run(3)
@@ -296,14 +300,76 @@ def from_optimizer(optimizer, **settings):
     return lr_scheduler.ReduceLROnPlateau(optimizer)
 
 
+PLATEAUS = {
+    "training loss": [LRScheduler("ReduceLROnPlateau", patience=0, factor=0.3)],
+    "validation loss": [
+        LRScheduler("ReduceLROnPlateau", monitor="valid_loss", patience=0, factor=0.3)
+    ],
+    "made by a function": [LRScheduler(from_optimizer), LRScheduler("StepLR", step_size=5)],
+    "of nets that stop": [
+        LRScheduler("ReduceLROnPlateau", monitor="valid_loss", patience=0),
+        EarlyStopping(patience=3),
+    ],
+}
+
+
+@pytest.mark.parametrize("generic", [False, True])
+@pytest.mark.parametrize("name", PLATEAUS)
+def test_each_net_has_the_schedule_of_its_own_losses(name, generic):
+    changed = assert_equal_to_one_by_one(make_net(callbacks=PLATEAUS[name], **STOPPED), generic)
+    free = weights_of(training.run_alone(make_job(make_net(**STOPPED))))
+    assert not all(map(torch.allclose, changed, free))
+
+
+@pytest.mark.parametrize("name", ["training loss", "validation loss"])
+def test_an_interrupted_schedule_of_losses_goes_on(name):
+    assert_goes_on(make_job(make_net(callbacks=PLATEAUS[name], **STOPPED)))
+
+
+@pytest.mark.parametrize("optimizer", [ADAM, MOMENTUM], ids=["adam", "momentum"])
+def test_averages_of_the_weights(optimizer):
+    net = make_net(NormNet, callbacks=[WeightAverage(0.8)], batch_size=11, **optimizer)
+    changed = assert_equal_to_one_by_one(net)
+    free = weights_of(training.run_alone(make_job(net.set_params(callbacks=None))))
+    assert not any(map(torch.allclose, changed, free))
+
+
+def test_interrupted_averages_go_on():
+    assert_goes_on(make_job(make_net(callbacks=[WeightAverage(0.8)])))
+
+
+def test_averages_are_those_of_torch():
+    class Averaged(skorch.callbacks.Callback):
+        def on_train_begin(self, net, **kwargs):
+            rule = torch.optim.swa_utils.get_ema_multi_avg_fn(0.8)
+            self.model_ = torch.optim.swa_utils.AveragedModel(net.module_, multi_avg_fn=rule)
+
+        def on_batch_end(self, net, training, **kwargs):
+            self.model_.update_parameters(net.module_)
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 6)), rng.integers(3, size=30)
+    net = make_net(callbacks=[("torch", Averaged()), ("ours", WeightAverage(0.8))]).fit(X, y)
+    theirs = dict(net.callbacks_)["torch"].model_.module
+    for ours, expected in zip(net.module_.parameters(), theirs.parameters(), strict=True):
+        torch.testing.assert_close(ours, expected, rtol=0, atol=1e-12)
+    with pytest.raises(ValueError, match="decay must be from 0 to 1; got 2"):
+        net.set_params(callbacks=[WeightAverage(2)]).initialize()
+
+
 def score(net, X, y):
     return 0.0
 
 
 EARLY = "EarlyStopping needs a validation set, and train_split is None."
 REFUSED = {
-    "depends on the losses": [LRScheduler("ReduceLROnPlateau")],
-    "depends on the losses of each": [LRScheduler(from_optimizer)],
+    "follows None": [LRScheduler("ReduceLROnPlateau", monitor=None)],
+    "follows 'valid_acc'": [LRScheduler(from_optimizer, monitor="valid_acc")],
+    "ReduceLROnPlateau follows 'train_loss'": [
+        LRScheduler("ReduceLROnPlateau", step_every="batch")
+    ],
+    "Several WeightAverage": [WeightAverage(), ("second", WeightAverage())],
+    "not reproduced together": [EarlyStopping(), WeightAverage()],
     "cannot be trained": [LRScheduler("StepLR")],
     EARLY: [EarlyStopping()],
     "EarlyStopping follows 'train_loss'": [EarlyStopping("train_loss")],

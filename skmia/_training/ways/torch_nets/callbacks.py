@@ -3,13 +3,16 @@
 import copy
 import warnings
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 from ...._core.numbers import show
+from ...._core.randomness import preserved_randomness
+from ...._core.weight_average import WeightAverage
 
 # Callbacks that neither change a weight nor draw a random number.
 _RECORDING = {"EpochTimer", "PassthroughScoring", "PrintLog", "ProgressBar"}
 
-_PLATEAU = "The schedule ReduceLROnPlateau depends on the losses of each net."
+_FOLLOWED = "ReduceLROnPlateau follows {}; for many nets it can follow a loss after each epoch."
 
 
 def why_not_callbacks(net):
@@ -22,8 +25,12 @@ def why_not_callbacks(net):
         reason = _why_not(callback, net)
         if reason:
             return reason
-    if sum(_name(callback) == "EarlyStopping" for callback in callbacks) > 1:
-        return "Several EarlyStopping callbacks are not reproduced for many nets at once."
+    names = [_name(callback) for callback in callbacks]
+    for name in ("EarlyStopping", "WeightAverage"):
+        if names.count(name) > 1:
+            return f"Several {name} callbacks are not reproduced for many nets at once."
+    if {"EarlyStopping", "WeightAverage"} <= set(names):
+        return "EarlyStopping and WeightAverage are not reproduced together for many nets at once."
     for name, value in vars(net).items():
         if name.startswith("callbacks__") and value is not None:
             return f"The parameter {name} may change the training."
@@ -31,19 +38,21 @@ def why_not_callbacks(net):
 
 
 def _name(callback):
-    """Return the name of a callback of skorch; None for other classes."""
+    """Return the name of a callback of skorch or skmia; None for other classes."""
     kind = callback if isinstance(callback, type) else type(callback)
+    if kind is WeightAverage:
+        return kind.__name__
     return kind.__name__ if kind.__module__.startswith("skorch.") else None
 
 
 def _why_not(callback, net):
     name = _name(callback)
-    if name in _RECORDING or name == "GradientNormClipping":
+    if name in _RECORDING or name in ("GradientNormClipping", "WeightAverage"):
         return None
     if name == "EpochScoring":
         return _why_not_scoring(callback, net)
     if name == "LRScheduler":
-        return _why_not_policy(getattr(callback, "policy", None))
+        return _why_not_policy(callback, net)
     if name == "EarlyStopping":
         return _why_not_stopping(callback, net)
     kind = callback if isinstance(callback, type) else type(callback)
@@ -74,12 +83,49 @@ def _why_not_scoring(callback, net):
     return "EpochScoring calls a function that may change the training; give it a metric by name."
 
 
-def _why_not_policy(policy):
+def _why_not_policy(callback, net):
     from torch.optim.lr_scheduler import ReduceLROnPlateau
 
-    if policy in (ReduceLROnPlateau, "ReduceLROnPlateau"):
-        return _PLATEAU
+    if getattr(callback, "policy", None) not in (ReduceLROnPlateau, "ReduceLROnPlateau"):
+        return None
+    return _why_not_followed(callback, net)
+
+
+def _why_not_followed(scheduler, net):
+    followed = scheduler.monitor
+    if followed not in ("train_loss", "valid_loss") or scheduler.step_every != "epoch":
+        return _FOLLOWED.format(show(followed))
+    if followed == "train_loss":
+        return None
+    if net.train_split is None:
+        return "ReduceLROnPlateau follows 'valid_loss', and train_split is None."
+    if net.get_params_for("iterator_valid").get("drop_last"):
+        return "ReduceLROnPlateau follows losses that iterator_valid__drop_last leaves out."
     return None
+
+
+def why_not_followed(net):
+    """Return the reason why what the schedules of an initialized net follow is not supported."""
+    schedulers = schedulers_of(net)
+    try:
+        with preserved_randomness():
+            begin(schedulers, SimpleNamespace(optimizer_=net.optimizer_, history=[]))
+    except Exception:  # the check trains the net, and finds the error
+        return None
+    followed = [one for one in schedulers if list_monitored([one])]
+    return next(filter(None, (_why_not_followed(one, net) for one in followed)), None)
+
+
+def list_monitored(schedulers):
+    """Return the names of the losses that some schedulers follow, after they have begun."""
+    from torch.optim.lr_scheduler import ReduceLROnPlateau
+
+    return {one.monitor for one in schedulers if isinstance(one.lr_scheduler_, ReduceLROnPlateau)}
+
+
+def average_of(net):
+    """Return the WeightAverage of an initialized net, or None."""
+    return next(iter(_find(net, "WeightAverage")), None)
 
 
 def stoppers_of(net):
@@ -106,13 +152,9 @@ def quietly():
 
 def begin(schedulers, net):
     """Let the schedulers of a net start."""
-    from torch.optim.lr_scheduler import ReduceLROnPlateau
-
     for one in schedulers:
         with quietly():
             one.on_train_begin(net)
-        if isinstance(one.lr_scheduler_, ReduceLROnPlateau):  # from a function
-            raise ValueError(_PLATEAU)
 
 
 def clips_of(net):

@@ -12,10 +12,11 @@ from ...._core.containers import take_rows
 from ...._core.randomness import preserved_randomness
 from ...._core.seeding import isolated_randomness, seed_estimator
 from ...._core.torch_parts import layers_of
-from .callbacks import begin, schedulers_of
+from .callbacks import average_of, begin, list_monitored, schedulers_of, why_not_followed
 from .dropout import is_active
 from .plan import overridden
 from .prepare import CannotBatchError, fit_transformers, prepare, shared_table
+from .rows import ask
 from .train import Training, as_precise
 
 _N_BATCHES, _N_EPOCHS = 3, 2
@@ -64,7 +65,8 @@ def check_training(job, generic=False):
     module = prepared[0].net.module_
     if prepared[0].signature != prepared[1].signature:
         return Checked("The parameters of the shadow models differ in shape.")
-    reason = _why_not_module(module, prepared[0]) or _why_not_asked(prepared[0], table)
+    reason = _why_not_module(module, prepared[0]) or why_not_followed(prepared[0].net)
+    reason = reason or _why_not_asked(prepared[0], table)
     if reason:
         return Checked(reason)
     convolutions = any(isinstance(part, layers_of("convolution")) for part in module.modules())
@@ -103,7 +105,7 @@ def _why_not_asked(ready, table):
     table = table or ready.table
     try:
         with preserved_randomness(), torch.no_grad():
-            ready.net.module_.eval()(table.take_dense(ready.rows[:2]))
+            ask(ready.net.module_.eval(), table.take_dense(ready.rows[:2]))
     except Exception as error:
         return f"The net cannot be trained ({_first_line(error)})."
     return None
@@ -178,15 +180,19 @@ def _train_ordinary(job, k, dtype, at_once):
         train = net.get_iterator(train, training=True)
         schedulers = schedulers_of(net)
         begin(schedulers, net)
+        averages = [average for average in [average_of(net)] if average is not None]
         for _ in range(_N_EPOCHS):
             for batch, _ in zip(train, range(_N_BATCHES)):
                 net.train_step([as_precise(part, dtype) for part in batch])
-                for one in schedulers:
+                for one in (*schedulers, *averages):
                     one.on_batch_end(net, training=True)
             if valid is not None:
                 iter(net.get_iterator(valid, training=False))
             for one in schedulers:
-                one.on_epoch_end(net)
+                if not list_monitored([one]):  # there is no loss of a whole epoch
+                    one.on_epoch_end(net)
+        for average in averages:
+            average.on_train_end(net)
     return net.module_
 
 

@@ -25,6 +25,9 @@ class Engine(ABC):
     """
 
     takes_sums = False
+    #: Whether each step writes the losses of its models to ``losses``, a tensor.
+    keeps_losses = False
+    losses = None
 
     def __init__(self, nets, labels):
         self.net = nets[0]

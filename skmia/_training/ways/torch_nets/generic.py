@@ -1,6 +1,7 @@
 """Gradients of any module whose forward pass torch can vectorize over models."""
 
 import copy
+from collections.abc import Mapping
 from functools import partial
 
 import torch
@@ -10,6 +11,7 @@ from torch.nn import functional as F
 
 from .dropout import is_active
 from .engine import Engine
+from .rows import ask, list_parts
 
 
 class _StackedLinear(torch.autograd.Function):
@@ -75,9 +77,10 @@ class GenericEngine(Engine):
     def sites(self, x):
         if not any(map(is_active, self.module.modules())):
             return []
-        if x.shape not in self._sites:
-            self._sites[x.shape] = self._probe(x)
-        return self._sites[x.shape]
+        key = tuple(part.shape for part in list_parts(x))
+        if key not in self._sites:
+            self._sites[key] = self._probe(x)
+        return self._sites[key]
 
     def _probe(self, x):
         """Run one model to record the shapes of the inputs of its dropouts."""
@@ -87,7 +90,7 @@ class GenericEngine(Engine):
             if is_active(module):
                 module.forward = partial(_note, sites, module.p)
         with torch.no_grad():
-            probe(x)
+            ask(probe, x)
         return sites
 
     def gradients(self, models, x, y, masks):
@@ -98,6 +101,9 @@ class GenericEngine(Engine):
         fixed = {name: stacked[models] for name, stacked in self.stack.fixed.items()}
         out = vmap(self._forward, randomness="error")(leaves, fixed, x, masks)
         loss = self.total_loss(out, y)
+        if self.keeps_losses:
+            with torch.no_grad():
+                self.losses = self.total_loss.each(out.detach(), y)
         gradients = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True)
         return [
             torch.zeros_like(leaf) if gradient is None else gradient
@@ -106,7 +112,8 @@ class GenericEngine(Engine):
 
     def _forward(self, trained, fixed, x, masks):
         self._masks = iter(masks)
-        return functional_call(self.module, {**trained, **fixed}, (x,))
+        positional, named = ((), x) if isinstance(x, Mapping) else ((x,), None)
+        return functional_call(self.module, {**trained, **fixed}, positional, named)
 
 
 def _note(sites, p, x):

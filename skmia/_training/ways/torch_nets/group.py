@@ -13,6 +13,7 @@ from ...states import StateKeeper, run_from_kept
 from ..one_by_one import train_alone
 from .prepare import as_table_rows, count_rows, count_steps, prepare, shared_table
 from .products import fast_products, is_worth_measuring, list_shapes, measure
+from .rows import change, list_parts
 from .train import Training
 
 # Number of rows for which a trained net is queried at once, to limit the memory of activations.
@@ -108,7 +109,9 @@ def _asked_in_bulk(prepared):
     net = prepared.net
 
     def forward_iter(X, training=False, device="cpu"):
-        for rows in as_table_rows(X, prepared.dtype, "cpu").split(_ROWS):
+        whole = as_table_rows(X, prepared.dtype, "cpu")
+        for start in range(0, len(list_parts(whole)[0]), _ROWS):
+            rows = change(lambda part, places=slice(start, start + _ROWS): part[places], whole)
             # The evaluation step moves the rows to the device of the net.
             yield to_device(net.evaluation_step((rows, None), training=training), device)
 

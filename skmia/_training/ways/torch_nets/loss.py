@@ -50,9 +50,13 @@ class TotalLoss:
 
     def __call__(self, out, y):
         if not self._is_mean_of_records(out, y):
-            return vmap(partial(loss_of, self.net))(out, y).sum()
+            return self.each(out, y).sum()
         # One mean over the records of all models is faster than a loss for each model.
         return len(out) * loss_of(self.net, out.flatten(0, 1), y.flatten(0, 1))
+
+    def each(self, out, y):
+        """Return the loss of each model."""
+        return vmap(partial(loss_of, self.net))(out, y)
 
     def _is_mean_of_records(self, out, y):
         if self.by_label:

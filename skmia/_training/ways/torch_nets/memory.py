@@ -5,6 +5,7 @@ import copy
 import torch
 
 from .callbacks import stoppers_of
+from .rows import ask, list_parts
 
 # Arrays per parameter: in the net, in the stack, its gradient, and up to three in the optimizer.
 _COPIES = 6
@@ -43,7 +44,7 @@ def bytes_per_model(prepared, table):
     batch = n_rows if batch == -1 else min(batch, n_rows)
     weights = sum(p.numel() * p.element_size() for p in prepared.net.module_.parameters())
     model = own.take_dense(prepared.rows[:2])
-    gathered = model[0].numel() * model.element_size() * batch
+    gathered = sum(part[0].numel() * part.element_size() for part in list_parts(model)) * batch
     activations = _activation_bytes(prepared.net.module_, model) * batch
     rows = 16 * n_rows  # the order of the batches
     if table is None:
@@ -65,5 +66,5 @@ def _activation_bytes(module, rows):
     for part in probe.modules():
         part.register_forward_hook(count)
     with torch.no_grad():
-        probe(rows)
-    return total // len(rows)
+        ask(probe, rows)
+    return total // len(list_parts(rows)[0])

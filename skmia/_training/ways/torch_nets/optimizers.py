@@ -266,12 +266,12 @@ class StackedOptimizer:
             Gradients, which are overwritten.
         groups_of : Schedules
             Settings of each parameter group, by the number of a model; equal for models that have
-            made equally many steps.
+            made equally many steps and have the same of its ``numbers``.
         """
         if not gradients:
             return
         gradients = [self._fill(i, models, g) for i, g in enumerate(gradients)]
-        for run in _runs(self.n_steps, models):
+        for run in _runs(list(zip(self.n_steps, groups_of.numbers)), models):
             rows = slice(models.start + run.start, models.start + run.stop)
             t = self.n_steps[rows.start] + 1
             self.n_steps[rows] = [t] * (rows.stop - rows.start)
@@ -308,7 +308,7 @@ class StackedOptimizer:
 
 
 def _runs(counts, models):
-    """Split the chosen models into slices with equal numbers of steps."""
+    """Split the chosen models into slices with equal numbers of steps, and equal settings."""
     chosen = counts[models]
     stops = [i for i in range(1, len(chosen)) if chosen[i] != chosen[i - 1]] + [len(chosen)]
     return [slice(a, b) for a, b in zip([0, *stops], stops)] if chosen else []

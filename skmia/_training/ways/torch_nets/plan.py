@@ -1,6 +1,7 @@
 """Checks of whether a skorch net is supported; each returns the reason why not, or None."""
 
 import re
+from collections.abc import Mapping
 from numbers import Integral
 
 from sklearn.pipeline import Pipeline
@@ -56,6 +57,9 @@ def why_not_class(estimator):
 
 def why_not_rows(X):
     """Return the reason why rows that reach a net are not supported, or None."""
+    if isinstance(X, Mapping):
+        reasons = (f"Of {name!r}: {why}" for name, part in X.items() if (why := why_not_rows(part)))
+        return next(reasons, None)
     if is_tensor(X):
         return None
     kind = getattr(getattr(X, "dtype", None), "kind", None)

@@ -1,6 +1,7 @@
 """Preparation of a net up to its first batch, with the same steps as in ordinary training."""
 
 import warnings
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -9,10 +10,11 @@ from sklearn.base import clone
 
 from ...._core.containers import accepting_read_only, is_tensor, take_rows
 from ...._core.seeding import isolated_randomness, seed_estimator
-from .callbacks import stoppers_of
+from .callbacks import schedulers_of, stoppers_of
 from .onehot import Columns, OneHotRows, without_zeros
 from .order import BatchOrder
 from .plan import find_net, why_not_rows
+from .rows import change, list_parts
 from .streams import Stream
 
 # Largest number of rows of a batch of all rows.
@@ -49,19 +51,19 @@ class Rooms:
 class Table(NamedTuple):
     """Rows on the device of the net, in the types in which skorch passes them to it."""
 
-    X: torch.Tensor | OneHotRows
+    X: torch.Tensor | OneHotRows | dict
     y: torch.Tensor
     columns: Columns | None = None  # of OneHotRows
 
     @property
     def tensors(self):
         """All stored tensors."""
-        return [*(self.X if self.columns else [self.X]), self.y]
+        return [*(self.X if self.columns else list_parts(self.X)), self.y]
 
     def take(self, rows, rooms=lambda tensor, rows: None):
         """Return some rows of X in their stored form, in memory that ``rooms`` gives."""
         if self.columns is None:
-            return select(self.X, rows, rooms(self.X, rows))
+            return change(lambda part: select(part, rows, rooms(part, rows)), self.X)
         return OneHotRows(*(select(part, rows, rooms(part, rows)) for part in self.X))
 
     def take_dense(self, rows, rooms=lambda tensor, rows: None):
@@ -78,7 +80,7 @@ class Prepared(NamedTuple):
     table: Table | None  # its own rows, after the other steps; None if all models share one table
     rows: torch.Tensor  # rows of the table that it is trained on
     order: BatchOrder
-    dtype: torch.dtype  # of the rows that are passed to the net
+    dtype: torch.dtype | dict  # of the rows that are passed to the net
     warnings: list
     valid: torch.Tensor | None  # rows of the table in the validation set, if they are known
     stream: Stream
@@ -103,7 +105,9 @@ class Prepared(NamedTuple):
 
 
 def as_table_rows(rows, dtype, device):
-    """Return rows as one tensor, without a copy if possible."""
+    """Return rows as tensors, without a copy if possible."""
+    if isinstance(rows, Mapping):
+        return {name: as_table_rows(part, dtype[name], device) for name, part in rows.items()}
     with accepting_read_only():
         if not is_tensor(rows):
             rows = np.ascontiguousarray(rows)  # because torch does not support negative strides
@@ -122,13 +126,17 @@ def make_table(net, X, y):
     if reason:
         raise CannotBatchError(reason)
     with accepting_read_only():
-        loader = net.get_iterator(net.get_dataset(take_rows(X, slice(2)), y[:2]), training=False)
+        first = change(lambda part: take_rows(part, slice(2)), X)
+        loader = net.get_iterator(net.get_dataset(first, y[:2]), training=False)
         Xb, yb = loader.collate_fn([loader.dataset[i] for i in range(min(2, len(y)))])
-    for name, batch, rows in (("X", Xb, X), ("y", yb, y)):
+    parts = [(f"X[{name!r}]", Xb[name], X[name]) for name in X] if isinstance(X, Mapping) else []
+    for name, batch, rows in (*(parts or [("X", Xb, X)]), ("y", yb, y)):
         if not isinstance(batch, torch.Tensor) or batch.shape[1:] != tuple(rows.shape[1:]):
             raise CannotBatchError(f"A batch of {name} is not one tensor.")
-    X = as_table_rows(X, Xb.dtype, net.device)
+    X = as_table_rows(X, change(lambda part: part.dtype, Xb), net.device)
     y = as_table_rows(y, yb.dtype, net.device)
+    if isinstance(X, Mapping):
+        return Table(X, y)
     stored = without_zeros(X)
     return Table(X, y) if stored is None else Table(stored[0], y, stored[1])
 
@@ -147,7 +155,8 @@ def _split(net, X, y):
     positions, validated = _positions(train, X), _positions(valid, X)
     if positions is None:
         raise CannotBatchError("The train_split of the net returns its own data set.")
-    if validated is None and stoppers_of(net):
+    follows = stoppers_of(net) or any(one.monitor == "valid_loss" for one in schedulers_of(net))
+    if validated is None and follows:
         raise CannotBatchError("EarlyStopping needs a validation set that is a part of X.")
     return positions, validated, valid is not None
 
@@ -197,8 +206,13 @@ def prepare(job, k, shared):
     shuffle = bool(net.get_params_for("iterator_train").get("shuffle"))
     order = BatchOrder(stream.cpu, len(rows), shuffle, has_valid)
     caught = [(warning.category, str(warning.message)) for warning in caught]
-    dtype = (shared or table).tensors[0].dtype
+    stored = shared or table
+    dtype = stored.tensors[0].dtype if stored.columns else change(_type_of, stored.X)
     return Prepared(model, net, table, rows, order, dtype, caught, valid, stream)
+
+
+def _type_of(tensor):
+    return tensor.dtype
 
 
 def augmentation_of(net):

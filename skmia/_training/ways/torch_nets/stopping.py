@@ -2,13 +2,10 @@
 
 from types import SimpleNamespace
 
-import numpy as np
 import torch
 from skorch.history import History
 
 from .callbacks import stoppers_of
-from .prepare import select
-from .stack import load_into
 
 
 class Stopping:
@@ -20,50 +17,37 @@ class Stopping:
     ----------
     nets : list of NeuralNet
         Models with one EarlyStopping each.
-    valid : list of Tensor
-        Rows of the table in the validation set of each model.
-    n_rows : int
-        Number of rows of a batch, in which losses are averaged.
     """
 
-    def __init__(self, nets, valid, n_rows):
-        self._nets, self._valid, self._n_rows = nets, valid, n_rows
+    def __init__(self, nets):
         self._stoppers = [_Stopper(net) for net in nets]
         self.losses, self.kept = [], {}
 
     @property
     def is_over(self):
         """Whether all models have stopped."""
-        return all(one.is_over for one in self._stoppers)
+        return all(self.are_over)
 
-    def end_epoch(self, stacked, table):
-        """Compute the losses after an epoch, and keep the weights of models that need them.
+    @property
+    def are_over(self):
+        """Whether each model has stopped."""
+        return [one.is_over for one in self._stoppers]
+
+    def end_epoch(self, stacked, losses):
+        """Take the losses after an epoch, and keep the weights of models that need them.
 
         Parameters
         ----------
         stacked : dict of str to Tensor of shape (n_models, ...)
             Parameters and buffers of all models.
-        table : Table
-            Rows of all models.
+        losses : list of float
+            Validation losses of all models that have not stopped.
         """
-        load_into([net.module_ for net in self._nets], stacked)
-        losses = [
-            np.nan if stopper.is_over else self._measure(net, rows, table)
-            for stopper, net, rows in zip(self._stoppers, self._nets, self._valid, strict=True)
-        ]
         if not self.kept:
             self.kept = {name: tensor.clone() for name, tensor in stacked.items()}
         for k in self._record(losses):
             for name, tensor in stacked.items():
                 self.kept[name][k] = tensor[k]
-
-    def _measure(self, net, rows, table):
-        losses, sizes = [], []
-        for part in rows.split(self._n_rows):
-            batch = table.take_dense(part), select(table.y, part)
-            losses.append(net.validation_step(batch)["loss"].item())
-            sizes.append(len(part))
-        return np.average(losses, weights=sizes)
 
     def _record(self, losses):
         """Return the models whose present weights are to be kept."""

@@ -3,7 +3,8 @@
 import numpy as np
 import torch
 
-from .callbacks import clips_of, stoppers_of
+from .averages import Averages
+from .callbacks import average_of, clips_of, stoppers_of
 from .clipping import clip
 from .dropout import draw_masks
 from .generic import GenericEngine
@@ -12,10 +13,12 @@ from .onehot import OneHotRows, join_rows
 from .optimizers import StackedOptimizer
 from .order import count_batches, plan_batches
 from .prepare import Rooms, Table, augmentation_of, select
+from .rows import change, take_model
 from .schedule import Schedules
 from .stack import load_into
 from .stopping import Stopping
 from .turns import TurnsEngine
+from .valid_losses import ValidLosses
 
 # Number of rows for which losses are averaged at once, to limit the memory of activations.
 _ROWS = 8192
@@ -26,6 +29,7 @@ def make_engine(prepared, table, generic=False, in_turn=False):
     nets = [ready.net for ready in prepared]
     if in_turn:
         return TurnsEngine(nets, table.y, [ready.stream for ready in prepared])
+    generic = generic or isinstance(table.X, dict)
     chain = None if generic else as_chain(nets[0].module_.train())
     if chain is not None and table.columns is None and table.X.ndim > 2 and not chain.flatten:
         chain = None  # its layers are applied to each step of a sequence
@@ -46,7 +50,7 @@ def join_tables(prepared, table):
     offsets = torch.tensor([0] + [len(own.y) for own in tables]).cumsum(0)
     columns, y = tables[0].columns, torch.cat([own.y for own in tables])
     X = [own.X for own in tables]
-    X = torch.cat(X) if columns is None else join_rows(X, columns)
+    X = change(lambda *parts: torch.cat(parts), *X) if columns is None else join_rows(X, columns)
     return Table(X, y, columns), offsets[:-1].tolist()
 
 
@@ -61,7 +65,9 @@ def match_groups(net, names):
 
 def as_precise(batch, dtype):
     """Convert a batch of real numbers to another type, if one is given."""
-    return batch.to(dtype) if dtype is not None and batch.is_floating_point() else batch
+    if dtype is None:
+        return batch
+    return change(lambda part: part.to(dtype) if part.is_floating_point() else part, batch)
 
 
 def _as_bytes(tensor):
@@ -102,18 +108,23 @@ class Training:
         self.rows = [ready.rows + start for ready, start in zip(self.prepared, starts)]
         nets = [ready.net for ready in self.prepared]
         self.net, self.nets = nets[0], nets
-        self.engine = make_engine(self.prepared, self.table, generic, in_turn)
         settings = self.net.get_params_for("iterator_train")
         self.batches = plan_batches(
             [len(rows) for rows in self.rows],
             settings.get("batch_size", self.net.batch_size),
             settings.get("drop_last", False),
         )
+        self.schedules = Schedules(self.net, count_batches(self.batches, len(nets)))
+        follows = "train_loss" in self.schedules.monitored
+        self.engine = make_engine(self.prepared, self.table, generic or follows, in_turn)
+        self.engine.keeps_losses = follows
         self.clips = clips_of(self.net)
         self.augmentation = augmentation_of(self.net)
-        self.schedules = Schedules(self.net, count_batches(self.batches, len(nets)))
-        self.stopping = self._make_stopping(starts)
+        self.stopping = Stopping(nets) if stoppers_of(self.net) else None
+        self.valid_losses = self._make_valid_losses(starts)
         memory = self.engine.stack.memory
+        average = average_of(self.net)
+        self.averages = None if average is None else Averages(average.decay, memory)
         self.optimizer = StackedOptimizer(
             type(self.net.optimizer_).__name__,
             list(memory.values()),
@@ -121,15 +132,15 @@ class Training:
             match_groups(self.net, memory),
         )
 
-    def _make_stopping(self, starts):
-        if not stoppers_of(self.net):
+    def _make_valid_losses(self, starts):
+        if not self.stopping and "valid_loss" not in self.schedules.monitored:
             return None
         settings, loss = self.net.get_params_for("iterator_valid"), self.engine.total_loss
         n_rows = settings.get("batch_size", self.net.batch_size)
         if loss.by_label or loss.by_element or n_rows == -1:
             n_rows = _ROWS  # the mean over records does not depend on batches
         valid = [ready.valid + start for ready, start in zip(self.prepared, starts)]
-        return Stopping(self.nets, valid, n_rows)
+        return ValidLosses(self.nets, valid, n_rows)
 
     @property
     def n_models(self):
@@ -160,17 +171,25 @@ class Training:
                     show(done, "epoch", self.epoch + 1, n_epochs)
             for ready in self.prepared:
                 ready.order.end_epoch()
-            if self.stopping and n_batches is None:
-                self.stopping.end_epoch(self._stacked(), self.table)
-            self.schedules.end_epoch()
-            self.epoch += 1
+            self._end_epoch(n_batches is None)
             if after_epoch is not None:
                 after_epoch()
         self.engine.end()
-        stacked = self._stacked()
+        stacked = self._stacked() if self.averages is None else self.averages.read(self._stacked)
         if self.stopping:
             stacked = self.stopping.restore(stacked)
         load_into([net.module_ for net in self.nets], stacked)
+
+    def _end_epoch(self, is_whole):
+        losses = None
+        if self.valid_losses and is_whole:
+            stacked = self._stacked()
+            over = self.stopping.are_over if self.stopping else [False] * self.n_models
+            losses = self.valid_losses.compute(stacked, self.table, [not one for one in over])
+            if self.stopping:
+                self.stopping.end_epoch(stacked, losses)
+        self.schedules.end_epoch(losses, is_whole)
+        self.epoch += 1
 
     def _stacked(self):
         return {**self.engine.restore(), **self.engine.stack.fixed}
@@ -186,6 +205,8 @@ class Training:
         named = [*stack.memory.items(), *stack.fixed.items()]
         for name, state in zip(stack.memory, self.optimizer.state, strict=True):
             named += [(f"{name}, {i}", tensor) for i, tensor in enumerate(state)]
+        if self.averages is not None:
+            named += [(f"{name}, average", one) for name, one in self.averages.tensors.items()]
         return {f"tensor {name}": tensor for name, tensor in named}, generators
 
     def export_state(self):
@@ -194,6 +215,8 @@ class Training:
         arrays = {name: _as_bytes(tensor).cpu().numpy() for name, tensor in tensors.items()}
         arrays["epoch"], arrays["n_steps"] = np.array(self.epoch), np.array(self.optimizer.n_steps)
         arrays["generators"] = _stack_states(generators)
+        if self.schedules.monitored:
+            arrays["scheduled"] = np.array(self.schedules.losses).reshape(-1, self.n_models, 2)
         if self.stopping:
             arrays["losses"] = np.array(self.stopping.losses).reshape(-1, self.n_models)
             for name, tensor in self.stopping.kept.items():
@@ -205,7 +228,8 @@ class Training:
         tensors, generators = self._tensors()
         for name, tensor in tensors.items():
             _as_bytes(tensor).copy_(torch.from_numpy(arrays[name]))
-        self.schedules.skip(int(arrays["epoch"]) - self.epoch)
+        followed = list(arrays.get("scheduled", ()))
+        self.schedules.skip(int(arrays["epoch"]) - self.epoch, followed)
         if self.stopping and len(arrays["losses"]):
             self.stopping.replay(arrays["losses"].tolist())
             self.stopping.kept = {name: tensor.clone() for name, tensor in self._stacked().items()}
@@ -234,7 +258,8 @@ class Training:
     def _step(self, models, rows):
         y = as_precise(select(self.table.y, rows), self.dtype)
         x = self._take(models, rows)
-        sites = self.engine.sites(x.rest[0] if isinstance(x, OneHotRows) else x[0])
+        first = x.rest[0] if isinstance(x, OneHotRows) else take_model(x, 0)
+        sites = self.engine.sites(first)
         masks = []
         if sites:
             generators = [ready.stream.own for ready in self.prepared[models]]
@@ -242,7 +267,11 @@ class Training:
         gradients = self.engine.gradients(models, x, y, masks)
         for largest, order in self.clips:
             gradients = clip(gradients, largest, order)
+        if self.engine.keeps_losses:
+            self.schedules.note(models, self.engine.losses, y.shape[1])
         self.optimizer.step(models, gradients, self.schedules)
+        if self.averages is not None:
+            self.averages.update(models, self.optimizer.n_steps[models.start] == 1)
 
     def _take(self, models, rows):
         if not self.engine.takes_sums:
@@ -255,7 +284,7 @@ class Training:
         if self.augmentation is None:
             return x
         changed = [
-            self.augmentation.transform(own, ready.stream.own)
-            for own, ready in zip(x, self.prepared[models], strict=True)
+            self.augmentation.transform(take_model(x, i), ready.stream.own)
+            for i, ready in enumerate(self.prepared[models])
         ]
-        return torch.stack(changed)
+        return change(lambda *parts: torch.stack(parts), *changed)

@@ -3,6 +3,7 @@
 import torch
 
 from .engine import Engine
+from .rows import take_model
 
 
 class TurnsEngine(Engine):
@@ -20,17 +21,11 @@ class TurnsEngine(Engine):
         All targets.
     streams : list of Stream
         Random generators of the nets.
-
-    Attributes
-    ----------
-    losses : list of float
-        Losses of the last batch of each net.
     """
 
     def __init__(self, nets, labels, streams):
         super().__init__(nets, labels)
         self.nets, self.streams = nets, streams
-        self.losses = [float("nan")] * len(nets)
 
     def sites(self, x):
         return []  # the modules draw their masks themselves
@@ -48,8 +43,14 @@ class TurnsEngine(Engine):
                 tensor.grad = None
 
     def gradients(self, models, x, y, masks):
-        found = [self._gradients_of(k, x[i], y[i]) for i, k in enumerate(_count(models))]
-        return [torch.stack(parts) for parts in zip(*found, strict=True)]
+        found = [
+            self._gradients_of(k, take_model(x, i), y[i])
+            for i, k in enumerate(range(models.start, models.stop))
+        ]
+        losses, gradients = zip(*found, strict=True)
+        if self.keeps_losses:
+            self.losses = torch.stack(losses)
+        return [torch.stack(parts) for parts in zip(*gradients, strict=True)]
 
     def _gradients_of(self, k, x, y):
         net = self.nets[k]
@@ -59,12 +60,8 @@ class TurnsEngine(Engine):
             parameter.grad = None
         with self.streams[k].installed():
             step = net.train_step_single((x, y))
-        self.losses[k] = step["loss"].detach()
-        return [torch.zeros_like(p) if p.grad is None else p.grad for p in trained]
-
-
-def _count(models):
-    return range(models.start, models.stop)
+        gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in trained]
+        return step["loss"].detach(), gradients
 
 
 def _name_tensors(module):

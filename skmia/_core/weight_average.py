@@ -1,0 +1,88 @@
+"""Exponential moving average of the weights of a skorch net."""
+
+from sklearn.base import BaseEstimator
+
+from .numbers import show
+
+
+class WeightAverage(BaseEstimator):
+    """Callback of skorch by which a fitted net has the moving average of its weights.
+
+    After the first step the average is the weights, and after each further one ``decay`` times the
+    average plus ``1 - decay`` times the weights, as in ``torch.optim.swa_utils.AveragedModel`` with
+    ``get_ema_multi_avg_fn(decay)``. At the end of the training the net gets the averages. Buffers,
+    such as the statistics of a batch norm, stay those of the last step. Losses and scores of the
+    epochs are those of the weights that are trained.
+
+    Parameters
+    ----------
+    decay : float, default=0.999
+        Share of the average that a step keeps, from 0 to 1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from skorch import NeuralNetClassifier
+    >>> from skmia.victims import WeightAverage
+    >>> net = NeuralNetClassifier(torch.nn.Identity, callbacks=[WeightAverage(decay=0.99)])
+    """
+
+    def __init__(self, decay=0.999):
+        self.decay = decay
+
+    def initialize(self):
+        """Check the parameters; skorch calls it when a net is initialized.
+
+        Returns
+        -------
+        self : WeightAverage
+        """
+        if not 0 <= self.decay <= 1:
+            raise ValueError(f"decay must be from 0 to 1; got {show(self.decay)}.")
+        self.averages_ = None
+        return self
+
+    def on_batch_end(self, net, batch=None, training=None, **kwargs):
+        """Average the weights after a step.
+
+        Parameters
+        ----------
+        net : NeuralNet
+            Net that is trained.
+        batch : tuple, default=None
+            Not used.
+        training : bool, default=None
+            Whether the batch was one of the training.
+        **kwargs : dict
+            Not used.
+        """
+        if not training:
+            return
+        weights = [parameter.detach() for parameter in net.module_.parameters()]
+        if self.averages_ is None:
+            self.averages_ = [parameter.clone() for parameter in weights]
+            return
+        for average, parameter in zip(self.averages_, weights, strict=True):
+            average.lerp_(parameter, 1 - self.decay)
+
+    def on_train_end(self, net, X=None, y=None, **kwargs):
+        """Give the averages to the net.
+
+        Parameters
+        ----------
+        net : NeuralNet
+            Net that was trained.
+        X, y : array-like, default=None
+            Not used.
+        **kwargs : dict
+            Not used.
+        """
+        for average, parameter in zip(self.averages_ or [], net.module_.parameters()):
+            parameter.data.copy_(average)
+        self.averages_ = None
+
+    def _do_nothing(self, net, **kwargs):
+        pass
+
+    on_train_begin = on_epoch_begin = on_epoch_end = _do_nothing
+    on_batch_begin = on_grad_computed = _do_nothing
