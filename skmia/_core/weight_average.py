@@ -4,6 +4,15 @@ from sklearn.base import BaseEstimator
 
 from .numbers import show
 
+# Events of skorch at which nothing happens. Its base class of callbacks would have to be imported.
+_OTHER_EVENTS = {
+    "on_batch_begin",
+    "on_epoch_begin",
+    "on_epoch_end",
+    "on_grad_computed",
+    "on_train_begin",
+}
+
 
 class WeightAverage(BaseEstimator):
     """Callback of skorch by which a fitted net has the moving average of its weights.
@@ -81,8 +90,11 @@ class WeightAverage(BaseEstimator):
             parameter.data.copy_(average)
         self.averages_ = None
 
-    def _do_nothing(self, net, **kwargs):
-        pass
+    def __getattr__(self, name):
+        if name in _OTHER_EVENTS:
+            return _do_nothing
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
-    on_train_begin = on_epoch_begin = on_epoch_end = _do_nothing
-    on_batch_begin = on_grad_computed = _do_nothing
+
+def _do_nothing(net, **kwargs):
+    pass

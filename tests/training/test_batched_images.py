@@ -199,6 +199,40 @@ def test_nets_in_turn_go_on_after_an_interruption():
             assert torch.equal(ours, theirs)
 
 
+class Room(torch.autograd.Function):
+    """Passes rows on, and takes more memory than there is for many models at once."""
+
+    tried = []
+
+    @staticmethod
+    def forward(x):
+        return x.clone()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        pass
+
+    @staticmethod
+    def vmap(info, in_dims, x):
+        Room.tried.append(info.batch_size)
+        if info.batch_size > 2:
+            raise torch.cuda.OutOfMemoryError("CUDA out of memory")
+        return x.clone(), in_dims[0]
+
+
+class Cramped(ConvNet):
+    def forward(self, X):
+        return super().forward(Room.apply(X))
+
+
+def test_a_group_that_does_not_fit_the_memory_of_a_device_is_halved():
+    job = make_job(make_net(Cramped, max_epochs=1))
+    way = checked(job)
+    Room.tried.clear()
+    assert_equal_to_one_by_one(job, way)
+    assert Room.tried[0] == 4 and max(Room.tried[1:]) == 2
+
+
 def pretend(monkeypatch, times, fewest=1):
     """Let the probe measure given times."""
     monkeypatch.setattr(probe, "measure_ways", lambda job, at_once: Times(*times))

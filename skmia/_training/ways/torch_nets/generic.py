@@ -100,10 +100,10 @@ class GenericEngine(Engine):
         }
         fixed = {name: stacked[models] for name, stacked in self.stack.fixed.items()}
         out = vmap(self._forward, randomness="error")(leaves, fixed, x, masks)
-        loss = self.total_loss(out, y)
+        loss = self.total_loss(out, y, x)
         if self.keeps_losses:
             with torch.no_grad():
-                self.losses = self.total_loss.each(out.detach(), y)
+                self.losses = self.total_loss.each(out.detach(), y, x)
         gradients = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True)
         return [
             torch.zeros_like(leaf) if gradient is None else gradient

@@ -20,11 +20,11 @@ _BY_ELEMENT = (
 )
 
 
-def loss_of(net, out, y):
-    """Return the loss of a batch of one model."""
+def loss_of(net, out, y, x=None):
+    """Return the loss of a batch of one model; a ``get_loss`` of the user may read ``x``."""
     if isinstance(net, NeuralNetBinaryClassifier):
         out = out.reshape(-1)  # as in its infer method
-    return net.get_loss(out, y, training=True)
+    return net.get_loss(out, y, X=x, training=True)
 
 
 class TotalLoss:
@@ -48,15 +48,16 @@ class TotalLoss:
         self.by_label = plain and by_label and criterion.ignore_index < 0
         self.by_element = plain and type(criterion) in _BY_ELEMENT
 
-    def __call__(self, out, y):
+    def __call__(self, out, y, x=None):
         if not self._is_mean_of_records(out, y):
-            return self.each(out, y).sum()
+            return self.each(out, y, x).sum()
         # One mean over the records of all models is faster than a loss for each model.
         return len(out) * loss_of(self.net, out.flatten(0, 1), y.flatten(0, 1))
 
-    def each(self, out, y):
+    def each(self, out, y, x=None):
         """Return the loss of each model."""
-        return vmap(partial(loss_of, self.net))(out, y)
+        places = 0, 0, None if x is None else 0
+        return vmap(partial(loss_of, self.net), places)(out, y, x)
 
     def _is_mean_of_records(self, out, y):
         if self.by_label:

@@ -12,6 +12,7 @@ from .mlp import MLPEngine, as_chain
 from .onehot import OneHotRows, join_rows
 from .optimizers import StackedOptimizer
 from .order import count_batches, plan_batches
+from .plan import overridden
 from .prepare import Rooms, Table, augmentation_of, select
 from .rows import change, take_model
 from .schedule import Schedules
@@ -29,7 +30,7 @@ def make_engine(prepared, table, generic=False, in_turn=False):
     nets = [ready.net for ready in prepared]
     if in_turn:
         return TurnsEngine(nets, table.y, [ready.stream for ready in prepared])
-    generic = generic or isinstance(table.X, dict)
+    generic = generic or isinstance(table.X, dict) or "get_loss" in overridden(nets[0])
     chain = None if generic else as_chain(nets[0].module_.train())
     if chain is not None and table.columns is None and table.X.ndim > 2 and not chain.flatten:
         chain = None  # its layers are applied to each step of a sequence
