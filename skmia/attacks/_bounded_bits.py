@@ -42,4 +42,4 @@ def bound(rows, targets, prior, seed, pulls=0.0):
     bits, slope = found.x / units, found.jac * units
     beyond = np.maximum(-slope, 0) * (bits >= 1) - np.maximum(slope, 0) * (bits <= 0)
     ratios = ((bits - prior) / variance + beyond) / left
-    return Solution(ratios, start.known, targets - rows @ bits, None)
+    return Solution(ratios, start.known, targets - rows @ bits)

@@ -96,9 +96,9 @@ class EquationsAttack(CandidatesAttack):
             return "propagation"
         return "bounded" if n <= _MOST_BOUNDED else "ridge"
 
-    def _solve_around(self, prior):
+    def _solve_around(self, prior, start=None):
         if self._method == "propagation":
-            return propagate(self._rows, self._targets, prior, self._pulls)
+            return propagate(self._rows, self._targets, prior, self._pulls, start)
         solve = bound if self._method == "bounded" else regress
         return solve(self._rows, self._targets, prior, self._seed, self._pulls)
 
@@ -145,7 +145,8 @@ class EquationsAttack(CandidatesAttack):
         """
         ratios = self._sort_by_content(candidates, ratios)
         sure = _SURE if self._method == "propagation" else _SURE_OF_RIDGE
-        solution = self._solve_around(posterior_of(ratios, self.prior).clip(sure, 1 - sure))
+        prior = posterior_of(ratios, self.prior).clip(sure, 1 - sure)
+        solution = self._solve_around(prior, self._solution)
         misfit = float(np.sqrt(np.mean(solution.residuals**2)))
         plain = float(np.sqrt(np.mean(self._solution.residuals**2)))
         if not misfit <= max(plain, 1):  # noise alone has a misfit of 1

@@ -3,18 +3,22 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 from scipy.sparse.linalg import lsqr
 
 from .._core.probabilities import posterior_of
+from ._invert_bits import LEAST_PRECISION, DenseInverter, LowRankInverter
 
 # Relative noise that is added to exact equations, so that they do not dominate all others.
 NOISE = 1e-2
 _N_STEPS = 15
 _DAMPING = 0.3
 _SETTLED = 2e-4  # mean change of the probabilities of membership per step, of the last step
-_LEAST_PRECISION = 1e-3
 _LEAST_VARIANCE = 1e-6
+# Bits are taken for known while others are judged if their variance is this small, also times the
+# precision of all equations together: with less, known bits could not give way to exact equations.
+_SURE = 1e-4
+_RIGID = 0.1
 _N_SWEEPS = 60
 _MOST_PROBES = 8
 _N_PROBED = 8000  # records in all probes together
@@ -35,12 +39,15 @@ class Solution(NamedTuple):
         Right-hand sides minus the part that the candidates explain.
     inverse : Squared, LowRank or None
         Covariance of the bits; None if it was too large to compute.
+    evidence : ndarray of shape (n,) or None
+        Precision of the evidence about each bit in propagation; None for other solvers.
     """
 
     ratios: np.ndarray
     known: float
     residuals: np.ndarray
-    inverse: object
+    inverse: object = None
+    evidence: np.ndarray | None = None
 
     def judge(self, rows, columns):
         """Compute log likelihood ratios of further records, each as one more candidate.
@@ -109,7 +116,7 @@ def multiply_rows(rows, weights):
     return sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
 
 
-def propagate(rows, targets, prior, pulls=0.0):
+def propagate(rows, targets, prior, pulls=0.0, start=None):
     """Solve equations by expectation propagation.
 
     The prior of each bit, which has two values, is replaced by a Gaussian. The Gaussians are
@@ -125,40 +132,39 @@ def propagate(rows, targets, prior, pulls=0.0):
         Probability of membership without the equations.
     pulls : float or ndarray of shape (n,), default=0.0
         Log likelihood ratio of each bit in addition to the equations.
+    start : Solution, default=None
+        Solution of the same equations with another prior, from which the iteration starts.
 
     Returns
     -------
     solution : Solution
     """
-    n_equations, n = rows.shape
-    prior, moment = np.broadcast_to(prior, n), rows.T @ targets + pulls
-    # The smaller of two systems is solved.
-    invert = _LowRankInverter(rows) if n_equations < n / 2 else _DenseInverter(rows)
-    # The first Gaussians have the mean and the variance of the prior. Damping keeps the iteration
-    # from oscillating, and the bounds keep variances positive if equations contradict each other.
-    precision = 1 / (prior * (1 - prior))
-    sites, step, best = np.stack([precision, prior * precision]), 1 - _DAMPING, None
-    for _ in range(_N_STEPS):
-        mean, variance = invert(sites[0], moment + sites[1])
-        if best is None:
-            # With the prior alone, the mean reduction of the variances is rank / n without noise.
-            known = _as_share(np.mean(1 - variance * precision))
-        residuals = targets - rows @ mean
-        misfit = np.mean(residuals**2)
-        overshoots = best is not None and best.misfit <= 1 < misfit
-        if overshoots:
+    n = rows.shape[1]
+    prior = np.broadcast_to(prior, n)
+    believe = _Belief(rows, targets, rows.T @ targets + pulls, prior)
+    if start is None or start.evidence is None:
+        # The first Gaussians have the mean and the variance of the prior.
+        precision = 1 / (prior * (1 - prior))
+        now = believe(np.stack([precision, prior * precision]), prior, np.ones(n))
+        # With the prior alone, the mean reduction of the variances is rank / n without noise.
+        known = _as_share(np.mean(now.evidence / (now.evidence + precision)))
+    else:
+        bits, wanted = _match_moments(start.ratios, start.evidence, prior)
+        now, known = believe(wanted, bits, start.evidence), start.known
+    # Damping keeps the iteration from oscillating.
+    step = 1 - _DAMPING
+    for _ in range(_N_STEPS - 1):
+        after = believe(now.sites + step * (now.wanted - now.sites), now.bits, now.evidence)
+        if now.misfit <= 1 < after.misfit:
             # All bits that are nearly sure were moved at once, too far for equations that a smaller
             # step fulfills up to their noise.
             step /= 2
-        else:
-            last = best
-            best = _Iterate(misfit, residuals, sites, *_match_moments(mean, variance, sites, prior))
-            if last is not None and np.mean(np.abs(best.members - last.members)) < _SETTLED * step:
-                break
-        sites = best.sites + step * (best.wanted - best.sites)
-    if overshoots:
-        invert(best.sites[0], moment + best.sites[1])
-    return Solution(best.ratios, known, best.residuals, invert.covariance())
+            continue
+        now, change = after, np.mean(np.abs(after.bits - now.bits))
+        if change < _SETTLED * step:
+            break
+    ratios, evidence = believe.judge_all(now)
+    return Solution(ratios, known, now.residuals, now.inverse, evidence)
 
 
 class _Iterate(NamedTuple):
@@ -167,80 +173,84 @@ class _Iterate(NamedTuple):
     misfit: float
     residuals: np.ndarray
     sites: np.ndarray  # precisions, and means times precisions
-    ratios: np.ndarray
-    members: np.ndarray  # probabilities of membership
+    force: np.ndarray  # log likelihood ratio of each bit without the evidence of its own value
+    mean: np.ndarray
+    evidence: np.ndarray  # precision of the evidence about each bit
+    unsure: np.ndarray
+    bits: np.ndarray  # probabilities of membership
     wanted: np.ndarray
+    inverse: object
 
 
-def _match_moments(mean, variance, sites, prior):
-    """Return the evidence about each bit, its probability, and Gaussians with these moments."""
-    # The cavity is the belief about a bit without its own Gaussian, from the equations alone.
-    cavity = 1 / np.maximum(1 / variance - sites[0], _LEAST_PRECISION)
-    center = cavity * (mean / variance - sites[1])
-    ratios = (center - 0.5) / cavity
+class _Belief:
+    """Joint Gaussian belief about all bits, and what it says of each.
+
+    Parameters are those of :func:`propagate`; ``moment`` are the products of the columns with the
+    right-hand sides, plus the pulls.
+    """
+
+    def __init__(self, rows, targets, moment, prior):
+        self._rows, self._columns, self._targets = rows, rows.T.tocsr(), targets
+        self._moment, self._prior = moment, prior
+        # The smaller of two systems is solved.
+        is_small = rows.shape[0] < rows.shape[1] / 2
+        self._invert = (LowRankInverter if is_small else DenseInverter)(rows)
+        size = np.maximum(np.asarray((rows**2).sum(axis=0)).ravel(), _RIGID / _SURE)
+        self._sure = np.where(size * _LEAST_VARIANCE > _RIGID, -1.0, _RIGID / size)
+        if is_small:
+            self._sure[:] = -1.0  # all bits are judged at the same cost
+
+    def __call__(self, sites, bits, evidence):
+        """Return the belief that follows from the Gaussians of all bits.
+
+        Parameters
+        ----------
+        sites : ndarray of shape (2, n)
+            Precisions, and means times precisions, of the bits' own Gaussians.
+        bits : ndarray of shape (n,)
+            Probabilities of membership so far.
+        evidence : ndarray of shape (n,)
+            Precision of the evidence about each bit so far.
+
+        Returns
+        -------
+        iterate : _Iterate
+        """
+        unsure = np.flatnonzero(bits * (1 - bits) > self._sure)
+        mean, own, inverse = self._invert(sites[0], self._moment + sites[1], bits, unsure)
+        evidence = evidence.copy()
+        evidence[unsure] = own
+        fitted = self._rows @ mean
+        force = self._moment - self._columns @ fitted
+        posterior = posterior_of(force + evidence * (mean - 0.5), self._prior)
+        # The evidence about known bits dates from an earlier step. It only matters for those that
+        # it would change.
+        doubtful = np.abs(posterior - bits) > _SURE
+        doubtful[unsure] = False
+        if doubtful.any():
+            evidence[doubtful] = self._invert.judge_sure(inverse, np.flatnonzero(doubtful))
+        posterior, wanted = _match_moments(force + evidence * (mean - 0.5), evidence, self._prior)
+        residuals = self._targets - fitted
+        return _Iterate(
+            np.mean(residuals**2), residuals, sites, force, mean, evidence, unsure, posterior,
+            wanted, inverse,
+        )  # fmt: skip
+
+    def judge_all(self, now):
+        """Return log likelihood ratio of each bit and precision of its evidence, all up to date."""
+        sure, evidence = np.delete(np.arange(len(now.mean)), now.unsure), now.evidence.copy()
+        if len(sure):
+            evidence[sure] = self._invert.judge_sure(now.inverse, sure)
+        return now.force + evidence * (now.mean - 0.5), evidence
+
+
+def _match_moments(ratios, evidence, prior):
+    """Return the probability of each bit, and Gaussians with the moments of the bits."""
     posterior = posterior_of(ratios, prior)
     spread = np.maximum(posterior * (1 - posterior), _LEAST_VARIANCE)
-    precision = np.maximum(1 / spread - 1 / cavity, _LEAST_PRECISION)
-    return ratios, posterior, np.stack([precision, posterior / spread - center / cavity])
-
-
-class _DenseInverter:
-    """Mean and variances of a Gaussian of precision ``rows.T @ rows + diag(precision)``."""
-
-    def __init__(self, rows):
-        self._gram = np.asfortranarray((rows.T @ rows).toarray())
-
-    def __call__(self, precision, moment):
-        total = self._gram.copy(order="F")
-        total[np.diag_indices(len(total))] += precision
-        root = linalg.cholesky(total, lower=True, overwrite_a=True, check_finite=False)
-        # Variances are sums of squares of the inverse root, which takes a third of the time of the
-        # whole inverse.
-        root, _ = linalg.lapack.dtrtri(root, lower=True, overwrite_c=True)
-        self._inverse = Squared(root)
-        return self._inverse @ moment, np.einsum("nm,nm->m", root, root)
-
-    def covariance(self):
-        return self._inverse
-
-
-class _LowRankInverter:
-    """The same where there are far fewer equations than bits."""
-
-    def __init__(self, rows):
-        self._rows = rows.toarray()
-
-    def __call__(self, precision, moment):
-        spread = 1 / precision
-        scaled = self._rows * spread
-        inner = scaled @ self._rows.T
-        inner[np.diag_indices(len(inner))] += 1
-        factor = linalg.cholesky(inner, lower=True, overwrite_a=True, check_finite=False)
-        part = linalg.solve_triangular(factor, scaled, lower=True, check_finite=False)
-        self._inverse = LowRank(spread, part)
-        return self._inverse @ moment, spread - np.einsum("en,en->n", part, part)
-
-    def covariance(self):
-        return self._inverse
-
-
-class Squared(NamedTuple):
-    """The matrix ``root.T @ root``."""
-
-    root: np.ndarray
-
-    def __matmul__(self, right):
-        return self.root.T @ (self.root @ right)
-
-
-class LowRank(NamedTuple):
-    """The matrix ``diag(spread) - part.T @ part``."""
-
-    spread: np.ndarray
-    part: np.ndarray
-
-    def __matmul__(self, right):
-        return (self.spread * right.T).T - self.part.T @ (self.part @ right)
+    precision = np.maximum(1 / spread - evidence, LEAST_PRECISION)
+    # The Gaussian of the equations alone has the first natural parameter ratios + evidence / 2.
+    return posterior, np.stack([precision, posterior / spread - ratios - evidence / 2])
 
 
 def _as_share(known):
@@ -283,4 +293,4 @@ def regress(rows, targets, prior, seed, pulls=0.0):
     probes = rng.choice([-1.0, 1.0], size=(n_probes, n))
     known = _as_share(np.mean([probe @ solve(scaled @ probe) for probe in probes]) / n)
     ratios = away / (spread * (1 - known))
-    return Solution(ratios, known, targets - rows @ prior - scaled @ away, None)
+    return Solution(ratios, known, targets - rows @ prior - scaled @ away)

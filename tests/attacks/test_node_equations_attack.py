@@ -97,17 +97,6 @@ def test_propagation_stops_when_it_has_settled(share, monkeypatch):
     )
 
 
-def test_variances_of_a_dense_system_are_those_of_its_inverse():
-    rows, _, _ = draw_system(0.8, n=50)
-    precision, moment = np.linspace(1, 9, 50), np.arange(50.0)
-    inverse = np.linalg.inv((rows.T @ rows).toarray() + np.diag(precision))
-    invert = _solve_bits._DenseInverter(rows)
-    mean, variance = invert(precision, moment)
-    np.testing.assert_allclose(mean, inverse @ moment)
-    np.testing.assert_allclose(variance, inverse.diagonal())
-    np.testing.assert_allclose(invert.covariance() @ np.eye(50), inverse, atol=1e-9)
-
-
 def test_bits_without_an_active_bound_are_those_of_ridge_regression():
     rows, targets, _ = draw_system(0.1, n=200)
     rows, targets = sparse.csr_array(rows * 0.01), targets * 0.01  # with noise, far from 0 and 1

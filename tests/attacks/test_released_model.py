@@ -65,16 +65,19 @@ def test_settings_that_no_equation_covers_leave_their_part_out():
     assert list(found.parts_) == ["split thresholds", "stored values"]
 
 
-def test_evidence_that_contradicts_the_equations_is_no_prior_of_them():
+def test_exact_equations_overrule_evidence_that_contradicts_them(monkeypatch):
     records = Records(X, Y)
     equations = NodeEquationsAttack(
         fit(ExtraTreesClassifier(min_samples_leaf=10, random_state=0)), random_state=0
     ).fit(records)
+    for evidence in (np.where(MEMBER, -50.0, 50.0), np.where(MEMBER, 1.0, -1.0)):
+        assert equations.solve_again(records, evidence)
+        assert roc_auc_score(MEMBER, equations.score_samples(records)) == 1.0
     before = equations.score_samples(records)
+    worse = equations._solution._replace(residuals=np.full(equations.n_equations_, 2.0))
+    monkeypatch.setattr(equations, "_solve_around", lambda *_: worse)
     assert not equations.solve_again(records, np.where(MEMBER, -50.0, 50.0))
     np.testing.assert_array_equal(equations.score_samples(records), before)
-    assert equations.solve_again(records, np.where(MEMBER, 1.0, -1.0))
-    assert roc_auc_score(MEMBER, equations.score_samples(records)) == 1.0
 
 
 def test_what_says_nothing_is_at_chance():
