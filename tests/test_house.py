@@ -44,6 +44,7 @@ ROWS = (
     "testing",
     "report",
     "cli",
+    "__main__",
 )
 # The two whose modules every other package may use.
 GROUND = {"_core", "_training"}

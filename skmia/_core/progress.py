@@ -1,6 +1,14 @@
-"""A progress bar for those who ask for one."""
+"""A progress bar for those who ask for one; lines in a log."""
+
+import sys
 
 from tqdm import tqdm
+
+# Seconds between two lines in a log, or between two moves of a bar.
+BETWEEN_LINES, _BETWEEN_MOVES = 10.0, 0.1
+
+# A log has no use for the bar itself.
+_LINE = "{desc}: {n:.0f} of {total_fmt} ({elapsed} passed, {remaining} left{postfix})"
 
 
 def show_progress(results, verbose, desc, total=None):
@@ -24,4 +32,51 @@ def show_progress(results, verbose, desc, total=None):
     -------
     results : iterable
     """
-    return tqdm(results, desc=desc, total=total) if verbose else results
+    return make_bar(desc, total, iterable=results) if verbose else results
+
+
+def make_bar(desc, total, bar_format=None, iterable=None):
+    """Make a bar of tqdm in a terminal or a notebook; elsewhere one that writes a line at times.
+
+    Parameters
+    ----------
+    desc : str
+        What is counted.
+    total : int or None
+        Total number; needed if the iterable has no length.
+    bar_format : str, default=None
+        Format of the bar, not of lines.
+    iterable : iterable, default=None
+        What the bar iterates over.
+
+    Returns
+    -------
+    bar : tqdm
+    """
+    if draws_bars(sys.stderr):
+        settings = {"file": sys.stderr, "mininterval": _BETWEEN_MOVES, "bar_format": bar_format}
+    else:
+        settings = {"file": _Lines(sys.stderr), "mininterval": BETWEEN_LINES, "bar_format": _LINE}
+        settings["delay"] = BETWEEN_LINES  # what takes less needs no line
+    return tqdm(iterable, desc, total, maxinterval=10, **settings)
+
+
+def draws_bars(file):
+    """Whether a carriage return begins a line again, as in terminals and notebooks."""
+    return file.isatty() or type(file).__module__.startswith("ipykernel")
+
+
+class _Lines:
+    """A file to which each state of a bar is written as a line."""
+
+    def __init__(self, file):
+        self._file, self._last = file, None
+
+    def write(self, text):
+        line = text.strip("\r\n ")
+        if line and line != self._last:
+            self._last = line
+            self._file.write(f"{line}\n")
+
+    def flush(self):
+        self._file.flush()

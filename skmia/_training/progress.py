@@ -2,11 +2,11 @@
 
 from time import monotonic
 
-from tqdm import tqdm
+from .._core.progress import make_bar
 
 # Models of a group that are being trained count in part, so that the count is not an integer.
 _FORMAT = "{l_bar}{bar}| {n:.0f}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
-_SECONDS_BETWEEN_MOVES = 1.0
+_SECONDS_BETWEEN_MOVES = 1.0  # at least; a log gets fewer lines
 
 
 class Progress:
@@ -20,6 +20,7 @@ class Progress:
 
     def __init__(self, bar):
         self._bar, self._finished, self._last = bar, set(), monotonic()
+        self._seconds = max(_SECONDS_BETWEEN_MOVES, bar.mininterval)
 
     def finish(self, k):
         """Count a model as finished; a model that appears twice counts once."""
@@ -42,7 +43,7 @@ class Progress:
             self._move(len(self._finished) + n_models, f"{what} {i} of {n}")
 
     def _is_due(self):
-        return monotonic() - self._last >= _SECONDS_BETWEEN_MOVES
+        return monotonic() - self._last >= self._seconds
 
     def _move(self, n, text):
         # The bar does not go back if a group is trained again in halves.
@@ -92,7 +93,7 @@ def run_visibly(plan, job, verbose, desc, checkpoint=None):
 
 
 def _with_bar(plan, job, desc, checkpoint):
-    with tqdm(total=job.n_models, desc=desc, bar_format=_FORMAT) as bar:
+    with make_bar(desc, job.n_models, _FORMAT) as bar:
         progress = Progress(bar)
         for k, kept in plan.run(job._replace(progress=progress), checkpoint):
             progress.finish(k)

@@ -1,5 +1,7 @@
 """The gate: limits that hold, and whether the audit is conclusive."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .._core.visible import visible
@@ -10,10 +12,33 @@ from ..report.text import column_name, join_names
 from ..report.verdict import name_part
 
 EXCEEDED, BROKEN, INCONCLUSIVE = 1, 3, 4
+SERVICE, FILE = "service", "file"
+VERDICT = "verdict"  # name of the finding on all numbers together
 
 
-def judge(report, limits, release="service"):
-    """Return the exit code of an audit and the reasons for it.
+class Finding(NamedTuple):
+    """What was asked of an audit, and what came out.
+
+    Attributes
+    ----------
+    way : {"service", "file"}
+        Way of release.
+    name : str
+        "verdict", or a limit as the user gave it, with the group that it was applied to.
+    code : {0, 1, 4}
+        0 if it holds, 1 if it is exceeded, 4 if nothing can be said.
+    text : str
+        What was found, as a sentence without its period; empty where a limit holds.
+    """
+
+    way: str
+    name: str
+    code: int
+    text: str
+
+
+def list_findings(report, limits, release=SERVICE):
+    """List whether the audit is conclusive, and whether each limit holds.
 
     A limit without a scope holds for all records, and for each group in which leakage was found:
     a leak that the numbers over all records hide does not pass.
@@ -28,35 +53,62 @@ def judge(report, limits, release="service"):
 
     Returns
     -------
+    findings : list of Finding
+    """
+    ways = {SERVICE: report} if release == SERVICE else {SERVICE: report, FILE: report.file}
+    return [finding for way, found in ways.items() for finding in _list_way(way, found, limits)]
+
+
+def judge(findings):
+    """Return the exit code of an audit and the reasons for it.
+
+    Parameters
+    ----------
+    findings : list of Finding
+
+    Returns
+    -------
     code : {0, 1, 4}
         0 if every limit holds and the audit is conclusive, 1 if a limit is exceeded, 4 if the audit
         is inconclusive, in general or for a number with a limit.
     reasons : list of str
         Reasons as sentences; empty for code 0.
     """
-    ways = [report] if release == "service" else [report, report.file]
-    outcomes = [_judge_way(way, limits) for way in ways]
+    outcomes = [
+        _judge_way([finding for finding in findings if finding.way == way])
+        for way in dict.fromkeys(finding.way for finding in findings)
+    ]
     for code in (EXCEEDED, INCONCLUSIVE):
         if any(code == found for found, _ in outcomes):
             return code, [reason for found, some in outcomes if found == code for reason in some]
     return 0, []
 
 
-def _judge_way(found, limits):
+def _judge_way(findings):
     """The exit code and the reasons for the answers of a model, or for its file."""
-    if found is None:
-        return INCONCLUSIVE, ["the model has no file at hand, or its file was not attacked"]
-    exceeded, unmeasured = [], []
-    for limit in limits:
-        for scope, group, needed in _list_parts(found, limit):
-            above, missing = _compare(found.results, limit, scope, group)
-            exceeded += above
-            unmeasured += missing if needed else []
-    if found.evidence not in (LEAK, NONE):
-        return INCONCLUSIVE, [found.verdict, *exceeded]
+    verdict, *limits = findings
+    exceeded = [finding.text for finding in limits if finding.code == EXCEEDED]
+    unmeasured = [finding.text for finding in limits if finding.code == INCONCLUSIVE]
+    if verdict.code:
+        return INCONCLUSIVE, [verdict.text, *exceeded]
     if exceeded:
         return EXCEEDED, exceeded
     return (INCONCLUSIVE, unmeasured) if unmeasured else (0, [])
+
+
+def _list_way(way, found, limits):
+    if found is None:
+        text = "the model has no file at hand, or its file was not attacked"
+        return [Finding(way, VERDICT, INCONCLUSIVE, text)]
+    is_conclusive = found.evidence in (LEAK, NONE)
+    findings = [Finding(way, VERDICT, 0 if is_conclusive else INCONCLUSIVE, found.verdict)]
+    for limit in limits:
+        for scope, group, needed in _list_parts(found, limit):
+            code, text = _compare(found.results, limit, scope, group)
+            if needed or code != INCONCLUSIVE:
+                where = "" if limit.scope or scope == OVERALL else f" in {name_part(scope, group)}"
+                findings.append(Finding(way, visible(limit.text) + where, code, text))
+    return findings
 
 
 def _list_parts(found, limit):
@@ -71,7 +123,7 @@ def _list_parts(found, limit):
 
 
 def _compare(frame, limit, scope, group):
-    """Sentences on numbers that exceed a limit, and on those that there are not."""
+    """Whether a limit holds in a part of the records, and a sentence if it does not."""
     rows = frame[(frame["scope"] == scope) & (frame["group"] == group)]
     rows = rows[rows["metric"] == limit.metric]
     if limit.max_fpr is not None:
@@ -82,14 +134,13 @@ def _compare(frame, limit, scope, group):
     missing = list(rows.loc[~there, "attack"])
     if rows.empty or missing:
         by = f" by {join_names(map(visible, missing))}" if len(rows) and there.any() else ""
-        return [], [
-            f"{name} could not be measured{by}, so {visible(limit.text)} cannot be said to hold"
-        ]
+        text = f"{name} could not be measured{by}, so {visible(limit.text)} cannot be said to hold"
+        return INCONCLUSIVE, text
     worst = rows.loc[rows[limit.column].astype(float).idxmax()]
     if worst[limit.column] <= limit.value:
-        return [], []
+        return 0, ""
     end = "" if limit.column == "estimate" else f", whose {limit.column} end is"
-    return [
+    return EXCEEDED, (
         f"{name} of {visible(worst['attack'])} is {worst['estimate']:.3f} "
         f"[{worst['low']:.3f}, {worst['high']:.3f}]{end} above {limit.value:g}"
-    ], []
+    )

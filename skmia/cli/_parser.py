@@ -5,8 +5,9 @@ from pathlib import Path
 
 from .. import __version__
 from ._errors import CommandError
-from ._limits import parse_limit
+from ._formats import FORMATS
 from ._model import ESTIMATORS
+from ._values import fraction, job_count, limit, pair, seconds, seed, shadow_count
 
 _DESCRIPTION = "Membership-inference attacks on machine-learning models."
 
@@ -26,6 +27,8 @@ examples:
   skmia audit --data adult.csv.gz --target income --group race --estimator random-forest
   skmia audit --data visits.parquet --target readmitted --group-by patient --drop visit_id
   skmia audit --data people.csv --target income --model model.skops --members was_trained_on
+  skmia audit --train train.csv --heldout test.csv --target income --model model.skops
+  skmia audit --data people.csv --target income --members was_trained_on --answers answers.csv
   skmia audit --data people.csv --target income --fail-above advantage=0.1 tpr@0.01=0.05
 """
 
@@ -42,71 +45,6 @@ of a tree model would tell which of its rows were used for training.
 class _Parser(argparse.ArgumentParser):
     def error(self, message):
         raise CommandError(message)
-
-
-_MOST_JOBS = 10_000  # processes
-
-
-def _as_integer(text):
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a whole number; got {text!r}") from None
-
-
-def _shadow_count(text):
-    if text == "auto":
-        return text
-    try:
-        number = int(text)
-    except ValueError:
-        message = f"must be auto or a whole number; got {text!r}"
-        raise argparse.ArgumentTypeError(message) from None
-    if number < 4 or number % 2:
-        raise argparse.ArgumentTypeError(f"must be even and at least 4; got {number}")
-    return number
-
-
-def _job_count(text):
-    number = _as_integer(text)
-    if not -1 <= number <= _MOST_JOBS or number == 0:
-        allowed = f"must be at least 1 and at most {_MOST_JOBS}, or -1 for all cores"
-        raise argparse.ArgumentTypeError(f"{allowed}; got {number}")
-    return number
-
-
-def _seed(text):
-    number = _as_integer(text)
-    if not 0 <= number < 2**32:
-        raise argparse.ArgumentTypeError(f"must lie between 0 and 2**32 - 1; got {number}")
-    return number
-
-
-def _rate(text):
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1.0
-    if not 0 < number < 1:
-        raise argparse.ArgumentTypeError(f"must be a fraction between 0 and 1; got {text!r}")
-    return number
-
-
-def _seconds(text):
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1.0
-    if not 0 < number < float("inf"):
-        raise argparse.ArgumentTypeError(f"must be a positive number of seconds; got {text!r}")
-    return number
-
-
-def _limit(text):
-    try:
-        return parse_limit(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def make_parser():
@@ -208,6 +146,15 @@ def _add_data(group):
         metavar="FILE",
         help="table with a header row: .csv, .csv.gz or .parquet",
     )
+    group.add_argument(
+        "--train",
+        type=Path,
+        metavar="FILE",
+        help="table of the rows that the model was trained on, in place of --data; needs --heldout",
+    )
+    group.add_argument(
+        "--heldout", type=Path, metavar="FILE", help="table of rows that the model has not seen"
+    )
     group.add_argument("--target", metavar="COL", help="column to predict")
     group.add_argument(
         "--task",
@@ -244,6 +191,11 @@ def _add_data(group):
         help="rows that the model was trained on: a column of 0/1 or true/false, which is not a "
         "feature, or a file with one value per row (default: a random half, stratified by class)",
     )
+    group.add_argument(
+        "--member-value",
+        metavar="VALUE",
+        help="value of the members, if --members holds two values other than 0/1 and true/false",
+    )
 
 
 def _add_victim(group):
@@ -264,12 +216,29 @@ def _add_victim(group):
         action="store_true",
         help="allow --model to be a pickle or joblib file; loading one executes any code in it",
     )
+    group.add_argument(
+        "--answers",
+        type=Path,
+        metavar="FILE",
+        help="answers of a model that is not at hand, one row per row of the table: a column of "
+        "probabilities for each class, named after it, or one of labels or predictions; requires "
+        "--members, and --estimator is the model that shadow models are made like",
+    )
+    group.add_argument(
+        "--label-map",
+        type=pair,
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="LABEL=CLASS",
+        help="name that the model has for a label of the table",
+    )
 
 
 def _add_shadows(group):
     group.add_argument(
         "--shadows",
-        type=_shadow_count,
+        type=shadow_count,
         default="auto",
         metavar="auto|N",
         help="number of shadow models, even; auto trains 8 and doubles them, up to 64, while more "
@@ -282,7 +251,7 @@ def _add_shadows(group):
     )
     group.add_argument(
         "--time-limit",
-        type=_seconds,
+        type=seconds,
         metavar="SECONDS",
         help="begin no shadow models that would be unfinished this long after the audit began; "
         "4 are trained in any case",
@@ -292,7 +261,7 @@ def _add_shadows(group):
 def _add_attack(group):
     group.add_argument(
         "--fpr",
-        type=_rate,
+        type=fraction,
         nargs="+",
         metavar="RATE",
         help="false positive rates at which to report the true positive rate (default: 0.01 "
@@ -300,7 +269,7 @@ def _add_attack(group):
     )
     group.add_argument(
         "--jobs",
-        type=_job_count,
+        type=job_count,
         default=2,
         metavar="N",
         help="number of parallel jobs; -1 uses all cores (default: 2)",
@@ -321,14 +290,19 @@ def _add_attack(group):
         metavar="DIR",
         help="folder for finished shadow models; the same command, run again, resumes from it",
     )
-    group.add_argument(
-        "--seed", type=_seed, default=0, metavar="N", help="random seed (default: 0)"
-    )
+    group.add_argument("--seed", type=seed, default=0, metavar="N", help="random seed (default: 0)")
 
 
 def _add_output(group):
     group.add_argument(
         "--out", type=Path, metavar="DIR", help="directory for audit.json, roc.png and report.html"
+    )
+    group.add_argument(
+        "--format",
+        choices=FORMATS,
+        default="text",
+        help="what to print: text, the JSON of audit.json, Markdown, or for other programs a JUnit "
+        "or SARIF file with a test or result for the verdict and for each limit (default: text)",
     )
     group.add_argument(
         "--show-values",
@@ -346,7 +320,7 @@ def _add_output(group):
     )
     group.add_argument(
         "--fail-above",
-        type=_limit,
+        type=limit,
         nargs="+",
         action="extend",
         default=[],

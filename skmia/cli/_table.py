@@ -1,7 +1,6 @@
-"""Reading tables: features, target and members."""
+"""Reading tables: features and target."""
 
 import difflib
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,11 +14,16 @@ _EXACT = {} if int(pd.__version__.split(".")[0]) > 2 else {"float_precision": "r
 _MOST_CLASSES = 20
 _MOST_SHOWN = 20
 _MISSING = "(missing)"
-_BITS = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
 
 
-def read_table(path):
+def read_table(path, option="--data"):
     """Read a table from a file, with the names of its columns as text.
+
+    Parameters
+    ----------
+    path : Path
+    option : str, default="--data"
+        What names the file on the command line, for messages.
 
     Raises
     ------
@@ -27,23 +31,27 @@ def read_table(path):
         If the file does not exist, is not a table or has no rows.
     """
     if not path.is_file():
-        raise CommandError(f"--data: file not found: {path}")
+        raise CommandError(f"{option}: file not found: {path}")
     try:
         if path.suffix == ".parquet":
             frame = pd.read_parquet(path)
         elif path.name.endswith((".csv", ".csv.gz")):
             frame = pd.read_csv(path, low_memory=False, **_EXACT)
         else:
-            raise CommandError(f"--data: {path.name} is neither .csv, .csv.gz nor .parquet")
+            raise CommandError(f"{option}: {path.name} is neither .csv, .csv.gz nor .parquet")
     except ImportError:
-        raise CommandError("--data: reading parquet needs a package: pip install pyarrow") from None
+        raise CommandError(
+            f"{option}: reading parquet needs a package: pip install pyarrow"
+        ) from None
     except (ValueError, OSError, EOFError) as error:
-        raise CommandError(f"--data: {path.name} cannot be read: {tell(error)}") from error
+        raise CommandError(f"{option}: {path.name} cannot be read: {tell(error)}") from error
     frame.columns = [str(column) for column in frame.columns]
     if any(name.endswith("\0") for name in frame.columns):  # which arrays of text lose
-        raise CommandError(f"--data: {path.name} has a column whose name ends in a null character")
+        raise CommandError(
+            f"{option}: {path.name} has a column whose name ends in a null character"
+        )
     if frame.empty:
-        raise CommandError(f"--data: {path.name} has no rows")
+        raise CommandError(f"{option}: {path.name} has no rows")
     return frame.reset_index(drop=True)
 
 
@@ -145,63 +153,3 @@ def _as_feature(name, column):
     if np.isinf(values).any():
         raise CommandError(f"column {name!r} holds infinite numbers; leave it out with --drop")
     return values
-
-
-def _read_bits_file(path):
-    try:
-        table = pd.read_csv(path, header=None, dtype=str, skip_blank_lines=True)
-    except (ValueError, OSError, EOFError) as error:
-        raise CommandError(f"--members: {path.name} cannot be read: {tell(error)}") from error
-    if table.shape[1] != 1:
-        raise CommandError(
-            f"--members: {path.name} has {table.shape[1]} columns; a single one of 0/1 is needed"
-        )
-    values = table[0]
-    is_header = str(values.iloc[0]).strip().lower() not in _BITS
-    return values.iloc[1:] if is_header and len(values) > 1 else values
-
-
-def read_members(frame, source):
-    """Read membership from a column, or from a file with one value per row.
-
-    Parameters
-    ----------
-    frame : DataFrame of n rows
-    source : str
-        Name of a column, or else of a file.
-
-    Returns
-    -------
-    membership : ndarray of shape (n,), dtype bool
-
-    Raises
-    ------
-    CommandError
-        If it is neither, a value is not a bit, or all are equal.
-    """
-    if source in frame.columns:
-        values = frame[source]
-    elif Path(source).is_file():
-        values = _read_bits_file(Path(source))
-    else:
-        try:
-            check_column(frame, source, "--members")
-        except CommandError as error:
-            raise CommandError(f"{error} (nor is there a file of that name)") from None
-    if len(values) != len(frame):
-        raise CommandError(
-            f"--members: {source} has {len(values)} values and the table {len(frame)} rows"
-        )
-    bits = values.astype(object).map(lambda value: _BITS.get(str(value).strip().lower()))
-    unknown = bits.isna().to_numpy()
-    if unknown.any():
-        row = unknown.argmax()
-        raise CommandError(
-            f"--members: {source} must hold 0/1 or true/false; got '{visible(values.iloc[row])}' "
-            f"in row {row + 1}"
-        )
-    membership = bits.to_numpy(dtype=bool)
-    if membership.all() or not membership.any():
-        side = "member" if not membership.any() else "non-member"
-        raise CommandError(f"--members: {source} names no {side}; the audit needs both")
-    return membership

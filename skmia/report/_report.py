@@ -19,6 +19,7 @@ from ._findings import Findings
 from .document import as_document
 from .evidence import choose_evidence, make_grounds
 from .groups import OVERALL
+from .markdown import format_markdown
 from .measure import OK
 from .page import render
 from .save import describe_failure, save_report
@@ -232,22 +233,10 @@ class AuditReport:
     def to_json(self, path: PathLike | None = None) -> str:
         """The audit as a JSON document.
 
-        The document is an object with ``schema`` ("skmia.audit"), ``schema_version`` (1), the
-        attributes ``created``, ``versions``, ``victim``, ``victim_name``, ``task``, ``data``,
-        ``performance``, ``baseline`` and ``difficulty`` (``auc``, ``low``, ``high``, or null),
-        ``settings``, ``seeds``, ``seconds``, ``notes``, ``evidence``, ``verdict``, ``power``,
-        ``growth``, ``disparity``, and ``results``: an array with one object for each row of
-        :meth:`to_frame`.
-        ``permutation`` holds ``n_permutations`` and an array ``numbers`` (``attack``, ``metric``,
-        ``max_fpr``, ``pvalue``, ``pvalue_adjusted``, ``pvalue_below``), ``checks`` an array
-        (``name``, ``status``, ``text``). ``curves`` holds for each attack, the best one first, up
-        to 120 points of its ROC curve (``attack``, ``fpr``, ``tpr``, and the limits ``low`` and
-        ``high`` of the TPR); ``exposed`` the 20 members with the highest scores of that attack
-        (``record``, ``position``, ``attack``, ``score``, and ``n_above``, the non-members that
-        score as high). ``file`` says the same of the model as a file, or is null: ``evidence``,
-        ``verdict``, ``results``, ``permutation``, ``curves``, ``exposed``, and the facts of
-        ``report.file``. Missing numbers are null. Fields may be added without a new version; if a
-        field is removed or changes its meaning, the version is raised.
+        Its ``schema`` is "skmia.audit" and its ``schema_version`` 1. It holds the attributes of
+        the report, with an object in ``results`` for each row of :meth:`to_frame`; the user guide
+        describes each field. Missing numbers are null. Fields may be added without a new version;
+        if a field is removed or changes its meaning, the version is raised.
 
         Parameters
         ----------
@@ -307,14 +296,28 @@ class AuditReport:
         return page
 
     def summary(self) -> str:
-        """The audit as text for a terminal.
+        """The audit as text, in lines of at most 100 characters.
 
         Returns
         -------
         text : str
-            Lines of at most 100 characters; rates in percent, intervals in brackets.
         """
         return format_summary(self)
+
+    def to_markdown(self, title: str = "Membership-inference audit") -> str:
+        """The audit as Markdown, for a merge request or a model card.
+
+        Parameters
+        ----------
+        title : str, default="Membership-inference audit"
+            Heading.
+
+        Returns
+        -------
+        text : str
+            Verdicts, tables of the numbers, checks and notes; names are escaped.
+        """
+        return format_markdown(self, title)
 
     def plot(self, ax: "Axes | None" = None, **kwargs: Any) -> MembershipRocDisplay:
         """Draw the ROC curve of each attack, over the records that it can judge, on log axes.
@@ -355,10 +358,9 @@ class AuditReport:
     def save(self, directory: PathLike, *, values: pd.DataFrame | None = None) -> list[Path]:
         """Write ``audit.json``, ``roc.png`` and ``report.html``, each of them atomically.
 
-        The numbers are written first. If the figure or the page cannot be made, for example
-        without matplotlib or jinja2, a note in ``audit.json`` says why; the report itself does not
-        change. Only the user can read the files (mode 600), because they name the most exposed
-        records; ``chmod`` shares them.
+        The numbers are written first; a note in them says why the figure or the page could not be
+        made, for example without jinja2. Only the user can read the files (mode 600), because they
+        name the most exposed records; ``chmod`` shares them.
 
         Parameters
         ----------

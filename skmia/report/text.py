@@ -126,7 +126,7 @@ def _shorten(name, longest=_LONGEST_NAME):
     return name if len(name) <= longest else name[: longest - 3] + "..."
 
 
-def _tabulate(part):
+def tabulate(part):
     """One row per attack and one column per metric: the cells by the heading of the column."""
     names = list(dict.fromkeys(part["attack"]))
     columns = {"attack": [_shorten(visible(name)) for name in names]}
@@ -169,7 +169,7 @@ def format_table(frame):
     lines : list of str
     """
     parts = [part for _, part in frame.groupby(["scope", "group"], sort=False)]
-    tables = [_tabulate(part) for part in parts]
+    tables = [tabulate(part) for part in parts]
     widths = {
         heading: max(len(text) for table in tables for text in (heading, *table[heading]))
         for heading in tables[0]

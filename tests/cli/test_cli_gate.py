@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from skmia.cli._gate import judge
+from skmia.cli._gate import judge, list_findings
 from skmia.cli._limits import Limit, parse_limit
 from skmia.report.evidence import Grounds
 
@@ -44,7 +44,7 @@ def make_report(evidence="none", group_p=0.5, **changes):
 
 
 def code(report, *limits):
-    return judge(report, [parse_limit(limit) for limit in limits])[0]
+    return judge(list_findings(report, [parse_limit(limit) for limit in limits]))[0]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_limits_hold_or_are_exceeded_by_the_number_that_they_name():
     assert code(report, "auc=0.52") == 0
     assert code(report, "auc.high=0.55") == 1
     assert code(report, "auc.low=0.49") == 0
-    assert judge(report, [parse_limit("auc.high=0.5")])[1] == [
+    assert judge(list_findings(report, [parse_limit("auc.high=0.5")]))[1] == [
         "AUC of a is 0.520 [0.480, 0.560], whose high end is above 0.5"
     ]
 
@@ -100,7 +100,7 @@ def test_limits_hold_or_are_exceeded_by_the_number_that_they_name():
 def test_where_nothing_can_be_said_no_gate_opens(evidence):
     report = make_report(evidence)
     assert code(report) == code(report, "auc=1") == code(report, "auc=0.1") == 4
-    assert judge(report, [])[1] == ["The verdict."]
+    assert judge(list_findings(report, []))[1] == ["The verdict."]
 
 
 def test_a_gate_does_not_open_on_what_was_not_measured():
@@ -122,7 +122,7 @@ def test_a_limit_may_be_that_of_a_group():
 def test_leakage_in_a_group_does_not_pass_for_its_overall_numbers():
     report = make_report("leak", group_p=0.001)
     assert code(report, "auc=0.6") == 1
-    assert "in race=x" in judge(report, [parse_limit("auc=0.6")])[1][0]
+    assert "in race=x" in judge(list_findings(report, [parse_limit("auc=0.6")]))[1][0]
     assert code(report, "advantage=0.1") == 1
     assert code(report, "auc=0.96") == 0
     # The group's TPR could not be measured.

@@ -4,10 +4,30 @@ import signal
 
 import pytest
 
-from skmia._core.progress import show_progress
+from skmia._core import progress
+from skmia._core.progress import make_bar, show_progress
 
 
-def test_a_bar_is_shown_when_it_is_asked_for(capsys):
+def test_a_log_gets_lines(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "BETWEEN_LINES", 0.0)
+    with make_bar("models", 3, "{bar}") as bar:
+        for name in ("a", "a", "b"):
+            bar.set_postfix_str(name, refresh=False)
+            bar.update()
+    *lines, end = capsys.readouterr().err.split("\n")
+    assert end == "" and len(lines) >= 3
+    assert all(line.startswith("models: ") and line.endswith(")") for line in lines)
+    assert lines[-1].startswith("models: 3 of 3 (") and lines[-1].endswith(", b)")
+    assert "\r" not in "".join(lines)
+
+
+def test_what_takes_seconds_gets_no_line(capsys):
+    assert list(show_progress(range(3), True, "models")) == [0, 1, 2]
+    assert capsys.readouterr().err == ""
+
+
+def test_a_bar_is_shown_when_it_is_asked_for(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "draws_bars", lambda file: True)
     assert list(show_progress(iter(range(3)), True, "models", 3)) == [0, 1, 2]
     assert "models: 100%" in capsys.readouterr().err
     assert list(show_progress(iter(range(3)), 0, "models", 3)) == [0, 1, 2]

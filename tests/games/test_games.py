@@ -429,7 +429,8 @@ def test_what_the_victims_warn_of_is_said_once():
     assert caught[0].filename == __file__
 
 
-def test_a_bar_shows_the_rounds(capsys):
+def test_a_bar_shows_the_rounds(capsys, monkeypatch):
+    monkeypatch.setattr("skmia._core.progress.draws_bars", lambda file: True)
     membership_game(Rememberer(), RIGHT, make_population(), n_rounds=2, verbose=1)
     assert "rounds" in capsys.readouterr().err
 

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, audit
 from skmia.attacks import NodeEquationsAttack, ThresholdAttack
-from skmia.cli._gate import judge
+from skmia.cli._gate import judge, list_findings
 from skmia.cli._limits import parse_limit
 from skmia.datasets import make_membership_problem
 from skmia.defenses import strip_state
@@ -165,13 +165,17 @@ def test_forged_words_are_replaced_and_old_documents_read(boosted):
 )
 def test_the_gate_asks_for_the_way_of_release(boosted, limit, service, file):
     limits = [parse_limit(limit)]
-    assert judge(boosted, limits)[0] == judge(boosted, limits, "service")[0] == service
-    assert judge(boosted, limits, "file")[0] == file
+    assert (
+        judge(list_findings(boosted, limits))[0]
+        == judge(list_findings(boosted, limits, "service"))[0]
+        == service
+    )
+    assert judge(list_findings(boosted, limits, "file"))[0] == file
 
 
 def test_the_gate_does_not_open_on_a_file_that_was_not_read():
     report = attack(GaussianNB(), file=False, fprs=[0.1])
-    assert judge(report, [], "file") == (
+    assert judge(list_findings(report, [], "file")) == (
         4,
         ["the model has no file at hand, or its file was not attacked"],
     )

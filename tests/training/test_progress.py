@@ -10,6 +10,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool
+from skmia._core import progress as _bar
 from skmia._training import progress as _progress
 from skmia._training.where.joblib import split_job
 
@@ -20,8 +21,10 @@ RECORDS = Records(
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch):
-    """Draw the bar at each move."""
+    """Draw the bar at each move, as in a terminal."""
     monkeypatch.setattr(_progress, "_SECONDS_BETWEEN_MOVES", 0.0)
+    monkeypatch.setattr(_bar, "_BETWEEN_MOVES", 0.0)
+    monkeypatch.setattr(_bar, "draws_bars", lambda file: True)
 
 
 def make_torch_net():
@@ -77,7 +80,7 @@ def test_the_bar_is_not_sent_to_other_processes():
 
 
 def test_a_group_that_is_trained_again_does_not_move_the_bar_back():
-    bar = _progress.tqdm(total=4, file=StringIO())
+    bar = _bar.tqdm(total=4, file=StringIO(), mininterval=0)
     progress = _progress.Progress(bar)
     progress.show(3.0, "epoch", 3, 4)
     progress.show(0.5, "epoch", 1, 4)

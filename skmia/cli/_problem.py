@@ -1,0 +1,205 @@
+"""What an audit of the command line attacks: a victim, its records and their membership."""
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.ensemble import RandomForestClassifier
+
+from .._core.records import Records
+from .._core.splits import compute_strata
+from .._training.job import Data, Job, keep_model
+from .._training.plan import plan_training
+from ..datasets import load_digits
+from ..report.victim import draw_members
+from ._answers import read_answers
+from ._errors import CommandError
+from ._labels import map_labels
+from ._members import read_halves, read_members
+from ._model import as_model_input, load_model, make_estimator, needs_numbered_labels
+from ._table import as_features, check_column, infer_task, read_table, read_target
+
+_RESERVED_FIELDS = frozenset({"overall", "X", "y", "fields", "group_by", "outputs"})
+
+
+class Problem(NamedTuple):
+    """A fitted victim, or the recipe of the model that gave stored answers, and the records."""
+
+    victim: object
+    records: Records
+    membership: np.ndarray
+    groups: dict
+    notes: list
+    table: object = None
+
+
+def is_toy(arguments):
+    """Whether no table is named."""
+    return arguments.data is None and arguments.train is None
+
+
+def make_problem(arguments):
+    """Read the files that the command line names; train the model if it names none.
+
+    Raises
+    ------
+    CommandError
+        If the input is invalid.
+    """
+    return _make_digits(arguments) if is_toy(arguments) else _make_table(arguments)
+
+
+def _make_digits(arguments):
+    records = load_digits()
+    membership = _draw_members(records, True, arguments.seed)
+    members = records[membership]
+    victim = RandomForestClassifier(random_state=arguments.seed).fit(members.X, members.y)
+    notes = ["The data are the digits that come with scikit-learn, and a random half are members."]
+    return Problem(victim, records, membership, {}, notes)
+
+
+def _draw_members(records, is_classification, seed):
+    try:
+        strata = compute_strata(records.y, is_classification)
+        return draw_members(records, strata, np.random.default_rng(seed))
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+
+
+def _make_table(arguments):
+    frame, membership = _read_tables(arguments)
+    _check_columns(arguments, frame)
+    fields, groups = _read_fields(frame, arguments)
+    if arguments.members is not None:
+        membership = read_members(frame, arguments.members, arguments.member_value)
+    leaving = {arguments.target, arguments.members, arguments.group_by, *arguments.drop}
+    features = [name for name in frame.columns if name not in leaving]
+    make = _train_victim if arguments.model is None else _load_victim
+    if arguments.answers is not None:
+        make = _take_answers
+    victim, records, membership, notes = make(arguments, frame, features, fields, membership)
+    return Problem(victim, records, membership, groups, notes, frame)
+
+
+def _read_tables(arguments):
+    if arguments.train is not None:
+        return read_halves(arguments.train, arguments.heldout)
+    return read_table(arguments.data), None
+
+
+def _check_columns(arguments, frame):
+    for option in ("target", "group_by"):
+        name = getattr(arguments, option)
+        if name is not None:
+            check_column(frame, name, f"--{option.replace('_', '-')}")
+    for option in ("drop", "group"):
+        for name in getattr(arguments, option):
+            check_column(frame, name, f"--{option}")
+    if arguments.target in arguments.drop:
+        raise CommandError(
+            f"--drop: column {arguments.target!r} is the target and never a feature; name "
+            "another column as --target, or leave it out of --drop"
+        )
+
+
+def _read_fields(frame, arguments):
+    """Fields of the records; of those to report by the name of each column as a field."""
+    fields, groups = {}, {}
+    if arguments.group_by is not None:
+        column = frame[arguments.group_by]
+        if column.isna().any():
+            where = f"has no value in {column.isna().sum()} rows"
+            raise CommandError(f"--group-by: column {arguments.group_by!r} {where}")
+        fields["group_by"] = column.astype(str).to_numpy(dtype=object)
+    for column in dict.fromkeys(arguments.group):
+        if frame[column].isna().all():
+            raise CommandError(f"--group: column {column!r} has no value in any row")
+        name = re.sub(r"\W|^(?=\d)", "_", column)
+        while name in _RESERVED_FIELDS or name in fields:
+            name += "_"
+        fields[name] = frame[column].to_numpy(dtype=object)
+        groups[column] = name
+    return fields, groups
+
+
+def _name(arguments):
+    return arguments.estimator or "random-forest"
+
+
+class Recipe(NamedTuple):
+    """An unfitted model with its features, targets, task, and labels by their names."""
+
+    estimator: object
+    X: object
+    y: np.ndarray
+    task: str
+    labels: dict
+
+
+def _make_recipe(arguments, frame, features):
+    task = arguments.task or infer_task(frame[arguments.target])
+    y = read_target(frame, arguments.target, task)
+    X = as_features(frame[features])
+    name, classes = _name(arguments), np.empty(0)
+    labels = {str(label): label for label in np.unique(y)} if task == "classification" else {}
+    if needs_numbered_labels(name, task):
+        classes, y = np.unique(y, return_inverse=True)
+        labels = {str(label): number for number, label in enumerate(classes)}
+    estimator = make_estimator(name, X, task, arguments.seed, n_classes=len(classes))
+    return Recipe(estimator, X, y, task, labels)
+
+
+def _describe_task(recipe, arguments):
+    return f"Task: {recipe.task} of {arguments.target!r} (--task overrides)."
+
+
+def _train_victim(arguments, frame, features, fields, membership):
+    recipe = _make_recipe(arguments, frame, features)
+    estimator, task, records = recipe.estimator, recipe.task, Records(recipe.X, recipe.y, **fields)
+    notes = [_describe_task(recipe, arguments)]
+    if membership is None:
+        membership = _draw_members(records, task == "classification", arguments.seed)
+        notes.append("The members are a random half of the rows (--members names others).")
+    if needs_numbered_labels(_name(arguments), task):
+        return _train_net(estimator, records, membership, arguments), records, membership, notes
+    members = records[membership]
+    return estimator.fit(members.X, members.y), records, membership, notes
+
+
+def _train_net(estimator, records, membership, arguments):
+    """A net, which has no random_state, trained as its shadow models are: batched, or not."""
+    seeds = np.random.SeedSequence(arguments.seed).spawn(2)
+    subsets, data = np.array([membership, membership]), Data([records.X], records.y)
+    job = Job(estimator, data, subsets, seeds, keep_model, n_jobs=1)
+    plan = plan_training(job, False if arguments.no_batching else "auto")  # tried on two models
+    ((_, kept),) = plan.run(job._replace(subsets=subsets[:1], seeds=seeds[:1]))
+    return kept.model
+
+
+def _load_victim(arguments, frame, features, fields, membership):
+    victim = load_model(arguments.model, trust_pickle=arguments.trust_pickle)
+    task = "classification" if is_classifier(victim) else "regression"
+    y = _read_labels(arguments, frame, task, victim)
+    X = as_model_input(victim, frame.drop(columns=arguments.target), features)
+    return victim, Records(X, y, **fields), membership, []
+
+
+def _read_labels(arguments, frame, task, victim):
+    if not arguments.label_map:
+        return read_target(frame, arguments.target, task)
+    if task == "regression":
+        raise CommandError("--label-map goes with a classifier")
+    return map_labels(frame[arguments.target], dict(arguments.label_map), victim.classes_)
+
+
+def _take_answers(arguments, frame, features, fields, membership):
+    """The recipe of shadow models, and the records with the answers that a model gave for them."""
+    if arguments.label_map:
+        pairs = dict(arguments.label_map)
+        column = frame[arguments.target].map(lambda label: pairs.get(str(label), label))
+        frame = frame.assign(**{arguments.target: column})
+    recipe = _make_recipe(arguments, frame, features)
+    outputs = read_answers(arguments.answers, len(frame), recipe.labels)
+    records = Records(recipe.X, recipe.y, outputs=outputs, **fields)
+    return recipe.estimator, records, membership, [_describe_task(recipe, arguments)]

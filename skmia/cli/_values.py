@@ -1,0 +1,84 @@
+"""Values of the options of the command line; each function reads one from its text."""
+
+import argparse
+
+from ._labels import parse_pair
+from ._limits import parse_limit
+
+_MOST_JOBS = 10_000  # processes
+
+
+def _as_integer(text):
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a whole number; got {text!r}") from None
+
+
+def shadow_count(text):
+    """Return auto, or an even number of shadow models."""
+    if text == "auto":
+        return text
+    try:
+        number = int(text)
+    except ValueError:
+        message = f"must be auto or a whole number; got {text!r}"
+        raise argparse.ArgumentTypeError(message) from None
+    if number < 4 or number % 2:
+        raise argparse.ArgumentTypeError(f"must be even and at least 4; got {number}")
+    return number
+
+
+def job_count(text):
+    """Return a number of processes."""
+    number = _as_integer(text)
+    if not -1 <= number <= _MOST_JOBS or number == 0:
+        allowed = f"must be at least 1 and at most {_MOST_JOBS}, or -1 for all cores"
+        raise argparse.ArgumentTypeError(f"{allowed}; got {number}")
+    return number
+
+
+def seed(text):
+    """Return a random seed."""
+    number = _as_integer(text)
+    if not 0 <= number < 2**32:
+        raise argparse.ArgumentTypeError(f"must lie between 0 and 2**32 - 1; got {number}")
+    return number
+
+
+def fraction(text):
+    """Return a number between 0 and 1."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 < number < 1:
+        raise argparse.ArgumentTypeError(f"must be a fraction between 0 and 1; got {text!r}")
+    return number
+
+
+def seconds(text):
+    """Return a positive number of seconds."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be a positive number of seconds; got {text!r}")
+    return number
+
+
+def limit(text):
+    """Return a limit of the gate."""
+    try:
+        return parse_limit(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def pair(text):
+    """Return a label of the table and the class that it stands for."""
+    try:
+        return parse_pair(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

@@ -1,0 +1,106 @@
+"""An audit as Markdown, for a merge request or a model card."""
+
+import re
+
+from .._core.visible import visible
+from .checks.base import ERROR, NOT_RUN, PASSED, WARNING
+from .growth import describe_growth
+from .measure import TOO_FEW
+from .text import describe_disparity, describe_performance, describe_sources, name_way, tabulate
+
+_STATUS = {PASSED: "passed", WARNING: "**warning**", NOT_RUN: "not run", ERROR: "**failed**"}
+
+# Characters that Markdown or HTML would read as markup.
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~&])")
+
+
+def escape(text):
+    """Return a text as one line that Markdown shows as it is."""
+    return _MARKUP.sub(r"\\\1", visible(text))
+
+
+def format_markdown(report, title):
+    """Format an audit as Markdown, in tables of the extended syntax of GitHub and GitLab.
+
+    Parameters
+    ----------
+    report : AuditReport
+    title : str
+        Heading.
+
+    Returns
+    -------
+    text : str
+    """
+    data, n_shadows = report.data, report.settings["n_shadows"]
+    lines = [f"# {escape(title)}", "", *_list_verdicts(report), ""]
+    lines += [
+        f"* Model: {escape(report.victim_name)}",
+        f"* Records: {data['n_records']:,}, {data['n_members']:,} of them members",
+        f"* Shadow models: {n_shadows}",
+        f"* {escape(describe_performance(report.performance))}",
+        f"* Made by skmia {report.versions['skmia']}, {report.created}",
+    ]
+    for part in _list_parts(report.results):
+        lines += ["", *part]
+    lines += ["", f"Brackets: {100 * report.settings['confidence_level']:g}% intervals, pointwise."]
+    for heading, paragraphs in _list_sections(report).items():
+        if paragraphs:
+            lines += ["", f"## {heading}", "", *(f"* {text}" for text in paragraphs)]
+    return "\n".join(lines) + "\n"
+
+
+def _list_verdicts(report):
+    if report.file is None:
+        return [f"**{report.evidence}**: {escape(report.verdict)}"]
+    way = name_way(report.file.facts)
+    return [
+        f"**{way}: {report.evidence}**. {escape(report.verdict)}",
+        "",
+        f"**As a file: {report.file.evidence}**. {escape(report.file.verdict)}",
+    ]
+
+
+def _list_parts(frame):
+    """A heading and a table for all records, and for each group."""
+    for (scope, group), part in frame.groupby(["scope", "group"], sort=False):
+        first = part.iloc[0]
+        name = "All records" if scope == "overall" else f"{escape(scope)} = {escape(group)}"
+        counts = f"{first['n_members']:,} members, {first['n_nonmembers']:,} non-members"
+        yield [f"## {name}", "", f"{counts}."] + (
+            [f"{TOO_FEW}."] if first["status"] == TOO_FEW else ["", *_make_table(part)]
+        )
+
+
+def _make_table(part):
+    columns = tabulate(part)
+    rows = [list(columns), ["---"] * len(columns)]
+    rows += [[escape(cell) for cell in cells] for cells in zip(*columns.values(), strict=True)]
+    return [f"| {' | '.join(row)} |" for row in rows]
+
+
+def _list_sections(report):
+    scopes = [] if report.disparity is None else report.disparity["scopes"]
+    unequal = [describe_disparity(report.disparity, place) for place in range(len(scopes))]
+    checks = [
+        f"{escape(name)} ({_STATUS.get(check.status, check.status)}): {escape(check.text)}"
+        for name, check in report.checks.items()
+    ]
+    notes = (
+        list(report.notes)
+        if report.growth is None
+        else [
+            describe_growth(report.growth),
+            *report.notes,
+        ]
+    )
+    facts = None if report.file is None else report.file.facts
+    file = (
+        [] if facts is None else [*describe_sources(facts), *facts["changes"], *report.file.notes]
+    )
+    return {
+        "Groups": list(map(escape, unequal)),
+        "The file": list(map(escape, file)),
+        "Checks": checks,
+        "Notes": list(map(escape, notes)),
+    }

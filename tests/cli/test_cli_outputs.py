@@ -1,0 +1,111 @@
+"""What the command prints for other programs."""
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from skmia.cli._formats import format_result
+from skmia.cli._gate import Finding
+
+QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
+LIMITS = ["--fail-above", "auc=0.9", "advantage=0.01", "tpr@0.001=0.5"]
+
+
+@pytest.fixture
+def printed(run, data, audit_once):
+    def printed(*options):
+        base = ["--data", data, "--target", "income", "--drop", "trained"]
+        return run(*base, *QUICK, *options)
+
+    return printed
+
+
+def test_json_is_the_document_alone(printed, tmp_path):
+    code, text, err = printed("--format", "json", "--out", tmp_path / "out")
+    assert (code, err) == (0, "")
+    document = json.loads(text)
+    saved = json.loads((tmp_path / "out" / "audit.json").read_text())
+    assert document["results"] == saved["results"]
+    assert document["schema"] == "skmia.audit"
+
+
+def test_junit_has_a_case_for_the_verdict_and_each_limit(printed):
+    code, text, err = printed("--format", "junit", *LIMITS)
+    suite = ET.fromstring(text).find("testsuite")
+    cases = {case.get("name"): [child.tag for child in case] for case in suite}
+    expected = {
+        "verdict": ["system-out"],
+        "auc=0.9": [],
+        "advantage=0.01": ["failure"],
+        "tpr@0.001=0.5": ["error"],
+    }
+    assert cases == expected
+    assert {name: suite.get(name) for name in ("tests", "failures", "errors")} == {
+        "tests": "4",
+        "failures": "1",
+        "errors": "1",
+    }
+    assert code == 1
+    assert suite.find("testcase/failure").get("message") in err
+
+
+def test_sarif_has_a_result_for_the_verdict_and_each_limit(printed):
+    code, text, _ = printed("--format", "sarif", *LIMITS)
+    assert code == 1
+    (run,) = json.loads(text)["runs"]
+    kinds = [(result["ruleId"], result["kind"], result["level"]) for result in run["results"]]
+    assert kinds == [
+        ("verdict", "informational", "none"),
+        ("limit", "pass", "none"),
+        ("limit", "fail", "error"),
+        ("limit", "open", "none"),
+    ]
+    rules = {rule["id"] for rule in run["tool"]["driver"]["rules"]}
+    assert {result["ruleId"] for result in run["results"]} == rules
+    (place,) = run["results"][0]["locations"]
+    assert place["physicalLocation"]["artifactLocation"]["uri"] == "table.csv"
+
+
+def test_markdown_is_a_table_for_each_group(printed):
+    code, text, _ = printed("--format", "markdown", "--group", "city")
+    assert code == 0
+    lines = text.splitlines()
+    assert lines[0] == "# Membership-inference audit"
+    assert "## All records" in lines
+    assert "## city = Rome" in lines
+    heads = [line for line in lines if line.startswith("| attack |")]
+    assert len(heads) >= 2
+    tables = [line for line in lines if line.startswith("|")]
+    assert {line.count(" | ") for line in tables} == {heads[0].count(" | ")}
+
+
+def test_names_cannot_write_markup():
+    class Report:
+        def to_markdown(self):
+            from skmia.report.markdown import escape
+
+            return escape("<img src=x>|`a`\n# b")
+
+    assert format_result("markdown", Report(), [], None) == ("\\<img src=x\\>\\|\\`a\\`\\\\n\\# b")
+    finding = Finding("service", "auc<&\x01", 1, 'a "quoted" <name>\x1b')
+
+    class Timed:
+        seconds = {"total": 1.0}
+
+    (case,) = ET.fromstring(format_result("junit", Timed(), [finding], None)).find("testsuite")
+    assert case.get("name") == "auc<&\\x01"
+    assert case.find("failure").get("message") == 'a "quoted" <name>\\x1b'
+
+
+def test_python_runs_the_package():
+    done = subprocess.run(
+        [sys.executable, "-m", "skmia", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert done.stdout.startswith("skmia ")
