@@ -31,7 +31,7 @@ def count_as_published(case, answers):
         return {}
     columns = answers.columns.T
     if isinstance(find_model(case.model)[0], DecisionTreeClassifier):
-        columns = [one.places for one in iter_leaves(case.model, case.training.X)]
+        columns = [leaves.places for leaves in iter_leaves(case.model, case.training.X)]
     numbers = number_rows(columns, case.n_records)
     sizes = count_groups(numbers, answers.labels, case.people).sizes
     is_zero = answers.columns < _ZERO

@@ -86,8 +86,8 @@ def check_groups_of_rows(sizes, answers, name, thresholds):
         f"table has {n_groups:,} different rows, which says nothing of the model."
     )
     k, *others = (
-        StructuralCheck(one, "file", UNKNOWN, None, None, None, text, source)
-        for one, source in zip(_OF_GROUPS, _list_sources(thresholds), strict=True)
+        StructuralCheck(name, "file", UNKNOWN, None, None, None, text, source)
+        for name, source in zip(_OF_GROUPS, _list_sources(thresholds), strict=True)
     )
     if not answers.n_classes:
         others = _list_undefined("file")
@@ -95,15 +95,15 @@ def check_groups_of_rows(sizes, answers, name, thresholds):
 
 
 def _list_sources(thresholds):
-    return [SOURCES.get(one) or thresholds[one].source for one in _OF_GROUPS]
+    return [SOURCES.get(name) or thresholds[name].source for name in _OF_GROUPS]
 
 
 def _list_undefined(release):
     """Checks of classes, of a regressor."""
     text = "Regression has no classes that a group could rule out."
     return [
-        StructuralCheck(one, release, NONE, None, None, None, text, "no classes")
-        for one in _OF_GROUPS[1:]
+        StructuralCheck(name, release, NONE, None, None, None, text, "no classes")
+        for name in _OF_GROUPS[1:]
     ]
 
 
@@ -195,8 +195,9 @@ def check_rows(n_rows, n_found, unread):
 def name_no_file(name, thresholds):
     """Checks of the file of a model that is not at hand."""
     text = f"The file of {name} is not at hand."
-    sources = {**SOURCES, **{key: one.source for key, one in thresholds.items()}}
+    sources = {**SOURCES, **{key: threshold.source for key, threshold in thresholds.items()}}
     names = (*_OF_GROUPS, "smallest_leaf", "keeps_rows")
     return [
-        StructuralCheck(one, "file", UNKNOWN, None, None, None, text, sources[one]) for one in names
+        StructuralCheck(check, "file", UNKNOWN, None, None, None, text, sources[check])
+        for check in names
     ]

@@ -30,7 +30,7 @@ def measure_effective_dof(model, X):
     if isinstance(found, BaseDecisionTree):
         return float(found.tree_.n_leaves)
     if isinstance(found, FORESTS):
-        return float(np.mean([one.tree_.n_leaves for one in found.estimators_]))
+        return float(np.mean([tree.tree_.n_leaves for tree in found.estimators_]))
     penalty = _get_penalty(found)
     if penalty is None:
         return None

@@ -89,8 +89,8 @@ def _compare_numbers(case, inspection, found):
 def _may_have_leaves(model):
     """Whether there are trees inside of a model, or it is of a package that is not known."""
     known = is_of_package(find_model(model)[0], "sklearn") or is_skorch(find_model(model)[0])
-    parts = (one.estimator for one in read_state(model).estimators)
-    return not known or any(has_leaves(one) for one in parts)
+    parts = (part.estimator for part in read_state(model).estimators)
+    return not known or any(has_leaves(part) for part in parts)
 
 
 def _search_rows(case, inspection):

@@ -137,16 +137,16 @@ def _is_softmax(model, own, n_rows):
 
 def _count_net(model):
     if hasattr(model, "coefs_") and hasattr(model, "intercepts_"):
-        n_numbers = sum(one.size for one in (*model.coefs_, *model.intercepts_))
+        n_numbers = sum(weights.size for weights in (*model.coefs_, *model.intercepts_))
         return int(n_numbers), "weights and biases"
     if not is_skorch(model):
         return None
-    trained = [one.numel() for one in model.module_.parameters() if one.requires_grad]
+    trained = [tensor.numel() for tensor in model.module_.parameters() if tensor.requires_grad]
     return int(sum(trained)), "numbers in trained tensors"
 
 
 def _count_buffers(net):
-    return int(sum(one.numel() for one in net.module_.buffers()))
+    return int(sum(tensor.numel() for tensor in net.module_.buffers()))
 
 
 def _count_stored(model):
@@ -162,7 +162,7 @@ def _count_stored(model):
         return int(np.size(model.X_train_) + np.size(model.alpha_)), formula
     if is_of_package(model, "sklearn.gaussian_process") and hasattr(model, "base_estimator_"):
         parts = getattr(model.base_estimator_, "estimators_", [model.base_estimator_])
-        return int(sum(np.size(one.X_train_) + len(one.X_train_) for one in parts)), formula
+        return int(sum(np.size(part.X_train_) + len(part.X_train_) for part in parts)), formula
     return None
 
 
@@ -172,25 +172,27 @@ def _count_parts(model):
     if not isinstance(parts, list) or not is_of_package(model, "sklearn"):
         return None
     parts = [*parts, *([model.final_estimator_] if hasattr(model, "final_estimator_") else [])]
-    counts = [_count(find_model(one)[0]) for one in parts if hasattr(one, "fit")]
-    missing = next((one[1] for one in counts if one[0] is None), None)
+    counts = [_count(find_model(part)[0]) for part in parts if hasattr(part, "fit")]
+    missing = next((count[1] for count in counts if count[0] is None), None)
     if missing is not None or not counts:
         return None, missing or "it holds no models"
-    formula, total = "sum over its models", sum(one[0] for one in counts)
+    formula, total = "sum over its models", sum(count[0] for count in counts)
     if hasattr(model, "estimator_weights_"):
         total, formula = total + len(counts), "sum over its models, and their weights"
-    largest = [max(one[0], *one[2:]) for one in counts if len(one) > 2]
+    largest = [max(count[0], *count[2:]) for count in counts if len(count) > 2]
     return (total, formula, max(largest)) if len(largest) == len(counts) else (total, formula)
 
 
 def _count_learned(steps):
     """Numbers that the steps before a model store, but for names, settings and repetitions."""
     kinds = {"names", "seeds", "structure", "labels"}
-    arrays = {one.path: one.array for one in read_state(steps).arrays if one.kind not in kinds}
+    arrays = {
+        stored.path: stored.array for stored in read_state(steps).arrays if stored.kind not in kinds
+    }
     repeated = {path.replace(".scale_", ".var_") for path in arrays if path.endswith(".scale_")}
     kept = [
         array
         for path, array in arrays.items()
         if path not in repeated and not path.endswith("n_samples_seen_")
     ]
-    return int(sum(one.nnz if sparse.issparse(one) else one.size for one in kept))
+    return int(sum(array.nnz if sparse.issparse(array) else array.size for array in kept))

@@ -99,7 +99,7 @@ class StructuralReport:
     def flagged(self) -> tuple[str, ...]:
         """Names of the flagged checks, with their way of release."""
         return tuple(
-            f"{one.name} ({one.release})" for one in self.checks if one.status == "flagged"
+            f"{check.name} ({check.release})" for check in self.checks if check.status == "flagged"
         )
 
     def get(self, name: str, release: Literal["service", "file"]) -> StructuralCheck:
@@ -121,10 +121,10 @@ class StructuralReport:
         ValueError
             If there is none.
         """
-        for one in self.checks:
-            if one.name == name and one.release in (release, "both"):
-                return one
-        names = ", ".join(dict.fromkeys(one.name for one in self.checks))
+        for check in self.checks:
+            if check.name == name and check.release in (release, "both"):
+                return check
+        names = ", ".join(dict.fromkeys(check.name for check in self.checks))
         raise ValueError(
             f"There is no check {show(name)} for the release {show(release)}; the checks are "
             f"{names}, for 'service' or 'file'."
@@ -140,7 +140,7 @@ class StructuralReport:
             text; ``auc``, ``auc_low`` and ``auc_high`` are NaN without non-members.
         """
         names = "name", "release", "status", "value", "threshold", "n_records", "source"
-        rows = [{name: getattr(one, name) for name in names} for one in self.checks]
+        rows = [{name: getattr(check, name) for name in names} for check in self.checks]
         frame = pd.DataFrame(rows, columns=list(names))
         auc = (None, None, None) if self.membership is None else self.membership.auc
         for name, value in zip(("auc", "auc_low", "auc_high"), auc, strict=True):
@@ -178,7 +178,7 @@ class StructuralReport:
             "published": dict(self.published),
             "decimals": self.decimals,
             "parameters": vars(self.parameters).copy(),
-            "checks": [_as_plain(vars(one)) for one in self.checks],
+            "checks": [_as_plain(vars(check)) for check in self.checks],
             "membership": None if membership is None else _as_plain(vars(membership)),
             "notes": list(self.notes),
         }

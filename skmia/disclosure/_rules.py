@@ -78,7 +78,11 @@ class RuleBook:
         if not about or not hasattr(found, "get_params"):
             return None
         settings = self._read_settings(found, kinds, n_rows)
-        return [rule for rule in about if all(one.holds(settings) for one in rule.conditions)]
+        return [
+            rule
+            for rule in about
+            if all(condition.holds(settings) for condition in rule.conditions)
+        ]
 
     def _read_settings(self, model, kinds, n_rows):
         settings = model.get_params(deep=False)
@@ -109,7 +113,7 @@ def load_rules(rules: PathLike = "skmia") -> RuleBook:
     ----------
     rules : str or path-like, default="skmia"
         ``"skmia"``; ``"sacro_ml"`` and ``"safemodel"``, which are rules as published; or a path to
-        a TOML file of one's own in the same format.
+        a TOML file in the same format.
 
     Returns
     -------
@@ -156,7 +160,7 @@ def load_rules(rules: PathLike = "skmia") -> RuleBook:
 def _make_book(text):
     stored = tomllib.loads(text)
     name, source = (_get(stored, key, str) for key in ("name", "source"))
-    rules = tuple(_make_rule(one, source) for one in _get(stored, "rules", list))
+    rules = tuple(_make_rule(rule, source) for rule in _get(stored, "rules", list))
     tables = [_check_tables(stored.get(key, {}), key) for key in ("missing", "zero")]
     fractions = _get({"fractions": [], **stored}, "fractions", list)
     return RuleBook(name, source, rules, tuple(map(str, fractions)), *tables)
@@ -171,12 +175,16 @@ def _make_rule(stored, source):
     )
     if not parts:
         raise ValueError(f"The rule {show(name)} needs a condition in flag_if; it has none.")
-    conditions = tuple(one for key, text in parts.items() for one in parse_conditions(key, text))
+    conditions = tuple(
+        condition for key, text in parts.items() for condition in parse_conditions(key, text)
+    )
     return Rule(name, tuple(map(str, kinds)), conditions, str(stored.get("source", source)))
 
 
 def _check_tables(tables, key):
-    if not isinstance(tables, dict) or not all(isinstance(one, dict) for one in tables.values()):
+    if not isinstance(tables, dict) or not all(
+        isinstance(table, dict) for table in tables.values()
+    ):
         raise ValueError(f"{key} must hold a table for each class; got {show(tables)}.")
     return tables
 

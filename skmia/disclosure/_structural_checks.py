@@ -137,7 +137,7 @@ def structural_checks(
     return StructuralReport(
         model=case.name,
         n_members=case.n_people,
-        checks=tuple(replace(one, auc=measure and measure.auc) for one in found.checks),
+        checks=tuple(replace(check, auc=measure and measure.auc) for check in found.checks),
         membership=measure,
         records=pd.DataFrame(found.columns | columns, index=np.flatnonzero(case.members)),
         parameters=count,

@@ -25,12 +25,12 @@ def write_summary(report):
     digits = report.decimals
     rounded = "" if digits is None else f", rounded to {digits} digits after the point"
     for release, title in _RELEASES.items():
-        checks = [one for one in report.checks if one.release == release]
+        checks = [check for check in report.checks if check.release == release]
         if checks:
             lines += ["", title.format(decimals=rounded)]
-        for one in checks:
-            lines.append(f"  {one.name:18s}{one.status}")
-            lines.append(_wrap(f"{visible(one.text)} [{visible(one.source)}]", "    "))
+        for check in checks:
+            lines.append(f"  {check.name:18s}{check.status}")
+            lines.append(_wrap(f"{visible(check.text)} [{visible(check.source)}]", "    "))
     lines += ["", *_write_membership(report.membership)]
     lines += [_wrap(f"Note: {visible(note)}") for note in report.notes]
     return "\n".join([*lines, "", _wrap(_NEVER)])
@@ -43,8 +43,8 @@ def _wrap(text, indent=""):
 
 
 def _write_headline(report):
-    n_flagged = sum(one.status == "flagged" for one in report.checks)
-    n_open = sum(one.status == "cannot be said" for one in report.checks)
+    n_flagged = sum(check.status == "flagged" for check in report.checks)
+    n_open = sum(check.status == "cannot be said" for check in report.checks)
     words = f"{n_flagged} of {len(report.checks)} checks are flagged"
     return f"{words}, and {n_open} cannot be said." if n_open else f"{words}."
 

@@ -20,13 +20,13 @@ def count_tree_parameters(model):
         free = _count_free(model)
         return _count_tree(model), f"2 per inner node, {free} per leaf"
     if isinstance(model, FORESTS):
-        return _add_up([_count_tree(one) for one in model.estimators_], 0, "sum over all trees")
+        return _add_up([_count_tree(tree) for tree in model.estimators_], 0, "sum over all trees")
     if isinstance(model, BOOSTED):
-        sizes = [_count(one.tree_.n_leaves) for one in model.estimators_.ravel()]
+        sizes = [_count(tree.tree_.n_leaves) for tree in model.estimators_.ravel()]
         return _add_up(sizes, model.estimators_.shape[1])
     if isinstance(model, HISTOGRAMS):
         trees = read_trees_of_boosting(model)
-        sizes = [_count(int(one.nodes["is_leaf"].sum())) for one in trees]
+        sizes = [_count(int(tree.nodes["is_leaf"].sum())) for tree in trees]
         return _add_up(sizes, read_baseline(model).size)
     if is_of_package(model, "xgboost") and hasattr(model, "get_booster"):
         return _count_xgboost(model)
@@ -70,7 +70,7 @@ def _count_xgboost(model):
     )
     best = learner.get("attributes", {}).get("best_iteration")
     used = trees if best is None else trees[: (int(best) + 1) * per_round]
-    leaves = [int((np.array(one["left_children"]) < 0).sum()) for one in used]
+    leaves = [int((np.array(tree["left_children"]) < 0).sum()) for tree in used]
     return _add_up([_count(n) for n in leaves], 1)
 
 
@@ -79,7 +79,7 @@ def _count_lightgbm(model):
     n_outputs = int(text.header.get("num_tree_per_iteration", 1))
     best = getattr(model, "best_iteration_", None) or getattr(model.booster_, "best_iteration", 0)
     used = text.trees[: best * n_outputs] if best and best > 0 else text.trees
-    return _add_up([_count(len(one["leaf_value"])) for one in used], 0, _FORMULA)
+    return _add_up([_count(len(tree["leaf_value"])) for tree in used], 0, _FORMULA)
 
 
 def _count_catboost(model):
@@ -87,7 +87,7 @@ def _count_catboost(model):
     if OBLIVIOUS not in stored:
         return None, "its grow_policy is not 'SymmetricTree'"
     sizes = [
-        2 * len(one.get("splits") or ()) + len(one["leaf_values"]) for one in stored[OBLIVIOUS]
+        2 * len(tree.get("splits") or ()) + len(tree["leaf_values"]) for tree in stored[OBLIVIOUS]
     ]
     formula = "2 per level, 1 per leaf and output, and start values"
     return _add_up(sizes, int(np.size(stored["scale_and_bias"][1])), formula)

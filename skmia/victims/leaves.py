@@ -41,7 +41,7 @@ def has_leaves(model):
     """Whether a fitted model consists of trees whose leaves can be read."""
     found = find_model(model)[0]
     if isinstance(found, _OF_PARTS):
-        return all(has_leaves(one) for one in getattr(found, "estimators_", ()))
+        return all(has_leaves(member) for member in getattr(found, "estimators_", ()))
     if is_of_package(found, "xgboost"):
         return hasattr(found, "get_booster") and getattr(found, "booster", None) != "gblinear"
     kinds = (BaseDecisionTree, *FORESTS, *BOOSTED, *HISTOGRAMS)
@@ -69,7 +69,7 @@ def iter_leaves(model, X):
         yield from _iter_catboost(found, _transform(steps, X))
     elif is_of_package(found, "xgboost"):
         places = np.asarray(found.apply(_transform(steps, X)))
-        yield from (Leaves(one.astype(np.intp), None) for one in _as_columns(places))
+        yield from (Leaves(column.astype(np.intp), None) for column in _as_columns(places))
     else:
         yield from _iter_trees(found, _as_matrix(found, steps, X))
 
@@ -100,7 +100,7 @@ def _iter_trees(model, X):
     if isinstance(model, BaseDecisionTree):
         trees = [model.tree_]
     else:
-        trees = [one.tree_ for one in np.ravel(model.estimators_)]
+        trees = [tree.tree_ for tree in np.ravel(model.estimators_)]
     for tree in trees:
         yield Leaves(tree.apply(X), _keep_counts(tree.n_node_samples))
 
@@ -120,13 +120,13 @@ def _iter_histograms(model, X):
 def _iter_lightgbm(model, X):
     places = _as_columns(model.booster_.predict(X, pred_leaf=True))
     trees = load_lightgbm(model).trees[: len(places)]
-    for tree, one in zip(trees, places, strict=True):
+    for tree, column in zip(trees, places, strict=True):
         counts = tree["leaf_count"]
-        yield Leaves(one.astype(np.intp), _keep_counts(counts) if len(counts) else None)
+        yield Leaves(column.astype(np.intp), _keep_counts(counts) if len(counts) else None)
 
 
 def _iter_catboost(model, X):
     trees = load_catboost(model).get(OBLIVIOUS, ())
-    for k, one in enumerate(_as_columns(model.calc_leaf_indexes(X))):
+    for k, column in enumerate(_as_columns(model.calc_leaf_indexes(X))):
         counts = _keep_counts(trees[k]["leaf_weights"]) if trees else None
-        yield Leaves(one.astype(np.intp), counts)
+        yield Leaves(column.astype(np.intp), counts)

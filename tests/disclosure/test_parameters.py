@@ -61,7 +61,7 @@ KNOWN = [
 ]
 
 
-@pytest.mark.parametrize(("model", "n_parameters"), KNOWN, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize(("model", "n_parameters"), KNOWN, ids=lambda value: type(value).__name__)
 def test_counts_by_hand(model, n_parameters):
     found = count_parameters(model.fit(X, Y))
     assert found.n_parameters == n_parameters
@@ -128,7 +128,7 @@ def test_lightgbm_and_catboost():
 def test_effective_freedom_is_the_trace_of_the_map_from_labels(penalty):
     records = Records(X, Y.astype(float))
     model = make_pipeline(StandardScaler(), Ridge(penalty))
-    fitted = [model.fit(X, one).predict(X) for one in np.eye(N)]
+    fitted = [model.fit(X, label).predict(X) for label in np.eye(N)]
     model.fit(X, records.y)
     found = structural_checks(model, records).effective_dof
     assert found == pytest.approx(np.trace(fitted), rel=1e-6)

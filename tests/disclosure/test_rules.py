@@ -12,7 +12,7 @@ from skmia.disclosure import load_rules
 
 def name_flags(model, rules="sacro_ml", n_rows=284):
     flags = load_rules(rules).list_flags(model, n_rows)
-    return None if flags is None else [one.name for one in flags]
+    return None if flags is None else [rule.name for rule in flags]
 
 
 PUBLISHED = [

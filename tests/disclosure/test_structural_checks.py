@@ -169,7 +169,9 @@ def test_what_is_not_known_does_not_pass():
     unknown = *GROUPS, "rules"
     assert {report.get(name, "file").status for name in unknown} == {"cannot be said"}
     service = structural_checks(CallableVictim(model.predict_proba, [0, 1]), TWELVE)
-    assert {one.status for one in service.checks if one.release != "service"} == {"cannot be said"}
+    assert {check.status for check in service.checks if check.release != "service"} == {
+        "cannot be said"
+    }
     assert service.parameters.n_parameters is None
 
 
@@ -220,8 +222,8 @@ def test_members_without_weight_are_left_out():
 def test_a_bootstrap_sample_has_fewer_rows_in_a_leaf_than_the_table():
     model = RandomForestClassifier(3, min_samples_leaf=2, random_state=0).fit(TWELVE.X, TWELVE.y)
     smallest = structural_checks(model, TWELVE).get("smallest_leaf", "file").value
-    trees = [one.tree_ for one in model.estimators_]
-    assert smallest == min(one.n_node_samples[one.children_left < 0].min() for one in trees)
+    trees = [tree.tree_ for tree in model.estimators_]
+    assert smallest == min(tree.n_node_samples[tree.children_left < 0].min() for tree in trees)
 
 
 def test_a_table_that_misses_members_is_noted():
@@ -255,7 +257,7 @@ def test_labels_alone_make_groups_of_classes():
 def test_membership_stands_beside_each_check():
     membership = np.arange(12) % 2
     report = structural_checks(fit_tree(), TWELVE, membership)
-    assert {one.auc for one in report.checks} == {report.membership.auc}
+    assert {check.auc for check in report.checks} == {report.membership.auc}
     assert report.to_frame()["auc"].notna().all()
     assert report.to_records().index.tolist() == [1, 3, 5, 7, 9, 11]
     assert report.to_records()["p_value"].between(0, 1, inclusive="right").all()
@@ -271,7 +273,7 @@ def test_passing_does_not_say_release():
     model = DecisionTreeClassifier(min_samples_leaf=20).fit(X, records.y)
     report = structural_checks(model, records)
     assert report.flagged == ()
-    assert {one.status for one in report.checks} == {"passed"}
+    assert {check.status for check in report.checks} == {"passed"}
     assert "never say that a model can be released" in str(report)
 
 
@@ -281,7 +283,7 @@ def test_thresholds_can_be_changed_and_say_so():
     assert strict.get("k", "file").source == "given by the caller"
     assert strict.get("small_cells", "file").source == THRESHOLDS["small_cells"].source
     assert strict.get("residual_dof", "file").threshold == 6
-    assert all(one.source for one in strict.checks)
+    assert all(check.source for check in strict.checks)
 
 
 def test_a_report_is_written_as_json_and_text():

@@ -26,7 +26,7 @@ FEW = {"n_estimators": 3, "random_state": 0}
 
 
 def number_leaves(model, X):
-    return np.column_stack([one.places for one in iter_leaves(model, X)])
+    return np.column_stack([leaves.places for leaves in iter_leaves(model, X)])
 
 
 MODELS = {
@@ -49,9 +49,9 @@ def test_leaves_are_those_of_scikit_learn(model):
 
 def test_counts_are_the_training_rows_of_a_leaf():
     for model in (MODELS["tree"], HistGradientBoostingClassifier(max_iter=2)):
-        for one in iter_leaves(model.fit(X, Y), X):
-            occupied, counts = np.unique(one.places, return_counts=True)
-            np.testing.assert_array_equal(one.counts[occupied], counts)
+        for leaves in iter_leaves(model.fit(X, Y), X):
+            occupied, counts = np.unique(leaves.places, return_counts=True)
+            np.testing.assert_array_equal(leaves.counts[occupied], counts)
 
 
 @pytest.mark.parametrize("is_category", [False, True], ids=["numbers", "categories"])
