@@ -1,7 +1,11 @@
 """Checks of a model before its release, as research environments make them."""
 
+from ._judge import JudgedCheck, JudgedLimit
+from ._measurements import Condition, Measurement
 from ._membership import MembershipMeasure
 from ._parameters import ParameterCount, count_parameters
+from ._policy import Policy, StructuralLimit, load_policy
+from ._recommend import Recommendation, recommend
 from ._result import StructuralCheck, StructuralReport
 from ._rules import Rule, RuleBook, load_rules
 from ._structural_checks import structural_checks
@@ -9,14 +13,23 @@ from ._thresholds import THRESHOLDS, Threshold
 
 __all__ = [
     "THRESHOLDS",
+    "Condition",
+    "JudgedCheck",
+    "JudgedLimit",
+    "Measurement",
     "MembershipMeasure",
     "ParameterCount",
+    "Policy",
+    "Recommendation",
     "Rule",
     "RuleBook",
     "StructuralCheck",
+    "StructuralLimit",
     "StructuralReport",
     "Threshold",
     "count_parameters",
+    "load_policy",
     "load_rules",
+    "recommend",
     "structural_checks",
 ]

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import numpy as np
+
 from ._result import StructuralCheck
 from ._thresholds import SOURCES
 
@@ -62,6 +64,25 @@ def _make(place, found, text, source):
     (name, release), (value, threshold, n_records) = place, found
     status = FLAGGED if n_records else PASSED
     return StructuralCheck(name, release, status, value, threshold, n_records, text, source)
+
+
+def check_rounding(answers, released, decimals, has_file):
+    """Check that the answers are rounded as stated."""
+    status, source = PASSED, "the digits that are stated to be released"
+    if decimals is None:
+        status, text = NONE, "Answers are released with all digits."
+    elif np.array_equal(answers.columns, released):
+        text = f"All answers have at most {decimals} digits after the point."
+    elif has_file:
+        status = UNKNOWN
+        text = (
+            f"The model gives more than {decimals} digits after the point; whether the service "
+            "rounds them was not seen. Check the service itself, or the model in a RoundingDefense."
+        )
+    else:
+        status = FLAGGED
+        text = f"The service gives more than {decimals} digits after the point."
+    return StructuralCheck("rounded_answers", "service", status, None, None, None, text, source)
 
 
 def check_groups_of_rows(sizes, answers, name, thresholds):

@@ -20,7 +20,7 @@ class StructuralCheck:
     ----------
     name : str
         ``"k"``, ``"class_disclosure"``, ``"small_cells"``, ``"smallest_leaf"``,
-        ``"residual_dof"``, ``"keeps_rows"`` or ``"rules"``.
+        ``"residual_dof"``, ``"keeps_rows"``, ``"rules"`` or ``"rounded_answers"``.
     release : {"service", "file", "both"}
         The way of release that it is about.
     status : {"passed", "flagged", "cannot be said", "not applicable"}

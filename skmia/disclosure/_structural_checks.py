@@ -14,7 +14,7 @@ from ..victims.offers import has_file
 from ._answers import round_answers
 from ._as_published import count_as_published
 from ._case import open_case
-from ._checks import check_freedom, check_groups, check_rules, name_no_file
+from ._checks import check_freedom, check_groups, check_rounding, check_rules, name_no_file
 from ._effective import measure_effective_dof
 from ._file import examine_file
 from ._findings import Findings
@@ -125,6 +125,7 @@ def structural_checks(
     released = round_answers(answers, decimals)
     sizes = count_groups(number_rows(released.T, case.n_records), answers.labels, case.people)
     found.add_groups(check_groups(sizes, answers, "service", case.thresholds), sizes, "answers")
+    found.checks.append(check_rounding(answers, released, decimals, has_file(model)))
     count, effective = ParameterCount(None, "the model is not at hand"), None
     if has_file(model):
         examine_file(case, answers, found)

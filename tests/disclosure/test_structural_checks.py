@@ -24,6 +24,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia import Outputs, Records
+from skmia.defenses import RoundingDefense
 from skmia.disclosure import THRESHOLDS, structural_checks
 from skmia.victims import CallableVictim
 
@@ -254,6 +255,21 @@ def test_labels_alone_make_groups_of_classes():
     assert report.n_certain is None
 
 
+def test_whether_answers_are_rounded():
+    model = LogisticRegression().fit(TWELVE.X, TWELVE.y)
+    rounded = RoundingDefense(model, decimals=2).fit(TWELVE.X, TWELVE.y)
+    service = CallableVictim(model.predict_proba, [0, 1])
+    for victim, decimals, status in (
+        (model, None, "not applicable"),
+        (model, 2, "cannot be said"),
+        (rounded, 2, "passed"),
+        (rounded, 1, "cannot be said"),
+        (service, 2, "flagged"),
+    ):
+        report = structural_checks(victim, TWELVE, decimals=decimals)
+        assert report.get("rounded_answers", "service").status == status
+
+
 def test_membership_stands_beside_each_check():
     membership = np.arange(12) % 2
     report = structural_checks(fit_tree(), TWELVE, membership)
@@ -273,7 +289,7 @@ def test_passing_does_not_say_release():
     model = DecisionTreeClassifier(min_samples_leaf=20).fit(X, records.y)
     report = structural_checks(model, records)
     assert report.flagged == ()
-    assert {check.status for check in report.checks} == {"passed"}
+    assert {check.status for check in report.checks} == {"passed", "not applicable"}
     assert "never say that a model can be released" in str(report)
 
 

@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
-from skmia.disclosure import count_parameters, load_rules, structural_checks
+from skmia.disclosure import (
+    Measurement,
+    count_parameters,
+    load_policy,
+    load_rules,
+    recommend,
+    structural_checks,
+)
 
 from .budget import calls
 from .oracle import knock
@@ -57,3 +64,27 @@ def test_what_is_no_model(model):
 @given(st.text() | st.none() | st.integers() | st.binary())
 def test_rules(name):
     knock("load_rules", load_rules, name, allowed=(FileNotFoundError,))
+    knock("load_policy", load_policy, name, allowed=(FileNotFoundError,))
+
+
+NUMBERS = st.floats() | st.none() | st.text()
+
+
+@calls(0.05)
+@given(
+    st.sampled_from(["file", "service", "table"]) | st.text(),
+    st.lists(
+        st.builds(
+            Measurement,
+            st.sampled_from(["auc", "gap"]),
+            st.tuples(*[NUMBERS] * 3),
+            n_records=st.integers(0),
+        )
+    ),
+)
+def test_recommendations(release, measurements):
+    def ask(release, measurements):
+        found = recommend(load_policy("research"), release, measurements)
+        return str(found), found.to_dict()
+
+    knock("recommend", ask, release, measurements)

@@ -31,7 +31,16 @@ from skmia.attacks import (
 from skmia.base import Needs, connect, needs_of
 from skmia.datasets import load_iris, make_membership_problem
 from skmia.defenses import GaussianMechanism, TopKDefense, gaussian_sigma
-from skmia.disclosure import StructuralReport, count_parameters, load_rules, structural_checks
+from skmia.disclosure import (
+    Measurement,
+    Recommendation,
+    StructuralReport,
+    count_parameters,
+    load_policy,
+    load_rules,
+    recommend,
+    structural_checks,
+)
 from skmia.disparity import DisparityTest, GroupGuesses
 from skmia.epsilon import EpsilonBound, LabelAudit, epsilon_lower_bound, make_canaries
 from skmia.games import membership_game
@@ -175,6 +184,9 @@ def look_into_a_file() -> None:
     report: StructuralReport = structural_checks(
         model, records, membership, decimals=2, thresholds={"k": 5}, rules=load_rules("safemodel")
     )
+    auc = Measurement("auc", Interval(0.5, 0.4, 0.6))
+    found: Recommendation = recommend(load_policy(), "file", [auc], report.checks)
+    print(found.result, found.to_dict()["signatures"])
     print(report.get("k", "file").status, count_parameters(model).n_parameters, report.to_frame())
 
 

@@ -1,0 +1,172 @@
+"""What a policy says of each number and of each structural check."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .._core.numbers import show
+from ..metrics import Interval
+
+PASS, FAIL, OPEN, MISSING, UNJUDGED = "pass", "fail", "undecided", "missing", "not judged"
+# Numbers that are bounds from below: only their lower end is compared.
+_LOWER = {"epsilon_lower", "exact_rare_copies"}
+
+
+@dataclass(frozen=True)
+class JudgedLimit:
+    """A limit of a policy with the number that was measured.
+
+    Attributes
+    ----------
+    name, group : str
+        Name of the number, and group of records.
+    limit : float
+    interval : Interval or None
+        Number with the ends of its interval at the level of the policy; None if it is missing.
+    status : {"pass", "fail", "undecided", "missing", "not judged"}
+        ``"not judged"`` is a group that is too small.
+    n_needed : int or None
+        For an undecided number, of about how many records the interval would be narrow enough if
+        the estimate stayed as it is.
+    """
+
+    name: str
+    group: str
+    limit: float
+    interval: Interval | None
+    status: str
+    n_needed: int | None = None
+
+
+@dataclass(frozen=True)
+class JudgedCheck:
+    """A structural check with the level that a policy gives it.
+
+    Attributes
+    ----------
+    name : str
+    level : {"block", "review", "note"}
+    status : {"pass", "fail", "missing"}
+        A check that cannot be said, or was not made, is missing.
+    text : str
+        What was found.
+    """
+
+    name: str
+    level: str
+    status: str
+    text: str
+
+
+def judge_limits(policy, release, measurements):
+    """Compare numbers with the limits of a policy.
+
+    Parameters
+    ----------
+    policy : Policy
+    release : {"file", "service", "table"}
+    measurements : sequence of Measurement
+
+    Returns
+    -------
+    judged : list of JudgedLimit
+    """
+    limits = policy.limits[release]
+    meant = [
+        number for number in measurements if number.name in limits and _is_meant(number, policy)
+    ]
+    chosen = [number for number in meant if not _is_small(number, policy)]
+    small = [
+        JudgedLimit(number.name, number.group, limits[number.name], None, UNJUDGED)
+        for number in meant
+        if _is_small(number, policy)
+    ]
+    failed = _reject(chosen, limits, policy.alpha)
+    judged = [
+        _judge(number, limits[number.name], k in failed, policy) for k, number in enumerate(chosen)
+    ]
+    known = {(limit.name, limit.group) for limit in judged}
+    groups = dict.fromkeys(["all", *(number.group for number in chosen)])
+    missing = [
+        JudgedLimit(name, group, limits[name], None, MISSING)
+        for group in groups
+        for name in policy.required.get(release, ())
+        if (name, group) not in known
+    ]
+    return judged + small + missing
+
+
+def _is_meant(measurement, policy):
+    return ("all" if measurement.group == "all" else "each") in policy.groups
+
+
+def _is_small(measurement, policy):
+    n_records = measurement.n_records
+    return measurement.group != "all" and n_records is not None and n_records < policy.min_group
+
+
+def _reject(measurements, limits, alpha):
+    """Numbers of the measurements whose lower end is above its limit, by Holm's procedure."""
+    left = dict(enumerate(measurements))
+    while left:
+        level = 1 - alpha / len(left)
+        above = [
+            k for k, number in left.items() if number.at(level, 1 - alpha).low > limits[number.name]
+        ]
+        if not above:
+            break
+        for k in above:
+            del left[k]
+    return set(range(len(measurements))) - set(left)
+
+
+def _judge(measurement, limit, has_failed, policy):
+    level = 1 - policy.alpha
+    interval, needed = measurement.at(level, level), None
+    end = interval.low if measurement.name in _LOWER else interval.high
+    status = FAIL if has_failed else PASS if end <= limit else OPEN
+    if measurement.name in _LOWER and status == OPEN:
+        status = FAIL  # a bound has no other end, and its level is its own
+    if status == OPEN:
+        needed = _count_needed(measurement, interval, limit)
+    return JudgedLimit(measurement.name, measurement.group, limit, interval, status, needed)
+
+
+def _count_needed(measurement, interval, limit):
+    """Records with which the nearer end would reach the limit: half the width for four times."""
+    distance = abs(limit - interval.estimate)
+    below = interval.estimate < limit
+    half = interval.high - interval.estimate if below else interval.estimate - interval.low
+    if not measurement.n_records or not distance:
+        return None
+    needed = measurement.n_records * max(half / distance, 1) ** 2
+    if not needed < 2**53:
+        return None
+    # Two digits are more than an extrapolation knows; the rounding is of the float's own error.
+    unit = 10 ** max(math.floor(math.log10(needed)) - 1, 0)
+    return math.ceil(round(needed / unit, 6)) * unit
+
+
+def judge_checks(policy, release, checks: Sequence):
+    """Compare structural checks with a policy.
+
+    Returns
+    -------
+    judged : list of JudgedCheck
+    """
+    limits = policy.structure.get(release, {})
+    made = {check.name: check for check in checks if check.release in (release, "both")}
+    return [_judge_check(name, limit, made.get(name)) for name, limit in limits.items()]
+
+
+def _judge_check(name, limit, check):
+    if check is None:
+        return JudgedCheck(name, limit.level, MISSING, "The check was not made.")
+    if check.status == "cannot be said":
+        return JudgedCheck(name, limit.level, MISSING, check.text)
+    flagged = check.status == "flagged"
+    if limit.least is not None and check.status != "not applicable":
+        if not isinstance(check.value, int | float):
+            raise ValueError(f"The check {name} must have a number; got {show(check.value)}.")
+        flagged = check.value < limit.least
+    return JudgedCheck(name, limit.level, FAIL if flagged else PASS, check.text)

@@ -1,0 +1,248 @@
+"""Policies of release, read from TOML files."""
+
+import tomllib
+from dataclasses import dataclass, field
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+
+from .._core.numbers import check_count, check_number, show
+from .._core.types import PathLike
+
+SHIPPED_POLICIES = ("cautious", "research")
+RELEASES = ("file", "service", "table")
+LEVELS = ("block", "review", "note")
+UNDECIDED = ("cannot be said", "conditions")
+_KEYS = {"name", "version", "alpha", "defaults", "limits", "structure", "table"}
+_NUMBERS_OF_CHECKS = "k", "small_cells", "smallest_leaf", "residual_dof"
+_CHECKS = (*_NUMBERS_OF_CHECKS, "class_disclosure", "keeps_rows", "rules", "rounded_answers")
+
+
+@dataclass(frozen=True)
+class StructuralLimit:
+    """What a policy says about a structural check.
+
+    Attributes
+    ----------
+    level : {"block", "review", "note"}
+        Whether a flag forbids the release, needs a reason, or is only listed.
+    least : float or None
+        Smallest value that is not flagged, if the check has a number.
+    rules : str or None
+        Name or path of the rules about hyper-parameters.
+    """
+
+    level: str
+    least: float | None = None
+    rules: str | None = None
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A policy of release, as :func:`load_policy` reads it.
+
+    Attributes
+    ----------
+    name : str
+    alpha : float
+        One minus the confidence level of the intervals that are compared with limits.
+    groups : tuple of str
+        ``"all"``, and ``"each"`` if groups of records are judged as well.
+    min_group : int
+        Number of records below which a group is named and not judged.
+    undecided : {"cannot be said", "conditions"}
+        What follows if a limit lies within an interval.
+    limits : dict of str to dict of str to float
+        Limits by way of release (``"file"``, ``"service"``, ``"table"``) and number.
+    required : dict of str to tuple of str
+        Numbers that have to be measured, by way of release.
+    structure : dict of str to dict of str to StructuralLimit
+        Structural checks by way of release and name.
+    text : str
+        The policy as it was written.
+    sha256 : str
+        Hash of the text.
+    """
+
+    name: str
+    alpha: float
+    groups: tuple[str, ...]
+    min_group: int
+    undecided: str
+    limits: dict[str, dict[str, float]]
+    required: dict[str, tuple[str, ...]]
+    structure: dict[str, dict[str, StructuralLimit]]
+    text: str = field(repr=False, default="")
+    sha256: str = ""
+
+    def thresholds(self, release: Literal["file", "service", "table"]) -> dict[str, float]:
+        """Return the thresholds of the structural checks, as :func:`structural_checks` takes them.
+
+        Parameters
+        ----------
+        release : {"file", "service", "table"}
+            Way of release.
+
+        Returns
+        -------
+        thresholds : dict of str to float
+        """
+        limits = self.structure.get(release, {})
+        return {name: limit.least for name, limit in limits.items() if limit.least is not None}
+
+    def rules(self, release: Literal["file", "service", "table"]) -> str:
+        """Return the rules about hyper-parameters, as :func:`structural_checks` takes them.
+
+        Parameters
+        ----------
+        release : {"file", "service", "table"}
+            Way of release.
+
+        Returns
+        -------
+        rules : str
+        """
+        limit = self.structure.get(release, {}).get("rules")
+        return "skmia" if limit is None or limit.rules is None else limit.rules
+
+
+def load_policy(policy: PathLike = "cautious") -> Policy:
+    """Load a policy of release.
+
+    Parameters
+    ----------
+    policy : str or path-like, default="cautious"
+        ``"cautious"``, ``"research"``, or a path to a TOML file in the same format.
+
+    Returns
+    -------
+    policy : Policy
+        ``print(policy.text)`` shows all of it.
+
+    Raises
+    ------
+    ValueError
+        If the file is not a policy.
+    FileNotFoundError
+        If there is no such file.
+
+    See Also
+    --------
+    recommend : Compares measured numbers with a policy.
+
+    Examples
+    --------
+    >>> from skmia.disclosure import load_policy
+    >>> policy = load_policy("cautious")
+    >>> policy.limits["file"]["auc"], policy.structure["file"]["smallest_leaf"]
+    (0.6, StructuralLimit(level='block', least=10, rules=None))
+    """
+    names = ", ".join(map(repr, SHIPPED_POLICIES))
+    if isinstance(policy, str) and policy in SHIPPED_POLICIES:
+        return _make_policy(
+            files(__package__).joinpath(f"policies/{policy}.toml").read_text("utf-8")
+        )
+    if not isinstance(policy, str | Path) and not hasattr(policy, "__fspath__"):
+        raise TypeError(f"policy must be one of {names} or a path; got {show(policy)}.")
+    path = Path(policy)
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"policy must be one of {names} or a file; there is no file {show(str(path))}."
+        )
+    try:
+        return _make_policy(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{show(path.name)} is not valid TOML: {error}.") from None
+
+
+def _make_policy(text):
+    stored = tomllib.loads(text)
+    _check_keys(stored, _KEYS, "A policy")
+    if not isinstance(stored.get("name"), str) or stored.get("version") != 1:
+        raise ValueError("A policy needs a name, which is text, and version = 1.")
+    alpha = check_number(stored.get("alpha", 0.05), "alpha", "a fraction in (0, 0.5]", 1e-6, 0.5)
+    defaults, limits, structure = (
+        _get_table(stored, key) for key in ("defaults", "limits", "structure")
+    )
+    _check_keys(defaults, {"groups", "min_group", "undecided"}, "defaults")
+    undecided = _check_word(defaults.get("undecided", UNDECIDED[0]), "undecided", UNDECIDED)
+    groups = _check_words(defaults.get("groups", ["all"]), "groups", ("all", "each"))
+    for name, tables in (("limits", limits), ("structure", structure)):
+        _check_keys(tables, {"file", "service"}, name)
+    limits = limits | ({"table": stored["table"]} if "table" in stored else {})
+    return Policy(
+        name=stored["name"],
+        alpha=float(alpha),
+        groups=groups,
+        min_group=check_count(defaults.get("min_group", 100), "min_group"),
+        undecided=undecided,
+        limits={key: _read_limits(_get_table(limits, key), key) for key in limits},
+        required={key: _read_required(_get_table(limits, key), key) for key in limits},
+        structure={key: _read_structure(_get_table(structure, key)) for key in structure},
+        text=text,
+        sha256=sha256(text.encode()).hexdigest(),
+    )
+
+
+def _read_limits(table, release):
+    numbers = {name: value for name, value in table.items() if name != "required"}
+    if not numbers:
+        raise ValueError(f"The limits of a {release} must be one or more; there are none.")
+    return {
+        name: float(check_number(value, f"{name} of a {release}", "a number"))
+        for name, value in numbers.items()
+    }
+
+
+def _read_required(table, release):
+    known = tuple(name for name in table if name != "required")
+    required = _check_words(table.get("required", list(known)), f"required of a {release}", known)
+    if not required:
+        raise ValueError(f"required of a {release} must name one or more of its limits.")
+    return required
+
+
+def _read_structure(table):
+    _check_keys(table, set(_CHECKS), "structure")
+    return {name: _make_limit(name, _get_table(table, name)) for name in table}
+
+
+def _make_limit(name, table):
+    allowed = {"level"} | ({"min"} if name in _NUMBERS_OF_CHECKS else set())
+    _check_keys(table, allowed | ({"file"} if name == "rules" else set()), f"structure: {name}")
+    level = _check_word(table.get("level"), f"the level of {name}", LEVELS)
+    least = table.get("min")
+    if least is not None:
+        check_number(least, f"min of {name}", "a number")
+    rules = table.get("file")
+    if rules is not None and not isinstance(rules, str):
+        raise ValueError(f"The file of rules must be a name or a path; got {show(rules)}.")
+    return StructuralLimit(level, least, rules)
+
+
+def _get_table(stored, key):
+    table = stored.get(key, {})
+    if not isinstance(table, dict):
+        raise ValueError(f"{key} of a policy must be a table; got {show(table)}.")
+    return table
+
+
+def _check_keys(table, known, name):
+    unknown = sorted(set(table) - known)
+    if unknown:
+        raise ValueError(
+            f"{name} knows {', '.join(sorted(known))}; got {', '.join(map(show, unknown))}."
+        )
+
+
+def _check_word(value, name, allowed):
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}; got {show(value)}.")
+    return value
+
+
+def _check_words(values, name, allowed):
+    if not isinstance(values, list):
+        raise ValueError(f"{name} must be a list; got {show(values)}.")
+    return tuple(_check_word(value, name, allowed) for value in values)

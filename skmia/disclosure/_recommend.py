@@ -1,0 +1,278 @@
+"""The recommendation of a policy, from what was measured."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from .._core.checks import check_option
+from .._core.numbers import show
+from .._core.visible import visible
+from ._judge import (
+    FAIL,
+    MISSING,
+    OPEN,
+    PASS,
+    JudgedCheck,
+    JudgedLimit,
+    judge_checks,
+    judge_limits,
+)
+from ._measurements import Condition, Measurement
+from ._policy import Policy
+from ._result import StructuralCheck
+
+RELEASE, CONDITIONS = "release", "release with conditions"
+REFUSE, UNKNOWN = "do not release", "cannot be said"
+_ACCESS = "access under agreement, reviewed when more records are known"
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What a policy recommends for one way of release, as returned by :func:`recommend`.
+
+    Attributes
+    ----------
+    result : str
+        ``"release"``, ``"release with conditions"``, ``"do not release"`` or ``"cannot be said"``.
+    release : {"file", "service", "table"}
+        The way of release that was asked for; nothing is said of the others.
+    policy : Policy
+    reasons : tuple of str
+        Why, in sentences.
+    limits : tuple of JudgedLimit
+    checks : tuple of JudgedCheck
+    conditions : tuple of str
+        Conditions of the release.
+    under_conditions : tuple of JudgedLimit
+        The numbers under these conditions.
+    to_review : tuple of str
+        Checks that need a typed reason each.
+    provenance : dict of str to str
+        What a second person needs to repeat the measurement, as it was given: command, versions,
+        seeds, hashes of model and table.
+    """
+
+    result: str
+    release: str
+    policy: Policy
+    reasons: tuple[str, ...]
+    limits: tuple[JudgedLimit, ...] = ()
+    checks: tuple[JudgedCheck, ...] = ()
+    conditions: tuple[str, ...] = ()
+    under_conditions: tuple[JudgedLimit, ...] = ()
+    to_review: tuple[str, ...] = ()
+    provenance: dict[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [
+                f"As a {self.release}, by the policy {visible(self.policy.name)}: {self.result}",
+                *(f"  {visible(reason)}" for reason in self.reasons),
+                *(f"  Condition: {visible(condition)}" for condition in self.conditions),
+                *(f"  Needs a reason: {name}" for name in self.to_review),
+            ]
+        )
+
+    def to_dict(self) -> dict:
+        """Return a form in plain numbers, texts and lists, with empty fields to be filled in.
+
+        Returns
+        -------
+        document : dict
+        """
+        return {
+            "result": self.result,
+            "release": self.release,
+            "not_asked": [way for way in self.policy.limits if way != self.release],
+            "reasons": list(self.reasons),
+            "conditions": list(self.conditions),
+            "limits": [_as_plain(limit) for limit in self.limits],
+            "under_conditions": [_as_plain(limit) for limit in self.under_conditions],
+            "checks": [vars(check).copy() for check in self.checks],
+            "reviews": [{"check": name, "reason": ""} for name in self.to_review],
+            "policy": {
+                "name": self.policy.name,
+                "sha256": self.policy.sha256,
+                "text": self.policy.text,
+            },
+            "provenance": dict(self.provenance),
+            "signatures": [
+                {"role": role, "name": "", "signature": "", "date": ""}
+                for role in ("researcher", "checker", "second checker")
+            ],
+        }
+
+
+def _as_plain(judged):
+    interval = judged.interval
+    return vars(judged) | {"interval": None if interval is None else list(interval)}
+
+
+def recommend(
+    policy: Policy,
+    release: Literal["file", "service", "table"],
+    measurements: Sequence[Measurement],
+    checks: Sequence[StructuralCheck] = (),
+    *,
+    conditions: Sequence[Condition] = (),
+    provenance: Mapping[str, str] | None = None,
+) -> Recommendation:
+    """Recommend a release, or not, by a policy.
+
+    A number passes if the upper end of its interval is at most its limit, and fails if its lower
+    end, corrected over all numbers and groups by Holm's procedure, is above it. All have to pass
+    for a release, and a single failure is enough against it.
+
+    Parameters
+    ----------
+    policy : Policy
+        As :func:`load_policy` reads it.
+    release : {"file", "service", "table"}
+        Way of release.
+    measurements : sequence of Measurement
+        What was measured, of all records and of groups.
+    checks : sequence of StructuralCheck, default=()
+        ``checks`` of a :class:`StructuralReport`.
+    conditions : sequence of Condition, default=()
+        Conditions with what was measured under each. Only those count that were measured on the
+        same records with an adapted attack.
+    provenance : mapping of str to str, default=None
+        What a second person needs to repeat all of it; copied to the result.
+
+    Returns
+    -------
+    recommendation : Recommendation
+
+    Raises
+    ------
+    ValueError
+        If the policy has no limits for the way of release, or an interval is not one.
+
+    See Also
+    --------
+    load_policy : Loads a policy.
+    structural_checks : Makes the structural checks.
+
+    Notes
+    -----
+    In this order: a required number, or a check that blocks, that is missing gives "cannot be
+    said"; a failure, or a check that blocks, gives "release with conditions" if the numbers pass
+    under some conditions, the cheapest of which are named, and "do not release" otherwise; an
+    undecided number gives what the policy says; the rest is a release. Structural checks can
+    forbid a release and never lead to one.
+
+    Examples
+    --------
+    >>> from skmia.disclosure import Measurement, load_policy, recommend
+    >>> from skmia.metrics import Interval
+    >>> policy = load_policy("cautious")
+    >>> auc = Measurement("auc", Interval(0.71, 0.66, 0.76))
+    >>> tpr = Measurement("tpr_at_fpr_01", Interval(0.02, 0.01, 0.04))
+    >>> recommend(policy, "file", [auc, tpr]).result
+    'cannot be said'
+    >>> from dataclasses import replace
+    >>> policy = replace(policy, structure={})
+    >>> recommend(policy, "file", [auc, tpr]).reasons
+    ('auc (all): 0.71 [0.66, 0.76], and the limit is 0.6.',)
+    """
+    check_option(release, "release", tuple(policy.limits))
+    _check_unique(measurements)
+    limits = judge_limits(policy, release, measurements)
+    judged = judge_checks(policy, release, checks)
+    result, reasons = _decide(policy, limits, judged)
+    chosen, under = None, []
+    if result == REFUSE:
+        chosen, under = _choose_condition(policy, release, conditions, limits, checks)
+        result = result if chosen is None else CONDITIONS
+    return Recommendation(
+        result,
+        release,
+        policy,
+        tuple(reasons),
+        tuple(limits),
+        tuple(judged),
+        _name_conditions(result, chosen),
+        tuple(under),
+        tuple(check.name for check in judged if check.level == "review" and check.status != PASS),
+        dict(provenance or {}),
+    )
+
+
+def _decide(policy, limits, checks):
+    """The result without conditions, and why."""
+    missing = _list_missing(limits, checks)
+    if missing:
+        return UNKNOWN, [f"To be measured: {text}" for text in missing]
+    failures = _list_failures(limits, checks)
+    if failures:
+        return REFUSE, failures
+    undecided = [_write_open(limit) for limit in limits if limit.status == OPEN]
+    if undecided:
+        return CONDITIONS if policy.undecided == "conditions" else UNKNOWN, undecided
+    if not any(limit.status == PASS for limit in limits):
+        return UNKNOWN, ["No number was measured, and structural checks alone do not suffice."]
+    return RELEASE, ["All numbers are below their limits."]
+
+
+def _check_unique(measurements):
+    for measurement in measurements:
+        if not isinstance(measurement, Measurement):
+            raise TypeError(f"measurements must hold Measurement; got {show(measurement)}.")
+    names = [(measurement.name, measurement.group) for measurement in measurements]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"measurements must hold {twice[0]} of {show(twice[1])} once.")
+
+
+def _list_missing(limits, checks):
+    numbers = [f"{limit.name} ({limit.group})." for limit in limits if limit.status == MISSING]
+    blocks = [check for check in checks if check.level == "block" and check.status == MISSING]
+    return numbers + [f"{check.name}. {check.text}" for check in blocks]
+
+
+def _list_failures(limits, checks):
+    numbers = [_write(limit) for limit in limits if limit.status == FAIL]
+    blocks = [check for check in checks if check.level == "block" and check.status == FAIL]
+    return numbers + [f"{check.name}: {check.text}" for check in blocks]
+
+
+def _write(judged):
+    estimate, low, high = judged.interval
+    return (
+        f"{judged.name} ({judged.group}): {estimate:.3g} [{low:.3g}, {high:.3g}], and the limit is "
+        f"{judged.limit:g}."
+    )
+
+
+def _write_open(judged):
+    needed = judged.n_needed
+    return _write(judged) + ("" if needed is None else f" About {needed:,} records would decide.")
+
+
+def _choose_condition(policy, release, conditions, limits, checks):
+    """The cheapest condition under which nothing fails, with its numbers; None if there is none."""
+    counted = [condition for condition in conditions if condition.counts]
+    for condition in sorted(counted, key=lambda condition: condition.cost):
+        under = judge_limits(policy, release, condition.measurements)
+        given = checks if condition.checks is None else condition.checks
+        result, _ = _decide(policy, under, judge_checks(policy, release, given))
+        if result in (RELEASE, CONDITIONS) and _covers(under, limits):
+            return condition, under
+    return None, []
+
+
+def _covers(under, limits):
+    """Whether all numbers were measured again, and those that failed now pass."""
+    passed = _name_all(under, {PASS})
+    known = _name_all(under, {PASS, OPEN})
+    return _name_all(limits, {FAIL}) <= passed and _name_all(limits, {PASS, OPEN}) <= known
+
+
+def _name_all(limits, statuses):
+    return {(limit.name, limit.group) for limit in limits if limit.status in statuses}
+
+
+def _name_conditions(result, chosen):
+    if chosen is not None:
+        return (chosen.name,)
+    return (_ACCESS,) if result == CONDITIONS else ()

@@ -1,0 +1,90 @@
+"""Policies as they are shipped, and as a user writes them."""
+
+import hashlib
+
+import pytest
+
+from skmia.disclosure import load_policy, load_rules
+
+SHIPPED = {
+    "cautious": (0.05, 0.60, 10, "block", 0.09, 0.02, 3, "cannot be said"),
+    "research": (0.10, 0.65, 5, "review", 0.20, 0.05, 10, "conditions"),
+}
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_numbers_of_the_shipped_policies(name):
+    tpr, auc, cell, leaf_level, risk, loss, epsilon, undecided = SHIPPED[name]
+    policy = load_policy(name)
+    for release in ("file", "service"):
+        limits = policy.limits[release]
+        assert (limits["tpr_at_fpr_01"], limits["auc"], limits["epsilon"]) == (tpr, auc, epsilon)
+        assert policy.thresholds(release)["k"] == policy.thresholds(release)["small_cells"] == cell
+    structure = policy.structure["file"]
+    assert (structure["smallest_leaf"].least, structure["smallest_leaf"].level) == (
+        cell,
+        leaf_level,
+    )
+    assert structure["residual_dof"].level == ("review" if name == "cautious" else "note")
+    assert structure["keeps_rows"].level == "block"
+    assert policy.structure["service"]["rounded_answers"].level == "block"
+    assert {policy.limits["table"][key] for key in ("singling_out", "linkability")} == {risk}
+    assert policy.limits["table"]["privacy_loss"] == loss
+    assert policy.undecided == undecided
+    assert (policy.name, policy.alpha, policy.min_group) == (name, 0.05, 100)
+    assert load_rules(policy.rules("file")).name == "sacro_ml"
+    assert policy.sha256 == hashlib.sha256(policy.text.encode()).hexdigest()
+
+
+OWN = """
+name = "ours"
+version = 1
+[limits.service]
+auc = 0.7
+gap = 0.1
+[structure.service]
+k = {min = 3, level = "block"}
+"""
+
+
+def test_a_policy_of_a_file_has_defaults(tmp_path):
+    path = tmp_path / "ours.toml"
+    path.write_text(OWN)
+    policy = load_policy(path)
+    assert (policy.alpha, policy.groups, policy.undecided) == (0.05, ("all",), "cannot be said")
+    assert policy.required == {"service": ("auc", "gap")}
+    assert policy.thresholds("service") == {"k": 3}
+    assert policy.rules("service") == "skmia"
+    assert "file" not in policy.limits
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("name = ", "names = ", "A policy knows"),
+        ("version = 1", "version = 2", "version = 1"),
+        ("version = 1", "version = 1\nalpha = 2", "alpha must be a fraction"),
+        ("auc = 0.7", "auc = '0.7'", "auc of a service must be a number"),
+        ("auc = 0.7", "required = ['aucs']", "required of a service must be one of gap"),
+        ("auc = 0.7", "required = []", "must name one or more of its limits"),
+        ("[limits.service]", "[limits.services]", "limits knows file, service"),
+        ('level = "block"', 'level = "stop"', "the level of k must be one of block, review, note"),
+        ("min = 3", "max = 3", "structure: k knows level, min"),
+        ("k = ", "size = ", "structure knows"),
+        ("version = 1", "version = 1\n[defaults]\nundecided = 'release'", "undecided must be one"),
+        ("[limits.service]", "[limits", "is not valid TOML"),
+    ],
+    ids=range(12),
+)
+def test_mistakes_in_a_policy_are_one_sentence(old, new, sentence, tmp_path):
+    path = tmp_path / "ours.toml"
+    path.write_text(OWN.replace(old, new))
+    with pytest.raises(ValueError, match=sentence):
+        load_policy(path)
+
+
+def test_policies_that_do_not_exist():
+    with pytest.raises(FileNotFoundError, match="policy must be one of 'cautious', 'research'"):
+        load_policy("strict")
+    with pytest.raises(TypeError, match="or a path; got None"):
+        load_policy(None)

@@ -1,0 +1,265 @@
+"""Each row of the table of recommendations, and what a number has to show."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.tree import DecisionTreeClassifier
+
+from skmia import Records
+from skmia.disclosure import (
+    Condition,
+    Measurement,
+    StructuralCheck,
+    load_policy,
+    recommend,
+    structural_checks,
+)
+from skmia.metrics import Interval, auc_interval, clopper_pearson
+
+CAUTIOUS, RESEARCH = load_policy("cautious"), load_policy("research")
+LOW, HIGH, OPEN = Interval(0.51, 0.48, 0.54), Interval(0.80, 0.76, 0.84), Interval(0.60, 0.5, 0.7)
+TPR = Measurement("tpr_at_fpr_01", Interval(0.01, 0.005, 0.02))
+
+
+def make_check(name, status, value=None):
+    return StructuralCheck(name, "both", status, value, None, None, "What was found.", "a source")
+
+
+PASSED = [
+    *(make_check(name, "passed", 20) for name in ("k", "small_cells", "smallest_leaf")),
+    make_check("residual_dof", "passed", 50),
+    *(
+        make_check(name, "passed")
+        for name in ("class_disclosure", "keeps_rows", "rules", "rounded_answers")
+    ),
+]
+
+
+def change(name, status, value=None):
+    return [make_check(name, status, value) if check.name == name else check for check in PASSED]
+
+
+def decide(auc, checks=PASSED, policy=CAUTIOUS, release="file", further=(), **settings):
+    measurements = [TPR, Measurement("auc", auc, n_records=400), *further]
+    return recommend(policy, release, measurements, checks, **settings)
+
+
+@pytest.mark.parametrize("policy", [CAUTIOUS, RESEARCH], ids=lambda policy: policy.name)
+@pytest.mark.parametrize("release", ["file", "service"])
+def test_all_pass(policy, release):
+    found = decide(LOW, policy=policy, release=release)
+    assert found.result == "release"
+    assert found.reasons == ("All numbers are below their limits.",)
+    assert found.to_review == found.conditions == ()
+
+
+def test_a_number_is_missing():
+    found = recommend(CAUTIOUS, "file", [Measurement("auc", HIGH)], PASSED)
+    assert found.result == "cannot be said"
+    assert found.reasons == ("To be measured: tpr_at_fpr_01 (all).",)
+
+
+def test_a_check_that_blocks_cannot_be_said():
+    for status in ("cannot be said", None):
+        checks = change("smallest_leaf", status) if status else PASSED[:2]
+        found = decide(HIGH, checks)
+        assert found.result == "cannot be said"
+        assert "smallest_leaf" in found.reasons[0]
+
+
+def test_a_number_fails():
+    found = decide(HIGH)
+    assert found.result == "do not release"
+    assert found.reasons == ("auc (all): 0.8 [0.76, 0.84], and the limit is 0.6.",)
+
+
+def test_a_check_that_blocks_is_flagged():
+    assert decide(LOW, change("keeps_rows", "flagged")).result == "do not release"
+    assert decide(LOW, change("smallest_leaf", "passed", 9)).result == "do not release"
+    # The number of the policy counts and not that of the report.
+    assert decide(LOW, change("smallest_leaf", "flagged", 10)).result == "release"
+    assert decide(LOW, change("smallest_leaf", "not applicable")).result == "release"
+
+
+def test_flags_of_review_need_a_reason_each():
+    found = decide(LOW, change("k", "passed", 3))
+    assert found.result == "release"
+    assert found.to_review == ("k",)
+    assert found.to_dict()["reviews"] == [{"check": "k", "reason": ""}]
+    assert decide(LOW, change("residual_dof", "cannot be said")).to_review == ("residual_dof",)
+    assert decide(LOW, change("residual_dof", "flagged", -5), RESEARCH).to_review == ()
+
+
+def under(auc, cost, **settings):
+    settings = {"same_records": True, "adapted": True, **settings}
+    measurements = [TPR, Measurement("auc", auc)]
+    return Condition(f"rounded at {cost}", measurements, cost=cost, **settings)
+
+
+def test_a_measured_condition_helps():
+    conditions = [under(LOW, 3), under(LOW, 2), under(HIGH, 1)]
+    found = decide(HIGH, conditions=conditions)
+    assert found.result == "release with conditions"
+    assert found.conditions == ("rounded at 2",)
+    assert [limit.status for limit in found.under_conditions] == ["pass", "pass"]
+    assert "auc (all): 0.8" in found.reasons[0]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        under(LOW, 1, same_records=False),
+        under(LOW, 1, adapted=False),
+        under(HIGH, 1),
+        under(OPEN, 1),
+        under(LOW, 1, checks=change("keeps_rows", "flagged")),
+        replace(under(LOW, 1), measurements=[Measurement("auc", LOW)]),
+    ],
+    ids=["other records", "not adapted", "fails", "open", "blocked", "half measured"],
+)
+def test_a_condition_that_does_not_count(condition):
+    assert decide(HIGH, conditions=[condition]).result == "do not release"
+
+
+def test_a_condition_can_lift_a_block():
+    blocked, lifted = change("keeps_rows", "flagged"), under(LOW, 1, checks=PASSED)
+    found = decide(LOW, blocked, conditions=[lifted])
+    assert found.result == "release with conditions"
+    assert decide(LOW, blocked, conditions=[under(LOW, 1)]).result == "do not release"
+
+
+def test_an_undecided_number():
+    found = decide(Interval(0.58, 0.54, 0.62))
+    assert found.result == "cannot be said"
+    assert found.reasons[0].endswith("About 1,600 records would decide.")  # half the width
+    found = decide(Interval(0.63, 0.6, 0.66), policy=RESEARCH)
+    assert found.result == "release with conditions"
+    assert "access under agreement" in found.conditions[0]
+
+
+def test_a_pass_of_structure_alone_is_never_a_release():
+    assert recommend(CAUTIOUS, "file", [], PASSED).result == "cannot be said"
+    lax = replace(CAUTIOUS, required={})
+    assert recommend(lax, "file", [], PASSED).result == "cannot be said"
+
+
+def test_groups_count_where_they_are_large_enough():
+    group = Measurement("auc", HIGH, "sex=f", n_records=99)
+    tpr = replace(TPR, group="sex=f")
+    found = decide(LOW, further=[group])
+    assert found.result == "release"
+    assert found.limits[-1].status == "not judged"
+    group = replace(group, n_records=100)
+    assert decide(LOW, further=[group]).result == "cannot be said"  # its other number is missing
+    assert decide(LOW, further=[group, tpr]).result == "do not release"
+    assert (
+        decide(LOW, further=[group], policy=replace(CAUTIOUS, groups=("all",))).result == "release"
+    )
+
+
+def test_lower_ends_are_corrected_for_all_that_were_looked_at():
+    rng = np.random.default_rng(0)
+    bits, scores = np.arange(400) < 200, rng.normal(size=400)
+
+    def measure(group, shift):
+        shifted = scores + shift * bits
+        return Measurement(
+            "auc", lambda level: auc_interval(bits, shifted, confidence_level=level), group
+        )
+
+    policy = replace(CAUTIOUS, required={})
+    for shift in np.linspace(0.4, 0.9, 6):
+        first = measure("all", shift)
+        low = first.at(0.95, 0.95).low
+        alone = recommend(policy, "file", [first], PASSED).limits[0].status
+        assert (alone == "fail") == (low > 0.6)
+        others = [measure(f"g={k}", 0) for k in range(9)]
+        corrected = recommend(policy, "file", [first, *others], PASSED).limits[0].status
+        assert (corrected == "fail") == (first.at(1 - 0.05 / 10, 0.95).low > 0.6)
+
+
+def test_holm_is_that_of_statsmodels():
+    multipletests = pytest.importorskip("statsmodels.stats.multitest").multipletests
+    rng = np.random.default_rng(0)
+    policy = replace(CAUTIOUS, required={})
+    for _ in range(20):
+        z = rng.normal(1.5, 1.5, size=6)
+        numbers = [
+            Measurement("auc", Interval(0.6 + d / 100, 0.6 + (d - 1.96) / 100, 1.0), f"g={k}")
+            for k, d in enumerate(z)
+        ]
+        found = recommend(policy, "file", numbers, PASSED).limits
+        expected = multipletests(2 * stats.norm.sf(np.maximum(z, 0)), 0.05, "holm")[0]
+        assert [limit.status == "fail" for limit in found] == list(expected)
+
+
+def test_no_hits_of_72_rows_are_below_one_in_twenty():
+    for n_rows, result in ((71, "cannot be said"), (72, "release")):
+        tpr = Measurement(
+            "tpr_at_fpr_01",
+            lambda level, n=n_rows: (0.0, *clopper_pearson(0, n, confidence_level=level)),
+        )
+        measurements = [tpr, Measurement("auc", LOW)]
+        assert recommend(CAUTIOUS, "file", measurements, PASSED).result == result
+
+
+def test_bounds_from_below_have_one_end():
+    further = [Measurement("epsilon_lower", Interval(0.4, 0.4, 0.4))]
+    assert decide(LOW, further=further).result == "release"
+    further = [Measurement("epsilon_lower", Interval(1.2, 1.2, 1.2))]
+    assert decide(LOW, further=further).result == "do not release"
+
+
+def test_a_synthetic_table_needs_a_holdout():
+    names = "singling_out", "linkability", "inference"
+    risks = [Measurement(name, Interval(0.01, -0.02, 0.04)) for name in names]
+    assert recommend(CAUTIOUS, "table", risks).result == "cannot be said"
+    compared = [
+        Measurement("privacy_loss", Interval(0.0, -0.01, 0.01)),
+        Measurement("exact_rare_copies", Interval(0.002, -0.001, 0.005)),
+    ]
+    assert recommend(CAUTIOUS, "table", [*risks, *compared]).result == "release"
+    copied = [compared[0], Measurement("exact_rare_copies", Interval(0.02, 0.01, 0.03))]
+    assert recommend(CAUTIOUS, "table", [*risks, *copied]).result == "do not release"
+
+
+def test_a_form_can_be_signed_and_repeated():
+    found = decide(LOW, provenance={"command": "skmia audit", "model": "ab" * 32})
+    document = json.loads(json.dumps(found.to_dict()))
+    assert document["policy"]["sha256"] == CAUTIOUS.sha256
+    assert document["provenance"]["command"] == "skmia audit"
+    assert document["not_asked"] == ["service", "table"]
+    assert {entry["name"] for entry in document["signatures"]} == {""}
+    assert "by the policy cautious: release" in str(found)
+
+
+def test_checks_of_a_model_are_read_as_they_are():
+    records = Records(np.arange(400)[:, None] // 200, np.arange(400) % 2)
+    model = DecisionTreeClassifier(min_samples_leaf=20).fit(records.X, records.y)
+    settings = {"thresholds": CAUTIOUS.thresholds("file"), "rules": CAUTIOUS.rules("file")}
+    report = structural_checks(model, records, **settings)
+    assert decide(LOW, report.checks).result == "release"
+    assert decide(LOW, report.checks, release="service").result == "release"
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: recommend(CAUTIOUS, "film", []), "release must be one of 'file', 'service'"),
+        (lambda: recommend(CAUTIOUS, "file", [0.5]), "measurements must hold Measurement; got 0.5"),
+        (lambda: recommend(CAUTIOUS, "file", [TPR, TPR]), "must hold tpr_at_fpr_01 of 'all' once"),
+        (
+            lambda: decide(Interval(0.5, 0.6, 0.7)),
+            "The interval of auc must be .estimate, low, high.",
+        ),
+        (lambda: decide(0.5), "The interval of auc must be"),
+        (lambda: decide(LOW, change("k", "passed", "many")), "k must have a number; got 'many'"),
+    ],
+    ids=["release", "kind", "twice", "order", "number", "value"],
+)
+def test_mistakes_are_one_sentence(call, sentence):
+    with pytest.raises((TypeError, ValueError), match=sentence):
+        call()
