@@ -143,6 +143,11 @@ def test_the_recipe_of_image_nets(in_turn):
     assert_equal_to_one_by_one(job, way)
 
 
+def test_more_batches_than_the_check_makes():
+    job = make_job(make_net(**RECIPE, batch_size=3))
+    assert_equal_to_one_by_one(job, checked(job))
+
+
 def test_normalized_nets_in_turn():
     job = make_job(make_net(module__normalize=True, batch_size=5))
     way = checked(job)

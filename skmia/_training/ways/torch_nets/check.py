@@ -182,7 +182,7 @@ def _train_ordinary(job, k, dtype, at_once):
         begin(schedulers, net)
         averages = [average for average in [average_of(net)] if average is not None]
         for _ in range(_N_EPOCHS):
-            for batch, _ in zip(train, range(_N_BATCHES)):
+            for _, batch in zip(range(_N_BATCHES), train):  # it makes no batch more
                 net.train_step([as_precise(part, dtype) for part in batch])
                 for one in (*schedulers, *averages):
                     one.on_batch_end(net, training=True)

@@ -1,6 +1,7 @@
 """A probe of a few steps: which way to train many nets takes the least time here."""
 
 import warnings
+from functools import partial
 from time import perf_counter, thread_time
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ from sklearn.base import clone
 from ...._core.containers import take_rows
 from ...._core.randomness import preserved_randomness
 from ...._core.seeding import seed_estimator
+from .plan import find_net
 from .prepare import fit_transformers, prepare, shared_table
 from .train import Training
 
@@ -72,8 +74,7 @@ def measure_ways(job, at_once=True):
     times : Times
     """
     # Nets that are trained together have one thread in each process.
-    shares_threads = job.n_jobs is None and torch.get_num_threads() > 1
-    clock = perf_counter if shares_threads else thread_time
+    clock = _choose_clock(job)
     with preserved_randomness():
         table = shared_table(job)
         alone = _time(_steps_alone(job), clock)
@@ -85,6 +86,22 @@ def measure_ways(job, at_once=True):
         finally:
             torch.set_num_threads(n_threads)
     return Times(together, in_turn, alone)
+
+
+def _choose_clock(job):
+    """Return a clock of the thread if all ways use one, which other programs disturb less."""
+    device = torch.device(find_net(job.estimator).device)
+    if device.type == "cpu":
+        has_threads = job.n_jobs is None and torch.get_num_threads() > 1
+        return perf_counter if has_threads else thread_time
+    return partial(_tell_when_done, device)
+
+
+def _tell_when_done(device):
+    """Return the time at which a device has done all that it was given."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    return perf_counter()
 
 
 def _time(steps, clock):

@@ -82,17 +82,16 @@ class TorchNetsWay(Way):
         at_once = self._checked.at_once
         if known is not None and known.startswith(self.name):
             return self._but(at_once or "", _in_turn=bool(at_once) or _IN_TURN in known)
-        if forced or not self._is_uncertain(job):
+        if forced or not self._is_uncertain():
             return self._but(at_once and f"{_TURNS} because {at_once}")
         if known is not None:
             return self._but(slower="one after another, like the earlier models of this pool")
         with PROCESS_LOCK:
             return self._fastest(job)
 
-    def _is_uncertain(self, job):
+    def _is_uncertain(self):
         """Whether it depends on the machine which way is the fastest."""
-        on_cpu = str(find_net(job.estimator).device) == "cpu"
-        return on_cpu and (self._checked.has_convolutions or bool(self._checked.at_once))
+        return self._checked.has_convolutions or bool(self._checked.at_once)
 
     def _fastest(self, job):
         from .prepare import count_steps, prepare, shared_table
