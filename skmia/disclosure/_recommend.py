@@ -161,6 +161,10 @@ def recommend(
     undecided number gives what the policy says; the rest is a release. Structural checks can
     forbid a release and never lead to one.
 
+    With intervals that hold, a model of which some number is above its limit is released with a
+    probability of at most ``alpha / 2``, and one of which no number is above its limit is refused
+    for its numbers with a probability of at most ``alpha / 2``, however many are looked at.
+
     Examples
     --------
     >>> from skmia.disclosure import Measurement, load_policy, recommend

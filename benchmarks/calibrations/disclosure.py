@@ -1,0 +1,66 @@
+"""Promises of recommendations by a policy: how often chance alone decides."""
+
+from dataclasses import replace
+
+from skmia.disclosure import Measurement, load_policy, recommend
+from skmia.metrics import clopper_pearson
+
+from ._registry import promise
+
+NUMBER = "tpr_at_fpr_01"
+POLICY = replace(
+    load_policy("cautious"), structure={}, required={"service": (NUMBER,)}, undecided="conditions"
+)
+LIMIT = POLICY.limits["service"][NUMBER]
+DESIGNS = {
+    "200 records at the limit": {"rates": (LIMIT,), "n_records": 200},
+    "2000 records at the limit": {"rates": (LIMIT,), "n_records": 2000},
+    "20 groups of 500 records at the limit": {"rates": (LIMIT,) * 20, "n_records": 500},
+    "20 groups of 500 records, 1 at the limit": {
+        "rates": (LIMIT, *(LIMIT / 5,) * 19),
+        "n_records": 500,
+    },
+}
+
+
+def count_results(rng, n_trials, rates, n_records, result):
+    """How often a result is recommended, where rates of records are found as chance has it."""
+    n_found = 0
+    for counts in rng.binomial(n_records, rates, size=(n_trials, len(rates))).tolist():
+        numbers = [
+            Measurement(
+                NUMBER,
+                lambda level, k=k: (
+                    k / n_records,
+                    *clopper_pearson(k, n_records, confidence_level=level),
+                ),
+                f"g={g}" if g else "all",
+            )
+            for g, k in enumerate(counts)
+        ]
+        n_found += recommend(POLICY, "service", numbers).result == result
+    return n_found, n_trials
+
+
+@promise(
+    "`recommend` releases a model of which a number is at its limit",
+    nominal=0.025,
+    side="at most",
+    designs=DESIGNS,
+    n_trials=2000,
+)
+def releases_at_the_limit(rng, n_trials, rates, n_records):
+    """Share of releases."""
+    return count_results(rng, n_trials, rates, n_records, "release")
+
+
+@promise(
+    "`recommend` says not to release a model of which no number is above its limit",
+    nominal=0.025,
+    side="at most",
+    designs=DESIGNS,
+    n_trials=2000,
+)
+def refuses_at_the_limit(rng, n_trials, rates, n_records):
+    """Share of refusals."""
+    return count_results(rng, n_trials, rates, n_records, "do not release")
