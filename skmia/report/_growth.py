@@ -137,7 +137,8 @@ def grow_pool(case, plan, clock):
             reason = None if growing.fits(2 * growing.size, left) else TIME
         if reason is None:
             growing.grow(2 * growing.size)
-    return growing.pool, {
+    # Results of single models, which are kept for growing, take as much memory as the pool.
+    return growing.pool.first(growing.size), {
         "n_shadows": growing.size,
         "reason": reason,
         **meter.choose_figure(powers)._asdict(),

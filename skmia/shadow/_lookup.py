@@ -87,10 +87,10 @@ class PoolLookup:
         Returns
         -------
         pool : ShadowPool
-            Fitted pool that shares the arrays of this one.
+            Fitted pool that shares the arrays of this one. It holds nothing for a larger pool.
         """
         pool = copy.copy(self)
-        pool.n_estimators = n_estimators
+        pool.n_estimators, pool._memory = n_estimators, None
         for name in ("membership_", "outputs_", "estimators_", "_model_steps"):
             values = getattr(self, name)
             setattr(pool, name, None if values is None else values[:n_estimators])

@@ -281,6 +281,8 @@ class ShadowPool(
             paths = checkpoint.paths(self.n_estimators)
             arrays = open_arrays(paths, len(records), self.store == "outputs")
         self._set(got, arrays, records, plan, notes)
+        if isinstance(checkpoint, MemoryCheckpoint):
+            self._share(checkpoint)
         return self
 
     def _start(self, records):
@@ -300,6 +302,13 @@ class ShadowPool(
         elif getattr(self, "_memory", None) is None:
             self._memory = MemoryCheckpoint()
         return self._memory
+
+    def _share(self, checkpoint):
+        """Hold what is kept for a larger pool once, where smoothing has not changed it."""
+        if not self.resolution_.any():
+            checkpoint.share("raw", np.moveaxis(self.signals_, 2, 0))
+        if self.outputs_ is not None:
+            checkpoint.share("outputs", self.outputs_)
 
     def _set(self, got, arrays, records, plan, notes):
         """Set all fitted attributes at the end: an interrupted fit leaves none of them."""

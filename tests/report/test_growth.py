@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import skmia
 from skmia.attacks import RMIA, LiRA, ShadowAttack
-from skmia.report import _describe, _growth
+from skmia.report import _describe, _growth, _run
 from skmia.report.growth import describe_growth, expect_gain
 from skmia.report.schema import check_document
 
@@ -310,3 +310,19 @@ def test_the_growth_is_in_the_summary_the_document_and_the_page(problem):
     assert check_document(document)["growth"] == report.growth
     assert text in report.to_html()
     assert check_document({k: v for k, v in document.items() if k != "growth"})["growth"] is None
+
+
+def test_an_audit_holds_the_signals_once(problem, monkeypatch):
+    held = []
+
+    def watch(case, plan, clock):
+        pool, growth = _growth.grow_pool(case, plan, clock)
+        held.append(pool)
+        return pool, growth
+
+    monkeypatch.setattr(_run, "grow_pool", watch)
+    audit(*problem, attacks=script(0.5, 0.5), estimator=TREE)
+    (pool,) = held
+    assert len(pool.membership_) == 8
+    # Results of single models, from which a larger pool would be made.
+    assert pool._memory is None

@@ -11,6 +11,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool
@@ -238,6 +239,21 @@ def test_warm_start_grows_in_memory(records, monkeypatch):
         pool.fit(records[:100])
     assert pool.n_records_ == 120  # a fit that is refused leaves the one before
     assert clone(pool).fit(records[:100]).n_records_ == 100
+
+
+@pytest.mark.parametrize("store", ["signals", "outputs"])
+def test_a_pool_that_grows_holds_its_signals_once(records, store):
+    settings = {"estimator": GaussianNB(), "store": store, "random_state": 0}
+    pool = ShadowPool(n_estimators=4, warm_start=True, **settings).fit(records)
+    for size in (4, 8):
+        pool.set_params(n_estimators=size).fit(records)
+        for k in range(size):
+            arrays = pool._memory.load(k, None).arrays
+            assert np.shares_memory(arrays["raw"], pool.signals_)
+            assert store == "signals" or np.shares_memory(arrays["outputs"], pool.outputs_)
+    assert_same(pool, ShadowPool(n_estimators=8, **settings).fit(records))
+    assert_same(pool.first(4), ShadowPool(n_estimators=4, **settings).fit(records))
+    assert pool.first(8)._memory is None
 
 
 def test_warnings_of_stored_models_are_given_again(records, tmp_path):
