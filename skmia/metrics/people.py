@@ -27,9 +27,13 @@ class People:
 
     def __init__(self, people):
         self.n_rows = len(people)
-        self.numbers, self.people, self.counts = np.unique(
-            people, return_inverse=True, return_counts=True
-        )
+        if (people[1:] > people[:-1]).all():  # so without groups, where sorting takes memory
+            self.numbers, self.people = people, np.arange(len(people))
+            self.counts = np.broadcast_to(np.intp(1), len(people))
+        else:
+            self.numbers, self.people, self.counts = np.unique(
+                people, return_inverse=True, return_counts=True
+            )
 
     @cached_property
     def alone(self):

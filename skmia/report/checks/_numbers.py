@@ -1,5 +1,6 @@
 """The numbers of an audit for many labelings of the same scores, and their tail probabilities."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -47,44 +48,44 @@ class Ruler:
     parts : list of Part
     scores : dict of str to ndarray of shape (n,)
         Scores by attack.
-    places : ndarray of shape (n,)
-        Column of each record in the labels of :meth:`measure`.
-    n_units : int
-        Number of columns.
+    labelings : Labelings
+    units : ndarray of shape (n,)
+        Unit of each record.
     """
 
-    def __init__(self, parts, scores, places, n_units):
+    def __init__(self, parts, scores, labelings, units):
         self._tops = [
-            TopCounter(scores[part.attack][part.rows], places[part.rows], part.rates)
-            if part.rates
-            else None
+            TopCounter(partial(_load, part, scores, labelings), part.rates) if part.rates else None
             for part in parts
         ]
-        columns = [places[part.rows] for part in parts]
-        ranks = [center_ranks(scores[part.attack][part.rows]) for part in parts]
-        self._sums = _stack(ranks, columns, n_units)
-        self._n_records = np.array([len(part.rows) for part in parts])
-        self._sizes = _stack(list(map(np.ones, self._n_records)), columns, n_units)
-        self._n_units = np.diff(self._sizes.indptr)
-        self._units = self._sizes.copy()
-        self._units.data[:] = 1
+        rows = [part.rows for part in parts]
+        self._n_records = np.array([len(some) for some in rows])
+        self._sums = LinearSums(
+            (center_ranks(scores[part.attack][part.rows]) for part in parts), rows, labelings
+        )
+        self._sizes = LinearSums(map(np.ones, self._n_records), rows, labelings)
+        self._n_units, self._units = self._n_records, self._sizes  # if each record is a unit
+        if units.max() + 1 < len(units):
+            rows = [some[np.unique(units[some], return_index=True)[1]] for some in rows]
+            self._n_units = np.array([len(some) for some in rows])
+            self._units = LinearSums(map(np.ones, self._n_units), rows, labelings)
 
     def measure(self, labels):
         """Measure the AUC of each part, and then its TPRs.
 
         Parameters
         ----------
-        labels : ndarray of shape (n_labelings, n_units)
-            1 for members, 0 for non-members.
+        labels : ndarray of shape (n_labelings, n_columns)
+            Bits of :class:`Labelings`.
 
         Returns
         -------
         measured : Measured
         """
-        n_members = (self._sizes @ labels.T).T
-        units = (self._units @ labels.T).T
+        n_members = self._sizes.compute(labels)
+        units = n_members if self._units is self._sizes else self._units.compute(labels)
         pairs = n_members * (self._n_records - n_members)
-        excess = (self._sums @ labels.T).T / (2 * np.maximum(pairs, 1))
+        excess = self._sums.compute(labels) / (2 * np.maximum(pairs, 1))
         numbers, steps = [], []
         for place, top in enumerate(self._tops):
             undefined = pairs[:, [place]] == 0
@@ -100,16 +101,54 @@ class Ruler:
         return Measured(np.hstack(numbers), np.hstack(steps))
 
 
+def _load(part, scores, labelings):
+    return scores[part.attack][part.rows], labelings.take(part.rows)
+
+
 def center_ranks(scores):
     """Twice the centered ranks: integers, so their sums are exact in any order."""
     return 2 * rankdata(scores) - (len(scores) + 1)
 
 
-def _stack(values, columns, n_columns):
-    """A sparse matrix with a row for each vector; numbers in the same column are added."""
-    row = np.repeat(np.arange(len(columns)), list(map(len, columns)))
-    entries = np.concatenate(values), (row, np.concatenate(columns))
-    return sparse.coo_array(entries, shape=(len(columns), n_columns)).tocsr()
+class LinearSums:
+    """Sums of values over the members of each part, by labeling.
+
+    Parameters
+    ----------
+    values : iterable of ndarray
+        Values of the records of each part.
+    rows : list of ndarray
+        Positions of these records.
+    labelings : Labelings
+    """
+
+    def __init__(self, values, rows, labelings):
+        self._constant, several = [], []
+        for numbers, some in zip(values, rows, strict=True):
+            columns, turned = labelings.take(some)
+            if turned is not None:
+                self._constant.append(numbers[turned].sum())
+                numbers = np.where(turned, -numbers, numbers)
+            several.append(_sum_columns(numbers, columns, labelings.n_columns))
+        self._matrix = sparse.vstack(several, format="csr")
+
+    def compute(self, labels):
+        """Sums of shape (n_labelings, n_parts)."""
+        sums = (self._matrix @ labels.T).T
+        return sums + np.array(self._constant) if self._constant else sums
+
+
+def _sum_columns(numbers, columns, n_columns):
+    """A sparse row; numbers of the same column are added, which may give a stored 0."""
+    if len(numbers) > n_columns:
+        row = np.bincount(columns, numbers, n_columns)
+        columns = np.arange(n_columns)
+        numbers = row
+    index = columns.astype(np.int32)
+    entries = numbers, index, np.array([0, len(index)], dtype=np.int32)
+    row = sparse.csr_array(entries, shape=(1, n_columns))
+    row.sum_duplicates()
+    return row
 
 
 def compute_tails(numbers, steps):

@@ -17,8 +17,9 @@ from ...metrics.resolution import check_resolution
 from ..evidence import count_permutations
 from ..groups import EVERYONE, OVERALL, get_people
 from ..measure import FEWEST
+from ._labelings import draw_labelings
 from ._numbers import Measured, Part, Ruler, center_ranks, compute_tails
-from ._units import draw_labels, make_units, order_units
+from ._units import make_units, order_units, pack_masks
 from .base import STATED, BaseCheck
 
 
@@ -141,6 +142,12 @@ def permutation_test(
     non-members, its numbers count as their mean. Ranks are computed once and their sums are exact,
     so a permutation with exactly the same AUC counts as one that reaches it.
 
+    Of more than 200,000 records, or groups of them, only some permutations are drawn from.
+    Members are paired with non-members at random, the pairs form 100,000 bundles, and a permutation
+    exchanges the membership within all pairs of random bundles. Given the pairs, all these are
+    equally likely if membership was assigned at random, so the p-values are as valid. All records
+    count, and with as many members as non-members an AUC varies as much as under free permutations.
+
     References
     ----------
     .. [1] Phipson, B. and Smyth, G. K. (2010). Permutation P-values Should Never Be Zero.
@@ -171,10 +178,10 @@ def permutation_test(
     judged = check_judged(judged, scores, len(membership))
     parts = _list_parts(membership, list(scores), rates, subsets, judged)
     units = _arrange_units(membership, scores, subsets, group_by)
-    ruler = Ruler(parts, scores, units.places, len(units.is_member))
     seed = check_random_state(random_state).randint(2**31 - 1)
-    labels = draw_labels(units, n_permutations, np.random.default_rng(seed))
-    frame = _compare(Measured.join([ruler.measure(some) for some in labels]), parts)
+    labelings = draw_labelings(units, n_permutations, np.random.default_rng(seed))
+    ruler = Ruler(parts, scores, labelings, units.places)
+    frame = _compare(Measured.join([ruler.measure(some) for some in labelings.blocks]), parts)
     return PermutationResult(
         pvalue=float(frame["pvalue_adjusted"].min()),
         frame=frame,
@@ -224,10 +231,15 @@ def _list_parts(membership, attacks, rates, subsets, judged):
         is_overall = mask is everyone
         if scope == OVERALL and not is_overall:
             continue
+        known = []
         for attack in attacks:
             inside = mask if judged is None else mask & np.asarray(judged[attack])
-            n_members = int(membership[inside].sum())
-            n_nonmembers = int(inside.sum()) - n_members
+            rows = np.flatnonzero(inside)
+            # Attacks that judge the same records share them.
+            rows = next((other for other in known if np.array_equal(other, rows)), rows)
+            known.append(rows)
+            n_members = int(membership[rows].sum())
+            n_nonmembers = len(rows) - n_members
             if not is_overall and min(n_members, n_nonmembers) < FEWEST:
                 continue
             resolved = [
@@ -235,15 +247,15 @@ def _list_parts(membership, attacks, rates, subsets, judged):
                 for rate in rates
                 if is_overall or check_resolution(n_nonmembers, rate, "ignore")
             ]
-            parts.append(Part(attack, scope, group, np.flatnonzero(inside), resolved))
+            parts.append(Part(attack, scope, group, rows, resolved))
     return parts
 
 
 def _arrange_units(membership, scores, subsets, group_by):
+    units = make_units(membership, group_by)
     ranks = [center_ranks(values) for values in scores.values()]
-    inside = [mask.astype(float) for _, _, mask in subsets]
-    keys = np.column_stack([*inside, np.ones(len(membership)), *ranks])
-    return order_units(make_units(membership, group_by), keys)
+    inside = pack_masks([mask for _, _, mask in subsets], units)
+    return order_units(units, [*inside, np.ones(len(membership)), *ranks])
 
 
 def _compare(measured, parts):

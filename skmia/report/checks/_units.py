@@ -6,8 +6,6 @@ import numpy as np
 
 from ..._core.groups import number_groups
 
-_BLOCK_ELEMENTS = 1 << 22
-
 
 class Units(NamedTuple):
     """Records, or groups of them, that have one membership and change it together.
@@ -86,6 +84,32 @@ def name_mixed(membership, group_by):
     return [str(name) for name in names[are_mixed(groups, membership)]], len(names)
 
 
+def pack_masks(masks, units):
+    """Pack masks into few numbers, so that sums over units sort like those of mask after mask.
+
+    Parameters
+    ----------
+    masks : list of ndarray of shape (n,), dtype bool
+    units : Units
+
+    Returns
+    -------
+    packed : list of ndarray of shape (n,)
+        Whole numbers. The sum over a unit, or over a block of a mixed group, has one digit for each
+        mask, the last one first, and is exact.
+    """
+    sizes = [np.bincount(units.places).max(), *np.bincount(units.blocks)[1:]]
+    base = 1 + int(max(sizes))
+    n_digits = max(1, int(53 // np.log2(base)))
+    packed = []
+    for start in range(0, len(masks), n_digits):
+        number = np.zeros(len(units.places))
+        for power, mask in enumerate(masks[start : start + n_digits]):
+            number[mask] += float(base**power)
+        packed.append(number)
+    return packed
+
+
 def order_units(units, keys):
     """Sort the units so that their order does not depend on the order of the records.
 
@@ -94,48 +118,22 @@ def order_units(units, keys):
     Parameters
     ----------
     units : Units
-    keys : ndarray of shape (n, n_keys)
+    keys : list of ndarray of shape (n,)
         Integers that describe each record, such as ranks of its scores.
 
     Returns
     -------
     units : Units
     """
-    sums = np.column_stack([np.bincount(units.places, key) for key in keys.T])
-    in_block = np.column_stack([np.bincount(units.blocks, key)[units.blocks] for key in sums.T])
-    in_block[units.blocks == 0] = 0
-    order = np.lexsort([*sums.T, *in_block.T, units.blocks > 0])
+    are_records = np.array_equal(units.places, np.arange(len(units.is_member)))
+    sums = keys if are_records else [np.bincount(units.places, key) for key in keys]
+    in_block = []
+    if units.n_mixed:
+        outside = units.blocks == 0
+        for key in sums:
+            in_block.append(np.bincount(units.blocks, key)[units.blocks])
+            in_block[-1][outside] = 0
+    order = np.lexsort([*sums, *in_block, units.blocks > 0])
     places = np.empty(len(order), dtype=np.intp)
     places[order] = np.arange(len(order))
     return Units(places[units.places], units.is_member[order], units.blocks[order], units.n_mixed)
-
-
-def draw_labels(units, n_permutations, rng):
-    """Yield the true labels, and then permutations of them in blocks.
-
-    Parameters
-    ----------
-    units : Units
-        Sorted units.
-    n_permutations : int
-    rng : numpy Generator
-
-    Yields
-    ------
-    labels : ndarray of shape (n_labelings, n_units)
-    """
-    yield units.is_member[None].astype(np.float64)
-    n_units = len(units.is_member)
-    n_whole = int((units.blocks == 0).sum())
-    n_members = int(units.is_member[:n_whole].sum())
-    # Within a block, members come first; the draw puts its records in random order.
-    mixed = units.blocks[n_whole:]
-    pattern = units.is_member[n_whole:][np.lexsort([~units.is_member[n_whole:], mixed])]
-    step = max(1, _BLOCK_ELEMENTS // n_units)
-    for start in range(0, n_permutations, step):
-        labels = np.zeros((min(step, n_permutations - start), n_units))
-        for row in labels:
-            row[rng.choice(n_whole, n_members, replace=False, shuffle=False)] = 1
-            if len(mixed):
-                row[n_whole + np.argsort(mixed + rng.random(len(mixed)))] = pattern
-        yield labels
