@@ -9,6 +9,7 @@ from ._disparity import compare_groups
 from ._findings import Findings
 from .checks.base import ERROR
 from .measure import COLUMNS, measure, widen
+from .sample import take_records
 from .text import describe_error
 
 
@@ -74,7 +75,7 @@ def _ask(check, case, run, findings):
 def _measure_all(case, run):
     rows = []
     for name, scores in run.scores.items():
-        subsets = [(*names, mask & run.judged[name]) for *names, mask in case.subsets]
+        subsets = ((*names, mask & run.judged[name]) for *names, mask in case.subsets)
         numbers = measure(name, scores, run.guesses[name], replace(case, subsets=subsets))
         rows += numbers if name in run.fitted else map(widen, numbers)
     return pd.DataFrame(rows, columns=list(COLUMNS))
@@ -86,7 +87,7 @@ def _measure_repetitions(case, run, clock):
     if obstacle is not None:
         return None, None
     with clock("repetitions"):
-        scopes = compare_groups(
-            rounds, case.records, case.subsets, case.level, case.seeds["checks"]
-        )
+        records = take_records(case.records, rounds.rows)
+        subsets = [(*names, mask[rounds.rows]) for *names, mask in case.subsets]
+        scopes = compare_groups(rounds, records, subsets, case.level, case.seeds["checks"])
     return {"attack": attack, "numbers": numbers}, {"attack": attack, "scopes": scopes}

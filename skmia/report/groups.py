@@ -18,6 +18,35 @@ _MOST_GROUPS = 100
 _MOST_CLASSES = 20
 
 
+class Subsets:
+    """Parts of the records: (scope, group, mask), the records as a whole first.
+
+    Masks of many groups would take many times the memory of their numbers, so a mask is made when
+    its turn comes.
+
+    Parameters
+    ----------
+    n_records : int
+    """
+
+    def __init__(self, n_records):
+        self._n_records, self._scopes = n_records, []
+
+    def add(self, scope, names, codes):
+        """Add the parts of a scope, by the number of the group of each record."""
+        codes = codes.astype(np.min_scalar_type(len(names)), copy=False)
+        self._scopes.append((scope, [str(name) for name in names], codes))
+
+    def __len__(self):
+        return 1 + sum(len(names) for _, names, _ in self._scopes)
+
+    def __iter__(self):
+        yield OVERALL, EVERYONE, np.ones(self._n_records, dtype=bool)
+        for scope, names, codes in self._scopes:
+            for place, name in enumerate(names):
+                yield scope, name, codes == place
+
+
 def list_subsets(records, group, *, classes=False):
     """List the records as a whole, by the values of fields, and by class.
 
@@ -31,7 +60,7 @@ def list_subsets(records, group, *, classes=False):
 
     Returns
     -------
-    subsets : list of (scope, group, mask)
+    subsets : Subsets
         Names of the scope and the group, and a mask of shape (n,). Records without a value form
         their own group.
 
@@ -40,7 +69,7 @@ def list_subsets(records, group, *, classes=False):
     ValueError
         If a field does not exist, or has too many values or none.
     """
-    subsets = [(OVERALL, EVERYONE, np.ones(len(records), dtype=bool))]
+    subsets = Subsets(len(records))
     fields = [group] if isinstance(group, str) else [] if group is None else group
     if not isinstance(fields, list | tuple) or not all(isinstance(name, str) for name in fields):
         raise TypeError(f"group must name a field of the records, or several; got {show(group)}.")
@@ -50,31 +79,29 @@ def list_subsets(records, group, *, classes=False):
             "records."
         )
     for field in dict.fromkeys(fields):
-        subsets += _split(field, _read_names(records, field))
+        subsets.add(field, *_number_names(records, field))
     if classes and CLASS not in fields:
         labels, codes = np.unique(records.y, return_inverse=True)
         if 2 <= len(labels) <= _MOST_CLASSES:
-            subsets += _split(CLASS, labels.astype(str)[codes])
+            names, places = np.unique(labels.astype(str), return_inverse=True)
+            subsets.add(CLASS, names, places[codes])
     return subsets
 
 
-def _split(scope, names):
-    return [(scope, str(name), names == name) for name in np.unique(names)]
-
-
-def _read_names(records, field):
+def _number_names(records, field):
+    """Sorted names of the groups of a field, and the number of the group of each record."""
     values = pd.Series(read_names(records, field)).astype(object)
     missing = values.isna().to_numpy()
     if missing.all():
         raise ValueError(f"The field {field!r} has no value for any record.")
     names = np.array([MISSING if none else str(value) for value, none in zip(values, missing)])
-    n_names = len(np.unique(names))
-    if n_names > _MOST_GROUPS:
+    names, codes = np.unique(names, return_inverse=True)
+    if len(names) > _MOST_GROUPS:
         raise ValueError(
-            f"The field {field!r} has {n_names} values; at most {_MOST_GROUPS} groups are "
+            f"The field {field!r} has {len(names)} values; at most {_MOST_GROUPS} groups are "
             "reported, so put the values into bands."
         )
-    return names
+    return names, codes
 
 
 def get_people(records, membership):

@@ -14,6 +14,7 @@ from skmia.metrics import (
     operating_point,
     tpr_at_fpr_score,
 )
+from skmia.metrics._plot import roc_curves
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -60,6 +61,20 @@ def test_roc_line_is_the_curve_with_zeros_at_half_a_record(evaluation):
     assert display.ax_.get_xscale() == display.ax_.get_yscale() == "log"
     assert display.ax_.get_xlim() == (0.5 / 1200, 1)
     assert display.ax_.get_xticklabels()[0].get_text() == "0"
+
+
+def test_a_very_long_curve_keeps_points_that_are_close_together(evaluation, monkeypatch):
+    membership, strong, _ = evaluation
+    whole = MembershipRocDisplay.from_predictions(membership, strong, name="strong")
+    monkeypatch.setattr(roc_curves, "_MOST_POINTS", 400)
+    display = MembershipRocDisplay.from_predictions(membership, strong, name="strong")
+    points, kept = (list(zip(*one.curves["strong"])) for one in (whole, display))
+    assert set(kept) < set(points) and len(kept) <= 400
+    assert kept[:100] == points[:100] and kept[-1] == points[-1]
+    pairs = zip(legend_texts(display), legend_texts(whole), strict=True)
+    assert all(text[:15] == other[:15] for text, other in pairs)  # the AUC with two decimals
+    rates = [point[0] for point in kept]
+    assert max(np.diff(rates)) < 0.02
 
 
 def test_roc_frame_is_the_best_tpr_of_every_fpr(evaluation):

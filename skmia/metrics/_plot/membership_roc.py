@@ -52,6 +52,9 @@ class MembershipRocDisplay:
     :func:`~skmia.metrics.operating_point` for the TPR at this one rate, which takes into account
     that the threshold is estimated. It is not a band for the curve as a whole.
 
+    If a curve has more than 200,000 points, :meth:`from_estimator` and :meth:`from_predictions`
+    keep at most 200,000 of them, evenly spaced on linear and logarithmic axes.
+
     It is recommended to use :meth:`from_estimator` or :meth:`from_predictions`.
 
     Parameters

@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike
 
 from ..._core.checks import check_confidence_level
 from ..._core.groups import number_groups
-from ..._core.lazy import in_memory
 from ..._core.numbers import SMALLEST, check_number, to_array
 from ..._core.randomness import check_random_state
 from ..._core.records import Records
@@ -22,7 +21,17 @@ from ._points import Points
 from .base import NOT_RUN, PASSED, WARNING, WITHOUT_FEATURES, BaseCheck
 
 _MOST_PAIRS = 100
-_BLOCK_ELEMENTS = 1 << 24
+_BLOCK_ELEMENTS = 1 << 22
+
+# Of more records, the scales and categories of columns are learned from a sample. They are only
+# units of distances, and are known to less than a percent.
+_MOST_KNOWN = 100_000
+_MOST_KNOWN_ELEMENTS = 1 << 24
+
+# The search compares each query with each member. An audit of very many members has fewer queries,
+# which show a share of copies of a tenth to a few percent.
+_MOST_COMPARED = 2_500_000_000
+_QUERIES = 500, 5000
 
 # In float32 the error of a squared distance is about 1e-6 of the squared lengths of the vectors.
 # Distances below this share of the lengths are therefore computed again in float64.
@@ -137,6 +146,10 @@ def find_duplicates(
     categories, the typical distance is 0 and near copies cannot be distinguished: `n_near` is 0. In
     general, a typical distance that is itself a distance between copies hides them.
 
+    X is read in blocks. If there are more than 100,000 records, the standard deviations, medians
+    and categories of columns are those of the queried records and of a random sample of at most
+    100,000.
+
     A column of noise or an identifier keeps near copies apart; leave out columns that are not
     features.
 
@@ -164,12 +177,15 @@ def find_duplicates(
     _check_parameters(tolerance, max_queries)
     copied = _are_copied(records.fingerprint, membership)
     queried = np.flatnonzero(~membership & ~copied)
-    if len(queried) > max_queries:
+    known = None
+    if len(queried) > max_queries or len(records) > _MOST_KNOWN:
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
-        queried = np.sort(rng.choice(queried, max_queries, replace=False))
-    nearest, distances = _find_nearest(
-        Points(in_memory(records.X)), queried, np.flatnonzero(membership)
-    )
+        if len(queried) > max_queries:
+            queried = np.sort(rng.choice(queried, max_queries, replace=False))
+        if len(records) > _MOST_KNOWN:
+            known = _choose_known(records.X, queried, rng)
+    points = Points(records.X, known)
+    nearest, distances = _find_nearest(points, queried, np.flatnonzero(membership))
     typical = float(np.median(distances)) if len(queried) else np.nan
     near = distances < tolerance * typical
     people = records.fields.get("group_by")
@@ -199,6 +215,15 @@ def _check_parameters(tolerance, max_queries):
     allowed = "a fraction in (0, 1)"
     check_number(tolerance, "tolerance", allowed, SMALLEST, np.nextafter(1, 0))
     check_number(max_queries, "max_queries", "a whole number from 1 on", 1, whole=True)
+
+
+def _choose_known(X, queried, rng):
+    """Rows from which the scales of columns are learned, among them the queries."""
+    n_wanted = _MOST_KNOWN_ELEMENTS // max(1, int(np.prod(X.shape[1:])))
+    n_wanted = min(_MOST_KNOWN, max(n_wanted, _QUERIES[1]))
+    drawn = rng.choice(X.shape[0], n_wanted, replace=False, shuffle=False)
+    # A category that only queries have would otherwise be the same as other unknown ones.
+    return np.union1d(drawn, queried)
 
 
 def _are_copied(fingerprint, membership):
@@ -286,7 +311,14 @@ class DuplicatesCheck(BaseCheck):
         n_records = len(case.records)
         if not case.records.has_features:
             return self.answer(NOT_RUN, WITHOUT_FEATURES)
-        found = find_duplicates(case.records, case.membership, random_state=case.seeds["checks"])
+        n_queries = int(np.clip(_MOST_COMPARED // max(case.membership.sum(), 1), *_QUERIES))
+        found = find_duplicates(
+            case.records,
+            case.membership,
+            max_queries=n_queries,
+            random_state=case.seeds["checks"],
+        )
+        drawn = " that were drawn at random" if found.n_queried == n_queries else ""
         parts = []
         if found.n_exact:
             parts.append(
@@ -295,7 +327,7 @@ class DuplicatesCheck(BaseCheck):
             )
         if found.n_queried:
             parts.append(
-                f"{found.n_near:,} of {found.n_queried:,} non-members "
+                f"{found.n_near:,} of {found.n_queried:,} non-members{drawn} "
                 f"({format_rate(*found.share_near)}) are near duplicates of a member, at least "
                 "ten times closer than typical."
             )

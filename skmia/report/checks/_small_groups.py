@@ -44,15 +44,17 @@ def list_small_groups(case, results, null, rounds):
     seen = set(zip(seen["scope"], seen["group"]))
     shown = results[results["scope"] != OVERALL]
     shown = dict.fromkeys(zip(shown["scope"], shown["group"]))
-    masks = {(scope, group): mask for scope, group, mask in case.subsets}
     small = [part for part in shown if part not in seen]
+    masks = {part[:2]: part[2] for part in case.subsets if part[:2] in small}
+    people = get_people(case.records, case.membership) if small and rounds is not None else None
+    people = people if people is None else to_array(people, "group_by")[rounds.rows]
     found = []
     for part in small:
         n_records = int(masks[part].sum())
         if rounds is None:
             found.append(SmallGroup(*part, n_records, None, False))
             continue
-        advantage, bound = _judge(rounds, masks[part], get_people(case.records, case.membership))
+        advantage, bound = _judge(rounds, masks[part][rounds.rows], people)
         found.append(SmallGroup(*part, n_records, advantage, bound * len(small) <= side))
     return found
 
