@@ -98,7 +98,8 @@ def plan_training(job, batched="auto", exact=False, known=None):
         for workers in (DaskWorkers(), RayWorkers(), JoblibWorkers())
         if workers.are_active()
     )
-    ways = [LinearWay(), PerceptronWay(), TorchNetsWay()] if batched else []
+    decided = batched is True or (known or "").startswith(TorchNetsWay.name)
+    ways = [LinearWay(), PerceptronWay(), TorchNetsWay(decided=decided)] if batched else []
     ways = [way for way in ways if way.exact or not exact]
     reasons = []
     for way in ways:

@@ -16,8 +16,10 @@ from torch.nn import functional as F  # noqa: E402
 from skmia._training.plan import plan_training  # noqa: E402
 from skmia._training.ways.torch_nets import TorchNetsWay, probe  # noqa: E402
 from skmia._training.ways.torch_nets import check as _check  # noqa: E402
+from skmia._training.ways.torch_nets import prepare as _prepare  # noqa: E402
 from skmia._training.ways.torch_nets.prepare import prepare, shared_table  # noqa: E402
 from skmia._training.ways.torch_nets.probe import Times  # noqa: E402
+from skmia._training.ways.torch_nets.streams import Stream  # noqa: E402
 from skmia._training.ways.torch_nets.train import Training  # noqa: E402
 from skmia.victims import Augmentation, random_crops, random_flips  # noqa: E402
 
@@ -283,7 +285,8 @@ def test_a_pool_goes_on_in_the_way_of_its_first_models(monkeypatch, known):
     assert plan_training(make_job(make_net()), known=known).numbers == known
 
 
-def test_short_trainings_are_not_probed(monkeypatch):
+def test_short_trainings_are_neither_checked_nor_probed(monkeypatch):
+    monkeypatch.setattr(_check, "check_training", None)
     plan = plan_training(make_job(make_net()))
     said = "one after another: a training of 24 steps is too short for a probe"
     assert (plan.numbers, plan.reason) == ("one_by_one", said)
@@ -305,6 +308,27 @@ def test_nets_that_draw_other_numbers_on_a_device(monkeypatch):
     monkeypatch.setattr(_check, "draws_the_same", lambda device: False)
     job = make_job(make_net(**RECIPE))
     assert_equal_to_one_by_one(job, checked(job))
+
+
+class TwoStreams(Stream):
+    """Streams as on a device with generators of its own."""
+
+    def __init__(self, device):
+        super().__init__(device)
+        self.own = torch.Generator().manual_seed(torch.initial_seed() + 1)
+
+
+def test_masks_and_changes_of_another_stream_have_the_same_law(monkeypatch):
+    settings = {**RECIPE, "module__drop": 0.5, "max_epochs": 1}
+    job = make_job(make_net(**settings), n_models=64)
+    monkeypatch.setattr(_prepare, "Stream", TwoStreams)
+    ours, theirs = training.run(TorchNetsWay(), job), training.run_alone(job)
+    ours, theirs = torch.stack(weights_of(ours)), torch.stack(weights_of(theirs))
+    assert not torch.allclose(ours, theirs)
+    # Nets start from equal weights and see the same rows, so differences have the mean 0.
+    difference = (ours - theirs)[:, (ours - theirs).std(0) > 0]
+    z = difference.mean(0) / difference.std(0) * 8
+    assert z.abs().max() < 4.5  # Student's law has 3e-5 beyond, and there are 69 weights
 
 
 def test_crops_and_flips_move_whole_images():

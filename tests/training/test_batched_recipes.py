@@ -77,9 +77,10 @@ def weights_of(results):
     ]
 
 
-def assert_equal_to_one_by_one(net, generic=False):
+def assert_equal_to_one_by_one(net, generic=False, in_turn=False):
     job, way = make_job(net), TorchNetsWay(generic=generic)
     assert way.why_not(job) is None
+    way._in_turn = in_turn
     ours = training.run(way, job)
     assert not any(one.warnings for one in ours.values())
     ours, theirs = weights_of(ours), weights_of(training.run_alone(job))
@@ -319,6 +320,20 @@ def test_each_net_has_the_schedule_of_its_own_losses(name, generic):
     changed = assert_equal_to_one_by_one(make_net(callbacks=PLATEAUS[name], **STOPPED), generic)
     free = weights_of(training.run_alone(make_job(make_net(**STOPPED))))
     assert not all(map(torch.allclose, changed, free))
+
+
+IN_TURN = {
+    "plateau": PLATEAUS["training loss"],
+    "stopping": PLATEAUS["of nets that stop"],
+    "best weights": [STOPPING["best weights"]],
+    "averages": [WeightAverage(0.8), SCHEDULES["cosine by batch"]],
+}
+
+
+@pytest.mark.parametrize("name", IN_TURN)
+def test_recipes_of_nets_in_turn(name):
+    net = make_net(NormNet, callbacks=IN_TURN[name], **{**STOPPED, "batch_size": 11})
+    assert_equal_to_one_by_one(net, in_turn=True)
 
 
 @pytest.mark.parametrize("name", ["training loss", "validation loss"])

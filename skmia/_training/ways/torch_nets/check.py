@@ -69,7 +69,7 @@ def check_training(job, generic=False):
     reason = reason or _why_not_asked(prepared[0], table)
     if reason:
         return Checked(reason)
-    convolutions = any(isinstance(part, layers_of("convolution")) for part in module.modules())
+    convolutions = _has_convolutions(module)
     at_once = why_not_at_once(prepared[0].net) or _compare(job, prepared, table, generic)
     if at_once is not None:
         table, prepared = _prepare_two(job)
@@ -80,6 +80,15 @@ def check_training(job, generic=False):
 def _prepare_two(job):
     table = shared_table(job)
     return table, [prepare(job, k, table) for k in (0, 1)]
+
+
+def _has_convolutions(module):
+    return any(isinstance(part, layers_of("convolution")) for part in module.modules())
+
+
+def is_uncertain(net):
+    """Whether it depends on the machine if nets of a kind are faster together."""
+    return _has_convolutions(net.module_) or why_not_at_once(net) is not None
 
 
 def why_not_at_once(net):

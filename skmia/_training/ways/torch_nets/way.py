@@ -42,13 +42,17 @@ class TorchNetsWay(Way):
         CPU, shared by all processes, and half of the free memory on a GPU.
     generic : bool, default=False
         Whether plain perceptrons also use the path for any module.
+    decided : bool, default=True
+        Whether nets are trained together wherever it is possible. If not, trainings that are too
+        short to measure what is faster are refused before two nets are trained for the check.
     """
 
     name = "torch"
 
-    def __init__(self, memory=None, generic=False):
+    def __init__(self, memory=None, generic=False, decided=True):
         self.memory = memory
         self.generic = generic
+        self.decided = decided
         self._checked = None  # what the check of two models found
         self._fast = False
         self._in_turn = False
@@ -64,8 +68,12 @@ class TorchNetsWay(Way):
             reason = why_not_rows(job.data.tables[0])
         if reason:
             return reason
-        from .check import check_training
+        from .check import check_training, is_uncertain
 
+        if not self.decided:
+            reason = self._why_too_short(job, is_uncertain)
+            if reason:
+                return reason
         self._checked = check_training(job, self.generic)
         self._in_turn = bool(self._checked.at_once)
         return self._checked.reason
@@ -93,14 +101,26 @@ class TorchNetsWay(Way):
         """Whether it depends on the machine which way is the fastest."""
         return self._checked.has_convolutions or bool(self._checked.at_once)
 
-    def _fastest(self, job):
+    def _why_too_short(self, job, is_uncertain=None):
+        """Return why a training is not probed, or None; only of some nets if a test is given."""
         from .prepare import count_steps, prepare, shared_table
-        from .probe import FEWEST_STEPS, measure_ways
+        from .probe import FEWEST_STEPS
 
-        n_steps = count_steps(job, prepare(job, 0, shared_table(job)))
-        if n_steps < FEWEST_STEPS:
-            slower = f"one after another: a training of {n_steps} steps is too short for a probe"
-            return self._but(slower=slower)
+        try:
+            first = prepare(job, 0, shared_table(job))
+        except Exception:  # the check tells the reason
+            return None
+        n_steps = count_steps(job, first)
+        if n_steps >= FEWEST_STEPS or (is_uncertain and not is_uncertain(first.net)):
+            return None
+        return f"one after another: a training of {n_steps} steps is too short for a probe"
+
+    def _fastest(self, job):
+        from .probe import measure_ways
+
+        too_short = self._why_too_short(job)
+        if too_short:
+            return self._but(slower=too_short)
         at_once = self._checked.at_once
         times = measure_ways(job, not at_once)
         if times.best == "alone":
