@@ -21,6 +21,7 @@ from ._errors import CommandError, GateClosed
 from ._formats import format_result
 from ._gate import BROKEN, judge, list_findings
 from ._limits import Limit
+from ._model import lacks_a_recipe
 from ._problem import is_toy, make_problem
 
 _TABLE_FPRS = [0.01, 0.001]
@@ -84,6 +85,7 @@ def run_audit(arguments, show):
             problem.membership,
             shadows=_QUICK_SHADOWS if arguments.quick else arguments.shadows,
             time_budget=arguments.time_limit,
+            estimator=problem.recipe,
             group=list(problem.groups.values()) or None,
             controls=arguments.controls,
             fprs=fprs,
@@ -167,11 +169,17 @@ def _check_tables(arguments):
 def _check_model(arguments):
     """Refuse options that a model that is given, or its answers, would ignore."""
     if arguments.model is not None:
-        for name in ("estimator", "task"):
+        foreign = lacks_a_recipe(arguments.model)
+        for name in ("task",) if foreign else ("estimator", "task"):
             if getattr(arguments, name):
                 raise CommandError(
                     f"--{name} goes with a model that is trained here, not with --model"
                 )
+        if foreign and arguments.estimator is None:
+            raise CommandError(
+                f"--model: no models like {arguments.model.name} can be trained from the file; "
+                "name the kind of the shadow models with --estimator"
+            )
         if arguments.answers is not None:
             raise CommandError("--answers goes without --model, which gives its answers itself")
     known = arguments.members is not None or arguments.train is not None

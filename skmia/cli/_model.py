@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from .._core.optional import import_optional
-from ..victims import read_booster_file
+from ..victims import read_booster_file, read_onnx_file
 from ._errors import CommandError, tell
 
 _MODELS = {
@@ -39,8 +39,9 @@ _ENCODING = {
 }
 
 _PICKLES = (".pkl", ".pickle", ".joblib")
-# Formats of XGBoost, LightGBM and CatBoost, from which no models like it can be trained.
+# Formats from which no models like it can be trained: of XGBoost, LightGBM and CatBoost, and ONNX.
 _BOOSTERS = (".cbm", ".json", ".txt", ".ubj")
+_ONNX = ".onnx"
 
 # Earlier versions can be made to run code in spite of the check of types (CVE-2025-54412, -54413).
 _SAFE_SKOPS = (0, 12)
@@ -136,6 +137,11 @@ def make_estimator(name, X, task, seed, n_classes=2):
     return make_pipeline(columns, make_net(len(X) // 2, n_features, n_classes))
 
 
+def lacks_a_recipe(path):
+    """Whether no model like the one in a file can be trained from the file."""
+    return path.suffix in (*_BOOSTERS, _ONNX)
+
+
 def needs_numbered_labels(name, task):
     """Whether a model takes the numbers of the classes in place of their names."""
     return name == "mlp" and task == "classification"
@@ -163,7 +169,7 @@ def _as_codes(frame):
     return np.column_stack([frame[name].cat.codes for name in frame.columns])
 
 
-def load_model(path, *, trust_pickle, option="--model", boosters=False):
+def load_model(path, *, trust_pickle, option="--model", boosters=False, onnx=False):
     """Load a fitted model from a file.
 
     Parameters
@@ -173,8 +179,8 @@ def load_model(path, *, trust_pickle, option="--model", boosters=False):
         Whether a pickle may run the code that is in it.
     option : str, default="--model"
         What names the file on the command line, for messages.
-    boosters : bool, default=False
-        Whether files of boosters are taken.
+    boosters, onnx : bool, default=False
+        Whether files of boosters are taken, and ONNX files.
 
     Raises
     ------
@@ -184,20 +190,22 @@ def load_model(path, *, trust_pickle, option="--model", boosters=False):
         If a package is needed and not installed.
     """
     try:
-        return _load(path, trust_pickle, boosters)
+        return _load(path, trust_pickle, boosters, onnx)
     except CommandError as error:
         raise CommandError(f"{option}: {error}") from error
 
 
-def _load(path, trust_pickle, boosters):
+def _load(path, trust_pickle, boosters, onnx):
     if not path.is_file():
         raise CommandError(f"file not found: {path}")
     if path.suffix == ".skops":
         return _check(path, _load_skops(path))
     if boosters and path.suffix in _BOOSTERS:
-        return _load_booster(path)
+        return _load_foreign(path, read_booster_file)
+    if onnx and path.suffix == _ONNX:
+        return _load_foreign(path, read_onnx_file)
     if path.suffix not in _PICKLES:
-        raise CommandError(f"{path.name} is {_list_kinds(boosters)}")
+        raise CommandError(f"{path.name} is {_list_kinds(boosters, onnx)}")
     if not trust_pickle:
         raise CommandError(
             f"{path.name} is a pickle, and loading it would run any code that is in it; "
@@ -206,16 +214,18 @@ def _load(path, trust_pickle, boosters):
     return _check(path, _read(path, joblib.load))
 
 
-def _list_kinds(boosters):
+def _list_kinds(boosters, onnx):
     kinds = f"nor a pickle ({', '.join(_PICKLES)})"
-    if not boosters:
-        return f"neither .skops {kinds}"
-    return f"neither .skops {kinds} nor a file of a booster ({', '.join(_BOOSTERS)})"
+    if boosters:
+        kinds += f" nor a file of a booster ({', '.join(_BOOSTERS)})"
+    if onnx:
+        kinds += f" nor {_ONNX}"
+    return f"neither .skops {kinds}"
 
 
-def _load_booster(path):
+def _load_foreign(path, read):
     try:
-        return read_booster_file(path)
+        return read(path)
     except (ImportError, CommandError):
         raise
     except Exception as error:  # each package has exceptions of its own

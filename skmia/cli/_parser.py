@@ -209,7 +209,8 @@ def _add_victim(group):
         "--model",
         type=Path,
         metavar="FILE",
-        help="fitted model to audit, saved with skops (.skops); requires --members",
+        help="fitted model to audit, saved with skops (.skops); requires --members. With an "
+        "ONNX file or a file of a booster, --estimator names the kind of the shadow models",
     )
     group.add_argument(
         "--trust-pickle",

@@ -4,6 +4,7 @@ import re
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from sklearn.base import is_classifier
 from sklearn.ensemble import RandomForestClassifier
 
@@ -17,21 +18,31 @@ from ._answers import read_answers
 from ._errors import CommandError
 from ._labels import map_labels
 from ._members import read_halves, read_members
-from ._model import as_model_input, load_model, make_estimator, needs_numbered_labels
+from ._model import (
+    as_model_input,
+    lacks_a_recipe,
+    load_model,
+    make_estimator,
+    needs_numbered_labels,
+)
 from ._table import as_features, check_column, infer_task, read_table, read_target
 
 _RESERVED_FIELDS = frozenset({"overall", "X", "y", "fields", "group_by", "outputs"})
 
 
 class Problem(NamedTuple):
-    """A fitted victim, or the recipe of the model that gave stored answers, and the records."""
+    """A fitted victim, or the recipe of the model that gave stored answers, and the records.
+
+    ``recipe`` is the estimator of shadow models, if they are not trained like the victim.
+    """
 
     victim: object
     records: Records
     membership: np.ndarray
-    groups: dict
     notes: list
+    groups: dict = {}
     table: object = None
+    recipe: object = None
 
 
 def is_toy(arguments):
@@ -56,7 +67,7 @@ def _make_digits(arguments):
     members = records[membership]
     victim = RandomForestClassifier(random_state=arguments.seed).fit(members.X, members.y)
     notes = ["The data are the digits that come with scikit-learn, and a random half are members."]
-    return Problem(victim, records, membership, {}, notes)
+    return Problem(victim, records, membership, notes)
 
 
 def _draw_members(records, is_classification, seed):
@@ -78,8 +89,8 @@ def _make_table(arguments):
     make = _train_victim if arguments.model is None else _load_victim
     if arguments.answers is not None:
         make = _take_answers
-    victim, records, membership, notes = make(arguments, frame, features, fields, membership)
-    return Problem(victim, records, membership, groups, notes, frame)
+    problem = make(arguments, frame, features, fields, membership)
+    return problem._replace(groups=groups, table=frame)
 
 
 def _read_tables(arguments):
@@ -162,9 +173,10 @@ def _train_victim(arguments, frame, features, fields, membership):
         membership = _draw_members(records, task == "classification", arguments.seed)
         notes.append("The members are a random half of the rows (--members names others).")
     if needs_numbered_labels(_name(arguments), task):
-        return _train_net(estimator, records, membership, arguments), records, membership, notes
+        net = _train_net(estimator, records, membership, arguments)
+        return Problem(net, records, membership, notes)
     members = records[membership]
-    return estimator.fit(members.X, members.y), records, membership, notes
+    return Problem(estimator.fit(members.X, members.y), records, membership, notes)
 
 
 def _train_net(estimator, records, membership, arguments):
@@ -178,11 +190,20 @@ def _train_net(estimator, records, membership, arguments):
 
 
 def _load_victim(arguments, frame, features, fields, membership):
-    victim = load_model(arguments.model, trust_pickle=arguments.trust_pickle)
+    foreign = lacks_a_recipe(arguments.model)
+    victim = load_model(
+        arguments.model, trust_pickle=arguments.trust_pickle, boosters=foreign, onnx=foreign
+    )
     task = "classification" if is_classifier(victim) else "regression"
     y = _read_labels(arguments, frame, task, victim)
     X = as_model_input(victim, frame.drop(columns=arguments.target), features)
-    return victim, Records(X, y, **fields), membership, []
+    if not foreign:
+        return Problem(victim, Records(X, y, **fields), membership, [])
+    X = as_features(pd.DataFrame(X, columns=getattr(X, "columns", features)))
+    if needs_numbered_labels(arguments.estimator, task):
+        raise CommandError(f"--estimator: {arguments.estimator} has other labels than --model")
+    recipe = make_estimator(arguments.estimator, X, task, arguments.seed)
+    return Problem(victim, Records(X, y, **fields), membership, [], recipe=recipe)
 
 
 def _read_labels(arguments, frame, task, victim):
@@ -202,4 +223,4 @@ def _take_answers(arguments, frame, features, fields, membership):
     recipe = _make_recipe(arguments, frame, features)
     outputs = read_answers(arguments.answers, len(frame), recipe.labels)
     records = Records(recipe.X, recipe.y, outputs=outputs, **fields)
-    return recipe.estimator, records, membership, [_describe_task(recipe, arguments)]
+    return Problem(recipe.estimator, records, membership, [_describe_task(recipe, arguments)])

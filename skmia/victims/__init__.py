@@ -4,6 +4,7 @@ from .._core.augmentation import Augmentation, random_crops, random_flips
 from .._core.weight_average import WeightAverage
 from ._callable import CallableVictim
 from ._function import FunctionClassifier
+from ._onnx import OnnxClassifier, OnnxRegressor, read_onnx_file
 from ._state import ModelState, StoredArray, StoredEstimator, read_state
 from ._white_box import WhiteBox, open_white_box
 from .boosters import read_booster_file
@@ -15,6 +16,8 @@ __all__ = [
     "FoundThresholds",
     "FunctionClassifier",
     "ModelState",
+    "OnnxClassifier",
+    "OnnxRegressor",
     "StoredArray",
     "StoredEstimator",
     "WeightAverage",
@@ -24,5 +27,6 @@ __all__ = [
     "random_crops",
     "random_flips",
     "read_booster_file",
+    "read_onnx_file",
     "read_state",
 ]

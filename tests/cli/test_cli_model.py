@@ -166,7 +166,7 @@ def test_model_of_other_features(refuse, numeric_data, tmp_path, columns, messag
         ("none.skops", None, "file not found"),
         ("bad.skops", b"nothing", "cannot be read"),
         ("bad.pkl", b"nothing", "cannot be read"),
-        ("model.onnx", b"nothing", "neither .skops nor a pickle"),
+        ("model.h5", b"nothing", "neither .skops nor a pickle"),
     ],
 )
 def test_model_file_that_cannot_be_used(refuse, numeric_data, tmp_path, name, content, message):

@@ -175,3 +175,36 @@ def test_tables_of_other_columns_are_refused(refuse, table, tmp_path):
     halves = ["--train", tmp_path / "a.csv", "--heldout", tmp_path / "b.csv"]
     told = refuse(*halves, "--target", "income", *QUICK)
     assert told.endswith("b.csv lacks the other's columns 'age'")
+
+
+@pytest.mark.usefixtures("no_drawing")
+def test_an_onnx_file_with_the_estimator_of_its_shadow_models(run, refuse, table, tmp_path):
+    skl2onnx = pytest.importorskip("skl2onnx")
+    pytest.importorskip("onnxruntime")
+    columns = ["age", "noise"]
+    X = table[columns].fillna(0)
+    members = table["trained"] == 1
+    model = LogisticRegression().fit(X.to_numpy()[members], table.loc[members, "income"])
+    converted = skl2onnx.to_onnx(model, X.to_numpy(np.float32)[:1])
+    (tmp_path / "m.onnx").write_bytes(converted.SerializeToString())
+    X.assign(income=table["income"], trained=table["trained"]).to_csv(
+        tmp_path / "t.csv", index=False
+    )
+    given = ["--data", tmp_path / "t.csv", "--target", "income", "--members", "trained"]
+    given += ["--model", tmp_path / "m.onnx"]
+    told = refuse(*given)
+    assert "name the kind of the shadow models with --estimator" in told
+    code, text, err = run(*given, *QUICK)
+    assert (code, err) == (0, "")
+    assert "4 shadow models" in text and "LiRA" in text
+
+
+def test_a_booster_with_the_estimator_of_its_shadow_models(run, asked, table, tmp_path):
+    xgboost = pytest.importorskip("xgboost")
+    X, y = table[["age", "noise"]], (table["income"] == ">50K").astype(int)
+    xgboost.XGBClassifier(n_estimators=3).fit(X, y).save_model(tmp_path / "m.json")
+    X.assign(rich=y, trained=table["trained"]).to_csv(tmp_path / "t.csv", index=False)
+    given = ["--data", tmp_path / "t.csv", "--target", "rich", "--members", "trained"]
+    run(*given, "--model", tmp_path / "m.json", *QUICK)
+    assert type(asked["victim"]).__name__ == "XGBClassifier"
+    assert asked["estimator"][-1].__class__ is LogisticRegression

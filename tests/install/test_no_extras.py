@@ -20,6 +20,7 @@ EXTRA_OF = {
     "jinja2": "report",
     "lightgbm": "lightgbm",
     "matplotlib": "plot",
+    "onnxruntime": "onnx",
     "opacus": "dp",
     "skops": "skops",
     "skorch": "torch",

@@ -1,0 +1,135 @@
+"""Models in ONNX files answer as the models that they were made from."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from skmia import Records, audit
+from skmia.victims import OnnxClassifier, OnnxRegressor, read_onnx_file
+
+skl2onnx = pytest.importorskip("skl2onnx")
+pytest.importorskip("onnxruntime")
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(120, 4)).astype(np.float32)
+Y = (X[:, 0] + RNG.normal(size=120) > 0) * 2 + (X[:, 1] > 0)
+
+
+def save(model, example, path, **options):
+    converted = skl2onnx.to_onnx(model, example, **options)
+    path.write_bytes(converted.SerializeToString())
+    return path
+
+
+@pytest.mark.parametrize("zipmap", [True, False])
+@pytest.mark.parametrize("labels", [[0, 1, 2, 3], ["d", "a", "c", "b"]])
+def test_probabilities_and_classes(tmp_path, zipmap, labels):
+    model = LogisticRegression(max_iter=500).fit(X, np.array(labels)[Y])
+    options = {id(model): {"zipmap": zipmap}}
+    path = save(model, X[:1], tmp_path / "m.onnx", options=options)
+    needs_classes = not zipmap and isinstance(labels[0], str)
+    victim = OnnxClassifier(path)
+    if needs_classes:
+        with pytest.raises(
+            ValueError, match=r"labels such as '.', but not their order: give classes"
+        ):
+            victim.classes_  # noqa: B018
+        victim = OnnxClassifier(path, classes=model.classes_)
+    np.testing.assert_array_equal(victim.classes_, model.classes_)
+    np.testing.assert_allclose(victim.predict_proba(X), model.predict_proba(X), atol=1e-5)
+    np.testing.assert_array_equal(victim.predict(X), model.predict(X))
+    assert victim.n_features_in_ == 4
+    assert victim.predict_proba(X[:0]).shape == (0, 4)
+    again = pickle.loads(pickle.dumps(victim))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert clone(victim).path == path
+
+
+def test_one_input_for_each_column(tmp_path):
+    from skl2onnx.common.data_types import FloatTensorType, StringTensorType
+
+    frame = pd.DataFrame({"age": X[:, 0], "city": RNG.choice(["Rome", "Oslo"], 120)})
+    columns = ColumnTransformer(
+        [("age", StandardScaler(), ["age"]), ("city", OneHotEncoder(), ["city"])]
+    )
+    model = make_pipeline(columns, LogisticRegression()).fit(frame, Y)
+    types = [("age", FloatTensorType([None, 1])), ("city", StringTensorType([None, 1]))]
+    path = tmp_path / "m.onnx"
+    path.write_bytes(skl2onnx.to_onnx(model, initial_types=types).SerializeToString())
+    victim = read_onnx_file(path)
+    assert victim.feature_names_in_.tolist() == ["age", "city"]
+    expected = model.predict_proba(frame)
+    as_categories = frame.astype({"city": "category"})
+    for table in (frame, frame[["city", "age"]], as_categories, frame.to_numpy(dtype=object)):
+        np.testing.assert_allclose(victim.predict_proba(table), expected, atol=1e-5)
+    with pytest.raises(ValueError, match="takes 2 features; got 1"):
+        victim.predict_proba(frame[["age"]])
+    with pytest.raises(ValueError, match="has a feature 'city', which X lacks"):
+        victim.predict_proba(frame.rename(columns={"city": "town"}))
+
+
+def test_a_net_that_answers_with_logits(tmp_path):
+    onnx = pytest.importorskip("onnx")
+    from onnx import TensorProto, helper, numpy_helper
+
+    weights = RNG.normal(size=(4, 3)).astype(np.float32)
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["z"])],
+        "net",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [None, 4])],
+        [helper.make_tensor_value_info("z", TensorProto.FLOAT, [None, 3])],
+        [numpy_helper.from_array(weights, "w")],
+    )
+    opset = helper.make_opsetid("", 17)
+    onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=9), tmp_path / "m.onnx")
+    with pytest.raises(ValueError, match=r'do not add to 1.*give kind="logits"'):
+        OnnxClassifier(tmp_path / "m.onnx").predict_proba(X)
+    proba = OnnxClassifier(tmp_path / "m.onnx", kind="logits").predict_proba(X)
+    expected = np.exp(X @ weights)
+    np.testing.assert_allclose(proba, expected / expected.sum(axis=1, keepdims=True), atol=1e-5)
+    with pytest.raises(ValueError, match="answers with 3 classes; classes has 2"):
+        OnnxClassifier(tmp_path / "m.onnx", classes=[0, 1], kind="logits").predict_proba(X)
+
+
+def test_regressor(tmp_path):
+    model = Ridge().fit(X, X[:, 0] + X[:, 1])
+    victim = read_onnx_file(save(model, X[:1], tmp_path / "m.onnx"))
+    assert isinstance(victim, OnnxRegressor)
+    np.testing.assert_allclose(victim.predict(X), model.predict(X), atol=1e-5)
+    assert victim.predict(X[:0]).shape == (0,)
+
+
+def test_audit_with_an_estimator_for_shadow_models(tmp_path):
+    y = (Y > 1).astype(int)
+    membership = np.arange(120) % 2 == 0
+    forest = RandomForestClassifier(20, random_state=0)
+    model = clone(forest).fit(X[membership], y[membership])
+    victim = OnnxClassifier(save(model, X[:1], tmp_path / "m.onnx"))
+    report = audit(victim, Records(X, y), membership, estimator=forest, shadows=4, random_state=0)
+    same = audit(
+        model, Records(X, y), membership, estimator=forest, shadows=4, random_state=0, file=False
+    )
+    auc = "metric == 'auc' and scope == 'overall'"
+    found, expected = (r.to_frame().query(auc)["estimate"] for r in (report, same))
+    np.testing.assert_allclose(found, expected, atol=0.01)
+    assert report.evidence == "leak"
+
+
+def test_what_is_no_model_is_refused(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"There is no file .*none\.onnx"):
+        OnnxClassifier(tmp_path / "none.onnx").classes_  # noqa: B018
+    (tmp_path / "bad.onnx").write_bytes(b"hello")
+    with pytest.raises(ValueError, match=r"bad\.onnx is not a model that onnxruntime reads"):
+        read_onnx_file(tmp_path / "bad.onnx")
+    model = Ridge().fit(X, X[:, 0])
+    path = save(model, X[:1], tmp_path / "m.onnx")
+    with pytest.raises(ValueError, match="The model refuses the records"):
+        OnnxRegressor(path).predict(X[:, :2])
