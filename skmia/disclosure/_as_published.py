@@ -30,7 +30,7 @@ def count_as_published(case, answers):
     if not answers.has_probabilities:
         return {}
     columns = answers.columns.T
-    if isinstance(find_model(case.model)[0], DecisionTreeClassifier):
+    if case.has_file and isinstance(find_model(case.model)[0], DecisionTreeClassifier):
         columns = [leaves.places for leaves in iter_leaves(case.model, case.training.X)]
     numbers = number_rows(columns, case.n_records)
     sizes = count_groups(numbers, answers.labels, case.people).sizes

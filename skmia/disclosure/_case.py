@@ -12,6 +12,7 @@ from .._core.groups import number_groups
 from .._core.numbers import check_count
 from .._core.validation import check_membership, check_records, query
 from ..victims.inputs import find_model
+from ..victims.offers import has_file
 from ._answers import read_answers
 from ._rules import RuleBook, load_rules
 from ._thresholds import choose_thresholds
@@ -48,8 +49,15 @@ class Case(NamedTuple):
     @property
     def name(self):
         """Name of the class of the model behind searches and steps."""
+        if self.model is None:
+            return "stored answers"
         found = find_model(self.model)[0]
         return type(unwrap(self.model) if found is None else found).__name__
+
+    @property
+    def has_file(self):
+        """Whether the file of the model is at hand."""
+        return self.model is not None and has_file(self.model)
 
     @property
     def training(self):
@@ -91,7 +99,8 @@ def open_case(model, records, membership, decimals, thresholds, rules, sample_we
     used = _check_weights(sample_weight, n)
     if not (is_member & used).any():
         raise ValueError("sample_weight must be above 0 for some member; got 0 for all.")
-    check_model(model)
+    if model is not None:
+        check_model(model)
     outputs = query(None if "outputs" in records.fields else model, records)
     people = records.fields.get("group_by")
     people = None if people is None else number_groups(people, n)[1]

@@ -188,7 +188,10 @@ def check_freedom(count, n_members, effective, thresholds):
 def check_rules(book, flags):
     """Check the hyper-parameters; ``flags`` is None if no rule is about the model."""
     if flags is None:
-        text = f"Cannot be said: the rules {book.name!r} are not about models of this kind."
+        text = (
+            f"Cannot be said: the rules {book.name!r} are not about models of this kind, or the "
+            "model does not store its settings."
+        )
         return StructuralCheck("rules", "both", UNKNOWN, None, None, None, text, book.source)
     if not flags:
         text = f"The settings are in none of the rules {book.name!r}."

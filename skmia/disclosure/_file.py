@@ -1,11 +1,11 @@
 """Checks of what the file of a model tells its training records apart by."""
 
 import numpy as np
-from scipy import sparse
 from sklearn.frozen import FrozenEstimator
 
 from .._core.asking import unwrap
 from .._core.classes import is_of_package
+from .._core.records import Records
 from .._core.skorch_nets import is_skorch
 from ..attacks import StoredValuesAttack
 from ..inspection import inspect_model
@@ -14,6 +14,9 @@ from ..victims.inputs import find_model
 from ..victims.leaves import has_leaves, iter_leaves
 from ._checks import check_groups, check_groups_of_rows, check_leaves, check_rows
 from ._groups import count_groups, count_leaves, number_rows
+
+# Packages whose models keep rows under names that are known.
+_KNOWN = {"catboost", "imblearn", "lightgbm", "sklearn", "skorch", "xgboost"}
 
 
 def examine_file(case, answers, found):
@@ -30,7 +33,7 @@ def examine_file(case, answers, found):
     smallest = _examine_groups(case, answers, found)
     may_have = smallest is None and _may_have_leaves(case.model)
     found.checks.append(check_leaves(smallest, case.name, may_have, case.thresholds))
-    n_rows, is_stored = _search_rows(case, inspection)
+    n_rows, is_stored = _search_rows(case, inspection, found)
     if is_stored is not None:
         found.columns["is_stored"] = is_stored
     n_found = None if is_stored is None else int(is_stored.sum())
@@ -40,7 +43,8 @@ def examine_file(case, answers, found):
 def _examine_groups(case, answers, found):
     """Add the checks of groups; return the smallest leaf of each member, or None."""
     if not has_leaves(case.model):
-        numbers = number_rows(*_list_columns(case.training.X, case.n_records))
+        hashes = Records(case.training.X, np.zeros(case.n_records)).digests
+        numbers = number_rows(hashes, case.n_records)
         sizes = count_groups(numbers, answers.labels, case.people)
         found.add_groups(
             check_groups_of_rows(sizes, answers, case.name, case.thresholds), sizes, "structure"
@@ -65,18 +69,6 @@ def _watch(leaves, smallest, people):
         yield places
 
 
-def _list_columns(X, n_records):
-    """Columns of a table of any kind, and the number of its rows."""
-    if hasattr(X, "iloc"):
-        columns = (X.iloc[:, k].to_numpy() for k in range(X.shape[1]))
-    elif sparse.issparse(X):
-        X = X.tocsc()
-        columns = (X[:, [k]].toarray()[:, 0] for k in range(X.shape[1]))
-    else:
-        columns = np.reshape(np.asarray(X), (n_records, -1)).T
-    return columns, n_records
-
-
 def _compare_numbers(case, inspection, found):
     stated, given = inspection.n_rows, case.n_records
     if stated is not None and stated > given:
@@ -93,19 +85,28 @@ def _may_have_leaves(model):
     return not known or any(has_leaves(part) for part in parts)
 
 
-def _search_rows(case, inspection):
+def _search_rows(case, inspection, found):
     """Number of training rows that the file stores, and which members are among them.
 
-    Estimators that are not known may keep rows under any name, so these arrays are searched, too.
+    Estimators of packages that are not known may keep rows under any name, so all that they store
+    is searched.
     """
     stored = inspection.stored
     named = stored[stored["kind"] == "rows"] if inspection.level == "rows" else stored[:0]
-    others = stored[(stored["kind"] == "other") & (stored["n_values"] > 1)]
-    if named.empty and others.empty:
+    if named.empty and not _has_foreign_parts(case.model):
         return 0, None
-    attack = StoredValuesAttack(FrozenEstimator(unwrap(case.model))).fit(case.training)
-    is_stored, found = np.zeros(case.n_records, dtype=bool), attack.found_
-    is_stored[found.index[found["whole_row"].astype(bool)]] = True
     sizes = [shape[0] for shape in named["shape"] if shape is not None]
     n_rows = max([*sizes, *named["n_arrays"]], default=0)
+    try:
+        attack = StoredValuesAttack(FrozenEstimator(unwrap(case.model))).fit(case.training)
+    except ValueError as error:  # such as sparse rows with too many columns
+        found.notes.append(f"Members were not looked for among the stored arrays: {error}")
+        return int(n_rows), None
+    is_stored, hits = np.zeros(case.n_records, dtype=bool), attack.found_
+    is_stored[hits.index[hits["whole_row"].astype(bool)]] = True
     return max(int(n_rows), int(is_stored.sum())), is_stored
+
+
+def _has_foreign_parts(model):
+    parts = read_state(model).estimators
+    return any(type(part.estimator).__module__.split(".")[0] not in _KNOWN for part in parts)

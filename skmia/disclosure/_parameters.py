@@ -169,7 +169,7 @@ def _count_stored(model):
 def _count_parts(model):
     """Bagging, AdaBoost, votes and stacks: the sum over the models inside."""
     parts = getattr(model, "estimators_", None)
-    if not isinstance(parts, list) or not is_of_package(model, "sklearn"):
+    if not isinstance(parts, list | tuple) or not is_of_package(model, "sklearn"):
         return None
     parts = [*parts, *([model.final_estimator_] if hasattr(model, "final_estimator_") else [])]
     counts = [_count(find_model(part)[0]) for part in parts if hasattr(part, "fit")]

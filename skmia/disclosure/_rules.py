@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .._core.classes import is_of_package
 from .._core.numbers import show
 from .._core.types import PathLike
 from ..victims.inputs import find_model
@@ -59,7 +60,10 @@ class RuleBook:
     zero: dict
 
     def list_flags(self, model: object, n_rows: int) -> list[Rule] | None:
-        """Return the rules that hold for a model, or None if no rule is about its kind.
+        """Return the rules that hold for a model, or None if that cannot be said.
+
+        It cannot if no rule is about its kind, or if the model was loaded from a file of XGBoost,
+        which does not store the settings of its training.
 
         Parameters
         ----------
@@ -75,7 +79,7 @@ class RuleBook:
         found = find_model(model)[0]
         kinds = [kind.__name__ for kind in type(found).__mro__]
         about = [rule for rule in self.rules if set(rule.estimators) & set(kinds)]
-        if not about or not hasattr(found, "get_params"):
+        if not about or not hasattr(found, "get_params") or _has_lost_settings(found):
             return None
         settings = self._read_settings(found, kinds, n_rows)
         return [
@@ -96,6 +100,15 @@ class RuleBook:
                 least = 2 if name == "min_samples_split" else 1
                 settings[name] = max(least, int(np.ceil(settings[name] * n_rows)))
         return settings
+
+
+def _has_lost_settings(model):
+    """Whether a booster was loaded from a file: it has other rounds than its settings say."""
+    if not is_of_package(model, "xgboost") or not hasattr(model, "get_booster"):
+        return False
+    if not model.__sklearn_is_fitted__() or model.early_stopping_rounds is not None:
+        return False
+    return model.get_booster().num_boosted_rounds() != model.get_num_boosting_rounds()
 
 
 def _is_none(value):

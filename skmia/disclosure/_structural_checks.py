@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from .._core.records import Records
 from .._core.types import PathLike
-from ..victims.offers import has_file
 from ._answers import round_answers
 from ._as_published import count_as_published
 from ._case import open_case
@@ -45,8 +44,9 @@ def structural_checks(
 
     Parameters
     ----------
-    model : fitted estimator
-        Classifier or regressor, Pipeline, search or service.
+    model : fitted estimator or None
+        Classifier or regressor, Pipeline, search or service. None if only the answers are known,
+        which the records then hold.
     records : Records of n records
         Training records, with labels, and non-members if `membership` says which they are. A field
         ``group_by`` names the person of each record; people are counted instead of records then.
@@ -125,9 +125,9 @@ def structural_checks(
     released = round_answers(answers, decimals)
     sizes = count_groups(number_rows(released.T, case.n_records), answers.labels, case.people)
     found.add_groups(check_groups(sizes, answers, "service", case.thresholds), sizes, "answers")
-    found.checks.append(check_rounding(answers, released, decimals, has_file(model)))
+    found.checks.append(check_rounding(answers, released, decimals, case.has_file))
     count, effective = ParameterCount(None, "the model is not at hand"), None
-    if has_file(model):
+    if case.has_file:
         examine_file(case, answers, found)
         count, effective = count_parameters(model), measure_effective_dof(model, case.training.X)
     else:

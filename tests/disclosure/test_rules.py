@@ -8,6 +8,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier as Tree
 
 from skmia.disclosure import load_rules
+from skmia.victims import read_booster_file
 
 
 def name_flags(model, rules="sacro_ml", n_rows=284):
@@ -46,6 +47,15 @@ def test_rules_of_boosting_read_no_limit_as_no_limit():
     assert name_flags(flat, "skmia") == []
     endless = xgboost.XGBClassifier(max_depth=0, min_child_weight=5)
     assert name_flags(endless, "skmia") == ["xgboost 3"]
+
+
+def test_settings_that_a_file_does_not_store_are_not_taken_for_defaults(tmp_path):
+    xgboost = pytest.importorskip("xgboost")
+    settings = {"n_estimators": 3, "max_depth": 1}
+    made = xgboost.XGBClassifier(**settings).fit([[0.0], [1.0]] * 4, [0, 1] * 4)
+    made.save_model(tmp_path / "model.json")
+    assert name_flags(made) == []
+    assert name_flags(read_booster_file(tmp_path / "model.json")) is None
 
 
 def test_fractions_are_counts_where_the_rules_are_corrected():

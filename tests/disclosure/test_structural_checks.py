@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -202,6 +203,15 @@ def test_rows_that_are_stored_are_found(model):
     assert check.n_records == (12 if not isinstance(model, SVC) else model.n_support_.sum())
 
 
+def test_rows_that_are_too_wide_to_be_searched_are_noted(monkeypatch):
+    monkeypatch.setattr("skmia.attacks._stored_views._LARGEST", 10)
+    records = Records(sparse.csr_matrix(np.eye(12)), TWELVE.y)
+    report = structural_checks(KNeighborsClassifier().fit(records.X, records.y), records)
+    assert report.get("keeps_rows", "file").value == 12
+    assert report.get("keeps_rows", "file").n_records is None
+    assert "Members were not looked for" in report.notes[0]
+
+
 def test_people_are_counted_where_they_have_several_records():
     person = [0, 0, 0, 0, 0, 1, 1, 2, 2, 3, 4, 5]
     records = Records(TWELVE.X, TWELVE.y, group_by=person)
@@ -268,6 +278,18 @@ def test_whether_answers_are_rounded():
     ):
         report = structural_checks(victim, TWELVE, decimals=decimals)
         assert report.get("rounded_answers", "service").status == status
+
+
+def test_answers_without_a_model():
+    records = TWELVE.with_outputs(fit_tree())
+    report = structural_checks(None, records, np.arange(12) % 2)
+    assert report.get("k", "service").value == 2
+    assert report.membership is not None
+    assert {check.status for check in report.checks if check.release != "service"} == {
+        "cannot be said"
+    }
+    with pytest.raises(ValueError, match="the records hold no outputs"):
+        structural_checks(None, TWELVE)
 
 
 def test_membership_stands_beside_each_check():
