@@ -66,6 +66,9 @@ class ShownLaw(NormalLaw):
 # Features that are not scores of membership by themselves.
 _SHOWN = {"level": estimate_level, "gap": estimate_gap, "spread": estimate_spread}
 
+# The feature of similar records, which is none of the record itself.
+SIMILAR = "similar_records"
+
 
 def list_temperatures(pool, temperatures):
     """Return the temperatures that make a difference to the models of a pool."""
@@ -138,4 +141,5 @@ def leave_out(parts, models):
 
 def list_scores(names):
     """Return the columns of the features that are scores of membership, by name."""
-    return {name: column for column, name in enumerate(names) if name not in _SHOWN}
+    others = {*_SHOWN, SIMILAR}
+    return {name: column for column, name in enumerate(names) if name not in others}

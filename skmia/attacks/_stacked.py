@@ -26,7 +26,8 @@ from ..base.power import TooFewModelsError, number_pairs
 from ..shadow import ShadowPool
 from ..signals.auto import what_to_keep, what_to_read
 from ._rmia import RMIA
-from ._stack_features import fit_parts, leave_out, list_scores
+from ._similar_records import Surroundings
+from ._stack_features import SIMILAR, fit_parts, leave_out, list_scores
 from ._stack_models import ChosenStack, Rows
 
 # Number of records of the pool that the stack is learned from.
@@ -84,9 +85,10 @@ class StackedAttack(PoolAttack):
 
     The features of a record are its scores under :class:`LiRA` in three forms (four for models that
     vote), :class:`RMIA` at each temperature and :class:`CalibratedAttack` with both means, the
-    log-likelihood of the label, and the level, IN-OUT gap and spread that LiRA estimates. Up to 16
-    shadow models are treated as the victim in turn. Their training sets are known, so a logistic
-    regression and boosted trees learn from their features to separate members and non-members; the
+    log-likelihood of the label, the level, IN-OUT gap and spread that LiRA estimates, and for
+    classifiers what the victim does to similar records. Up to 16 shadow models are treated as the
+    victim in turn. Their training sets are known, so a logistic regression and boosted trees learn
+    from their features to separate members and non-members; the
     membership of the victim's records plays no part. Of each single score, the logistic regression
     and its sum with the trees, the one with the largest AUC on these models is used. The score is
     the log odds of membership.
@@ -173,6 +175,13 @@ class StackedAttack(PoolAttack):
     models called for. With 8 and 16 models and four kinds of pools, a rate of 0.01 was then 0.005
     to 0.011.
 
+    What moves a record in one model moves similar records of its class as well: which of them the
+    model was trained on. ``similar_records`` is the mean, over the 64 most similar records of the
+    class, of the signal minus its level, with the cosine of standardized features as the weight;
+    the membership of these records plays no part. They are searched among at most 8192 of the
+    records given to ``fit``, for which the victim must be known or its outputs be stored;
+    otherwise this feature is left out. A record that is scored need not be one of them.
+
     A record without an IN model, or without an OUT model, has the neutral score, just below 0;
     :meth:`can_judge` tells which.
 
@@ -255,17 +264,25 @@ class StackedAttack(PoolAttack):
         if not self._can_judge(records).any():
             raise ValueError(self._say_too_few(len(records)))
         self._parts = fit_parts(self.pool_, records, self.temperatures)
-        self.feature_names_ = list(self._parts)
+        self._around = self._compute_surroundings(records)
+        self.feature_names_ = [*self._parts, *([] if self._around is None else [SIMILAR])]
         self._readings = list(dict.fromkeys(part._reads() for part in self._parts.values()))
-        self._learn(check_random_state(self.random_state))
+        self._learn(records, check_random_state(self.random_state))
 
-    def _learn(self, rng):
+    def _compute_surroundings(self, records):
+        is_answered = self.victim is not None or "outputs" in records.fields
+        if self.pool_.classes_ is None or not is_answered:
+            return None
+        return Surroundings(self.pool_, self.victim, records, self._can_judge(records))
+
+    def _learn(self, records, rng):
         """Learn the stack from shadow models treated as the victim."""
         pool, n_models = self.pool_, len(self.pool_.membership_)
         n_in = pool.n_inside
         columns = pool.draw_columns(_N_SAMPLE, self._are_enough(n_in, n_models - n_in))
         values = [pool.values_at(columns, what) for what in self._readings]
-        shadows, inside = self._join(values, columns), pool.inside(columns)
+        shadows = self._join(values, columns, self._surround_columns(columns, records))
+        inside = pool.inside(columns)
         models = choose_pseudo_victims(pool.design_)
         others = choose_others(pool.design_, inside, columns, models)
         judged = self._are_judged(inside, n_in[columns], models, others)
@@ -282,18 +299,32 @@ class StackedAttack(PoolAttack):
         self._stack = ChosenStack(rows, scores, self.boosted, units, margin, rng)
         self.chosen_, self.power_ = self._stack.chosen, self._stack.power
 
-    def _join(self, values, columns):
-        """Join the readings on the axis of the queries, followed by the folds of the records."""
+    def _surround(self, records):
+        """Return the residuals on similar records, if any, of shape (1, n_estimators, n)."""
+        return [] if self._around is None else [self._around.of_models(records)[None]]
+
+    def _surround_columns(self, columns, records):
+        """Return the same for columns of the pool; 0 where the record is not among the given."""
+        if self._around is None:
+            return []
+        _, known, rows = np.intersect1d(columns, self.pool_.locate(records), return_indices=True)
+        residuals = np.zeros((1, len(self.pool_.membership_), len(columns)))
+        residuals[0][:, known] = self._around.of_models(records[rows])
+        return [residuals]
+
+    def _join(self, values, columns, around):
+        """Join on the axis of the queries: readings, similar records, folds of the records."""
         folds = fold_records(columns).astype(values[0].dtype)
-        return np.concatenate([*values, np.broadcast_to(folds, (1, *values[0].shape[1:]))])
+        return np.concatenate([*values, *around, np.broadcast_to(folds, (1, *values[0].shape[1:]))])
 
     def _blocks(self, records):
-        size = max(1, self._block_size() // (len(self._readings) + 1))
+        size = max(1, self._block_size() // (len(self._readings) + 2))
         columns = self.pool_.locate(records)
         blocks = [self.pool_.blocks(records, size, what) for what in self._readings]
         for together in zip(*blocks, strict=True):
             rows, _, inside, n_in = together[0]
-            shadows = self._join([values for _, values, *_ in together], columns[rows])
+            around = self._surround(records[rows])
+            shadows = self._join([values for _, values, *_ in together], columns[rows], around)
             yield rows, shadows, inside, n_in
 
     def _victim_values(self, records):
@@ -301,7 +332,8 @@ class StackedAttack(PoolAttack):
         if victim is not None and self.pool_.augment is None:  # it is queried once
             records, victim = records.with_fields(outputs=query(victim, records)), None
         values = [self.pool_.victim_values(victim, records, what) for what in self._readings]
-        return np.concatenate(values)
+        around = [] if self._around is None else [self._around.of_victim(records)]
+        return np.concatenate([*values, *around])
 
     def _by_reading(self, values):
         n_queries = self.pool_.signals_.shape[1]
@@ -310,11 +342,12 @@ class StackedAttack(PoolAttack):
         return {what: values[start : start + n_queries] for what, start in rows}
 
     def _score(self, target, shadows, inside, outside):
+        around = [] if self._around is None else [target[-1]]
         target, shadows = self._by_reading(target), self._by_reading(shadows)
         features = [
             part._score(target[part._reads()], shadows[part._reads()], inside, outside)
             for part in self._parts.values()
-        ]
+        ] + around
         return self._stack.log_odds(np.column_stack(features))
 
     def _leave_out(self, models):
@@ -324,11 +357,12 @@ class StackedAttack(PoolAttack):
 
     def _collect_left_out(self, shadows, inside, models, others, judged):
         """Return features with models treated as the victim, of shape (n_chosen, n, n_features)."""
+        around = [] if self._around is None else [shadows[-2, models]]
         shadows = self._by_reading(shadows)
         features = [
             score_in_place(part, shadows[part._reads()], inside, models, others, judged)
             for part in self._parts.values()
-        ]
+        ] + around
         return np.stack(features, axis=-1)
 
     def _score_left_out(self, shadows, inside, models, others):

@@ -76,7 +76,7 @@ def audit(
         shadow model is trained, see :class:`skmia.base.Needs`; an attack that cannot run, or fails,
         is left out and named in ``notes``.
         "default": a threshold on the loss, :class:`~skmia.attacks.LiRA` and
-        :class:`~skmia.attacks.RMIA`, from 8 shadow models on
+        :class:`~skmia.attacks.RMIA`, from 4 shadow models on
         :class:`~skmia.attacks.StackedAttack`, and :class:`~skmia.attacks.AnalyticLiRA` for linear
         models.
     shadows : "auto", int or ShadowPool, default="auto"

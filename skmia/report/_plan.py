@@ -21,8 +21,8 @@ from .victim import is_recipe
 
 _SIGNAL_OF = {"decision": "hinge", "label": "correctness"}
 
-# With fewer models, classifiers learn less from them than trends over all records tell.
-_FEWEST_FOR_STACK = 8
+# A model in the victim's place leaves with its complement, so two models must remain.
+_FEWEST_FOR_STACK = 4
 
 # If the outputs of all shadow models take more bytes than this, they are not kept.
 LARGEST_OUTPUTS = 1_000_000_000
@@ -87,9 +87,8 @@ def default_attacks(request):
     attacks = {f"threshold ({signal})": ThresholdAttack(signal=signal)}
     if why_not(AnalyticLiRA(), _make_offer(request)) is None:  # only linear models have one
         attacks["AnalyticLiRA"] = AnalyticLiRA()
-    few = request.size_of_pool < _FEWEST_FOR_STACK
-    attacks |= {"LiRA": LiRA(gap="trend") if few else LiRA(), "RMIA": RMIA()}
-    if not few:
+    attacks |= {"LiRA": LiRA(), "RMIA": RMIA()}
+    if request.size_of_pool >= _FEWEST_FOR_STACK:
         attacks["StackedAttack"] = StackedAttack()
     return attacks
 

@@ -197,7 +197,7 @@ def test_features_by_the_kind_of_the_models():
     attack = StackedAttack(victim, shadows, boosted=False).fit(records)
     assert attack.feature_names_ == [
         *("lira_raw", "lira_pooled", "lira", "calibrated_out", "calibrated_midpoint"),
-        *("log_likelihood", "rmia_1", "rmia_2", "level", "gap", "spread"),
+        *("log_likelihood", "rmia_1", "rmia_2", "level", "gap", "spread", "similar_records"),
     ]
 
 

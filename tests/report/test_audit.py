@@ -216,10 +216,13 @@ def test_frozen_victim_is_the_victim(problem, result):
 
 
 def test_default_attacks_depend_on_the_number_of_shadow_models(problem, result):
-    few = audit(*problem, shadows=6, random_state=0).settings["attacks"]
-    assert list(few.values()) == ["ThresholdAttack()", "LiRA(gap='trend')", "RMIA()"]
-    many = list(result.settings["attacks"].values())
-    assert many == ["ThresholdAttack()", "LiRA()", "RMIA()", "StackedAttack()"]
+    singles = ["ThresholdAttack()", "LiRA()", "RMIA()"]
+    few = audit(*problem, shadows=ShadowPool(TREE, 2, random_state=0), random_state=0)
+    assert list(few.settings["attacks"].values()) == singles
+    four = audit(*problem, shadows=4, random_state=0)
+    assert "StackedAttack" in four.scores
+    for report in (four, result):
+        assert list(report.settings["attacks"].values()) == [*singles, "StackedAttack()"]
     victim, records, membership = problem
     pool = ShadowPool(TREE, 8, random_state=0)
     given = audit(victim, records, membership, shadows=pool, random_state=0)
@@ -230,7 +233,8 @@ def test_linear_models_are_also_attacked_in_closed_form(problem):
     _, records, membership = problem
     victim = fit_victim(records, membership, LogisticRegression())
     report = audit(victim, records, membership, shadows=4, random_state=0)
-    assert list(report.scores) == ["threshold (loss)", "AnalyticLiRA", "LiRA", "RMIA"]
+    names = ["threshold (loss)", "AnalyticLiRA", "LiRA", "RMIA", "StackedAttack"]
+    assert list(report.scores) == names
     assert report.notes == []
 
 
@@ -245,7 +249,7 @@ def test_victim_is_asked_once(problem):
     asked = CallableVictim(answer, classes=[0, 1])
     result = audit(asked, records, membership, estimator=TREE, shadows=4, random_state=0)
     assert calls == [400]
-    assert list(result.scores) == ["threshold (loss)", "LiRA", "RMIA"]
+    assert list(result.scores) == ["threshold (loss)", "LiRA", "RMIA", "StackedAttack"]
 
 
 # What cannot run is left out and named
@@ -269,7 +273,7 @@ def test_classifier_with_decision_values_only(problem):
     _, records, membership = problem
     victim = fit_victim(records, membership, LinearSVC())
     result = audit(victim, records, membership, shadows=4, random_state=0)
-    assert list(result.scores) == ["threshold (hinge)", "LiRA", "RMIA"]
+    assert list(result.scores) == ["threshold (hinge)", "LiRA", "RMIA", "StackedAttack"]
 
 
 def test_classifier_that_only_predicts(problem):
@@ -281,7 +285,7 @@ def test_classifier_that_only_predicts(problem):
     labels = fit_victim(records, membership, Labels(random_state=0))
     result = audit(labels, records, membership, shadows=4, random_state=0)
     assert list(result.scores) == ["threshold (correctness)"]
-    assert sum("the victim returns predicted labels" in note for note in result.notes) == 2
+    assert sum("the victim returns predicted labels" in note for note in result.notes) == 3
     assert result.settings["n_shadows"] == 0
 
 
@@ -335,7 +339,7 @@ def test_unfitted_pool_is_fitted_once_for_all_attacks(problem):
     pool = ShadowPool(TREE, n_estimators=4, store="outputs", random_state=0)
     result = audit(victim, records, membership, shadows=pool, random_state=0)
     assert result.settings["n_shadows"] == 4
-    assert list(result.scores) == ["threshold (loss)", "LiRA", "RMIA"]
+    assert list(result.scores) == ["threshold (loss)", "LiRA", "RMIA", "StackedAttack"]
     assert not hasattr(pool, "membership_")
 
 

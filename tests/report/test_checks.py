@@ -64,7 +64,7 @@ def test_an_added_check_is_asked_after_those_that_it_reads_and_reported_at_its_p
     assert last["finding"] is None  # a number, which has no place there
     assert middle == without["checks"]
     assert document["results"] == without["results"]
-    assert "Warning (too high): 3 attacks, 0.95." in report.summary()
+    assert "Warning (too high): 4 attacks, 0.95." in report.summary()
     assert last["text"] in report.to_html()
     assert render(check_document(document)) == report.to_html()
 
