@@ -76,7 +76,7 @@ def fold_records(columns):
 
 
 def _get_folds(shadows, models):
-    """Return the fold of each record, for each model treated as the victim."""
+    """Return the fold of each record under each model."""
     return np.broadcast_to(shadows[-1, 0].astype(int), (len(models), shadows.shape[2]))
 
 
@@ -177,10 +177,9 @@ class StackedAttack(PoolAttack):
 
     What moves a record in one model moves similar records of its class as well: which of them the
     model was trained on. ``similar_records`` is the mean, over the 64 most similar records of the
-    class, of the signal minus its level, with the cosine of standardized features as the weight;
-    the membership of these records plays no part. They are searched among at most 8192 of the
-    records given to ``fit``, for which the victim must be known or its outputs be stored;
-    otherwise this feature is left out. A record that is scored need not be one of them.
+    class, of the signal minus its level, weighted by the cosine of standardized features; the
+    membership of these records plays no part. They are searched among at most 8192 of the records
+    given to ``fit``, which need a victim or its stored outputs; otherwise this feature is left out.
 
     A record without an IN model, or without an OUT model, has the neutral score, just below 0;
     :meth:`can_judge` tells which.
@@ -202,7 +201,6 @@ class StackedAttack(PoolAttack):
     """
 
     _learns_in_place = True
-
     _parameter_constraints = {
         **PoolAttack._parameter_constraints,
         "boosted": ["boolean"],
@@ -300,7 +298,7 @@ class StackedAttack(PoolAttack):
         self.chosen_, self.power_ = self._stack.chosen, self._stack.power
 
     def _surround(self, records):
-        """Return the residuals on similar records, if any, of shape (1, n_estimators, n)."""
+        """Return residuals on similar records, if any, of shape (1, n_estimators, n)."""
         return [] if self._around is None else [self._around.of_models(records)[None]]
 
     def _surround_columns(self, columns, records):
