@@ -49,11 +49,10 @@ def audit_labels(rng, epsilon, n_classes, n_rows=400, **settings):
     nominal=0.05,
     side="at most",
     designs={
-        f"epsilon {epsilon:g}, {n_classes} classes, {alternatives}, {method}": {
+        f"epsilon {epsilon:g}, {n_classes} classes, {alternatives}": {
             "epsilon": epsilon,
             "n_classes": n_classes,
             "alternatives": alternatives,
-            "method": method,
         }
         for epsilon, n_classes, alternatives in (
             (0.5, 2, "own"),
@@ -61,7 +60,6 @@ def audit_labels(rng, epsilon, n_classes, n_rows=400, **settings):
             (2.0, 5, "own"),
             (2.0, 5, "wrong"),
         )
-        for method in ("binomial", "gaussian")
     },
     n_trials=1000,
 )
