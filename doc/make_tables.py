@@ -18,6 +18,7 @@ PAGE = GUIDE / "table_of_attacks.md"
 GENERATED = {
     "Membership": ("reads", "access", "shadow models", "known"),
     "Signals": ("reads", "access"),
+    "Signals of texts": ("access",),
 }
 
 _ANSWERS = {
@@ -86,6 +87,13 @@ def describe_signal(name):
     return {"reads": describe_reads(signal.reads), "access": ", ".join(signal.access) or _NOTHING}
 
 
+def describe_text_signal(name):
+    """The generated cells of a signal of texts, by its class."""
+    import skmia.signals
+
+    return {"access": ", ".join(getattr(skmia.signals, name).access)}
+
+
 def _fill(table, describe, columns):
     """A table of Markdown with its generated columns written again."""
     head, rule, *rows = table.splitlines()
@@ -101,8 +109,13 @@ def _fill(table, describe, columns):
 
 def rewrite(text):
     """The page with what the code declares today."""
-    for title, describe in (("Membership", describe_attack), ("Signals", describe_signal)):
-        place = rf"(^## {title}\n.*?\n)(\|.*?\n)(?=\n|\Z)"
+    described = {
+        "Membership": describe_attack,
+        "Signals": describe_signal,
+        "Signals of texts": describe_text_signal,
+    }
+    for title, describe in described.items():
+        place = rf"(^##+ {title}\n.*?\n)(\|.*?\n)(?=\n|\Z)"
         section = re.search(place, text, re.MULTILINE | re.DOTALL)
         table = _fill(section[2].rstrip("\n"), describe, GENERATED[title]) + "\n"
         text = text[: section.start(2)] + table + text[section.end(2) :]

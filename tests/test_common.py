@@ -50,6 +50,7 @@ from skmia.attacks import (
     StationarityAttack,
     StoredValuesAttack,
     ThresholdAttack,
+    TransferredQueryAttack,
     UnknownValues,
     VulnerableRecordsAttack,
     WhiteBoxAttack,
@@ -264,6 +265,10 @@ RECIPES = {
     StationarityAttack: make_stationarity_attacks,
     StoredValuesAttack: make_stored_values_attacks,
     ThresholdAttack: make_threshold_attacks,
+    TransferredQueryAttack: lambda problem: [
+        TransferredQueryAttack(problem.victim, problem.shadows, n_steps=2, random_state=0, **one)
+        for one in ({"n_partners": 1}, {"confidence": 0.5})
+    ],
     VulnerableRecordsAttack: lambda problem: [
         VulnerableRecordsAttack(problem.victim, problem.shadows, max_neighbors=10, **one)
         for one in ({"level": 0.5}, {"target_fpr": 0.1})

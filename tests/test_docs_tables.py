@@ -138,6 +138,14 @@ def test_every_signal_is_in_the_table():
     assert sorted(SIGNALS) == get_signal_names()
 
 
+def test_every_signal_of_texts_is_in_its_table():
+    rows = {row["class"].strip("`"): row["access"] for row in TABLES["Signals of texts"]}
+    signals = [getattr(skmia.signals, name) for name in skmia.signals.__all__]
+    of_texts = [one for one in signals if "tokens" in getattr(one, "access", ())]
+    assert rows == {one.__name__: ", ".join(one.access) for one in of_texts}
+    assert rows["ReCaLL"] == "tokens, queries"
+
+
 @pytest.mark.parametrize("name", get_signal_names())
 def test_the_class_of_a_signal_is_in_the_table(name):
     assert SIGNALS[name]["class"] == f"`{type(get_signal(name)).__name__}`"

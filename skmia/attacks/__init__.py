@@ -27,6 +27,7 @@ from ._stacked import StackedAttack
 from ._stationarity import StationarityAttack
 from ._stored_values import StoredValuesAttack
 from ._threshold import ThresholdAttack
+from ._transferred_query import TransferredQueryAttack
 from ._vulnerable_records import VulnerableRecordsAttack
 from ._white_box import WhiteBoxAttack
 
@@ -58,6 +59,7 @@ __all__ = [
     "StationarityAttack",
     "StoredValuesAttack",
     "ThresholdAttack",
+    "TransferredQueryAttack",
     "UnknownValues",
     "VulnerableRecordsAttack",
     "WhiteBoxAttack",

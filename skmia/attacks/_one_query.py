@@ -13,16 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import check_victim
 from .._core.needs import Needs
-from .._core.numbers import as_numbers as as_array
-from .._core.numbers import show
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions, at_least
 from .._core.types import Rows
 from .._core.validation import check_records
 from ..base import BaseAttack, get_pool
 from ..shadow import ShadowPool
-from ..signals.changes import as_numbers, as_scale, check_scale, is_right
-from ..victims import open_white_box
+from ..signals.changes import as_scale, check_scale, is_right
+from ._margins import CLASSES, as_values, check_bounds, check_labels, compute_margin, open_boxes
 
 # Number of values in one array of a chunk of records; the search holds about ten such arrays.
 _CELLS = 1 << 22
@@ -33,8 +31,6 @@ _FIRST, _SECOND, _SMALL = 0.9, 0.999, 1e-12
 # Weights that "auto" chooses from, and the smallest pool that chooses, on how many records at most.
 _PENALTIES = 0.3, 1.0, 3.0, np.inf
 _FEWEST_TO_CHOOSE_BY, _N_RECORDS = 8, 1000
-
-_CLASSES = frozenset({"proba", "logits", "decision", "label"})
 
 
 class _Models:
@@ -56,25 +52,13 @@ class _Models:
             known = np.flatnonzero(np.isin(self.y, box.classes))
             if not len(known):
                 continue
-            margin, slope = _compute_margin(box, points[known], self.y[known])
+            margin, slope = compute_margin(box, points[known], self.y[known])
             margin, slope = margin / unit, slope / unit
             sign, size = np.sign(weights[known]), np.abs(weights[known])
             loss[known] += size * np.logaddexp(0, -sign * margin)
             pull = -weights[known] * expit(-sign * margin)
             gradient[known] += pull.reshape(-1, *[1] * (points.ndim - 1)) * slope
         return loss, gradient
-
-
-def _compute_margin(box, points, y):
-    """Return by how much the logit of the label exceeds the others, and its gradient."""
-    logits, row = box.logits(points), np.arange(len(points))
-    label = np.searchsorted(box.classes, y)
-    own = logits[row, label]
-    logits[row, label] = -np.inf
-    other = logits.argmax(axis=1)
-    weights = np.zeros_like(logits)
-    weights[row, label], weights[row, other] = 1, -1
-    return own - logits[row, other], box.logit_gradient(points, weights)
 
 
 class OneQueryAttack(BaseAttack):
@@ -205,18 +189,13 @@ class OneQueryAttack(BaseAttack):
 
     def _needs(self):
         return Needs(
-            _CLASSES, access=frozenset({"queries"}), keeps=frozenset({"models", "gradients"})
+            CLASSES, access=frozenset({"queries"}), keeps=frozenset({"models", "gradients"})
         )
 
     def _fit(self, records, membership):
         check_victim(self.victim)
         check_scale(self.scale)
-        if self.bounds is not None:
-            ends = as_array(self.bounds, "bounds", "two numbers")
-            if ends.shape != (2,) or not ends[0] < ends[1]:
-                raise ValueError(
-                    f"bounds must be two numbers, the smaller one first; got {show(self.bounds)}."
-                )
+        check_bounds(self.bounds)
         self.pool_ = get_pool(self.shadows, records)
         if self.pool_.estimators_ is None:
             raise ValueError(
@@ -240,7 +219,7 @@ class OneQueryAttack(BaseAttack):
         for box in self._open(some):
             known = np.isin(some.y, box.classes)
             inputs = box.encode(some.X)[known]
-            size = np.abs(_compute_margin(box, inputs, some.y[known])[0]) if len(inputs) else [1.0]
+            size = np.abs(compute_margin(box, inputs, some.y[known])[0]) if len(inputs) else [1.0]
             self._units.append(max(float(np.median(size)) / 2, _SMALL))
 
     def _choose_penalty(self, records):
@@ -271,25 +250,14 @@ class OneQueryAttack(BaseAttack):
         """Open the shadow models, and check that they take the features of the records."""
         estimators = self.pool_.estimators_
         chosen = estimators if models is None else [estimators[k] for k in models]
-        boxes, values = [open_white_box(model) for model in chosen], _as_values(records.X)[0]
-        for box in boxes:
-            _check_features(box, records.X, values)
-        return boxes
+        return open_boxes(records, chosen, "OneQueryAttack")
 
     def _can_judge(self, records):
         n_in = self.pool_.count_inside(records)
         return (n_in > 0) & (n_in < len(self.pool_.membership_))
 
-    def _check_labels(self, records):
-        unknown = np.flatnonzero(~np.isin(records.y, self.pool_.classes_))
-        if len(unknown):
-            raise ValueError(
-                f"{len(unknown)} of {len(records)} records have a task label that no shadow model "
-                f"knows, first {show(records.y[unknown[0]])} at position {unknown[0]}."
-            )
-
     def _score_samples(self, records):
-        self._check_labels(records)
+        check_labels(records, self.pool_)
         scores = np.full(len(records), np.nextafter(0.5, 0))
         judged = np.flatnonzero(self._can_judge(records))
         if len(judged):
@@ -317,7 +285,7 @@ class OneQueryAttack(BaseAttack):
         return self._make_queries(records, np.arange(len(self._units)), self.penalty_)
 
     def _make_queries(self, records, models, penalty):
-        values, restore = _as_values(records.X)
+        values, restore = as_values(records.X, "OneQueryAttack")
         if np.isinf(penalty):
             return restore(values)
         boxes, units = self._open(records, models), [self._units[k] for k in models]
@@ -352,32 +320,8 @@ class OneQueryAttack(BaseAttack):
         return 0.5
 
 
-def _as_values(X):
-    """Return the features as floating-point numbers, and a function that restores the container."""
-    values, restore = as_numbers(X, "OneQueryAttack")
-    return values.astype(values.dtype if values.dtype.kind == "f" else float), restore
-
-
 def _advantage(right, inside):
     """Return how much larger the share of right labels is among members."""
     if inside.all() or not inside.any():
         return 0.0
     return right[inside].mean() - right[~inside].mean()
-
-
-def _check_features(box, X, values):
-    """Check that a model takes the features as they are.
-
-    Raises
-    ------
-    ValueError
-        If it transforms them, or is a regressor.
-    """
-    if box.classes is None:
-        raise ValueError("OneQueryAttack needs classifiers; got a pool of regressors.")
-    inputs = box.encode(X)
-    if inputs.shape != values.shape or not np.array_equal(inputs, values.astype(inputs.dtype)):
-        raise ValueError(
-            "OneQueryAttack changes the features that the shadow models take, and these models "
-            "transform them first; transform the features of the records instead."
-        )

@@ -110,12 +110,13 @@ class LabelAudit(EpsilonAuditBase):
 
     The bound holds for every way to score the canaries. With ``method="gaussian"`` it does not hold
     for randomized response, which protects labels in some methods: in simulations it exceeded an
-    epsilon of 0.5 in 9% of the audits, and an epsilon of 2 in 54% to 83%. The reference removes what the features
-    tell about the labels. For perceptrons on digits, with 300 canaries, the mean of ``epsilon_``
-    over three trainings was 2.6 with it and 2.1 without, and of the advantage 0.72 and 0.06. The
-    interval of ``advantage_`` is Clopper-Pearson's; without leakage every guess is right with a
-    probability of one half, independently of the others, whatever the model has learned about the
-    population.
+    epsilon of 0.5 in 9% of the audits, and an epsilon of 2 in 54% to 83%.
+
+    The reference removes what the features tell about the labels. For perceptrons on digits, with
+    300 canaries, the mean of ``epsilon_`` over three trainings was 2.6 with it and 2.1 without, and
+    of the advantage 0.72 and 0.06. The interval of ``advantage_`` is Clopper-Pearson's; without
+    leakage every guess is right with a probability of one half, independently of the others,
+    whatever the model has learned about the population.
 
     References
     ----------

@@ -77,6 +77,17 @@ ATTACKS = {
         "scale": (1.0,),
         "bounds": (None, (-1, 1)),
     },
+    "TransferredQueryAttack": {
+        "search": ("auto", "gradient", "swap"),
+        "confidence": ("auto", 0.5),
+        "target_fpr": (None, 0.1),
+        "n_steps": (2,),
+        "n_partners": (1, 2),
+        "step_size": (0.1,),
+        "scale": (1.0,),
+        "bounds": (None, (-1, 1)),
+        "random_state": (0,),
+    },
     "RangeAttack": {
         "attack": (None,),
         "sampler": (None,),
@@ -118,8 +129,11 @@ POOLED = {
     "LiRA",
     "RMIA",
     "CalibratedAttack",
+    "OneQueryAttack",
+    "RangeAttack",
     "ShadowAttack",
     "StackedAttack",
+    "TransferredQueryAttack",
     "VulnerableRecordsAttack",
 }
 

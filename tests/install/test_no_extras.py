@@ -17,14 +17,18 @@ from skmia.metrics import MembershipRocDisplay
 EXTRA_OF = {
     "catboost": "catboost",
     "dask": "dask",
+    "distributed": "dask",
     "jinja2": "report",
     "lightgbm": "lightgbm",
     "matplotlib": "plot",
     "onnxruntime": "onnx",
     "opacus": "dp",
+    "pyarrow": "arrow",
+    "ray": "ray",
     "skops": "skops",
     "skorch": "torch",
     "torch": "torch",
+    "transformers": "hf",
     "xgboost": "xgboost",
 }
 

@@ -43,6 +43,7 @@ from skmia.attacks import (
     StationarityAttack,
     StoredValuesAttack,
     ThresholdAttack,
+    TransferredQueryAttack,
     VulnerableRecordsAttack,
     WhiteBoxAttack,
 )
@@ -103,6 +104,7 @@ def make_attacks():
         "StationarityAttack": StationarityAttack(),
         "StoredValuesAttack": StoredValuesAttack(),
         "ThresholdAttack": ThresholdAttack(),
+        "TransferredQueryAttack": TransferredQueryAttack(n_steps=2, n_partners=1),
         "VulnerableRecordsAttack": VulnerableRecordsAttack(level=0.5),
         "WhiteBoxAttack": WhiteBoxAttack(max_iter=1, cv=2),
         "population": CalibratedAttack(reference="population"),
@@ -154,7 +156,7 @@ def test_all_attacks_at_once(model, refused, problem, trained):
     assert list(result.scores) == [name for name in attacks if name not in refused]
     assert {note.split(" was left out: it ")[0] for note in result.notes} == refused
     for settings in trained[:1]:
-        assert settings["store"] == ("outputs" if "OneQueryAttack" in refused else "models")
+        assert settings["store"] == "models"
         assert settings["temperatures"] == (1.0, 2.0, 3.0)[::2]
     found = result.to_frame().query("scope == 'overall' and metric == 'auc'")
     assert (found.set_index("attack")["estimate"].drop("VulnerableRecordsAttack") > 0.45).all()

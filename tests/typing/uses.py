@@ -27,6 +27,7 @@ from skmia.attacks import (
     ReleasedModelAttack,
     StackedAttack,
     ThresholdAttack,
+    TransferredQueryAttack,
 )
 from skmia.base import Needs, connect, needs_of
 from skmia.datasets import load_iris, make_membership_problem
@@ -93,6 +94,7 @@ def attack_with_shadow_models() -> None:
         CalibratedAttack(model, pool, reference="rank", signal=ScaledLogit()),
         StackedAttack(model, pool, temperatures=[1.0], target_fpr=0.1, random_state=0),
         OneQueryAttack(model, pool, penalty="auto", bounds=(0.0, 1.0)),
+        TransferredQueryAttack(model, pool, search="swap", confidence="auto", target_fpr=0.05),
         RangeAttack(model, LiRA(), pool, sampler=GaussianRange(scale=0.2), trim=(0, 1)),
         ThresholdAttack(model, signal="loss"),
         QuantileAttack(model, population=records, cv=3),
