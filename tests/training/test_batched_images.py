@@ -17,6 +17,7 @@ from skmia._training.plan import plan_training  # noqa: E402
 from skmia._training.ways.torch_nets import TorchNetsWay, probe  # noqa: E402
 from skmia._training.ways.torch_nets import check as _check  # noqa: E402
 from skmia._training.ways.torch_nets import prepare as _prepare  # noqa: E402
+from skmia._training.ways.torch_nets.device_rows import DeviceRows  # noqa: E402
 from skmia._training.ways.torch_nets.prepare import prepare, shared_table  # noqa: E402
 from skmia._training.ways.torch_nets.probe import Times  # noqa: E402
 from skmia._training.ways.torch_nets.streams import Stream  # noqa: E402
@@ -204,6 +205,19 @@ def test_nets_in_turn_go_on_after_an_interruption():
     for one, other in zip(first.nets, second.nets, strict=True):
         for ours, theirs in zip(one.module_.parameters(), other.module_.parameters(), strict=True):
             assert torch.equal(ours, theirs)
+
+
+def test_rows_are_moved_to_a_device_once():
+    X = np.random.default_rng(0).normal(size=(6, 3))
+    rows = DeviceRows([X], torch.device("cpu"), room=6 * 3 * 4)
+    first = rows.get(X[:4], torch.float32)
+    assert rows.get(X[:4], torch.float32) is first
+    torch.testing.assert_close(first, torch.as_tensor(X[:4], dtype=torch.float32))
+    others = rows.get(X[2:], torch.float32)  # for which there is no more room
+    assert rows.get(X[2:], torch.float32) is not others
+    torch.testing.assert_close(others, torch.as_tensor(X[2:], dtype=torch.float32))
+    copy = X[:4].copy()  # whose memory may be used again for other rows
+    assert rows.get(copy, torch.float32) is not rows.get(copy, torch.float32)
 
 
 class Room(torch.autograd.Function):

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from contextlib import contextmanager, nullcontext
 from functools import partial
+from typing import NamedTuple
 
 import torch
 from skorch.utils import to_device
@@ -11,13 +12,22 @@ from ...groups import describe, is_out_of_memory, train_or_halve
 from ...job import Trained, keep
 from ...states import StateKeeper, run_from_kept
 from ..one_by_one import train_alone
-from .prepare import as_table_rows, count_rows, count_steps, prepare, shared_table
+from .device_rows import DeviceRows, rows_for
+from .plan import find_net
+from .prepare import count_rows, count_steps, prepare, shared_table
 from .products import fast_products, is_worth_measuring, list_shapes, measure
 from .rows import change, list_parts
 from .train import Training
 
 # Number of rows for which a trained net is queried at once, to limit the memory of activations.
 _ROWS = 8192
+
+
+class _Group(NamedTuple):
+    """Models that were trained together, or reasons why not, and rows to ask them about."""
+
+    models: list
+    rows: DeviceRows
 
 
 def train_group(job, generic=False, fast=False, in_turn=False):
@@ -52,10 +62,10 @@ def train_group(job, generic=False, fast=False, in_turn=False):
 
 
 def _finish(trained, job, i, seconds):
-    prepared = trained[i]
+    prepared = trained.models[i]
     if isinstance(prepared, str):  # the reason why the net cannot be trained with others
         return train_alone(job, i, prepared)
-    asking = partial(_asked_in_bulk, prepared)
+    asking = partial(_asked_in_bulk, prepared, trained.rows)
     caught, model = prepared.warnings, prepared.model
     with job.randomness(i):
         return keep(job, Trained(job, i, model, seconds, caught=caught, asking=asking))
@@ -73,7 +83,7 @@ def _train(job, generic, fast, in_turn):
     first = next(iter(stacks.values()))[0] if stacks else None
     with fast_products(first.net, count_rows(first)) if fast and first else nullcontext():
         run_from_kept(trainings, StateKeeper(job.states, job.numbers), job.progress)
-    return trained
+    return _Group(trained, rows_for(job, torch.device(find_net(job.estimator).device)))
 
 
 def measure_products(job):
@@ -104,16 +114,16 @@ def _prepare_or_say(job, i, table):
 
 
 @contextmanager
-def _asked_in_bulk(prepared):
+def _asked_in_bulk(prepared, rows):
     """Let a net predict from whole tensors, because a DataLoader collects single records slowly."""
     net = prepared.net
 
     def forward_iter(X, training=False, device="cpu"):
-        whole = as_table_rows(X, prepared.dtype, "cpu")
+        whole = rows.get(X, prepared.dtype)
         for start in range(0, len(list_parts(whole)[0]), _ROWS):
-            rows = change(lambda part, places=slice(start, start + _ROWS): part[places], whole)
+            part = change(lambda one, places=slice(start, start + _ROWS): one[places], whole)
             # The evaluation step moves the rows to the device of the net.
-            yield to_device(net.evaluation_step((rows, None), training=training), device)
+            yield to_device(net.evaluation_step((part, None), training=training), device)
 
     net.forward_iter = forward_iter
     try:
