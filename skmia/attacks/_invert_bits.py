@@ -57,6 +57,8 @@ class DenseInverter:
         Coefficients of equations of unit noise.
     """
 
+    leaves_out = True  # bits that are known save time
+
     def __init__(self, rows):
         self._rows, self._columns = rows, rows.T.tocsr()
         self._squares = np.asarray((rows**2).sum(axis=0)).ravel()
@@ -150,6 +152,8 @@ class DenseInverter:
 class LowRankInverter:
     """The same where there are far fewer equations than bits, with no bit taken for known."""
 
+    leaves_out = False
+
     def __init__(self, rows):
         self._rows = rows.toarray()
 
@@ -164,6 +168,11 @@ class LowRankInverter:
         variance = spread - np.einsum("en,en->n", part, part)
         evidence = np.maximum(1 / variance - precision, LEAST_PRECISION)
         return inverse @ field, evidence, inverse
+
+
+def make_inverter(rows):
+    """Return the inverter of the smaller of two systems."""
+    return (LowRankInverter if rows.shape[0] < rows.shape[1] / 2 else DenseInverter)(rows)
 
 
 def multiply_transposed(rows, dtype):

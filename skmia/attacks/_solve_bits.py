@@ -7,13 +7,13 @@ from scipy import sparse
 from scipy.sparse.linalg import lsqr
 
 from .._core.probabilities import posterior_of
-from ._invert_bits import LEAST_PRECISION, DenseInverter, LowRankInverter
+from ._invert_bits import LEAST_PRECISION, make_inverter
 
 # Relative noise that is added to exact equations, so that they do not dominate all others.
 NOISE = 1e-2
 _N_STEPS = 15
 _DAMPING = 0.3
-_SETTLED = 2e-4  # mean change of the probabilities of membership per step, of the last step
+_SETTLED = 1e-3  # mean change of the probabilities of membership per step, of the last step
 _LEAST_VARIANCE = 1e-6
 # Bits are taken for known while others are judged if their variance is this small, also times the
 # precision of all equations together: with less, known bits could not give way to exact equations.
@@ -41,6 +41,8 @@ class Solution(NamedTuple):
         Covariance of the bits; None if it was too large to compute.
     evidence : ndarray of shape (n,) or None
         Precision of the evidence about each bit in propagation; None for other solvers.
+    inverter : DenseInverter, LowRankInverter or None
+        What propagation inverts, for further solutions of the same equations.
     """
 
     ratios: np.ndarray
@@ -48,6 +50,7 @@ class Solution(NamedTuple):
     residuals: np.ndarray
     inverse: object = None
     evidence: np.ndarray | None = None
+    inverter: object = None
 
     def judge(self, rows, columns):
         """Compute log likelihood ratios of further records, each as one more candidate.
@@ -141,8 +144,9 @@ def propagate(rows, targets, prior, pulls=0.0, start=None):
     """
     n = rows.shape[1]
     prior = np.broadcast_to(prior, n)
-    believe = _Belief(rows, targets, rows.T @ targets + pulls, prior)
-    if start is None or start.evidence is None:
+    inverter = make_inverter(rows) if start is None else start.inverter
+    believe = _Belief(rows, targets, rows.T @ targets + pulls, prior, inverter)
+    if start is None:
         # The first Gaussians have the mean and the variance of the prior.
         precision = 1 / (prior * (1 - prior))
         now = believe(np.stack([precision, prior * precision]), prior, np.ones(n))
@@ -164,7 +168,7 @@ def propagate(rows, targets, prior, pulls=0.0, start=None):
         if change < _SETTLED * step:
             break
     ratios, evidence = believe.judge_all(now)
-    return Solution(ratios, known, now.residuals, now.inverse, evidence)
+    return Solution(ratios, known, now.residuals, now.inverse, evidence, inverter)
 
 
 class _Iterate(NamedTuple):
@@ -189,16 +193,14 @@ class _Belief:
     right-hand sides, plus the pulls.
     """
 
-    def __init__(self, rows, targets, moment, prior):
+    def __init__(self, rows, targets, moment, prior, inverter):
         self._rows, self._columns, self._targets = rows, rows.T.tocsr(), targets
         self._moment, self._prior = moment, prior
-        # The smaller of two systems is solved.
-        is_small = rows.shape[0] < rows.shape[1] / 2
-        self._invert = (LowRankInverter if is_small else DenseInverter)(rows)
+        self._invert = inverter
         size = np.maximum(np.asarray((rows**2).sum(axis=0)).ravel(), _RIGID / _SURE)
         self._sure = np.where(size * _LEAST_VARIANCE > _RIGID, -1.0, _RIGID / size)
-        if is_small:
-            self._sure[:] = -1.0  # all bits are judged at the same cost
+        if not inverter.leaves_out:
+            self._sure[:] = -1.0
 
     def __call__(self, sites, bits, evidence):
         """Return the belief that follows from the Gaussians of all bits.

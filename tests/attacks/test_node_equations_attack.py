@@ -88,10 +88,12 @@ def test_propagation_stops_when_it_has_settled(share, monkeypatch):
     monkeypatch.setattr(_solve_bits, "_match_moments", lambda *a: steps.append(0) or match(*a))
     early = propagate(rows, targets, 0.5)
     assert len(steps) < _solve_bits._N_STEPS
+    settled = _solve_bits._SETTLED
     monkeypatch.setattr(_solve_bits, "_SETTLED", 0)
     late = propagate(rows, targets, 0.5)
     # Steps are halved, so that all that were left out move bits about as much as the last one.
-    assert np.mean(np.abs(expit(early.ratios) - expit(late.ratios))) < 2e-3
+    difference = np.mean(np.abs(expit(early.ratios) - expit(late.ratios)))
+    assert difference < 10 * settled
     assert roc_auc_score(bits, early.ratios) == pytest.approx(
         roc_auc_score(bits, late.ratios), abs=1e-3
     )
