@@ -57,7 +57,8 @@ class NodeEquationsAttack(EquationsAttack):
     ----------
     n_rows_ : float or None
         Number of training rows according to the file, without rows that early stopping set apart.
-        None if a stripped file does not store it; ``prior`` and ``outsiders`` take its place.
+        None if a stripped file does not store it, or rows were weighted; ``prior`` and
+        ``outsiders`` take its place.
     n_equations_ : int
         Number of equations.
     known_ : float
@@ -92,7 +93,8 @@ class NodeEquationsAttack(EquationsAttack):
     Warns
     -----
     UserWarning
-        If the equations contradict each other, see ``misfit_``.
+        If the equations contradict each other, see ``misfit_``, or an XGBoost model was trained
+        with sample weights.
 
     See Also
     --------
@@ -125,7 +127,9 @@ class NodeEquationsAttack(EquationsAttack):
     A JSON or UBJ file of XGBoost does not store the learning rate and the penalty of the training.
     The attack computes them from the weights that inner nodes store, and refuses models whose
     weights no such settings explain. Such a file does not say whether rows were drawn
-    (``subsample``); if they were, the equations contradict each other.
+    (``subsample``); if they were, the equations contradict each other. It does not say whether rows
+    were weighted either. The attack warns if sums of hessians show it, and then takes the number of
+    training rows for unknown; weights that are whole numbers look like rows that were repeated.
 
     LightGBM and CatBoost count the rows of each leaf, and the attack reads both with all settings
     that keep these counts or values exact. CatBoost draws samples only to choose splits, so its

@@ -131,7 +131,15 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
 
     def _set_law(self, X, shrinkage):
         """Set direction, law of the projection and threshold; X is None for known moments."""
-        X = self._prepare(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._compute_law(self._prepare(X), shrinkage)
+        if not np.isfinite(self._move + self._spread):
+            raise ValueError(
+                "The squares of target and moments exceed the range of floating point numbers, so "
+                "there is no score; scale the columns."
+            )
+
+    def _compute_law(self, X, shrinkage):
         self.direction_ = self._compute_direction(self._moments)
         if X is None:
             self._held_out = None
@@ -274,7 +282,8 @@ class BaseMeanAttack(CovarianceMixin, BaseEstimator, ABC):
         """Vector to project released means on."""
 
     def _score(self, X):
-        return self._score_at(X @ self.direction_)
+        scores = self._score_at(X @ self.direction_)
+        return np.where(np.isinf(scores), np.nan, scores)  # a sum that overflows is no evidence
 
     def _score_at(self, projection):
         return projection

@@ -37,6 +37,21 @@ def test_scikit_learn_checks(attack):
     check_estimator(attack, on_skip=None)
 
 
+@pytest.mark.parametrize("attack", [MeanLikelihoodRatioAttack, MeanScalarProductAttack])
+@pytest.mark.parametrize("size", [1e155, 1e300])
+def test_numbers_whose_squares_overflow_are_refused(attack, size):
+    rng = np.random.default_rng(0)
+    reference, target = rng.normal(size=(50, 4)), rng.normal(size=4)
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match="scale the columns"):
+        attack(size * target).fit(reference)
+    fitted = attack(target).fit(reference)
+    away = np.sign(fitted.direction_)
+    assert np.isfinite(fitted.score_samples([size * away, -size * away])).all()
+    largest = np.finfo(float).max * away
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match="no score for 1 of 2 records"):
+        fitted.score_samples([target, largest])
+
+
 # Against simulated releases. Bernoulli rows as in the paper, at a smaller size: the counts of
 # columns are binomial.
 

@@ -275,6 +275,22 @@ def test_settings_of_xgboost_that_are_refused(settings, message):
         read_node_equations(model, records)
 
 
+@pytest.mark.parametrize("data, kind", [(CANCER, 0), (WINE, 0), (CANCER, 1)])
+def test_weights_of_xgboost_are_told_from_counts(data, kind):
+    xgboost = pytest.importorskip("xgboost")
+    model = [xgboost.XGBClassifier, xgboost.XGBRegressor][kind](n_estimators=3, n_jobs=1)
+    X, y = data
+    records, assumed = Records(X, y), (len(y), 1.0)
+    for base in (None, 0.3):
+        model.set_params(base_score=base).fit(X, y)
+        assert read_node_equations(model, records, assumed).n_rows == pytest.approx(len(y))
+    model.fit(X, y, sample_weight=np.random.default_rng(0).uniform(0.5, 1.5, size=len(y)))
+    with pytest.warns(UserWarning, match="trained with sample weights"):
+        equations = read_node_equations(model, records, assumed)
+    assert equations.is_assumed and equations.n_rows == len(y)
+    read_further_columns(model, records[:5], equations)  # warns no second time
+
+
 def test_other_models_and_labels_are_named():
     X, y = WINE
     records = Records(X, y)

@@ -1,5 +1,6 @@
 """Linear equations in the membership bits of candidates."""
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -115,6 +116,10 @@ class Collector:
         self._blur.append(_entries(place, nodes, change))
         return scale * own**2 + drifted**2
 
+    def warn(self, message):
+        """Warn of what the model shows of its equations."""
+        warnings.warn(message, UserWarning, stacklevel=10)
+
     def equations(self, n_rows):
         """Return all collected equations, given the number of training rows."""
         return Equations(
@@ -149,6 +154,9 @@ class Further:
     def add(self, nodes, coefficients, targets, *others, **options):
         """Add the coefficients of the records to the equations of their nodes."""
         self._rows.append(_entries(next(self._places), nodes, coefficients))
+
+    def warn(self, message):
+        """Do nothing, as fit has warned."""
 
     def columns(self):
         """Return the coefficients as a csr_array of shape (n_equations, n_records)."""

@@ -15,6 +15,9 @@ from .rounding import Drift, Rounded, estimate_steps
 _OBJECTIVES = {"binary:logistic", "multi:softprob", "multi:softmax", "reg:squarederror"}
 _NEUTRAL = {"subsample": 1.0, "alpha": 0.0, "max_delta_step": 0.0}
 _SMALLEST = 1e-16  # lower bound of the hessians of a classifier in XGBoost
+# Numbers of rows that single precision tells from their neighbors, and their relative error.
+_MOST_ROWS = 1e4
+_TOLERANCE = 1e-5
 
 
 class Tree:
@@ -109,7 +112,8 @@ def read_xgboost(model, X, y, collector):
         for k, tree in enumerate(trees[start : start + n_outputs]):
             leaves, step = tree.route(X), tree.conditions.astype(np.float64) / eta
             if n_rows is None:
-                n_rows = tree.covers[0] / curvature[0, k]  # all records start with the same margin
+                counts = tree.covers / curvature[0, k]  # all records start with the same margin
+                n_rows = counts[0] if _are_whole(counts) else _lose_count(collector)
             if tree.covers[0]:  # 0 if the file was stripped
                 collector.add(leaves, curvature[:, k], tree.covers, precision=SINGLE)
             newton = slope[:, k], step[leaves] * curvature[:, k]
@@ -119,6 +123,21 @@ def read_xgboost(model, X, y, collector):
             add_sum(collector, leaves, newton, -penalty * step, SINGLE, rounded)
             margins[:, k] += tree.conditions[leaves]
     return n_rows
+
+
+def _are_whole(counts):
+    counts = counts[counts < _MOST_ROWS]
+    return np.allclose(counts, np.rint(counts), rtol=_TOLERANCE, atol=_TOLERANCE)
+
+
+def _lose_count(collector):
+    """Warn that sums of hessians do not count training rows; return 0 as their number."""
+    collector.warn(
+        "The sums of hessians in the first tree of the model are not those of whole rows: it was "
+        "trained with sample weights or base margins, which it does not store. The equations of "
+        "its nodes assume equal weights, so scores are weaker than they could be."
+    )
+    return 0.0
 
 
 def _read_base(learner):
