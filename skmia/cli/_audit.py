@@ -22,6 +22,7 @@ from ._formats import format_result
 from ._gate import BROKEN, judge, list_findings
 from ._limits import Limit
 from ._model import lacks_a_recipe
+from ._policy import as_finding, follow_policy, read_policy
 from ._problem import is_toy, make_problem
 
 _TABLE_FPRS = [0.01, 0.001]
@@ -74,42 +75,51 @@ def run_audit(arguments, show):
     _check_folders(arguments)
     fprs = arguments.fpr or (_DIGITS_FPRS if is_toy(arguments) else _TABLE_FPRS)
     _check_limits(arguments.fail_above, fprs)
-    caught = []
+    policy = read_policy(arguments.policy, arguments.release)
+    caught, broken = [], []
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_: caught.append(" ".join(str(message).split()))
         problem = make_problem(arguments)
         limits = _read_limits(arguments.fail_above, problem)
-        result = audit(
-            problem.victim,
-            problem.records,
-            problem.membership,
-            shadows=_QUICK_SHADOWS if arguments.quick else arguments.shadows,
-            time_budget=arguments.time_limit,
-            estimator=problem.recipe,
-            group=list(problem.groups.values()) or None,
-            controls=arguments.controls,
-            fprs=fprs,
-            file=not arguments.quick,
-            batched=False if arguments.no_batching else "auto",
-            checkpoint=arguments.checkpoint,
-            n_jobs=arguments.jobs,
-            random_state=arguments.seed,
-            verbose=1,
-        )
-        notes = [*result.notes, *problem.notes, *dict.fromkeys(caught)]
-        settings = result.settings | {"command": _as_settings(arguments)}
-        result = replace(result, notes=notes, settings=settings)
-        values = problem.table if arguments.show_values else None
+        result = _attack(problem, fprs, arguments)
+        if policy is not None:
+            result, broken = follow_policy(result, policy, problem, arguments)
+    notes = [*result.notes, *problem.notes, *dict.fromkeys(caught)]
+    settings = result.settings | {"command": _as_settings(arguments)}
+    result = replace(result, notes=notes, settings=settings)
     findings = list_findings(result, limits, arguments.release)
+    if result.recommendation is not None:
+        findings.append(as_finding(result.recommendation))
     show(format_result(arguments.format, result, findings, _name_source(arguments)))
-    lines, broken = ([], []) if arguments.out is None else _save(result, arguments.out, values)
+    values = problem.table if arguments.show_values else None
+    lines, unwritten = ([], []) if arguments.out is None else _save(result, arguments.out, values)
     text = "\n".join(["", *lines]) if lines and arguments.format == "text" else ""
     code, reasons = judge(findings)
-    if broken:
-        code, reasons = code or BROKEN, reasons + broken
+    if broken or unwritten:
+        code, reasons = code or BROKEN, [*reasons, *broken, *unwritten]
     if code:
         raise GateClosed("; ".join(reasons), text, code)
     return text
+
+
+def _attack(problem, fprs, arguments):
+    return audit(
+        problem.victim,
+        problem.records,
+        problem.membership,
+        shadows=_QUICK_SHADOWS if arguments.quick else arguments.shadows,
+        time_budget=arguments.time_limit,
+        estimator=problem.recipe,
+        group=list(problem.groups.values()) or None,
+        controls=arguments.controls,
+        fprs=fprs,
+        file=not arguments.quick,
+        batched=False if arguments.no_batching else "auto",
+        checkpoint=arguments.checkpoint,
+        n_jobs=arguments.jobs,
+        random_state=arguments.seed,
+        verbose=1,
+    )
 
 
 def _name_source(arguments):
@@ -141,6 +151,8 @@ def _check_combination(arguments):
         for name, value, usual in _NOT_QUICK:
             if getattr(arguments, name) != usual:
                 raise CommandError(f"--quick goes without --{name.replace('_', '-')}{value}")
+    if arguments.decimals is not None and arguments.policy is None:
+        raise CommandError("--decimals goes with --policy")
     if arguments.time_limit is not None and arguments.shadows != AUTO:
         raise CommandError("--time-limit limits the shadow models of --shadows auto")
     _check_tables(arguments)

@@ -7,7 +7,7 @@ from .. import __version__
 from ._errors import CommandError
 from ._formats import FORMATS
 from ._model import ESTIMATORS
-from ._values import fraction, job_count, limit, pair, seconds, seed, shadow_count
+from ._values import decimal_count, fraction, job_count, limit, pair, seconds, seed, shadow_count
 
 _DESCRIPTION = "Membership-inference attacks on machine-learning models."
 
@@ -318,6 +318,18 @@ def _add_output(group):
         help="how the model is released, for the exit code: as a service that answers queries, or "
         "as a file, for which the limits of --fail-above hold for the attack on the file as well "
         "(default: service)",
+    )
+    group.add_argument(
+        "--policy",
+        metavar="NAME|FILE",
+        help="recommend a release or not by a policy: cautious, research or a TOML file; exit with "
+        "code 1 unless it is a release, and with code 4 if nothing can be said",
+    )
+    group.add_argument(
+        "--decimals",
+        type=decimal_count,
+        metavar="N",
+        help="number of decimals of the answers of a service, for --policy",
     )
     group.add_argument(
         "--fail-above",

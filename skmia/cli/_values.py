@@ -6,6 +6,7 @@ from ._labels import parse_pair
 from ._limits import parse_limit
 
 _MOST_JOBS = 10_000  # processes
+_MOST_DECIMALS = 17
 
 
 def _as_integer(text):
@@ -35,6 +36,14 @@ def job_count(text):
     if not -1 <= number <= _MOST_JOBS or number == 0:
         allowed = f"must be at least 1 and at most {_MOST_JOBS}, or -1 for all cores"
         raise argparse.ArgumentTypeError(f"{allowed}; got {number}")
+    return number
+
+
+def decimal_count(text):
+    """Return a number of decimals."""
+    number = _as_integer(text)
+    if not 0 <= number <= _MOST_DECIMALS:
+        raise argparse.ArgumentTypeError(f"must lie between 0 and {_MOST_DECIMALS}; got {number}")
     return number
 
 

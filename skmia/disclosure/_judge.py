@@ -24,7 +24,7 @@ class JudgedLimit:
     interval : Interval or None
         Number with the ends of its interval at the level of the policy; None if it is missing.
     status : {"pass", "fail", "undecided", "missing", "not judged"}
-        ``"not judged"`` is a group that is too small.
+        ``"not judged"`` is a group that is too small, for this number or for any.
     n_needed : int or None
         For an undecided number, of about how many records the interval would be narrow enough if
         the estimate stayed as it is.
@@ -87,8 +87,9 @@ def judge_limits(policy, release, measurements):
     ]
     known = {(limit.name, limit.group) for limit in judged}
     groups = dict.fromkeys(["all", *(number.group for number in chosen)])
+    # A group can be too small for a number that all records together have to resolve.
     missing = [
-        JudgedLimit(name, group, limits[name], None, MISSING)
+        JudgedLimit(name, group, limits[name], None, MISSING if group == "all" else UNJUDGED)
         for group in groups
         for name in policy.required.get(release, ())
         if (name, group) not in known

@@ -8,6 +8,7 @@ from .checks._duplicates import Duplicates, find_duplicates
 from .checks._negative_control import negative_control
 from .checks._permutation import PermutationResult, permutation_test
 from .checks._positive_control import positive_control
+from .release import list_measurements, recommend_release
 
 __all__ = [
     "AuditReport",
@@ -17,7 +18,9 @@ __all__ = [
     "PermutationResult",
     "blind_baseline",
     "find_duplicates",
+    "list_measurements",
     "negative_control",
     "permutation_test",
     "positive_control",
+    "recommend_release",
 ]

@@ -29,6 +29,7 @@ from .verdict import write_verdict
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ..disclosure import Recommendation
     from ._file import FileFindings
     from .checks._control import ControlResult
     from .checks._duplicates import Duplicates
@@ -83,19 +84,17 @@ class AuditReport:
         ``n_models``, measured on shadow models treated as the victim. None if there is no attack.
     growth : dict or None
         How ``shadows="auto"`` chose the number of models: ``n_shadows``; ``reason`` ("enough",
-        the next doubling is expected to bring no more than models differ by; "most", 64; "time",
-        the time budget; "unmeasured", no attack can be repeated on shadow models); ``metric``
-        ("tpr" at ``max_fpr``, or "auc"); ``steps``, a list with ``n_shadows``, ``attack``,
-        ``power`` (mean of the metric on ``n_models`` shadow models treated as the victim), ``sd``,
-        ``gain`` and ``gain_standard_error``; ``seconds_per_model``; ``time_budget``.
+        the next doubling is expected to bring no more than models differ by; "most", 64; "time";
+        "unmeasured", no attack can be repeated on shadow models); ``metric``; ``max_fpr``;
+        ``steps``, one for each number of models; ``seconds_per_model``; ``time_budget``.
+    recommendation : Recommendation or None
+        What a policy recommends, see :func:`skmia.report.recommend_release`, if one was asked.
     disparity : dict or None
         Whether groups are exposed unequally, measured on the same models: ``attack``, and
         ``scopes``, which holds for each field and for the classes ``scope``, ``n_rounds``,
         ``statistic``, ``pvalue`` (by ``n_permutations`` permutations of the groups among people),
-        ``reject``, ``disparity``, the analysis of variance over rounds, which rejects too often
-        (``anova_statistic``, ``anova_df``, ``anova_pvalue``), lists of ``groups`` (mean advantage,
-        with ``low`` and ``high``) and of ``pairs``, and the groups ``left_out``; see
-        :class:`~skmia.disparity.DisparityTest`.
+        ``reject``, ``disparity``, an analysis of variance, lists of ``groups`` and of ``pairs``,
+        and the groups ``left_out``; see :class:`~skmia.disparity.DisparityTest`.
     checks : dict of str to Check
         Whether the numbers can be trusted, by name; each has a ``status`` ("passed", "warning",
         "stated", "not run", or "error" if the check itself failed) and a ``text``.
@@ -160,6 +159,7 @@ class AuditReport:
     notes: list[str]
     file: "FileFindings | None" = None
     growth: dict | None = None
+    recommendation: "Recommendation | None" = None
 
     @property
     def results(self) -> pd.DataFrame:

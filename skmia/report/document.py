@@ -38,6 +38,7 @@ def as_document(report):
             **{name: getattr(report, name) for name in names},
             "baseline": _as_limits(report.baseline),
             "difficulty": _as_limits(report.difficulty),
+            "recommendation": report.recommendation and report.recommendation.to_dict(),
             "permutation": _describe_permutation(report.permutation),
             "checks": [_describe_check(check) for check in report.checks.values()],
             **{name: getattr(report, name) for name in rest},

@@ -33,7 +33,7 @@ def format_markdown(report, title):
     text : str
     """
     data, n_shadows = report.data, report.settings["n_shadows"]
-    lines = [f"# {escape(title)}", "", *_list_verdicts(report), ""]
+    lines = [f"# {escape(title)}", "", *_list_decision(report), *_list_verdicts(report), ""]
     lines += [
         f"* Model: {escape(report.victim_name)}",
         f"* Records: {data['n_records']:,}, {data['n_members']:,} of them members",
@@ -48,6 +48,16 @@ def format_markdown(report, title):
         if paragraphs:
             lines += ["", f"## {heading}", "", *(f"* {text}" for text in paragraphs)]
     return "\n".join(lines) + "\n"
+
+
+def _list_decision(report):
+    found = report.recommendation
+    if found is None:
+        return []
+    head = f"**As a {found.release}, by the policy {escape(found.policy.name)}: {found.result}**"
+    lines = [*found.reasons, *(f"Condition: {name}" for name in found.conditions)]
+    lines += [f"Needs a reason: {name}" for name in found.to_review]
+    return [head, "", *(f"* {escape(line)}" for line in lines), ""]
 
 
 def _list_verdicts(report):

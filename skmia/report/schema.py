@@ -24,7 +24,11 @@ from .file_verdict import choose_file_evidence, keep_shared_checks, write_file_v
 from .groups import OVERALL
 from .growth import ENOUGH, MOST, SIZES, TIME, UNMEASURED, check_growth
 from .measure import COLUMNS, NOT_RESOLVABLE, OK, TOO_FEW
+from .release_schema import RECOMMENDATION, check_recommendation
 from .verdict import write_verdict
+
+# Fields that earlier audits lack.
+_ADDED = dict.fromkeys(("file", "growth", "recommendation"))
 
 _KEY = ["attack", "scope", "group", "metric", "max_fpr"]
 
@@ -212,6 +216,7 @@ _DOCUMENT = fields(
     checks=many(_CHECK, 0, _MOST_NAMED),
     power=maybe(_POWER),
     growth=maybe(_GROWTH),
+    recommendation=maybe(RECOMMENDATION),
     disparity=maybe(fields(attack=text, scopes=many(_SCOPE))),
     results=many(_RESULT, low=1),
     curves=many(_CURVE),
@@ -240,7 +245,7 @@ def check_document(document):
     """
     check_size(document, _MOST_VALUES, _DEEPEST)
     if isinstance(document, dict):
-        document = {"file": None, "growth": None} | document  # earlier audits lack them
+        document = _ADDED | document
     _DOCUMENT(document, "")
     grounds = _read_grounds(document)
     _check_results(document, grounds.results)
@@ -254,6 +259,7 @@ def check_document(document):
             f"evidence is {document['evidence']!r}, but its numbers and checks say {evidence!r}"
         )
     file = None if document["file"] is None else _check_file(document, grounds)
+    check_recommendation(document)
     return document | {"verdict": write_verdict(grounds, evidence), "file": file}
 
 

@@ -234,6 +234,8 @@ def format_summary(result):
         "",
         *_wrap(_describe_ways(result)),
     ]
+    if result.recommendation is not None:
+        lines += ["", *_wrap(str(result.recommendation).split("\n"))]
     return "\n".join(lines)
 
 

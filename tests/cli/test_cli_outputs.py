@@ -109,3 +109,38 @@ def test_python_runs_the_package():
         timeout=60,
     )
     assert done.stdout.startswith("skmia ")
+
+
+@pytest.mark.usefixtures("no_drawing")
+def test_a_policy_decides(printed, tmp_path):
+    given = ["--policy", "cautious", "--decimals", "2", "--out", tmp_path / "out"]
+    code, text, err = printed(*given)
+    assert code == 4  # 120 non-members do not resolve a rate of 1%
+    assert "by the policy cautious: cannot be said" in text
+    assert err == "skmia audit: cautious: cannot be said\n"
+    found = json.loads((tmp_path / "out" / "audit.json").read_text())["recommendation"]
+    assert found["reasons"][0] == "To be measured: tpr_at_fpr_01 (all)."
+    assert len(found["provenance"]["sha256 of table.csv"]) == 64
+
+
+def test_a_policy_of_ones_own(printed, tmp_path):
+    policy = tmp_path / "own.toml"
+    policy.write_text('name = "own"\nversion = 1\n[limits.service]\nauc = 1.0\n')
+    code, text, err = printed("--policy", policy)
+    assert (code, err) == (0, "")
+    assert "by the policy own: release" in text
+    policy.write_text('name = "own"\nversion = 1\n[limits.service]\nauc = 0.0\n')
+    code, text, err = printed("--policy", policy)
+    assert (code, err) == (1, "skmia audit: own: do not release\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--policy", "strict"], "--policy: policy must be one of 'cautious', 'research'"),
+        (["--decimals", "2"], "--decimals goes with --policy"),
+        (["--policy", "cautious", "--decimals", "18"], "must lie between 0 and 17"),
+    ],
+)
+def test_wrong_policies_are_refused(refuse, data, options, message):
+    assert message in refuse("--data", data, "--target", "income", *QUICK, *options)

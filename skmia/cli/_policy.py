@@ -1,0 +1,92 @@
+"""The recommendation of a policy, with all that a second person needs to repeat it."""
+
+import shlex
+import sys
+from dataclasses import replace
+from hashlib import file_digest
+from pathlib import Path
+
+from .._core.visible import visible
+from ..disclosure import load_policy
+from ..report import recommend_release
+from ..report.victim import is_recipe
+from ._errors import CommandError, tell
+from ._gate import EXCEEDED, INCONCLUSIVE, Finding
+
+_CODES = {"release": 0, "cannot be said": INCONCLUSIVE}
+
+
+def read_policy(name, release):
+    """Read a policy before the work begins; None if none is named.
+
+    Raises
+    ------
+    CommandError
+        If there is no such policy, or it has no limits for the way of release.
+    """
+    if name is None:
+        return None
+    try:
+        policy = load_policy(name)
+    except (ValueError, OSError) as error:
+        raise CommandError(f"--policy: {tell(error)}") from error
+    if release not in policy.limits:
+        raise CommandError(f"--policy: {policy.name} has no limits for a {release} (see --release)")
+    return policy
+
+
+def follow_policy(result, policy, problem, arguments):
+    """Compare an audit with a policy.
+
+    Parameters
+    ----------
+    result : AuditReport
+    policy : Policy
+    problem : Problem
+        What was audited.
+    arguments : argparse.Namespace
+
+    Returns
+    -------
+    result : AuditReport
+        The audit with the recommendation.
+    faults : list of str
+        Why there is none: a fault here must not cost the audit, which may have taken hours.
+    """
+    try:
+        recommendation = recommend_release(
+            result,
+            None if is_recipe(problem.victim) else problem.victim,
+            problem.records,
+            policy=policy,
+            release=arguments.release,
+            decimals=arguments.decimals,
+            provenance=_describe_origin(arguments),
+        )
+    except Exception as error:
+        name = visible(policy.name)
+        return result, [f"the policy {name} could not be followed: {tell(error)}"]
+    return replace(result, recommendation=recommendation), []
+
+
+def as_finding(recommendation):
+    """The finding of the gate on a recommendation."""
+    found = recommendation.result
+    code = _CODES.get(found, EXCEEDED)
+    text = f"{recommendation.policy.name}: {found}" if code else ""
+    return Finding(recommendation.release, f"policy {recommendation.policy.name}", code, text)
+
+
+def _describe_origin(arguments):
+    """The command without folders, which are private, and the hash of each file that it names."""
+    origin = {"command": shlex.join(["skmia", *map(_without_folder, sys.argv[1:])])}
+    for name in ("data", "train", "heldout", "model", "answers"):
+        path = getattr(arguments, name)
+        if path is not None:
+            with open(path, "rb") as file:
+                origin[f"sha256 of {path.name}"] = file_digest(file, "sha256").hexdigest()
+    return origin
+
+
+def _without_folder(word):
+    return Path(word).name if "/" in word and Path(word).exists() else word

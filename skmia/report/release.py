@@ -1,0 +1,226 @@
+"""What a policy recommends after an audit."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from scipy.special import ndtri
+
+from .._core.checks import check_option
+from .._core.records import Records
+from .._core.types import PathLike
+from ..disclosure import (
+    Condition,
+    Measurement,
+    Policy,
+    Recommendation,
+    load_policy,
+    recommend,
+    structural_checks,
+)
+from ..metrics import Interval
+from ._report import AuditReport
+from .evidence import LEAK, NONE
+from .groups import OVERALL
+from .measure import OK
+
+WAYS = ("service", "file")
+
+
+def recommend_release(
+    report: AuditReport,
+    model: Any,
+    records: Records,
+    *,
+    policy: Policy | PathLike = "cautious",
+    release: Literal["service", "file"] = "service",
+    decimals: int | None = None,
+    conditions: Sequence[Condition] = (),
+    provenance: Mapping[str, str] | None = None,
+) -> Recommendation:
+    """Recommend whether a model that was audited may be released.
+
+    The numbers of the audit and the structural checks of the model are compared with a policy. The
+    number of a group of records is the one of the attack that is strongest in it: the upper end of
+    its interval is the highest of all attacks, and the lower end is corrected for their number.
+    As a file, a model also gives the answers of a service, so the attacks on both count.
+
+    Parameters
+    ----------
+    report : AuditReport
+        Audit of the model.
+    model : fitted estimator
+        The model, for the structural checks.
+    records : Records of n records
+        The records of the audit.
+    policy : str, path-like or Policy, default="cautious"
+        See :func:`skmia.disclosure.load_policy`.
+    release : {"service", "file"}, default="service"
+        How the model would be released.
+    decimals : int, default=None
+        Number of decimals of the answers of a service.
+    conditions : sequence of Condition, default=()
+        Conditions of a release, with what was measured under each.
+    provenance : mapping of str to str, default=None
+        What else a second person needs to repeat it, beside versions and seeds of the audit.
+
+    Returns
+    -------
+    recommendation : Recommendation
+        "cannot be said" if the audit is inconclusive.
+
+    Raises
+    ------
+    ValueError
+        If the policy has no limits for the way of release, or the records are not of the audit.
+
+    See Also
+    --------
+    skmia.disclosure.recommend : Compares any numbers with a policy.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skmia import audit
+    >>> from skmia.datasets import make_membership_problem
+    >>> from skmia.report import recommend_release
+    >>> records, membership = make_membership_problem(random_state=0)
+    >>> members = records[membership == 1]
+    >>> tree = DecisionTreeClassifier(random_state=0).fit(members.X, members.y)
+    >>> report = audit(tree, records, membership, shadows=4, fprs=[0.1, 0.02], random_state=0)
+    >>> recommendation = recommend_release(report, tree, records, policy="research")
+    >>> recommendation.result
+    'cannot be said'
+    >>> recommendation.reasons[0]
+    'To be measured: tpr_at_fpr_01 (all).'
+    """
+    check_option(release, "release", WAYS)
+    if len(records) != len(report.membership):
+        raise ValueError(
+            f"records must be the {len(report.membership)} of the audit; got {len(records)}."
+        )
+    policy = policy if isinstance(policy, Policy) else load_policy(policy)
+    checks = structural_checks(
+        model,
+        records,
+        report.membership,
+        decimals=decimals,
+        thresholds=policy.thresholds(release),
+        rules=policy.rules(release),
+    ).checks
+    recommendation = recommend(
+        policy,
+        release,
+        list_measurements(report, release),
+        checks,
+        conditions=conditions,
+        provenance=_describe_origin(report) | dict(provenance or {}),
+    )
+    doubts = _list_doubts(report, release)
+    return (
+        replace(recommendation, result="cannot be said", reasons=doubts)
+        if doubts
+        else (recommendation)
+    )
+
+
+def list_measurements(
+    report: AuditReport, release: Literal["service", "file"] = "service"
+) -> list[Measurement]:
+    """List the numbers of an audit that policies limit, each of the strongest attack.
+
+    Parameters
+    ----------
+    report : AuditReport
+    release : {"service", "file"}, default="service"
+        Way of release.
+
+    Returns
+    -------
+    measurements : list of Measurement
+        "auc" and, for each rate, "tpr_at_fpr_01" and so on, of all records and of each group.
+
+    See Also
+    --------
+    recommend_release : Compares them with a policy.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skmia import audit
+    >>> from skmia.datasets import make_membership_problem
+    >>> from skmia.report import list_measurements
+    >>> records, membership = make_membership_problem(random_state=0)
+    >>> members = records[membership == 1]
+    >>> tree = DecisionTreeClassifier(random_state=0).fit(members.X, members.y)
+    >>> report = audit(tree, records, membership, shadows=4, fprs=[0.1], random_state=0)
+    >>> [(found.name, found.group) for found in list_measurements(report)][:3]
+    [('auc', 'all'), ('tpr_at_fpr_1', 'all'), ('auc', 'class=0')]
+    """
+    frames = [report.results]
+    if release == "file" and report.file is not None:
+        frames.append(report.file.results)
+    level, found = report.settings["confidence_level"], {}
+    for frame in frames:
+        for _, row in frame[frame["status"] == OK].iterrows():
+            name = _name(row)
+            if name is not None:
+                group = "all" if row["scope"] == OVERALL else f"{row['scope']}={row['group']}"
+                found.setdefault((name, group), []).append(row)
+    return [
+        Measurement(
+            name,
+            _make_interval(rows, level),
+            group,
+            int(rows[0]["n_members"] + rows[0]["n_nonmembers"]),
+        )
+        for (name, group), rows in found.items()
+    ]
+
+
+def _name(row):
+    if row["metric"] == "auc":
+        return "auc"
+    if row["metric"] != "tpr":
+        return None
+    return f"tpr_at_fpr_{row['max_fpr']:.10f}".rstrip("0").replace("0.", "", 1)
+
+
+def _make_interval(rows, stated):
+    """The interval of the largest number of several attacks, by its level."""
+    intervals = [Interval(row["estimate"], row["low"], row["high"]) for row in rows]
+
+    def interval(level):
+        above = _scale(level, stated)
+        # Any of the lower ends may be too high, so they share the error.
+        below = _scale(1 - (1 - level) / len(intervals), stated)
+        return Interval(
+            max(part.estimate for part in intervals),
+            max(part.estimate - below * (part.estimate - part.low) for part in intervals),
+            max(part.estimate + above * (part.high - part.estimate) for part in intervals),
+        )
+
+    return interval
+
+
+def _scale(level, stated):
+    """How much wider than the stated interval one of another level is, by the normal law."""
+    return ndtri((1 + level) / 2) / ndtri((1 + stated) / 2)
+
+
+def _list_doubts(report, release):
+    """Why nothing can be said, whatever the numbers are."""
+    ways = [report] if release == "service" else [report, report.file]
+    doubts = [way.verdict for way in ways if way is not None and way.evidence not in (LEAK, NONE)]
+    if None in ways:
+        doubts.append("The model has no file at hand, or its file was not attacked.")
+    return tuple(doubts)
+
+
+def _describe_origin(report):
+    seeds = report.seeds["random_state"]
+    return {
+        "created": report.created,
+        "versions": ", ".join(f"{name} {version}" for name, version in report.versions.items()),
+        "random_state": str(seeds),
+    }

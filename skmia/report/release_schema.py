@@ -1,0 +1,69 @@
+"""The part of the document of an audit that holds a recommendation."""
+
+from ._kinds import count, fields, many, mapping, maybe, number, text, word
+from .evidence import LEAK, NONE
+
+RELEASE, CONDITIONS = "release", "release with conditions"
+REFUSE, UNKNOWN = "do not release", "cannot be said"
+_MOST_NAMED = 200
+
+_JUDGED = fields(
+    name=text,
+    group=text,
+    limit=number(),
+    interval=maybe(many(number(), 3, 3)),
+    status=word("pass", "fail", "undecided", "missing", "not judged"),
+    n_needed=maybe(count()),
+)
+
+RECOMMENDATION = fields(
+    result=word(RELEASE, CONDITIONS, REFUSE, UNKNOWN),
+    release=word("service", "file"),
+    not_asked=many(text, 0, _MOST_NAMED),
+    reasons=many(text, 1),
+    conditions=many(text),
+    limits=many(_JUDGED),
+    under_conditions=many(_JUDGED),
+    checks=many(
+        fields(
+            name=text,
+            level=word("block", "review", "note"),
+            status=word("pass", "fail", "missing"),
+            text=text,
+        ),
+        0,
+        _MOST_NAMED,
+    ),
+    reviews=many(fields(check=text, reason=text), 0, _MOST_NAMED),
+    policy=fields(name=text, sha256=text, text=text),
+    provenance=mapping(text, _MOST_NAMED),
+    signatures=many(fields(role=text, name=text, signature=text, date=text), 0, _MOST_NAMED),
+)
+
+
+def check_recommendation(document):
+    """Refuse a recommendation that its own numbers, or the verdict, contradict.
+
+    Raises
+    ------
+    ValueError
+        If a release is recommended although a limit is exceeded, was not measured or may be
+        exceeded, a check forbids it, or the audit is inconclusive.
+    """
+    found = document["recommendation"]
+    if found is None:
+        return
+    for limit in [*found["limits"], *found["under_conditions"]]:
+        interval = limit["interval"]
+        if limit["status"] == "pass" and (interval is None or interval[2] > limit["limit"]):
+            raise ValueError(f"recommendation: {limit['name']} does not pass its limit")
+    if found["result"] not in (RELEASE, CONDITIONS):
+        return
+    ways = [document] if found["release"] == "service" else [document, document["file"]]
+    if any(way is None or way["evidence"] not in (LEAK, NONE) for way in ways):
+        raise ValueError("recommendation: the audit is inconclusive, so nothing can be said")
+    if found["result"] == RELEASE:
+        numbers = {limit["status"] for limit in found["limits"]}
+        blocks = {check["status"] for check in found["checks"] if check["level"] == "block"}
+        if not numbers <= {"pass", "not judged"} or "pass" not in numbers or blocks - {"pass"}:
+            raise ValueError("recommendation: not all limits and checks pass")

@@ -1,0 +1,158 @@
+"""What a policy recommends after an audit."""
+
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+from skmia import Records, audit
+from skmia.disclosure import load_policy
+from skmia.report import list_measurements, recommend_release
+from skmia.report.page import render
+from skmia.report.schema import check_document
+
+RNG = np.random.default_rng(0)
+N = 400
+X = RNG.normal(size=(N, 3))
+RECORDS = Records(X, (X[:, 0] + RNG.normal(size=N) > 0).astype(int), sex=np.arange(N) % 2)
+MEMBERS = RNG.permutation(N) < N // 2
+# A rate that so few records resolve.
+LAX = replace(
+    load_policy("research"),
+    limits={way: {"auc": 0.58, "tpr_at_fpr_1": 0.3} for way in ("service", "file")},
+    required=dict.fromkeys(("service", "file"), ("auc", "tpr_at_fpr_1")),
+    structure={},
+)
+
+
+def make_audit(model):
+    model = model.fit(X[MEMBERS], RECORDS.y[MEMBERS])
+    settings = {"shadows": 4, "fprs": [0.1], "group": "sex", "random_state": 0}
+    return model, audit(model, RECORDS, MEMBERS, **settings)
+
+
+@pytest.fixture(scope="module")
+def leaky():
+    return make_audit(DecisionTreeClassifier(random_state=0))
+
+
+@pytest.fixture(scope="module")
+def safe():
+    return make_audit(LogisticRegression(C=1e-3))
+
+
+def recommend(found, policy=LAX, **settings):
+    model, report = found
+    return recommend_release(report, model, RECORDS, policy=policy, **settings)
+
+
+def test_strongest_attack_of_each_group(leaky):
+    _, report = leaky
+    numbers = {(part.name, part.group): part for part in list_measurements(report)}
+    assert {group for _, group in numbers} == {"all", "sex=0", "sex=1", "class=0", "class=1"}
+    frame = report.results.query("scope == 'overall' and metric == 'auc'")
+    level, n = report.settings["confidence_level"], len(frame)
+    found = numbers["auc", "all"].interval(level)
+    assert found.estimate == frame["estimate"].max()
+    assert found.high == pytest.approx(frame["high"].max())
+    factor = ndtri(1 - (1 - level) / 2 / n) / ndtri(1 - (1 - level) / 2)
+    expected = (frame["estimate"] - factor * (frame["estimate"] - frame["low"])).max()
+    assert found.low == pytest.approx(expected)
+    assert numbers["auc", "all"].n_records == N
+
+
+def test_interval_of_the_strongest_covers_as_promised():
+    from skmia.report.release import _make_interval
+
+    rng = np.random.default_rng(0)
+    means, half = np.array([0.1, 0.1, 0.0, -1.0]), -ndtri(0.025)
+    above = below = 0
+    for _ in range(2000):
+        estimates = means + rng.normal(size=4)
+        rows = [{"estimate": e, "low": e - half, "high": e + half} for e in estimates]
+        found = _make_interval(rows, 0.95)(0.95)
+        above += found.high < means.max()
+        below += found.low > means.max()
+    # Each side errs in at most 2.5% of cases; 68 is the 99.9% quantile of that binomial law.
+    assert above <= 68 and below <= 68
+
+
+def test_a_leak_is_not_released_and_no_leak_is(leaky, safe):
+    assert recommend(leaky).result == "do not release"
+    undecided = recommend(safe)
+    assert undecided.result == "release with conditions"
+    limits = {"service": {"auc": 0.7, "tpr_at_fpr_1": 0.3}}
+    assert recommend(safe, policy=replace(LAX, limits=limits)).result == "release"
+    assert recommend(safe, policy="cautious").result == "cannot be said"
+    assert recommend(safe, policy="cautious").reasons[0] == "To be measured: tpr_at_fpr_01 (all)."
+
+
+def test_a_file_is_judged_by_both_ways(leaky):
+    model, report = leaky
+    quiet = report.results.assign(estimate=0.5, low=0.4, high=0.6)
+    found = SimpleNamespace(results=quiet, file=report.file, settings=report.settings)
+    assert max(m.interval(0.95).estimate for m in list_measurements(found, "service")) == 0.5
+    assert max(m.interval(0.95).estimate for m in list_measurements(found, "file")) > 0.8
+    no_file = recommend((model, replace(report, file=None)), release="file")
+    assert no_file.result == "cannot be said"
+    assert "was not attacked" in no_file.reasons[0]
+
+
+def test_nothing_is_said_of_an_inconclusive_audit(safe):
+    model, report = safe
+    checks = dict(report.checks)
+    checks["positive control"] = replace(checks["positive control"], status="warning")
+    found = replace(report, findings=replace(report.findings, checks=checks))
+    assert found.evidence == "unknown"
+    recommended = recommend((model, found))
+    assert recommended.result == "cannot be said"
+    assert recommended.reasons == (found.verdict,)
+
+
+def test_it_stands_on_top_of_each_form(leaky):
+    _, report = leaky
+    report = replace(report, recommendation=recommend(leaky, provenance={"command": "skmia x"}))
+    document = check_document(json.loads(report.to_json()))
+    assert document["recommendation"]["result"] == "do not release"
+    assert document["recommendation"]["provenance"]["command"] == "skmia x"
+    page = pytest.importorskip("jinja2") and render(document)
+    assert page.index("Do not release.") < page.index("Leakage found")
+    for text in (report.summary(), report.to_markdown()):
+        assert "by the policy research: do not release" in text
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"result": "release"}, "not all limits and checks pass"),
+        ({"result": "fine"}, "recommendation.result"),
+        ({"reasons": []}, "recommendation.reasons"),
+    ],
+)
+def test_a_forged_recommendation_is_refused(leaky, change, message):
+    _, report = leaky
+    document = json.loads(replace(report, recommendation=recommend(leaky)).to_json())
+    document["recommendation"] |= change
+    with pytest.raises(ValueError, match=message):
+        check_document(document)
+
+
+def test_a_limit_that_does_not_pass_is_refused(leaky):
+    _, report = leaky
+    document = json.loads(replace(report, recommendation=recommend(leaky)).to_json())
+    document["recommendation"]["limits"][0]["status"] = "pass"
+    with pytest.raises(ValueError, match="auc does not pass its limit"):
+        check_document(document)
+
+
+def test_other_records_are_refused(leaky):
+    model, report = leaky
+    with pytest.raises(ValueError, match="must be the 400 of the audit; got 10"):
+        recommend_release(report, model, RECORDS[:10])
+    with pytest.raises(ValueError, match="release"):
+        recommend(leaky, release="table")
