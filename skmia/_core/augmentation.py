@@ -1,5 +1,11 @@
 """Random changes of the batches of a training."""
 
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
 
 class Augmentation:
     """Change each batch of a skorch net's training at random.
@@ -37,14 +43,14 @@ class Augmentation:
     torch.Size([5, 3, 8, 8])
     """
 
-    def __init__(self, *transforms):
-        wrong = [one for one in transforms if not callable(one)]
+    def __init__(self, *transforms: Callable[..., Any]) -> None:
+        wrong = [transform for transform in transforms if not callable(transform)]
         if wrong or not transforms:
             got = type(wrong[0]).__name__ if wrong else "none"
             raise TypeError(f"transforms must be one or more functions; got {got}.")
         self.transforms = transforms
 
-    def __call__(self, samples):
+    def __call__(self, samples: Sequence[tuple[Any, Any]]) -> list[Any]:
         """Make a batch of samples and change its rows.
 
         Parameters
@@ -63,7 +69,7 @@ class Augmentation:
         X, y = default_collate(samples)
         return [self.transform(X, torch.default_generator), y]
 
-    def transform(self, X, generator):
+    def transform(self, X: "torch.Tensor", generator: "torch.Generator") -> "torch.Tensor":
         """Change the rows of a batch.
 
         Parameters
@@ -83,7 +89,9 @@ class Augmentation:
         return X
 
 
-def random_crops(X, generator, padding=4):
+def random_crops(
+    X: "torch.Tensor", generator: "torch.Generator", padding: int = 4
+) -> "torch.Tensor":
     """Move each image by up to some pixels in both directions, and fill with zeros.
 
     The same as to pad an image with zeros and to crop it at random.
@@ -129,7 +137,7 @@ def random_crops(X, generator, padding=4):
     return padded[first, second, rows[:, None, :, None], columns[:, None, None]].reshape(X.shape)
 
 
-def random_flips(X, generator, p=0.5):
+def random_flips(X: "torch.Tensor", generator: "torch.Generator", p: float = 0.5) -> "torch.Tensor":
     """Flip each image with some probability, left to right.
 
     Parameters

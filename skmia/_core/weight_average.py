@@ -1,5 +1,7 @@
 """Exponential moving average of the weights of a skorch net."""
 
+from typing import Any, Self
+
 from sklearn.base import BaseEstimator
 
 from .numbers import show
@@ -36,10 +38,10 @@ class WeightAverage(BaseEstimator):
     >>> net = NeuralNetClassifier(torch.nn.Identity, callbacks=[WeightAverage(decay=0.99)])
     """
 
-    def __init__(self, decay=0.999):
+    def __init__(self, decay: float = 0.999) -> None:
         self.decay = decay
 
-    def initialize(self):
+    def initialize(self) -> Self:
         """Check the parameters; skorch calls it when a net is initialized.
 
         Returns
@@ -51,7 +53,9 @@ class WeightAverage(BaseEstimator):
         self.averages_ = None
         return self
 
-    def on_batch_end(self, net, batch=None, training=None, **kwargs):
+    def on_batch_end(
+        self, net: Any, batch: Any = None, training: bool | None = None, **kwargs: Any
+    ) -> None:
         """Average the weights after a step.
 
         Parameters
@@ -74,7 +78,7 @@ class WeightAverage(BaseEstimator):
         for average, parameter in zip(self.averages_, weights, strict=True):
             average.lerp_(parameter, 1 - self.decay)
 
-    def on_train_end(self, net, X=None, y=None, **kwargs):
+    def on_train_end(self, net: Any, X: Any = None, y: Any = None, **kwargs: Any) -> None:
         """Give the averages to the net.
 
         Parameters
