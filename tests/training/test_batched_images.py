@@ -306,6 +306,18 @@ def test_short_trainings_are_neither_checked_nor_probed(monkeypatch):
     assert (plan.numbers, plan.reason) == ("one_by_one", said)
 
 
+def test_the_probe_times_batches_of_one_size(monkeypatch):
+    sizes, step = [], skorch.NeuralNet.train_step
+
+    def note(net, batch, **fit_params):
+        sizes.append(len(batch[1]))
+        return step(net, batch, **fit_params)
+
+    monkeypatch.setattr(skorch.NeuralNet, "train_step", note)
+    probe.measure_ways(make_job(make_net(batch_size=6)))  # of 16 rows, the last batch has 4
+    assert sizes == [6] * (1 + probe.N_STEPS)
+
+
 def test_the_probe_leaves_nothing_behind():
     job = make_job(make_net(**RECIPE))
     before = torch.get_rng_state(), torch.get_num_threads(), np.random.get_state()[1].copy()  # noqa: NPY002

@@ -133,16 +133,20 @@ def _time_together(job, table, n_models, clock, in_turn=False):
 
 
 def _steps_alone(job):
-    """Make steps of one net as skorch does."""
+    """Make steps of one net as skorch does, on batches of the size of the first."""
     model = clone(job.estimator)
     seed_estimator(model, job.seeds[0])
     members = np.flatnonzero(job.subsets[0])
     X, y = take_rows(job.data.tables[0], members), job.data.y[members]
     net, X = fit_transformers(model, X, y)
     net.initialize()
+    size = None
     while True:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of rows that are read-only
             iterator = iter(net.get_iterator(net.get_dataset(X, y), training=True))
         for batch in iterator:
+            size = size or len(batch[1])
+            if len(batch[1]) < size:  # the last one; its time would be the shortest
+                break
             yield net.train_step(batch)
