@@ -45,7 +45,8 @@ class _Regression(NamedTuple):
     model: object
 
     def predict(self, records):
-        return self.model.predict(self.encoder.encode(records))
+        # Nets return a column.
+        return np.asarray(self.model.predict(self.encoder.encode(records))).reshape(len(records))
 
 
 class _Usual(NamedTuple):
@@ -89,7 +90,8 @@ class QuantileAttack(BaseAttack):
         codes, or what the last layer before the output gives for them (white box), which suits
         images and texts.
     estimator : regressor, default=None
-        Unfitted regressor of the mean and the deviation, with the label as last column. If None, a
+        Unfitted regressor of the mean and the deviation, or of quantiles of them, with the label as
+        last column. Features are flattened and of single precision. If None, a
         :class:`~sklearn.ensemble.HistGradientBoostingRegressor` is used, or an
         :class:`~sklearn.ensemble.ExtraTreesRegressor` if X is sparse.
     target_fpr : float, default=0.05
@@ -135,7 +137,10 @@ class QuantileAttack(BaseAttack):
     error 0.006, six victims), with ``"records"`` 0.619 and of the loss alone 0.626.
 
     The scale is learned from residuals on folds that the model of the location has not seen. The
-    published attack fits location and scale by one likelihood, or each quantile separately.
+    published attack fits location and scale by one likelihood, or each quantile separately. An
+    ``estimator`` that predicts quantiles, such as a net with a pinball loss, gives a quantile of
+    the signal as the location and a quantile of the absolute residuals as the scale; the threshold
+    keeps the rate for both. The user guide shows one for images.
 
     References
     ----------

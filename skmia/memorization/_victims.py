@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.given_model import GivenModel
 from .._core.numbers import show
 from .._core.sklearn import HasMethods, at_least, validate_params_of
 from .._core.token_outputs import TokenOutputs
@@ -77,7 +78,7 @@ class _AnswersByTokens(BaseEstimator):
         raise NotImplementedError
 
 
-class SequenceVictim(_AnswersByTokens):
+class SequenceVictim(GivenModel, _AnswersByTokens):
     """Fitted sequence model as a victim of attacks.
 
     Parameters
@@ -132,24 +133,8 @@ class SequenceVictim(_AnswersByTokens):
         self.n_given = n_given
         self.batch_size = batch_size
 
-    def __sklearn_is_fitted__(self):
-        return True
-
-    def fit(self, X: Any = None, y: Any = None) -> Self:
-        """Check the parameters; the model is already fitted.
-
-        Parameters
-        ----------
-        X, y : ignored
-
-        Returns
-        -------
-        self : object
-            Fitted estimator.
-        """
-        validate_params_of(self)
+    def _check_model(self):
         check_model(self.model)
-        return self
 
     def _get_model(self):
         return self.fit().model

@@ -1,7 +1,6 @@
 """Models that can only be queried: functions and web services."""
 
 from collections.abc import Callable
-from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,13 +8,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import gen_batches
 
 from .._core.containers import as_rows
+from .._core.given_model import GivenModel
 from .._core.groups import check_columns
 from .._core.numbers import to_array
 from .._core.sklearn import at_least, validate_params_of
 from .._core.types import Rows
 
 
-class CallableVictim(ClassifierMixin, BaseEstimator):
+class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
     """Classifier behind a function, such as a web service.
 
     Parameters
@@ -77,24 +77,6 @@ class CallableVictim(ClassifierMixin, BaseEstimator):
     @property
     def classes_(self) -> np.ndarray:
         return check_columns(self.classes)
-
-    def __sklearn_is_fitted__(self):
-        return True
-
-    def fit(self, X: Any = None, y: Any = None) -> Self:
-        """Check the parameters; the model behind the function is already fitted.
-
-        Parameters
-        ----------
-        X, y : ignored
-
-        Returns
-        -------
-        self : object
-            Fitted estimator.
-        """
-        validate_params_of(self)
-        return self
 
     def predict_proba(self, X: Rows) -> np.ndarray:
         """Query the function in batches.

@@ -2,7 +2,7 @@
 
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,6 +10,7 @@ from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from .._core.containers import as_rows
+from .._core.given_model import GivenModel
 from .._core.groups import check_columns
 from .._core.optional import import_optional
 from .._core.sklearn import StrOptions, validate_params_of
@@ -28,26 +29,8 @@ _DTYPES = {
 _ROUNDED = 0.01
 
 
-class _OnnxModel(BaseEstimator):
+class _OnnxModel(GivenModel, BaseEstimator):
     """What classifiers and regressors in ONNX files share."""
-
-    def __sklearn_is_fitted__(self):
-        return True
-
-    def fit(self, X: Any = None, y: Any = None) -> Self:
-        """Check the parameters; the model in the file is already fitted.
-
-        Parameters
-        ----------
-        X, y : ignored
-
-        Returns
-        -------
-        self : object
-            Fitted estimator.
-        """
-        validate_params_of(self)
-        return self
 
     def __getstate__(self):
         # A session cannot be pickled; another process opens the file itself.

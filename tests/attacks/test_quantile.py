@@ -262,3 +262,35 @@ def test_layers_are_needed_for_layers(perceptron):
     linear = FrozenEstimator(LogisticRegression().fit(members.X, members.y))
     with pytest.raises(ValueError, match="no layer before its output"):
         QuantileAttack(linear, population=outside, **settings).fit(members)
+
+
+def test_a_net_with_a_pinball_loss_predicts_the_quantile():
+    torch = pytest.importorskip("torch")
+    skorch = pytest.importorskip("skorch")
+
+    class Pinball(torch.nn.Module):
+        def forward(self, predicted, values):
+            above = values.float().reshape(-1) - predicted.reshape(-1)
+            return torch.maximum(0.9 * above, -0.1 * above).mean()
+
+    net = skorch.NeuralNetRegressor(
+        torch.nn.Linear(4, 1),  # returns a column
+        criterion=Pinball,
+        optimizer=torch.optim.Adam,
+        lr=0.1,
+        batch_size=-1,
+        max_epochs=150,
+        train_split=None,
+        verbose=0,
+    )
+    population = draw_world(600, 0, share=0, spread=0)[0]
+    records, membership, evidence, _ = draw_world(600, 1, spread=0)
+    settings = {"target_fpr": 0.1, "cv": 3, "random_state": 0}
+    attack = QuantileAttack(population=population, estimator=net, **settings).fit(records)
+    location = attack._usual[0].location.predict(records)
+    assert location.shape == (600,)
+    # About a tenth of the signals of non-members are above the predicted quantile.
+    above = (evidence > location)[membership == 0].mean()
+    assert abs(above - 0.1) < 4 * np.sqrt(0.1 * 0.9 * (1 / 300 + 1 / 400))
+    error = np.sqrt(0.1 * 0.9 * (1 / 300 + 1 / 600))
+    assert attack.predict(records)[membership == 0].mean() < 0.1 + 4 * error
