@@ -2,6 +2,7 @@
 
 from ._layouts import load_shadows, save_shadows
 from ._plot import RecordSignalsDisplay
+from ._plot_separation import RecordSeparationDisplay
 from ._pool import ShadowPool as ShadowPool  # public as skmia.ShadowPool
 from ._separation import record_separation
 from ._synthesis import MarginalSynthesizer, ModelBasedSynthesizer, NoisyRecords
@@ -10,6 +11,7 @@ __all__ = [
     "MarginalSynthesizer",
     "ModelBasedSynthesizer",
     "NoisyRecords",
+    "RecordSeparationDisplay",
     "RecordSignalsDisplay",
     "load_shadows",
     "record_separation",

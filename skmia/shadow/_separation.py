@@ -21,7 +21,7 @@ def record_separation(
 
     It says how far a record stands out for a training procedure, without a victim: a threshold
     halfway between two normal distributions errs with the probability that a normal variable
-    exceeds it.
+    exceeds it. Its absolute value is the privacy score of Carlini et al. (2022).
 
     Parameters
     ----------
@@ -41,6 +41,7 @@ def record_separation(
 
     See Also
     --------
+    RecordSeparationDisplay : Histograms of the distances of all records, by groups.
     RecordSignalsDisplay : Shows these signals for a few records.
     skmia.leakage.LeaveOneOutLeakage : Leakage of records from one fit.
 

@@ -6,7 +6,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 from skmia import Outputs, Records, ShadowPool
-from skmia.shadow import RecordSignalsDisplay, record_separation
+from skmia.shadow import RecordSeparationDisplay, RecordSignalsDisplay, record_separation
 
 N, K = 50, 40
 RNG = np.random.default_rng(0)
@@ -64,3 +64,31 @@ def test_what_cannot_be_shown_is_said():
     victim = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(ValueError, match="stores the signals"):
         RecordSignalsDisplay.from_pool(POOL, RECORDS[:1], victim, signal="entropy")
+
+
+def test_histograms_of_the_separation_by_group():
+    pytest.importorskip("matplotlib").use("agg")
+    groups = np.where(np.arange(N) < 20, "few", "many")
+    display = RecordSeparationDisplay.from_pool(POOL, RECORDS, groups, bins=6)
+    away = record_separation(POOL, RECORDS)
+    np.testing.assert_array_equal(display.frame()["separation"], away)
+    labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert labels == ["few (20 records)", "many (30 records)"]
+    for patch, rows in zip(display.ax_.patches, (groups == "few", groups == "many"), strict=True):
+        heights, edges, _ = patch.get_data()
+        np.testing.assert_allclose(heights, np.histogram(away[rows], edges)[0] / rows.sum())
+    alone = RecordSeparationDisplay.from_pool(POOL, RECORDS, ax=display.ax_)
+    assert alone.frame()["group"].unique().tolist() == ["all"]
+    with pytest.raises(ValueError, match="one value for each of 50 records"):
+        RecordSeparationDisplay.from_pool(POOL, RECORDS, groups[:-1])
+
+
+def test_records_without_separation_are_left_out_of_the_histogram():
+    pytest.importorskip("matplotlib").use("agg")
+    inside = np.zeros((4, N), dtype=bool)
+    inside[:2, 1:], inside[0, 0] = True, True
+    pool = ShadowPool.from_scores(SCORES[:4], inside, RECORDS)
+    display = RecordSeparationDisplay.from_pool(pool, RECORDS)
+    heights, _, _ = display.ax_.patches[0].get_data()
+    assert heights.sum() == pytest.approx(1)
+    assert display.frame()["separation"].isna().sum() == 1
