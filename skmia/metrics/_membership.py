@@ -74,10 +74,15 @@ def realizable_points(membership, scores):
     """
     order = np.argsort(scores, kind="stable")[::-1]
     falling = scores[order]
+    n_found = np.cumsum(membership[order], dtype=np.int64)
+    del order  # of millions of records, each array counts
     last = np.append(np.flatnonzero(falling[1:] != falling[:-1]), len(falling) - 1)  # of ties
-    n_found = np.append(0, np.cumsum(membership[order], dtype=np.int64)[last])
-    n_wrong = np.append(0, last + 1) - n_found
+    n_found = np.append(0, n_found[last])
     thresholds = np.append(np.inf, falling[last])
+    del falling
+    n_wrong = np.append(0, last + 1)
+    del last
+    n_wrong -= n_found
     return n_wrong / n_wrong[-1], n_found / n_found[-1], thresholds
 
 

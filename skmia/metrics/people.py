@@ -12,7 +12,7 @@ from .._core.groups import number_groups
 def check_people(groups, n_records):
     """Number the people behind the records; without groups, each record is a separate person."""
     if groups is None:
-        return np.arange(n_records)
+        return np.arange(n_records, dtype=np.int32 if n_records < 1 << 31 else np.int64)
     return number_groups(groups, n_records, name="groups")[1]
 
 
@@ -28,12 +28,17 @@ class People:
     def __init__(self, people):
         self.n_rows = len(people)
         if (people[1:] > people[:-1]).all():  # so without groups, where sorting takes memory
-            self.numbers, self.people = people, np.arange(len(people))
+            self.numbers, self._places = people, None
             self.counts = np.broadcast_to(np.intp(1), len(people))
         else:
-            self.numbers, self.people, self.counts = np.unique(
+            self.numbers, self._places, self.counts = np.unique(
                 people, return_inverse=True, return_counts=True
             )
+
+    @property
+    def people(self):
+        """Place of the person of each row in ``numbers``."""
+        return np.arange(self.n_rows) if self._places is None else self._places
 
     @cached_property
     def alone(self):
@@ -130,6 +135,10 @@ def shared_covariance(sides, values):
         Values of the rows of each side.
     """
     first, other = sides
+    is_first = np.zeros(1 + max(side.numbers.max(initial=0) for side in sides), dtype=bool)
+    is_first[first.numbers] = True
+    if not is_first[other.numbers].any():  # without a search, which takes memory
+        return 0.0
     _, at_first, at_other = np.intersect1d(first.numbers, other.numbers, return_indices=True)
     if not len(at_first) or min(len(first.counts), len(other.counts)) == 1:
         return 0.0

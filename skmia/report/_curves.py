@@ -45,11 +45,13 @@ def compute_curves(scores, membership, confidence_level, groups=None, judged=Non
         n_members, n_nonmembers = (side.n_rows for side in sides)
         fpr, tpr, thresholds = membership_roc_curve(truth, values)
         kept = _thin(fpr, n_nonmembers)
-        parts = values[truth], values[~truth]
-        sizes = [effective_sizes(*pair, thresholds[kept]) for pair in zip(parts, sides)]
+        thresholds = thresholds[kept]
         counts = count_points(fpr, tpr, n_members, n_nonmembers)
-        low, high = tpr_limits(counts, fpr[kept], tail, sizes=sizes)
-        lists = _as_lists(fpr=fpr[kept], tpr=tpr[kept], low=low, high=high)
+        fpr, tpr = fpr[kept], tpr[kept]
+        parts = values[truth], values[~truth]
+        sizes = [effective_sizes(*pair, thresholds) for pair in zip(parts, sides)]
+        low, high = tpr_limits(counts, fpr, tail, sizes=sizes)
+        lists = _as_lists(fpr=fpr, tpr=tpr, low=low, high=high)
         curves.append({"attack": attack} | lists)
     return curves
 
@@ -69,7 +71,8 @@ def _as_lists(**arrays):
 def list_judged(judged, attack, membership):
     """Positions of the records that an attack can judge; none if all are on one side."""
     rows = np.arange(len(membership)) if judged is None else np.flatnonzero(judged[attack])
-    return rows if len(np.unique(membership[rows])) == 2 else rows[:0]
+    sides = membership[rows]
+    return rows if sides.any() and not sides.all() else rows[:0]
 
 
 def list_exposed(scores, membership, record_ids, judged=None):

@@ -63,8 +63,7 @@ def draw_labelings(units, n_permutations, rng):
         return Labelings(units.places, None, n_units, _draw_labels(units, n_permutations, rng))
     bundles = _bundle_pairs(units, rng)
     blocks = _draw_exchanges(n_permutations, rng)
-    columns = bundles.astype(np.int32)[units.places]
-    return Labelings(columns, units.is_member[units.places], _N_BUNDLES + 1, blocks)
+    return Labelings(bundles[units.places], units.is_member[units.places], _N_BUNDLES + 1, blocks)
 
 
 def _draw_labels(units, n_permutations, rng):
@@ -88,6 +87,13 @@ def _draw_labels(units, n_permutations, rng):
 
 def _bundle_pairs(units, rng):
     """Bundle of each unit; the last number for units that have no partner."""
+    bundles = np.full(len(units.is_member), _N_BUNDLES, dtype=np.int32)
+    if not units.n_mixed:
+        sides = [np.flatnonzero(units.is_member == side) for side in (True, False)]
+        n_pairs = min(map(len, sides))
+        for side in sides:
+            bundles[rng.permutation(side)[:n_pairs]] = np.arange(n_pairs) % _N_BUNDLES
+        return bundles
     n_blocks = int(units.blocks.max()) + 1
     side = 2 * units.blocks + units.is_member
     counts = np.bincount(side, minlength=2 * n_blocks)
@@ -96,7 +102,6 @@ def _bundle_pairs(units, rng):
     n_pairs = counts.reshape(-1, 2).min(axis=1)
     block = units.blocks[order]
     pair = (np.cumsum(n_pairs) - n_pairs)[block] + place
-    bundles = np.empty(len(side), dtype=np.intp)
     bundles[order] = np.where(place < n_pairs[block], pair % _N_BUNDLES, _N_BUNDLES)
     return bundles
 

@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.special import betainc
-from scipy.stats import rankdata
 
 from ._top import TopCounter
 
@@ -107,7 +106,14 @@ def _load(part, scores, labelings):
 
 def center_ranks(scores):
     """Twice the centered ranks: integers, so their sums are exact in any order."""
-    return 2 * rankdata(scores) - (len(scores) + 1)
+    order = np.argsort(scores, kind="stable")
+    ordered = scores[order]
+    ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True)) + 1  # of equal scores
+    del ordered  # of millions of records, each array counts
+    sizes = np.diff(ends, prepend=0)
+    ranks = np.empty(len(scores))
+    ranks[order] = np.repeat(2 * ends - sizes - len(scores), sizes)
+    return ranks
 
 
 class LinearSums:
