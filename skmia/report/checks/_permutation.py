@@ -146,7 +146,9 @@ def permutation_test(
     Members are paired with non-members at random, the pairs form 100,000 bundles, and a permutation
     exchanges the membership within all pairs of random bundles. Given the pairs, all these are
     equally likely if membership was assigned at random, so the p-values are as valid. All records
-    count, and with as many members as non-members an AUC varies as much as under free permutations.
+    count. With as many members as non-members, numbers vary as much as under free permutations.
+    The more unequal the two sides, the more power is lost, up to that of half of the smaller side,
+    and the mean of the null lies between chance and the estimate.
 
     References
     ----------
