@@ -90,8 +90,8 @@ class ShadowPool(
         (``"auto"``: a tenth of the median over records that a model was not trained on).
     batched : "auto", bool or int, default="auto"
         Whether to train many models in one program if that is faster, for linear models,
-        perceptrons and torch nets of supported kinds. If True, an error that states the reason is
-        raised if this is not possible. A number has the meaning of ``"auto"`` and limits how many
+        perceptrons and torch nets of supported kinds. If True, this is done without measuring
+        whether it is faster, and an error that states the reason is raised if it is not possible. A number has the meaning of ``"auto"`` and limits how many
         models a process trains at once, which limits the memory.
     refit_frozen : bool, default=True
         Whether parts of the estimator that are fitted and frozen (``FrozenEstimator``, ``prefit``)
