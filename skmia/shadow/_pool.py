@@ -91,8 +91,9 @@ class ShadowPool(
     batched : "auto", bool or int, default="auto"
         Whether to train many models in one program if that is faster, for linear models,
         perceptrons and torch nets of supported kinds. If True, this is done without measuring
-        whether it is faster, and an error that states the reason is raised if it is not possible. A number has the meaning of ``"auto"`` and limits how many
-        models a process trains at once, which limits the memory.
+        whether it is faster, and an error that states the reason is raised if it is not possible. A
+        number has the meaning of ``"auto"`` and limits how many models a process trains at once,
+        which limits the memory.
     refit_frozen : bool, default=True
         Whether parts of the estimator that are fitted and frozen (``FrozenEstimator``, ``prefit``)
         are fitted again on the training records of each shadow model, before the estimator around

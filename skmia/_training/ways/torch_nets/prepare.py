@@ -206,13 +206,15 @@ def prepare(job, k, shared):
     shuffle = bool(net.get_params_for("iterator_train").get("shuffle"))
     order = BatchOrder(stream.cpu, len(rows), shuffle, has_valid)
     caught = [(warning.category, str(warning.message)) for warning in caught]
-    stored = shared or table
-    dtype = stored.tensors[0].dtype if stored.columns else change(_type_of, stored.X)
+    dtype = _types_of(shared or table)
     return Prepared(model, net, table, rows, order, dtype, caught, valid, stream)
 
 
-def _type_of(tensor):
-    return tensor.dtype
+def _types_of(table):
+    """Return the type of the rows of a table, or their types by name."""
+    if table.columns is not None:
+        return table.tensors[0].dtype
+    return change(lambda part: part.dtype, table.X)
 
 
 def augmentation_of(net):
