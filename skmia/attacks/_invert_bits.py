@@ -97,7 +97,11 @@ class DenseInverter:
 
     def judge_sure(self, inverse, bits):
         """Return the precision of the evidence about bits that are taken for known."""
-        part = inverse.root @ self._gram[np.ix_(inverse.bits, bits)]
+        if not len(inverse.bits):
+            return np.maximum(self._squares[bits], LEAST_PRECISION)
+        part = self._gram[np.ix_(bits, inverse.bits)].T
+        (multiply,) = linalg.get_blas_funcs(("trmm",), (inverse.root,))  # by a triangle
+        part = multiply(1.0, inverse.root, part, lower=True, overwrite_b=True)
         explained = np.einsum("ub,ub->b", part, part, dtype=np.float64)
         return np.maximum(self._squares[bits] - explained, LEAST_PRECISION)
 
