@@ -1,5 +1,6 @@
 """Attack with one query per record, an adversarial one that transfers to the victim."""
 
+import warnings
 from collections.abc import Sequence
 from numbers import Real
 from typing import Literal
@@ -119,8 +120,10 @@ class TransferredQueryAttack(BaseAttack):
     confidences on a fixed grid. A query is one bit, so the ROC curve has one corner.
 
     ``target_fpr`` is an average over training sets, estimated from at most eight shadow models. The
-    rate of one victim can be far from it: for perceptrons trained on different halves of 300
-    records, at 10% requested, it was from 3% to 28%.
+    rate of one victim can be far from it: for 20 forests that were trained on different halves of
+    300 records, at 10% requested, it was from 5% to 17%, and for 20 logistic regressions from 1% to
+    36%. ``fit`` warns if no confidence reaches the rate on shadow models, which happens for models
+    that disagree strongly, such as saturated nets.
 
     References
     ----------
@@ -273,6 +276,12 @@ class TransferredQueryAttack(BaseAttack):
         value = tpr - fpr
         if self.target_fpr is not None:
             value = np.where(fpr <= self.target_fpr, tpr, -fpr)
+            if fpr.min() > self.target_fpr:
+                warnings.warn(
+                    f"target_fpr={self.target_fpr:g} is not reached on shadow models: the lowest "
+                    f"rate of any confidence is {fpr.min():.2g}, and this confidence is used.",
+                    stacklevel=5,
+                )
         self.confidence_ = float(_CONFIDENCES[np.argmax(value)])
         self.rates_ = {
             float(at): (float(low), float(high))

@@ -207,3 +207,15 @@ def test_missing_values_do_not_hide_the_neighbors(problem):
     placed = search._place(Records(X, records.y))
     assert np.isfinite(placed).all()
     np.testing.assert_allclose(placed[:, 1:], expected[:, 1:], rtol=1e-4, atol=1e-4)
+
+
+def test_a_rate_that_is_not_reached_is_warned_of(problem):
+    victim, pool, _, _ = problem
+    attack = TransferredQueryAttack(victim, pool, target_fpr=0.1)
+    low, high = np.array([[0.3, 0.6], [0.2, 0.4]]), np.array([[0.1, 0.2], [0.05, 0.4]])
+    rates = np.concatenate([low] * 20)[:39]
+    with pytest.warns(UserWarning, match="target_fpr=0.1 is not reached .* is 0.2, and"):
+        attack._settle(rates)
+    assert attack.rates_[attack.confidence_] == (0.2, 0.4)
+    attack._settle(np.concatenate([high] * 20)[:39])
+    assert attack.rates_[attack.confidence_] == (0.05, 0.4)
