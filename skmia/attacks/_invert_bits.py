@@ -115,6 +115,8 @@ class DenseInverter:
             size = np.max((self._squares[unsure] + precision) * variance)
             is_exact = np.finfo(self._gram.dtype).eps / 2 * size < _MOST_ROUNDING
         except linalg.LinAlgError:
+            if self._gram.dtype == np.float64:
+                raise
             is_exact = False
         if is_exact or self._gram.dtype == np.float64:
             return inverse, variance
