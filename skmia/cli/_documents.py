@@ -2,15 +2,13 @@
 
 import json
 import reprlib
-
-import pandas as pd
+from textwrap import wrap
 
 from .._core.files import write_bytes
 from .._core.visible import visible
-from ..metrics import difference_interval
+from ..report.comparison import READ_SO, compare_audits, render_comparison
 from ..report.document import SCHEMA, SCHEMA_VERSION
 from ..report.groups import OVERALL
-from ..report.measure import COLUMNS, OK
 from ..report.page import render
 from ..report.schema import check_document
 from ..report.text import column_name
@@ -18,12 +16,7 @@ from ._errors import CommandError
 
 # A large audit has a tenth of it.
 _MOST_BYTES = 64 * 10**6
-
-_READ_SO = (
-    "The intervals assume independent audits on disjoint records. If the audits share records, the",
-    "intervals are usually too wide. Each interval is for one number: of twenty numbers without a",
-    "difference, about one may exclude 0.",
-)
+_WIDTH = 100
 
 
 def read_document(path):
@@ -88,12 +81,15 @@ def run_report(arguments):
     if _is_same(out, arguments.result):
         raise CommandError(f"--out: the page would be written over its source {out}")
     document = read_document(arguments.result)
-    page = render(document, arguments.title)
+    _write_page(out, render(document, arguments.title))
+    return f"written: {visible(out)}"
+
+
+def _write_page(out, page):
     try:
         write_bytes(out, page.encode())
     except OSError as error:
         raise CommandError(f"--out: cannot write {out}: {error.strerror or error}") from error
-    return f"written: {visible(out)}"
 
 
 def _is_same(first, other):
@@ -124,27 +120,39 @@ def run_compare(arguments):
     if tasks[0] != tasks[1]:
         raise CommandError(f"one audit is of a {tasks[0]}, the other of a {tasks[1]}")
     level = _read_common_level(paths, documents)
-    first, second = map(_read_numbers, documents)
-    both = first.add_suffix("_a").join(second.add_suffix("_b"), how="inner")
-    if both.empty:
+    differences = compare_audits(*documents)
+    shared = [found for found in differences if found.scope == OVERALL]
+    if not shared:
         raise CommandError("the two audits have no number in common that could be measured")
     lines = [
         f"{name}: {visible(path)}\n   {document['verdict']}"
         for name, path, document in zip("ab", paths, documents)
     ]
-    lines.append("")
     heads = f"{'attack':24s}{'':16s}{'a':>9s}{'b':>9s}{'b - a':>9s}"
-    lines.append(f"{heads}  {100 * level:g}% interval")
-    for (attack, metric, max_fpr), row in both.iterrows():
-        gap, low, high = difference_interval(
-            row[["estimate_b", "low_b", "high_b"]], row[["estimate_a", "low_a", "high_a"]]
-        )
-        lines.append(
-            f"{visible(attack)[:23]:24s}{column_name(metric, max_fpr):16s}{row['estimate_a']:9.3f}"
-            f"{row['estimate_b']:9.3f}{gap:9.3f}  [{low:.3f}, {high:.3f}]"
-        )
-    lines += ["", *_READ_SO]
+    lines += ["", f"{heads}  {100 * level:g}% interval", *map(_write, shared), ""]
+    lines += wrap(READ_SO, _WIDTH)
+    if arguments.out is not None:
+        names = _name_apart(paths)
+        _write_page(arguments.out, render_comparison(*documents, names))
+        lines += ["", f"written: {visible(arguments.out)}"]
     return "\n".join(lines)
+
+
+def _write(found):
+    name = column_name(found.metric, found.max_fpr if found.metric == "tpr" else None)
+    gap, low, high = found.difference
+    return (
+        f"{visible(found.attack)[:23]:24s}{name:16s}{found.first[0]:9.3f}{found.second[0]:9.3f}"
+        f"{gap:9.3f}  [{low:.3f}, {high:.3f}]"
+    )
+
+
+def _name_apart(paths):
+    """Names of two files without their folders, unless they are the same."""
+    names = [path.name for path in paths]
+    if names[0] == names[1]:
+        names = [f"{path.parent.name}/{path.name}" for path in paths]
+    return names if names[0] != names[1] else ["a", "b"]
 
 
 def _read_common_level(paths, documents):
@@ -157,11 +165,3 @@ def _read_common_level(paths, documents):
             "one confidence_level"
         )
     return levels[0]
-
-
-def _read_numbers(document):
-    frame = pd.DataFrame(document["results"], columns=list(COLUMNS))
-    frame = frame[(frame["scope"] == OVERALL) & (frame["status"] == OK)]
-    frame = frame.assign(max_fpr=frame["max_fpr"].astype(float).fillna(0.0))
-    frame = frame.set_index(["attack", "metric", "max_fpr"])[["estimate", "low", "high"]]
-    return frame.astype(float)

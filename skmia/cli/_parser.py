@@ -137,6 +137,9 @@ def _add_compare(commands):
     )
     compare.add_argument("first", type=Path, metavar="A", help="audit.json of an audit")
     compare.add_argument("second", type=Path, metavar="B", help="audit.json of another one")
+    compare.add_argument(
+        "--out", type=Path, metavar="FILE", help="also write a page with both, and with all groups"
+    )
 
 
 def _add_data(group):

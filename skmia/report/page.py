@@ -75,11 +75,12 @@ def _load_template(jinja2):
         finalize=make_finalizer(markup),
     )
     environment.filters |= make_filters(markup)
-    style, script = (markup(_read(name)) for name in ("page.css", "page.js"))
-    return style, script, environment.from_string(_read("page.html.j2"))
+    style, script = (markup(read_part(name)) for name in ("page.css", "page.js"))
+    return style, script, environment.from_string(read_part("page.html.j2"))
 
 
-def _read(name):
+def read_part(name):
+    """Read a part of a page: a template, the style or the script."""
     return (files(f"{__package__}._html") / name).read_text(encoding="utf-8")
 
 

@@ -76,8 +76,10 @@ KINDS = {
 def is_free(place, kind):
     """Whether a value of this kind is as good as what was there."""
     if kind == "gone":
-        # Audits before there was a part on the file, or one on the growth of the pool, lack it.
-        is_free = place in [("file",), ("growth",)] or (len(place) == 2 and place[0] in FREE)
+        # Earlier audits lack the parts on the file, the growth of the pool and the policy.
+        is_free = place in [("file",), ("growth",), ("recommendation",)] or (
+            len(place) == 2 and place[0] in FREE
+        )
         return is_free or isinstance(place[-1], int)
     if kind == "a negative number":
         return place[0] == "performance" or place[-1] in ("record", "score")

@@ -1,6 +1,7 @@
 """``skmia report`` and ``skmia compare``."""
 
 import json
+import re
 import shutil
 
 import numpy as np
@@ -135,3 +136,23 @@ def test_nothing_in_common(saved, tmp_path, capsys):
     other.write_text(text)
     assert main(["compare", str(saved), str(other)]) == 2
     assert "no number in common" in capsys.readouterr().err
+
+
+def test_compare_writes_a_page_with_all_groups(saved, tmp_path, capsys):
+    pytest.importorskip("jinja2")
+    document = json.loads(saved.read_text())
+    other = shutil.copytree(saved.parent, tmp_path / "b") / "audit.json"
+    row = next(row for row in document["results"] if row["metric"] == "auc")
+    row |= {"estimate": 0.99, "low": 0.98, "high": 1.0}
+    saved.write_text(json.dumps(document))
+    page = tmp_path / "both.html"
+    assert main(["compare", str(other), str(saved), "--out", str(page)]) == 0
+    assert f"written: {page}" in capsys.readouterr().out
+    text = page.read_text()
+    assert "a/audit.json" in text and "b/audit.json" in text
+    scopes = {(row["scope"], row["group"]) for row in document["results"] if row["status"] == "ok"}
+    assert text.count("<table>") == len(scopes)
+    assert text.count("<td") > 4 * len(scopes)
+    assert len(re.findall(r"<strong>0\.[0-9]+ \[", text)) == 1  # the number that was changed
+    assert main(["compare", str(saved), str(saved), "--out", str(tmp_path)]) == 2
+    assert "--out: cannot write" in capsys.readouterr().err

@@ -83,8 +83,7 @@ def test_json_holds_the_numbers_and_how_they_came_about(problem, result, tmp_pat
 
 def test_every_key_of_the_json_is_documented(result):
     document = json.loads(result.to_json())
-    described = textwrap.dedent(AuditReport.to_json.__doc__)
-    assert [key for key in document if f"``{key}``" not in described] == []
+    assert "the user guide\n" in textwrap.dedent(AuditReport.to_json.__doc__)
     columns = AuditReport.to_frame.__doc__
     assert [key for key in document["results"][0] if f"``{key}``" not in columns] == []
     page = Path(__file__).parents[2] / "doc" / "user_guide" / "audit_format.md"

@@ -1,0 +1,167 @@
+"""Two audits side by side."""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import pandas as pd
+
+from .._core.optional import import_optional
+from ..metrics import difference_interval
+from ._html._foreign import make_filters, make_finalizer, make_policy
+from .groups import OVERALL
+from .measure import COLUMNS, OK
+from .page import read_part
+from .text import column_name, format_auc, format_rate
+from .verdict import HEADLINES
+
+READ_SO = (
+    "The intervals assume independent audits on disjoint records. If the audits share records, the "
+    "intervals are usually too wide. Each interval is for one number: of twenty numbers without a "
+    "difference, about one may exclude 0."
+)
+
+
+class Difference(NamedTuple):
+    """A number that both audits have.
+
+    Attributes
+    ----------
+    scope, group : str
+        Part of the records.
+    attack, metric : str
+    max_fpr : float
+        Rate of a TPR; NaN for other metrics.
+    first, second : tuple of float
+        Estimate and ends of the interval in each audit.
+    difference : tuple of float
+        Second minus first, with the ends of its interval.
+    """
+
+    scope: str
+    group: str
+    attack: str
+    metric: str
+    max_fpr: float
+    first: tuple
+    second: tuple
+    difference: tuple
+
+    @property
+    def is_clear(self):
+        """Whether the interval of the difference excludes 0."""
+        return not self.difference[1] <= 0 <= self.difference[2]
+
+
+def compare_audits(first, second):
+    """List the numbers that two audits have in common.
+
+    Parameters
+    ----------
+    first, second : dict
+        Documents of audits of one task, with intervals of one confidence level.
+
+    Returns
+    -------
+    differences : list of Difference
+        Those over all records first.
+    """
+    key = ["scope", "group", "attack", "metric", "max_fpr"]
+    numbers = ["estimate", "low", "high"]
+    frames = []
+    for document in (first, second):
+        frame = pd.DataFrame(document["results"], columns=list(COLUMNS))
+        frame = frame[frame["status"] == OK]
+        # A missing rate would not match itself in some versions of pandas.
+        frame = frame.assign(max_fpr=frame["max_fpr"].astype(float).fillna(0.0))
+        frames.append(frame.set_index(key)[numbers].astype(float))
+    both = frames[0].add_suffix("_a").join(frames[1].add_suffix("_b"), how="inner")
+    found = []
+    for names, row in both.iterrows():
+        sides = [tuple(row[[f"{name}_{side}" for name in numbers]]) for side in "ab"]
+        found.append(Difference(*names, *sides, difference_interval(*sides[::-1])))
+    return sorted(found, key=lambda difference: difference.scope != OVERALL)
+
+
+def render_comparison(first, second, names, title="Two membership-inference audits"):
+    """Render the page of two audits side by side.
+
+    Parameters
+    ----------
+    first, second : dict
+        Documents of audits, as for :func:`compare_audits`.
+    names : pair of str
+        Names of the audits.
+    title : str
+        Title of the page.
+
+    Returns
+    -------
+    page : str
+
+    Raises
+    ------
+    ImportError
+        If jinja2 is not installed.
+    """
+    style, script, template = _load_template(import_optional("jinja2", extra="report"))
+    parts = {}
+    for found in compare_audits(first, second):
+        parts.setdefault((found.scope, found.group), []).append(_make_row(found))
+    return template.render(
+        title=title,
+        style=style,
+        script=script,
+        policy=make_policy(style, script),
+        audits=[_describe(*audit) for audit in zip(names, (first, second), strict=True)],
+        parts=[_make_part(*part, rows) for part, rows in parts.items()],
+        level=f"{100 * first['settings']['confidence_level']:g}%",
+        read_so=READ_SO,
+    )
+
+
+@lru_cache(maxsize=1)
+def _load_template(jinja2):
+    markup = jinja2.utils.markupsafe.Markup
+    environment = jinja2.Environment(
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=make_finalizer(markup),
+    )
+    environment.filters |= make_filters(markup)
+    style, script = (markup(read_part(name)) for name in ("page.css", "page.js"))
+    return style, script, environment.from_string(read_part("page_compare.html.j2"))
+
+
+def _describe(name, document):
+    data, file = document["data"], document["file"]
+    return {
+        "name": name,
+        "victim": document["victim_name"],
+        "created": document["created"],
+        "evidence": document["evidence"],
+        "headline": HEADLINES[document["evidence"]],
+        "file": file and file["verdict"].partition(". ")[0],
+        "decision": document["recommendation"],
+        "facts": {
+            "records": f"{data['n_records']:,}, {data['n_members']:,} of them members",
+            "shadow models": f"{document['settings']['n_shadows']}",
+        },
+    }
+
+
+def _make_part(scope, group, rows):
+    return {"name": "all records" if scope == OVERALL else f"{scope} = {group}", "rows": rows}
+
+
+def _make_row(found):
+    write = format_auc if found.metric == "auc" else format_rate
+    max_fpr = None if found.metric != "tpr" else found.max_fpr
+    return {
+        "attack": found.attack,
+        "metric": column_name(found.metric, max_fpr),
+        "cells": [write(*numbers) for numbers in (found.first, found.second, found.difference)],
+        "keys": [found.first[0], found.second[0], found.difference[0]],
+        "is_clear": found.is_clear,
+    }
