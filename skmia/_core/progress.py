@@ -1,11 +1,15 @@
 """A progress bar for those who ask for one; lines in a log."""
 
 import sys
+import threading
+from contextlib import contextmanager
 
 from tqdm import tqdm
 
 # Seconds between two lines in a log, or between two moves of a bar.
 BETWEEN_LINES, _BETWEEN_MOVES = 10.0, 0.1
+# Seconds after which the clock of a bar moves, however long a single result takes.
+BETWEEN_TICKS = 1.0
 
 # A log has no use for the bar itself.
 _LINE = "{desc}: {n:.0f} of {total_fmt} ({elapsed} passed, {remaining} left{postfix})"
@@ -32,33 +36,65 @@ def show_progress(results, verbose, desc, total=None):
     -------
     results : iterable
     """
-    return make_bar(desc, total, iterable=results) if verbose else results
+    return _draw(results, desc, total) if verbose else results
 
 
-def make_bar(desc, total, bar_format=None, iterable=None):
-    """Make a bar of tqdm in a terminal or a notebook; elsewhere one that writes a line at times.
+def _draw(results, desc, total):
+    total = len(results) if total is None and hasattr(results, "__len__") else total
+    with make_bar(desc, total) as bar:
+        for result in results:
+            yield result
+            bar.update()
+
+
+@contextmanager
+def make_bar(desc, total, bar_format=None):
+    """Open a bar in a terminal or a notebook, and one that writes a line at times elsewhere.
+
+    Its clock moves while the next result takes long.
 
     Parameters
     ----------
     desc : str
         What is counted.
     total : int or None
-        Total number; needed if the iterable has no length.
+        Total number.
     bar_format : str, default=None
         Format of the bar, not of lines.
-    iterable : iterable, default=None
-        What the bar iterates over.
 
-    Returns
-    -------
+    Yields
+    ------
     bar : tqdm
     """
+    with _open_bar(desc, total, bar_format) as bar:
+        is_over = threading.Event()
+        clock = threading.Thread(target=_tick, args=(bar, is_over), name="skmia-bar", daemon=True)
+        clock.start()
+        try:
+            yield bar
+        finally:
+            is_over.set()
+            clock.join()
+
+
+def _tick(bar, is_over):
+    while not is_over.wait(max(BETWEEN_TICKS, bar.mininterval)):
+        bar.refresh()
+
+
+class _Bar(tqdm):
+    """A bar with a lock of its own: a process may fork while the clock holds it."""
+
+    _lock = threading.RLock()
+
+
+def _open_bar(desc, total, bar_format):
     if draws_bars(sys.stderr):
         settings = {"file": sys.stderr, "mininterval": _BETWEEN_MOVES, "bar_format": bar_format}
     else:
         settings = {"file": _Lines(sys.stderr), "mininterval": BETWEEN_LINES, "bar_format": _LINE}
         settings["delay"] = BETWEEN_LINES  # what takes less needs no line
-    return tqdm(iterable, desc, total, maxinterval=10, **settings)
+    return _Bar(desc=desc, total=total, maxinterval=10, **settings)
 
 
 def draws_bars(file):

@@ -1,6 +1,8 @@
 import multiprocessing
 import os
 import signal
+import threading
+import time
 
 import pytest
 
@@ -19,6 +21,25 @@ def test_a_log_gets_lines(capsys, monkeypatch):
     assert all(line.startswith("models: ") and line.endswith(")") for line in lines)
     assert lines[-1].startswith("models: 3 of 3 (") and lines[-1].endswith(", b)")
     assert "\r" not in "".join(lines)
+
+
+def test_the_clock_moves_while_a_result_takes_long(capsys, monkeypatch):
+    for name in ("BETWEEN_TICKS", "_BETWEEN_MOVES"):
+        monkeypatch.setattr(progress, name, 0.01)
+    monkeypatch.setattr(progress, "draws_bars", lambda file: True)
+    drawn = []
+
+    def work():
+        for _ in range(200):
+            time.sleep(0.02)
+            drawn.append(capsys.readouterr().err)
+            if sum("models:   0%" in text for text in drawn) > 3:
+                break
+        yield 0
+
+    assert list(show_progress(work(), True, "models", 2)) == [0]
+    assert sum("models:   0%" in text for text in drawn) > 3
+    assert not [thread for thread in threading.enumerate() if thread.name == "skmia-bar"]
 
 
 def test_what_takes_seconds_gets_no_line(capsys):
