@@ -394,12 +394,19 @@ LABELS = FrozenEstimator(
     LabelOnlyDefense(CLASSIFIER.victim).fit(CLASSIFIER.records.X, CLASSIFIER.records.y)
 )
 
+LABEL_SHADOWS = FrozenEstimator(
+    ShadowPool(TREE, 8, output_kind="label", random_state=0).fit(CLASSIFIER.records)
+)
+
 
 @parametrize_with_attack_checks(
     [
         ThresholdAttack(LABELS, signal="correctness"),
         ThresholdAttack(LABELS, signal=LabelRobustness(n_changes=3)),
         ThresholdAttack(LABELS, signal=BoundaryDistance(max_queries=150)),
+        LiRA(LABELS, LABEL_SHADOWS),
+        LiRA(LABELS, LABEL_SHADOWS, online=False, target_fpr=0.2),
+        CalibratedAttack(LABELS, LABEL_SHADOWS, reference="midpoint"),
     ],
     CLASSIFIER.records,
     CLASSIFIER.membership,

@@ -242,7 +242,7 @@ def test_what_holds_no_attack_has_no_needs():
 @pytest.mark.parametrize(
     "attack, offer, reason",
     [
-        (LiRA(), Offer("label"), "and the victim returns predicted labels"),
+        (RMIA(), Offer("label"), "and the victim returns predicted labels"),
         (MorganAttack(), Offer("proba"), "further queries of the victim"),
         (LiRA(), Offer("proba", trainable=False), "needs shadow models"),
         (RMIA(temperature=3.0), Offer("proba", keeps={"auto"}), "temperatures=(3,)"),

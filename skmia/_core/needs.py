@@ -11,6 +11,9 @@ ANY = frozenset(KINDS)
 
 KNOWN = NOBODY, NON_MEMBERS, BOTH = "nobody", "non-members", "members and non-members"
 
+# Of a pool whose models are compared by their labels alone.
+LABELS = "labels"
+
 # A parameter that holds non-members, so an attacker who knows non-members can set it.
 _POPULATION = "population"
 
@@ -164,10 +167,13 @@ def _why_no_answers(needs, offer):
         return None
     if not needs.reads:
         return "no single kind of model suits all of its parts"
+    return f"it reads {_say_what_is_read(needs)}, and the victim returns {_ANSWERS[offer.kind]}"
+
+
+def _say_what_is_read(needs):
     # Log odds follow from probabilities; they stand for victims that cannot be asked.
     kinds = needs.reads - {"log_odds"} if "proba" in needs.reads else needs.reads
-    read = _join([_ANSWERS[kind] for kind in KINDS if kind in kinds], "or")
-    return f"it reads {read}, and the victim returns {_ANSWERS[offer.kind]}"
+    return _join([_ANSWERS[kind] for kind in KINDS if kind in kinds], "or")
 
 
 def _why_no_access(needs, offer):
@@ -184,6 +190,8 @@ def _why_no_shadows(needs, offer):
         return None
     if not offer.trainable:
         return f"it needs shadow models, {offer.withheld.get('shadows', 'and there are none')}"
+    if offer.keeps is not None and LABELS in offer.keeps and "label" not in needs.reads:
+        return f"it reads {_say_what_is_read(needs)}, and the shadow models return labels"
     for what in sorted(needs.keeps, key=str):
         # The models of a pool that is there may be of another kind than the victim.
         if what in offer.withheld and (what != "gradients" or offer.keeps is None):
@@ -191,11 +199,13 @@ def _why_no_shadows(needs, offer):
         if offer.keeps is not None and not _is_kept(what, offer):
             if what == "gradients" and "models" in offer.keeps:
                 return "it needs the gradients of the shadow models, which skmia cannot read"
-            return _ask_for(what)
+            return _ask_for(LABELS if _is_auto(what) and offer.kind == "label" else what)
     return None
 
 
 def _is_kept(what, offer):
+    if offer.kind == "label" and _is_auto(what):
+        return LABELS in offer.keeps
     if offer.kind in ("proba", "logits") or not _is_auto(what):
         return what in offer.keeps
     # Only logits can be divided by a temperature; other kinds have one value for all temperatures.
@@ -207,6 +217,11 @@ def _is_auto(what):
 
 
 def _ask_for(what):
+    if what == LABELS:
+        return (
+            "it compares the labels of the shadow models with those of the victim; fit the pool "
+            'with output_kind="label"'
+        )
     if isinstance(what, tuple):
         return (
             f"it needs the log odds of the shadow models at temperature {what[1]:g}; fit the pool "

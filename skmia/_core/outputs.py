@@ -142,6 +142,30 @@ class Outputs:
             )
         return index
 
+    def as_labels(self) -> "Outputs":
+        """Return the predicted labels alone; the first class wins a tie.
+
+        Returns
+        -------
+        outputs : Outputs of kind ``"label"``
+
+        Raises
+        ------
+        ValueError
+            If the outputs are log odds or values of a regressor.
+
+        Examples
+        --------
+        >>> from skmia import Outputs
+        >>> Outputs([[0.9, 0.1], [0.2, 0.8]], classes=["no", "yes"]).as_labels().values
+        array(['no', 'yes'], dtype='<U3')
+        """
+        if self.kind == "label":
+            return self
+        if self.classes is None:
+            raise ValueError(f"Answers of kind {self.kind!r} hold no predicted classes.")
+        return Outputs(self.classes[self.values.argmax(axis=1)], self.classes, "label")
+
     def aligned_to(self, classes: np.ndarray) -> "Outputs":
         """Return the same outputs with one column for each of ``classes``.
 

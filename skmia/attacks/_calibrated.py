@@ -15,6 +15,7 @@ from .._core.sklearn import StrOptions
 from .._core.validation import check_records
 from ..shadow import ShadowPool
 from ..signals import Loss, ScaledLogit, Signal
+from ..signals.auto import POOLED
 from ._by_moments import MomentAttack
 
 
@@ -117,6 +118,8 @@ class CalibratedAttack(MomentAttack):
         "signal": [str, Signal],
         "population": [Records, None],
     }
+
+    _compares = POOLED
 
     def __init__(
         self,

@@ -17,9 +17,11 @@ from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
 from ..shadow import ShadowPool
 from ..signals import Signal
+from ..signals.auto import POOLED
 from ._by_moments import MomentAttack
 from ._densities import joint_ratio, log_normal, log_student
-from ._vote_law import VoteLaw, choose_law
+from ._normal_law import NormalLaw
+from ._vote_law import choose_law
 
 
 def _average(values):
@@ -56,9 +58,10 @@ class LiRA(MomentAttack):
         the records given to ``fit``.
     signal : "auto", str or Signal, default="auto"
         Signal that is compared: ``"auto"`` is the log odds of the label for a classifier, the
-        margin for a model without probabilities, and minus the log residual for a regressor. Any
-        other signal must be stored by the pool (``ShadowPool(signals=("auto", "entropy"))``),
-        except the loss and the confidence, which are computed from the log odds.
+        margin for a model without probabilities, minus the log residual for a regressor, and
+        whether the predicted label is correct for a model with labels alone. Any other signal must
+        be stored by the pool (``ShadowPool(signals=("auto", "entropy"))``), except the loss and the
+        confidence, which are computed from the log odds.
     online : bool, default=True
         Whether to use the IN models, which exist only for records of the pool. If False, only the
         OUT models are used.
@@ -76,7 +79,7 @@ class LiRA(MomentAttack):
         Distribution of the models of a record, where the gap is not raw: of the signal (normal, or
         Student-t), or of the number of votes for the label. ``"auto"`` counts votes if the pool's
         models are forests, bagging or nearest neighbors with uniform weights, each voter answers 0
-        or 1, and the signal is the log odds.
+        or 1, and the signal is the log odds. A predicted label counts as one vote.
     prior_strength : float, default=4.0
         Weight of the pooled variance as a number of observations, for ``variance="shrunk"`` with
         ``gap="raw"`` or offline.
@@ -178,6 +181,8 @@ class LiRA(MomentAttack):
         "prior": [Interval(Real, 0, 1, closed="neither")],
     }
 
+    _compares = POOLED
+
     def __init__(
         self,
         victim: BaseEstimator | None = None,
@@ -257,7 +262,7 @@ class LiRA(MomentAttack):
             self.likelihood,
             shrinks,
         )
-        self.likelihood_ = "beta-binomial" if isinstance(self._law, VoteLaw) else "normal"
+        self.likelihood_ = "normal" if isinstance(self._law, NormalLaw) else "beta-binomial"
         sides = self._describe_sample(columns)
         self._priors = self._law.fit(sides)
         for name, side in zip(("in", "out"), sides[:2], strict=True):

@@ -257,6 +257,11 @@ class QuantileAttack(BaseAttack):
             values = get_signal(self.signal).of(self.victim, records)
             return check_finite(np.asarray(values, dtype=np.float64))
         outputs = query(self.victim, records)
+        if outputs.kind not in COMPARED:
+            raise ValueError(
+                "QuantileAttack compares probabilities, decision values or residuals; the victim "
+                'returns labels: choose a signal such as "label_robustness".'
+            )
         signal = auto_of(outputs.kind)
         raw = signal.raw(outputs, records.y)
         if self._smoothing is None:

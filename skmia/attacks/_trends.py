@@ -55,10 +55,11 @@ class Levels:
         is_used = np.bincount(bins, minlength=n_bins) > 0
         self._bins = (np.cumsum(is_used) - 1)[bins]
         self._count = np.bincount(self._bins)
-        self.centers = self._sum(level) / self._count
+        self.centers = self.sum(level) / self._count
         self.place = self.locate(level)
 
-    def _sum(self, values):
+    def sum(self, values):
+        """Return the sum of values over the records of each bin."""
         return np.bincount(self._bins, values, minlength=len(self._count))
 
     def locate(self, level):
@@ -72,7 +73,7 @@ class Levels:
 
     def trend(self, values, weight=None):
         """Return the smoothed mean of values, or ratio of two means, at the centers of the bins."""
-        totals = [self._sum(values), self._count if weight is None else self._sum(weight)]
+        totals = [self.sum(values), self._count if weight is None else self.sum(weight)]
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = totals[0] / totals[1]
         mean = np.where(totals[1] > 0, mean, totals[0].sum() / max(totals[1].sum(), 1e-300))

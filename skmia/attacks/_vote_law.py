@@ -9,7 +9,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 
 from .._core.asking import unwrap
-from ..signals import ScaledLogit
+from ..signals import Correctness, ScaledLogit
+from ._bit_law import BitLaw
 from ._normal_law import NormalLaw
 from ._trends import Gap, Levels, fit_gap
 
@@ -48,7 +49,7 @@ def count_voters(estimator):
 
 
 def choose_law(pool, reading, sample, likelihood, shrinks):
-    """Choose between votes and a normal law for a signal of a pool.
+    """Choose between votes, bits and a normal law for a signal of a pool.
 
     Parameters
     ----------
@@ -65,19 +66,22 @@ def choose_law(pool, reading, sample, likelihood, shrinks):
 
     Returns
     -------
-    law : VoteLaw or NormalLaw
+    law : VoteLaw, BitLaw or NormalLaw
 
     Raises
     ------
     ValueError
         If a beta-binomial is asked for, and the models do not vote.
     """
+    if reading.signal == Correctness() and likelihood != "normal":
+        return BitLaw(shrinks)
     n_voters = count_voters(pool.estimator) if reading.signal == ScaledLogit() else None
     votes = n_voters is not None and n_voters > 1
     if likelihood == "beta-binomial" and not votes:
         raise ValueError(
             'likelihood="beta-binomial" is for the log odds of models whose probabilities are '
-            'shares of at least two votes, such as forests; use likelihood="normal".'
+            "shares of at least two votes, such as forests, and for correctness; use "
+            'likelihood="normal".'
         )
     if votes and likelihood != "normal":
         law = VoteLaw(n_voters, float(pool.resolution_[reading.place]), shrinks)

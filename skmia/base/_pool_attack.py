@@ -101,6 +101,9 @@ class PoolAttack(BaseAttack):
     signal = "auto"
     temperature = 1.0
 
+    # Kinds of outputs of the models that it can compare.
+    _compares = COMPARED
+
     # Whether classifiers learn from shadow models treated as the victim.
     _learns_in_place = False
 
@@ -112,9 +115,9 @@ class PoolAttack(BaseAttack):
         return what_to_read(self.signal, self.temperature)
 
     def _needs(self):
-        what, reads, access = self._reads(), COMPARED, set()
+        what, reads, access = self._reads(), self._compares, set()
         if isinstance(what, Signal):
-            reads, access = COMPARED.intersection(what.reads), set(what.access)
+            reads, access = self._compares.intersection(what.reads), set(what.access)
         # The pool augments the records, and the victim is queried for the augmented copies.
         if getattr(unwrap(self.shadows), "augment", None) is not None:
             access.add("queries")

@@ -58,14 +58,18 @@ def warn_unlike(pool, victim, records, rate):
     signal = pool.stored_[0]
     rows = [pool.victim_values(None if stored else victim, some, signal)[0]]
     rows += list(pool.values(some, signal)[0])
-    law = pool.get_law(signal)
-    own, *usual = (law.log_likelihood(row.astype(np.float64)).mean() for row in rows)
+    name, fits = "mean log-likelihood", np.asarray
+    if pool.output_kind_ == "label":
+        name = "share of correct labels"
+    else:
+        fits = pool.get_law(signal).log_likelihood
+    own, *usual = (fits(row.astype(np.float64)).mean() for row in rows)
     center, spread = np.mean(usual), np.std(usual, ddof=1)
     widest = stats.t.isf(_LEVEL / 2, len(usual) - 1) * np.sqrt(1 + 1 / len(usual))
     if abs(own - center) > max(widest * spread, _TIE):
         warnings.warn(
             f"target_fpr={rate:g} may be missed: the victim fits these records unlike the shadow "
-            f"models (mean log-likelihood {own:.3g}; shadow models {center:.3g}, standard "
+            f"models ({name} {own:.3g}; shadow models {center:.3g}, standard "
             f"deviation {spread:.2g}). The rate holds for a victim that was trained like them and "
             "on as many records, which max_samples of the pool sets.",
             UserWarning,

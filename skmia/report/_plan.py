@@ -14,7 +14,7 @@ from .._core.token_outputs import TokenOutputs
 from ..attacks import RMIA, AnalyticLiRA, LiRA, StackedAttack, ThresholdAttack
 from ..base.parts import is_open, needs_of, offer_of, parts_of, settings_of_pool, why_not
 from ..shadow import ShadowPool
-from ..signals.auto import COMPARED, auto_of, kinds_of
+from ..signals.auto import auto_of, kinds_of
 from ..victims.offers import get_kind, is_trainable
 from .growth import AUTO, SIZES
 from .victim import is_recipe
@@ -27,7 +27,11 @@ _FEWEST_FOR_STACK = 4
 # If the outputs of all shadow models take more bytes than this, they are not kept.
 LARGEST_OUTPUTS = 1_000_000_000
 
-_NAMES = {"scaled_logit": "class probabilities", "hinge": "decision values"}
+_NAMES = {
+    "scaled_logit": "class probabilities",
+    "hinge": "decision values",
+    "correctness": "labels",
+}
 
 
 class Request(NamedTuple):
@@ -87,7 +91,10 @@ def default_attacks(request):
     attacks = {f"threshold ({signal})": ThresholdAttack(signal=signal)}
     if why_not(AnalyticLiRA(), _make_offer(request)) is None:  # only linear models have one
         attacks["AnalyticLiRA"] = AnalyticLiRA()
-    attacks |= {"LiRA": LiRA(), "RMIA": RMIA()}
+    attacks["LiRA"] = LiRA()
+    if request.outputs.kind == "label":
+        return attacks  # the others compare probabilities
+    attacks["RMIA"] = RMIA()
     if request.size_of_pool >= _FEWEST_FOR_STACK:
         attacks["StackedAttack"] = StackedAttack()
     return attacks
@@ -176,15 +183,13 @@ def _make_offer(request):
 def _why_not_comparable(request):
     """Why no shadow models can be compared with the victim, or None."""
     kind, pool = request.outputs.kind, unwrap(request.shadows)
-    if kind not in COMPARED:
-        return "which cannot be compared by predicted labels"
     signal = getattr(pool, "signal_", None)
     if request.trains_pool:
         if not is_trainable(request.model):
             return "which need the parameter estimator, because the victim cannot be trained"
         of_models = get_kind(request.model)
-        if of_models == "label":
-            return "which cannot be compared by the labels that the estimator predicts"
+        if kind == "label" and of_models != "value":
+            return None  # whatever else they return is reduced to labels
         signal = auto_of(of_models).name
     if signal is None or kind in kinds_of(signal):
         return None
@@ -229,6 +234,7 @@ def make_pool(request, keeps):
         request.model,
         n_estimators=SIZES[0] if request.chooses_size else request.shadows,
         **settings_of_pool(keeps),
+        output_kind="label" if request.outputs.kind == "label" else "auto",
         batched=request.batched,
         n_jobs=request.n_jobs,
         random_state=request.shadow_seed,

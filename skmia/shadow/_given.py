@@ -4,11 +4,12 @@ import numpy as np
 
 from .._core.groups import check_columns
 from .._core.numbers import check_number, show, to_array
+from .._core.output_checks import NUMBERS
 from .._core.outputs import Outputs
 from ..signals import AnswerSignal
-from ._keep import further_signals
+from ._keep import check_outputs_store, further_signals
 
-_SINGLE = ("log_odds", "value")  # kinds of outputs with one number for each record
+_SINGLE = ("log_odds", "value", "label")  # kinds of outputs with one number for each record
 _KINDS = ("logits", "proba", "decision", *_SINGLE)
 
 _MUST = "be an array with one row for each model"
@@ -103,6 +104,7 @@ def check_answerable(pool, kind):
         raise ValueError(
             f'store="{pool.store}" keeps {wanted}, which outputs of kind {kind!r} lack.'
         )
+    check_outputs_store(pool.store, kind)
     if kind == "log_odds" and any(temperature != 1 for temperature in pool.temperatures):
         raise ValueError(
             "Log odds of the label do not tell those at another temperature, which depend on the "
@@ -142,10 +144,14 @@ class GivenOutputs:
                 f"outputs of kind {kind!r} need the shape (n_estimators, {len(records)}{last}) or "
                 f"(n_estimators, n_queries, {len(records)}{last}); got {self._values.shape}."
             )
+        self._has_queries = len(shape) == 3
         self.n_models, self.n_queries = shape[0], 1 if len(shape) == 2 else shape[1]
-        self._classes = None if is_single else self._get_classes(classes)
+        self._classes = None if kind in NUMBERS else self._get_classes(classes)
 
     def _get_classes(self, classes):
+        if self._kind == "label":
+            found = self._y if classes is None else check_columns(classes)
+            return np.union1d(found, np.unique(self._values))
         n_columns = self._values.shape[-1]
         found = np.unique(self._y) if classes is None else check_columns(classes)
         if len(found) != n_columns:
@@ -159,7 +165,7 @@ class GivenOutputs:
     def of_model(self, k):
         """Outputs of a model for each query, with a column for every class that occurs in y."""
         values = self._values[k]
-        values = values if self._values.ndim == 3 + (self._classes is not None) else values[None]
+        values = values if self._has_queries else values[None]
         answers = [Outputs(rows, self._classes, self._kind) for rows in values]
         if self._classes is None:
             return answers

@@ -22,7 +22,15 @@ from ._given import GivenOutputs, check_answerable, check_scores, check_training
 from ._keep import check_temperatures, further_signals, make_keeper
 from ._lookup import augmented
 
-_SETTINGS = ("augment", "signals", "temperatures", "store", "resolution", "verbose")
+_SETTINGS = (
+    "augment",
+    "signals",
+    "temperatures",
+    "store",
+    "output_kind",
+    "resolution",
+    "verbose",
+)
 
 
 class ImportedPools:
@@ -39,7 +47,7 @@ class ImportedPools:
         records: Records,
         *,
         classes: ArrayLike | None = None,
-        kind: Literal["logits", "proba", "decision", "log_odds", "value"] = "logits",
+        kind: Literal["logits", "proba", "decision", "log_odds", "value", "label"] = "logits",
         estimator: BaseEstimator | None = None,
         augment: Callable[..., Any] | None = None,
         signals: Sequence[str | Signal] = ("auto",),
@@ -58,8 +66,8 @@ class ImportedPools:
         outputs : array-like of shape (n_estimators, n, n_classes) or \
                 (n_estimators, n_queries, n, n_classes)
             Outputs of each model for each record, and for augmentations of them after the first
-            query. Without the last axis for the kinds ``"log_odds"`` and ``"value"``. It is read
-            model by model, so it may be a memory-mapped array.
+            query. Without the last axis for the kinds ``"log_odds"``, ``"value"`` and ``"label"``.
+            It is read model by model, so it may be a memory-mapped array.
         membership : array-like of shape (n_estimators, n)
             1 where the model was trained on the record, else 0.
         records : Records of n records
@@ -67,7 +75,7 @@ class ImportedPools:
             are no features.
         classes : array-like of shape (n_classes,), default=None
             Labels of the last axis. If None, the sorted labels of the records.
-        kind : {"logits", "proba", "decision", "log_odds", "value"}, default="logits"
+        kind : {"logits", "proba", "decision", "log_odds", "value", "label"}, default="logits"
             Kind of the outputs, see :class:`~skmia.Outputs`.
         estimator : estimator, default=None
             How the models were trained, unfitted, if it is known. From a forest or from neighbors
@@ -146,6 +154,7 @@ class ImportedPools:
         signals: Sequence[str | Signal] = ("auto",),
         temperatures: Sequence[float] = (1.0, 2.0),
         store: Literal["signals", "outputs", "models"] = "signals",
+        output_kind: Literal["auto", "label"] = "auto",
         resolution: Literal["auto"] | float = "auto",
         verbose: int = 0,
     ) -> Self:
@@ -172,6 +181,8 @@ class ImportedPools:
         temperatures : tuple of float, default=(1.0, 2.0)
             As in the constructor.
         store : {"signals", "outputs", "models"}, default="signals"
+            As in the constructor.
+        output_kind : {"auto", "label"}, default="auto"
             As in the constructor.
         resolution : "auto" or float, default="auto"
             As in the constructor.
@@ -212,6 +223,7 @@ class ImportedPools:
             signals=signals,
             temperatures=temperatures,
             store=store,
+            output_kind=output_kind,
             resolution=resolution,
             verbose=verbose,
         )

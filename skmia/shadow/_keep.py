@@ -74,6 +74,21 @@ def signals_of(kind, signals, temperatures):
     return list(dict.fromkeys([*stored, *further_signals(signals)]))
 
 
+def check_outputs_store(store, kind):
+    """Refuse to keep the class probabilities of models that return labels.
+
+    Raises
+    ------
+    ValueError
+        If ``store="outputs"`` and the outputs are labels.
+    """
+    if store == "outputs" and kind == "label":
+        raise ValueError(
+            'store="outputs" keeps class probabilities or decision values, and the models of this '
+            'pool return labels alone; use store="signals" or store="models".'
+        )
+
+
 @dataclass(frozen=True)
 class PoolKeeper:
     """Signals of the records and of each augmentation.
@@ -88,12 +103,15 @@ class PoolKeeper:
         Step of the probabilities.
     store : {"signals", "outputs", "models"}
         What is kept in addition to the signals.
+    output_kind : {"auto", "label"}
+        Kind to which outputs are reduced.
     """
 
     signals: tuple
     temperatures: tuple
     resolution: object
     store: str
+    output_kind: str = "auto"
 
     @property
     def keeps_models(self):
@@ -106,11 +124,13 @@ class PoolKeeper:
             raw, facts, classes = self._evaluate_blocks(trained)
             arrays = {"raw": raw}
         else:
-            first = trained.answers[0]
+            answers = [self._reduce(outputs) for outputs in trained.answers]
+            first = answers[0]
+            check_outputs_store(self.store, first.kind)
             step = first.compute_resolution() if self.resolution == "auto" else self.resolution
             stored = signals_of(first.kind, self.signals, self.temperatures)
             raw = [
-                [_evaluate(signal, trained, q, step) for q in range(len(trained.answers))]
+                [_evaluate(signal, trained, q, step, answers) for q in range(len(answers))]
                 for signal in stored
             ]
             arrays = {"raw": np.array(raw, dtype=np.float32)}  # (n_signals, n_queries, n)
@@ -120,6 +140,9 @@ class PoolKeeper:
         if self.store == "outputs":
             arrays["outputs"] = first.values.astype(np.float32)
         return Kept(facts, arrays, trained.model if self.keeps_models else None)
+
+    def _reduce(self, outputs):
+        return outputs.as_labels() if self.output_kind == "label" else outputs
 
     def _suits_blocks(self, trained):
         """Whether signals can be computed block by block, without the outputs for all records."""
@@ -134,7 +157,8 @@ class PoolKeeper:
         """Return the signals of all records, facts and classes, with outputs of one block only."""
         y, resolution, raw = trained.data.y, Resolution(), None
         step = 0.0 if self.resolution == "auto" else self.resolution
-        for number, rows, outputs in trained.ask_in_blocks():
+        for number, rows, full in trained.ask_in_blocks():
+            outputs = self._reduce(full)
             if raw is None:
                 stored = signals_of(outputs.kind, self.signals, self.temperatures)
                 raw = np.empty((len(stored), len(trained.data.tables), len(y)), np.float32)
@@ -147,7 +171,8 @@ class PoolKeeper:
         again = [place for place, signal in enumerate(stored) if signal != ScaledLogit()]
         if resolution.compute():
             step = resolution.compute()
-            for number, rows, outputs in trained.ask_in_blocks() if again else ():
+            for number, rows, full in trained.ask_in_blocks() if again else ():
+                outputs = self._reduce(full)
                 for place in again:
                     raw[place, number, rows] = stored[place].raw(outputs, y[rows], step)
         return raw, _describe(stored, step, outputs), outputs.classes
@@ -155,7 +180,8 @@ class PoolKeeper:
     def describe(self):
         """Describe what else the signals depend on, for the identity of a checkpoint."""
         further = {repr(signal): signal for signal in further_signals(self.signals)}
-        return {
+        reduced = {} if self.output_kind == "auto" else {"output_kind": self.output_kind}
+        return reduced | {
             "signals": identify_values(further),
             "temperatures": [float(temperature) for temperature in self.temperatures],
             "resolution": self.resolution,
@@ -179,7 +205,7 @@ class PoolKeeper:
 def make_keeper(pool):
     """What keeps results of a model with the settings of a pool."""
     settings = tuple(pool.signals), tuple(pool.temperatures), pool.resolution, pool.store
-    return PoolKeeper(*settings)
+    return PoolKeeper(*settings, pool.output_kind)
 
 
 def _describe(stored, step, outputs):
@@ -192,8 +218,8 @@ def _describe(stored, step, outputs):
     }
 
 
-def _evaluate(signal, trained, query, step):
+def _evaluate(signal, trained, query, step, answers):
     """Compute raw values of a signal on the records, or on one of their augmentations."""
     if isinstance(signal, AnswerSignal):
-        return signal.raw(trained.answers[query], trained.data.y, step)
+        return signal.raw(answers[query], trained.data.y, step)
     return signal.of(trained.model, Records(trained.data.tables[query], trained.data.y))

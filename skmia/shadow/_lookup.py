@@ -303,6 +303,8 @@ class PoolLookup:
         """
         if self.classes_ is None:
             raise ValueError("The shadow models are regressors, which have no class probabilities.")
+        if self.output_kind_ == "label":
+            raise ValueError("The shadow models return labels, and no class probabilities.")
         if self.outputs_ is not None:
             return self.outputs_[:, self._known_columns(records)]
         if self.estimators_ is None:

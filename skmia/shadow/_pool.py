@@ -70,10 +70,10 @@ class ShadowPool(
         shifted images. Attacks then use the outputs of the victim and the models for all of them.
     signals : tuple of str or Signal, default=("auto",)
         Signals that are stored. ``"auto"``, which is required, is the log odds of the label for
-        classifiers, the margin for models without probabilities, and minus the log residual for
-        regressors. Further signals of :mod:`skmia.signals`, by name or with their own settings,
-        take 4 bytes per model and record. The loss and the confidence follow from ``"auto"`` and
-        need not be stored.
+        classifiers, the margin for models without probabilities, minus the log residual for
+        regressors, and correctness for models with labels alone. Further signals of
+        :mod:`skmia.signals`, by name or with their own settings, take 4 bytes per model and record.
+        The loss and the confidence follow from ``"auto"`` and need not be stored.
     temperatures : tuple of float, default=(1.0, 2.0)
         Temperatures at which the log odds of ``"auto"`` are stored.
     store : {"signals", "outputs", "models"}, default="signals"
@@ -82,6 +82,12 @@ class ShadowPool(
         :class:`~skmia.attacks.ShadowAttack` and :class:`~skmia.attacks.VulnerableRecordsAttack`);
         ``"models"`` keeps the models, so that records that are not in the pool can be scored, and
         writes them to `checkpoint` as pickles.
+    output_kind : {"auto", "label"}, default="auto"
+        Kind of the models' outputs that are compared: ``"auto"`` is the most informative that they
+        have. ``"label"`` reduces class probabilities and decision values to the label of the
+        largest, for victims that return labels alone, such as services; ``"auto"`` is then the
+        signal :class:`~skmia.signals.Correctness`, as it is for an estimator that has only
+        ``predict``. The outputs of the victim are reduced as well.
     resolution : "auto" or float, default="auto"
         Finest step of the models' probabilities. Probabilities of exactly 0 or 1, which forests and
         nearest neighbors predict, are moved inside by half of it before a logit is taken.
@@ -134,7 +140,7 @@ class ShadowPool(
     stored_ : list of Signal
         Stored signals, in the order of the first axis of ``signals_``; what ``"auto"`` stands for,
         at each temperature, comes first.
-    signal_ : {"scaled_logit", "hinge", "log_residual"}
+    signal_ : {"scaled_logit", "hinge", "log_residual", "correctness"}
         Name of the signal that ``"auto"`` stands for.
     temperatures_ : tuple of float
         Temperatures of the stored log odds; (1.0,) for models that have none.
@@ -164,8 +170,8 @@ class ShadowPool(
     Raises
     ------
     ValueError
-        If a parameter is out of range, a model has neither probabilities nor decision values, or
-        a fitted part of the estimator cannot be fitted again because a function holds it.
+        If a parameter is out of range, or a fitted part of the estimator cannot be fitted again
+        because a function holds it.
 
     See Also
     --------
@@ -197,6 +203,7 @@ class ShadowPool(
         "signals": [tuple, list],
         "temperatures": [tuple, list],
         "store": [StrOptions({"signals", "outputs", "models"})],
+        "output_kind": [StrOptions({"auto", "label"})],
         "resolution": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "batched": ["boolean", StrOptions({"auto"}), at_least(2)],
         "refit_frozen": ["boolean"],
@@ -219,6 +226,7 @@ class ShadowPool(
         signals: Sequence[str | Signal] = ("auto",),
         temperatures: Sequence[float] = (1.0, 2.0),
         store: Literal["signals", "outputs", "models"] = "signals",
+        output_kind: Literal["auto", "label"] = "auto",
         resolution: Literal["auto"] | float = "auto",
         batched: Literal["auto"] | bool | int = "auto",
         refit_frozen: bool = True,
@@ -237,6 +245,7 @@ class ShadowPool(
         self.signals = signals
         self.temperatures = temperatures
         self.store = store
+        self.output_kind = output_kind
         self.resolution = resolution
         self.batched = batched
         self.refit_frozen = refit_frozen

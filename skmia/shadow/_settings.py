@@ -1,7 +1,7 @@
 """Checks of the parameters of a pool that go together."""
 
 from ._design import BLOCK
-from ._keep import check_temperatures, further_signals
+from ._keep import check_outputs_store, check_temperatures, further_signals
 
 
 def check_settings(pool):
@@ -31,5 +31,6 @@ def check_settings(pool):
             "batched=True trains many models at once, which on_disk=True does not; set "
             'batched="auto".'
         )
+    check_outputs_store(pool.store, pool._expected_kind())
     check_temperatures(pool.temperatures)
     further_signals(pool.signals)

@@ -10,10 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.asking import CHUNK, query_aligned, unwrap
 from .._core.filed import FiledArray, rows_of
+from .._core.needs import LABELS
 from .._core.records import Records
 from .._core.validation import check_finite, check_records, query
-from ..signals import AnswerSignal, LogResidual, ScaledLogit, Signal
-from ..signals.auto import COMPARED, kinds_of, what_to_read
+from ..signals import AnswerSignal, Correctness, LogResidual, ScaledLogit, Signal
+from ..signals.auto import kinds_of, what_to_read
 from ..victims.offers import get_access, get_kind
 from ._filed import smooth_when_read
 from ._keep import signals_of
@@ -103,19 +104,24 @@ class StoredSignals:
         kept.update(
             self.stored_
             if fitted
-            else signals_of(get_kind(unwrap(self.estimator)), self.signals, self.temperatures)
+            else signals_of(self._expected_kind(), self.signals, self.temperatures)
         )
+        if (self.output_kind_ if fitted else self._expected_kind()) == "label":
+            kept.add(LABELS)
         models = self.estimators_ is not None if fitted else self.store == "models"
         outputs = self.outputs_ is not None if fitted else self.store == "outputs"
-        kept |= {"outputs"} if models or outputs else set()
+        kept |= {"outputs"} if (models or outputs) and LABELS not in kept else set()
         if models:
             first = self.estimators_[0] if fitted else self.estimator
             kept |= {"models"} | (get_access(first)[0] & {"gradients"})
         return frozenset(kept)
 
     def _will_store(self):
-        kind = get_kind(unwrap(self.estimator))
-        return signals_of(kind, self.signals, self.temperatures) if kind in COMPARED else []
+        return signals_of(self._expected_kind(), self.signals, self.temperatures)
+
+    def _expected_kind(self):
+        """Kind of the outputs of models that are yet to be trained."""
+        return "label" if self.output_kind == "label" else get_kind(unwrap(self.estimator))
 
     def _estimate_scale(self):
         """Return the root mean squared residual on OUT records (regressors)."""
@@ -236,12 +242,18 @@ class StoredSignals:
             model, records.X, records.y if self.classes_ is None else self.classes_
         )
 
+    def _reduce(self, outputs):
+        """The outputs of a victim or model, as much of them as is compared."""
+        if self.output_kind_ == "label" and outputs.classes is not None:
+            return outputs.as_labels()
+        return outputs
+
     def _evaluate(self, place, model, records, step, ask):
         """Compute smoothed values of a stored signal, of shape (n,)."""
         signal = self.stored_[place]
         if isinstance(signal, AnswerSignal):
-            outputs = ask(model, records)
-            self._check_kind(outputs.kind)
+            outputs = self._reduce(ask(model, records))
+            self._check_kind(outputs.kind, signal)
             raw = np.empty(len(records), dtype=np.float32)
             for rows in gen_batches(len(records), CHUNK):
                 raw[rows] = signal.raw(outputs[rows], records.y[rows], step)
@@ -249,13 +261,16 @@ class StoredSignals:
             raw = signal.of(model, records)
         return self._smoothings[place](raw.astype(np.float32, copy=False))
 
-    def _check_kind(self, kind):
+    def _check_kind(self, kind, signal):
+        if signal == Correctness() and kind != "value":
+            return  # a bit is the same of all kinds
         # Outputs of another kind are on another scale, even if the signal could read them.
         kinds = kinds_of(self.signal_)
         if kind not in kinds:
+            advice = ' Or fit the pool with output_kind="label".' if kind == "label" else ""
             raise ValueError(
                 f"The victim answers {kind!r}; to be compared with the signal {self.signal_!r} of "
-                f"the shadow models it must return {' or '.join(map(repr, kinds))}."
+                f"the shadow models it must return {' or '.join(map(repr, kinds))}.{advice}"
             )
 
     def values(

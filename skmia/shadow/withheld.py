@@ -4,6 +4,8 @@ import copy
 
 import numpy as np
 
+from .._core.needs import LABELS
+
 
 def without(pool, what, records):
     """Return the pool without something that it keeps.
@@ -22,11 +24,11 @@ def without(pool, what, records):
     less : ShadowPool or None
         Pool that keeps less. None if there is no such pool, as no signal would be left to compare.
     """
-    if what == "gradients":
+    if what in ("gradients", LABELS):
         return None  # the models have them
     less = copy.copy(pool)
     if what == "models":
-        if pool.classes_ is not None and pool.outputs_ is None:
+        if "outputs" in pool.keeps and pool.classes_ is not None and pool.outputs_ is None:
             answers = pool.answers(records)
             less.outputs_ = np.empty(answers.shape, np.float32)
             less.outputs_[:, pool.locate(records)] = answers

@@ -1,6 +1,6 @@
 """Default signals per kind of output, and what a pool must store for other signals."""
 
-from ._confidence import Hinge, ScaledLogit
+from ._confidence import Correctness, Hinge, ScaledLogit
 from ._residual import LogResidual
 from .registry import get_signal
 
@@ -10,25 +10,18 @@ _OF_KIND = {
     "log_odds": ScaledLogit(),
     "decision": Hinge(),
     "value": LogResidual(),
+    "label": Correctness(),
 }
 
-# Kinds of outputs on which shadow models can be compared.
-COMPARED = frozenset(_OF_KIND)
+# Kinds of outputs on which shadow models are compared by a continuous signal.
+COMPARED = frozenset(_OF_KIND) - {"label"}
+
+# Kinds of outputs of which a pool keeps a signal. Of labels it is a bit: correct or not.
+POOLED = frozenset(_OF_KIND)
 
 
 def auto_of(kind):
-    """Return the signal that ``"auto"`` stands for, by the kind of outputs.
-
-    Raises
-    ------
-    ValueError
-        If there is none: predicted labels do not suffice for statistics of shadow models.
-    """
-    if kind not in _OF_KIND:
-        raise ValueError(
-            "Shadow models need predict_proba or decision_function, or must be regressors; "
-            "the estimator has only predict."
-        )
+    """Return the signal that ``"auto"`` stands for, by the kind of outputs."""
     return _OF_KIND[kind]
 
 

@@ -1,18 +1,49 @@
 """Models that can only be queried: functions and web services."""
 
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import gen_batches
+from sklearn.utils.metaestimators import available_if
 
 from .._core.containers import as_rows
 from .._core.given_model import GivenModel
 from .._core.groups import check_columns
-from .._core.numbers import to_array
-from .._core.sklearn import at_least, validate_params_of
+from .._core.numbers import show, to_array
+from .._core.sklearn import StrOptions, at_least, validate_params_of
 from .._core.types import Rows
+
+
+def _returns_probabilities(victim):
+    if victim.kind != "label":
+        return True
+    raise AttributeError('The function returns labels (kind="label"), and no probabilities.')
+
+
+def _check_matrix(answer, n_rows, classes):
+    expected = (n_rows, len(classes))
+    if answer.shape != expected:
+        raise ValueError(
+            f"The function must return {expected[0]} rows and {expected[1]} classes with an array "
+            f"of shape {expected}; got {answer.shape}."
+        )
+    return answer
+
+
+def _check_labels(answer, n_rows, classes):
+    if answer.shape != (n_rows,):
+        raise ValueError(
+            f"The function must return {n_rows} labels with an array of shape ({n_rows},); got "
+            f"{answer.shape}."
+        )
+    known = np.isin(answer, classes)
+    if not known.all():
+        got, allowed = show(answer[~known].tolist()[0]), show(classes.tolist())
+        raise ValueError(f"The function must return labels among classes {allowed}; got {got}.")
+    return answer
 
 
 class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
@@ -22,10 +53,14 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
     ----------
     function : callable
         Function of a batch of at most ``batch_size`` rows of X that returns their class
-        probabilities, an array of shape (n_rows, n_classes).
+        probabilities, an array of shape (n_rows, n_classes), or their labels, of shape (n_rows,).
     classes : array-like of shape (n_classes,)
         Label of each column, in order. When labeled records are queried, a warning is issued if
-        their labels fit another order better.
+        their labels fit another order better. For ``kind="label"``, all labels that the function
+        may return, in any order.
+    kind : {"proba", "label"}, default="proba"
+        Whether the function returns class probabilities or labels. With labels there is no
+        ``predict_proba``.
     batch_size : int, default=1000
         Maximum number of rows per call.
 
@@ -37,7 +72,7 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
     Raises
     ------
     ValueError
-        If an output has the wrong shape.
+        If an output has the wrong shape, or a label is not among the classes.
 
     See Also
     --------
@@ -56,11 +91,20 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
     >>> records = Records(np.array([[-2.0], [0.5]]), ["no", "no"])
     >>> ThresholdAttack(victim).fit(records).score_samples(records).round(3)
     array([-0.127, -0.974])
+
+    A service that returns labels is compared with the labels of shadow models:
+
+    >>> victim = CallableVictim(lambda rows: rows[:, 0] > 0, classes=[False, True], kind="label")
+    >>> hasattr(victim, "predict_proba")
+    False
+    >>> victim.predict([[-2.0], [0.5]])
+    array([False,  True])
     """
 
     _parameter_constraints = {
         "function": [callable],
         "classes": ["array-like"],
+        "kind": [StrOptions({"proba", "label"})],
         "batch_size": [at_least(1)],
     }
 
@@ -68,16 +112,23 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
     classes_are_given = True
 
     def __init__(
-        self, function: Callable[..., ArrayLike], classes: ArrayLike, *, batch_size: int = 1000
+        self,
+        function: Callable[..., ArrayLike],
+        classes: ArrayLike,
+        *,
+        kind: Literal["proba", "label"] = "proba",
+        batch_size: int = 1000,
     ) -> None:
         self.function = function
         self.classes = classes
+        self.kind = kind
         self.batch_size = batch_size
 
     @property
     def classes_(self) -> np.ndarray:
         return check_columns(self.classes)
 
+    @available_if(_returns_probabilities)
     def predict_proba(self, X: Rows) -> np.ndarray:
         """Query the function in batches.
 
@@ -90,23 +141,20 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
         -------
         proba : ndarray of shape (n, n_classes)
         """
-        validate_params_of(self)
-        X = as_rows(X)
-        parts = []
-        for rows in gen_batches(X.shape[0], self.batch_size) if X.shape[0] else ():
-            batch = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
-            answer = to_array(self.function(batch), "What the function answers", "be a matrix")
-            expected = (batch.shape[0], len(self.classes_))
-            if answer.shape != expected:
-                raise ValueError(
-                    f"The function must return {expected[0]} rows and {expected[1]} classes with "
-                    f"an array of shape {expected}; got {answer.shape}."
-                )
-            parts.append(answer)
+        parts = list(self._ask(X, "be a matrix", _check_matrix))
         return np.concatenate(parts) if parts else np.empty((0, len(self.classes_)))
 
+    def _ask(self, X, must, check):
+        """Yield the checked answers of the function, batch by batch."""
+        validate_params_of(self)
+        X, classes = as_rows(X), self.classes_
+        for rows in gen_batches(X.shape[0], self.batch_size) if X.shape[0] else ():
+            batch = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+            answer = to_array(self.function(batch), "What the function answers", must)
+            yield check(answer, batch.shape[0], classes)
+
     def predict(self, X: Rows) -> np.ndarray:
-        """Most probable label of each row.
+        """Return the label of each row, the most probable one unless the function returns labels.
 
         Parameters
         ----------
@@ -117,4 +165,8 @@ class CallableVictim(GivenModel, ClassifierMixin, BaseEstimator):
         -------
         labels : ndarray of shape (n,)
         """
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        classes = self.classes_
+        if self.kind == "label":
+            parts = list(self._ask(X, "be one label for each row", _check_labels))
+            return np.concatenate(parts) if parts else classes[:0]
+        return classes[self.predict_proba(X).argmax(axis=1)]

@@ -284,9 +284,16 @@ def test_classifier_that_only_predicts(problem):
 
     labels = fit_victim(records, membership, Labels(random_state=0))
     result = audit(labels, records, membership, shadows=4, random_state=0)
-    assert list(result.scores) == ["threshold (correctness)"]
-    assert sum("the victim returns predicted labels" in note for note in result.notes) == 3
-    assert result.settings["n_shadows"] == 0
+    assert list(result.scores) == ["threshold (correctness)", "LiRA"]
+    assert result.settings["n_shadows"] == 4
+
+
+def test_service_of_labels_is_compared_with_labels_of_an_estimator(problem):
+    victim, records, membership = problem
+    service = CallableVictim(victim.predict, classes=victim.classes_, kind="label")
+    result = audit(service, records, membership, estimator=TREE, shadows=4, random_state=0)
+    assert list(result.scores) == ["threshold (correctness)", "LiRA"]
+    assert result.scores["LiRA"].std() > 0
 
 
 def test_function_without_an_estimator_has_no_shadow_models(problem):

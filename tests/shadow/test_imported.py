@@ -195,7 +195,7 @@ LOGITS, INSIDE = np.zeros((4, N, 2)), np.tile([0, 1], (4, N // 2))
         ({"membership": INSIDE[:3]}, r"membership needs the shape \(4, 160\); got \(3, 160\)"),
         ({"membership": INSIDE + 1}, "membership must be 1 where"),
         ({"membership": INSIDE.astype(str)}, "membership must hold 0 and 1; got an array of <U"),
-        ({"kind": "label"}, "kind must be one of logits, proba, decision, log_odds, value"),
+        ({"kind": "labels"}, "kind must be one of logits, proba, decision, log_odds, value, label"),
         ({"classes": [0, 1, 2]}, "classes has 3 labels, and outputs have 2 columns"),
         ({"classes": [0, 0]}, "classes must be one or more different labels"),
         ({"kind": "log_odds"}, "outputs of kind 'log_odds' need the shape"),

@@ -517,7 +517,7 @@ def test_model_that_cannot_be_trained_is_explained(n_jobs):
         fit_pool(LogisticRegression(), records, n_jobs=n_jobs)
 
 
-def test_models_that_only_predict_are_refused(records):
+def test_models_that_only_predict_are_compared_by_their_labels(records):
     class LabelOnly(ClassifierMixin, BaseEstimator):
         def fit(self, X, y):
             self.classes_ = np.unique(y)
@@ -526,10 +526,14 @@ def test_models_that_only_predict_are_refused(records):
         def predict(self, X):
             return np.full(len(X), self.classes_[0])
 
-    with pytest.raises(
-        ValueError, match="need predict_proba or decision_function, .* only predict"
-    ):
-        fit_pool(LabelOnly(), records)
+    pool = fit_pool(LabelOnly(), records)
+    assert (pool.signal_, pool.output_kind_) == ("correctness", "label")
+    right = records.y == np.unique(records.y)[0]
+    np.testing.assert_array_equal(
+        pool.values(records)[0], np.tile(right, (len(pool.signals_[0, 0]), 1))
+    )
+    with pytest.raises(ValueError, match="models of this pool return labels alone"):
+        fit_pool(LabelOnly(), records, store="outputs")
 
 
 def test_models_that_answer_nan_are_refused(regression):

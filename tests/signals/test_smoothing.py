@@ -27,16 +27,12 @@ OUTSIDE = np.ones((1, 4), dtype=bool)
         ("logits", "scaled_logit"),
         ("decision", "hinge"),
         ("value", "log_residual"),
+        ("label", "correctness"),
     ],
 )
 def test_kind_of_answers_decides_the_signal(kind, name):
     assert auto_of(kind).name == name
     assert kind in kinds_of(name)
-
-
-def test_predicted_labels_are_too_little():
-    with pytest.raises(ValueError, match="the estimator has only predict"):
-        auto_of("label")
 
 
 @pytest.mark.parametrize("signal", [ScaledLogit(), ScaledLogit(2.0), Hinge()])

@@ -1,0 +1,108 @@
+"""Laws of a bit, whether the predicted label is correct, for the IN and the OUT models."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from ._trends import Levels, Place
+
+# Number of observations that the trend of a share may count for, the largest first.
+_STRENGTHS = 2.0 ** np.arange(12, -4, -1)
+
+# Difference of log probabilities that may be rounding. Of a single model no strength is likelier.
+_ROUNDING = 1e-9
+
+
+class _Prior(NamedTuple):
+    """Beta prior of the share of one side, by the share of the other side."""
+
+    levels: Levels
+    share: np.ndarray  # at the centers of the levels, in (0, 1)
+    strength: np.ndarray  # the prior counts for this many observations
+
+    def place(self, share):
+        """Return share and strength for records by the share of the other side."""
+        place: Place = self.levels.locate(share)
+        return place(self.share), np.exp(place(np.log(self.strength)))
+
+
+class BitLaw:
+    """Shares of correct answers among IN and among OUT models.
+
+    The share of one side has a beta prior, a trend over the share of the other side. Without a leak
+    this pools the bits of both sides, because the prior then counts for as many observations as the
+    other side and the records are worth.
+
+    Parameters
+    ----------
+    shrinks : bool
+        Whether the share of a record is between its own and the trend; if False, it is the trend.
+    """
+
+    change = None  # values are compared as they are
+
+    def __init__(self, shrinks):
+        self.shrinks = shrinks
+
+    def read(self, values):
+        """Return values on the scale on which they are compared."""
+        return values
+
+    def fit(self, sides):
+        """Fit the priors of all queries to the moments of many records."""
+        return [self._fit_query(sides, query) for query in range(len(sides.into.mean))]
+
+    def _fit_query(self, sides, query):
+        into, out = ((side.count, side.mean[query]) for side in sides[:2])
+        return _fit_side(*into, out[1]), _fit_side(*out, into[1])
+
+    def describe(self, sides, priors):
+        """Return the shares of the IN and of the OUT models of each record, for each query.
+
+        Returns
+        -------
+        laws : list of tuple
+            For each query the probabilities of a correct answer.
+        """
+        return [self._describe(sides, prior, query) for query, prior in enumerate(priors)]
+
+    def _describe(self, sides, priors, query):
+        into, out = ((side.count, side.mean[query]) for side in sides[:2])
+        both = ((into, out, priors[0]), (out, into, priors[1]))
+        return tuple(self._estimate(own, other[1], prior) for own, other, prior in both)
+
+    def _estimate(self, own, other, prior):
+        share, strength = prior.place(other)
+        if not self.shrinks:
+            return share
+        return (own[0] * own[1] + strength * share) / (own[0] + strength)
+
+    def log_ratio(self, target, laws):
+        """Return the log ratio of the IN and the OUT probability, of shape (n_queries, n)."""
+        return np.array(
+            [
+                np.where(bits > 0.5, np.log(into / out), np.log1p(-into) - np.log1p(-out))
+                for bits, (into, out) in zip(target, laws, strict=True)
+            ]
+        )
+
+
+def _fit_side(count, mean, other):
+    """Fit the prior of one side to the counts and shares of correct answers of many records."""
+    levels, right = Levels(other), count * mean
+    usual = (right.sum() + 0.5) / (count.sum() + 1)  # neither 0 nor 1
+    share = (levels.sum(right) + usual) / (levels.sum(count) + 1)
+    expected = levels.place(share)
+    rows, place = np.unique(np.column_stack([right, count, expected]), axis=0, return_inverse=True)
+    logs = [_log_probability(*rows.T, strength)[place.ravel()] for strength in _STRENGTHS]
+    trends = np.array([levels.trend(log) for log in logs])
+    strongest = (trends >= trends.max(axis=0) - _ROUNDING).argmax(axis=0)
+    return _Prior(levels, share, _STRENGTHS[strongest])
+
+
+def _log_probability(right, count, share, strength):
+    """Log probability of bits under a beta-binomial."""
+    yes, no = share * strength, (1 - share) * strength
+    log = gammaln(right + yes) - gammaln(yes) + gammaln(count - right + no) - gammaln(no)
+    return log - gammaln(count + strength) + gammaln(strength)
