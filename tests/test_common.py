@@ -434,6 +434,8 @@ EXCLUDED = {
     "FunctionClassifier": "a function given by the user trains, see tests/victims/test_function.py",
     "FunctionSequenceVictim": "takes tokens, see tests/memorization/test_sequence_victims.py",
     "SequenceVictim": "takes tokens, see tests/memorization/test_sequence_victims.py",
+    "OnnxClassifier": "reads the file of a fitted model, see tests/victims/test_onnx.py",
+    "OnnxRegressor": "reads the file of a fitted model, see tests/victims/test_onnx.py",
     "CallableVictim": "a function given by the user makes its answers: it does not learn in fit",
 }
 
