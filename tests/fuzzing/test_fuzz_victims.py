@@ -43,6 +43,16 @@ def test_what_a_service_answers(answers, classes):
     knock("CallableVictim", ask, answers, classes, check=no_nan)
 
 
+@calls(0.02)
+@given(vectors(), CLASSES)
+def test_what_a_service_of_labels_answers(answers, classes):
+    def ask(answers, classes):
+        service = victims.CallableVictim(lambda rows: answers, classes, kind="label")
+        return service.fit().predict(KNOWN.X)
+
+    knock("CallableVictim", ask, answers, classes)
+
+
 def fractions(rows):
     with np.errstate(all="ignore"):
         return abs(rows) % 1
