@@ -13,6 +13,7 @@ from .._core.matrix import validate_matrix
 from .._core.randomness import check_random_state
 from .._core.sklearn import N_JOBS, StrOptions, at_least, validate_params_of
 from .._core.types import Seed
+from ._deals import FEW_ROWS, spread_of_deals
 from ._neighbors import as_points, find_nearest
 from ._terms import VERSIONS, Terms, count_farther, estimate_standard_error
 
@@ -31,7 +32,9 @@ class AdversarialAccuracy:
     synthetic : float
         Share of the synthetic rows with a synthetic row nearest.
     standard_error : float
-        Standard error of the mean; neighboring rows are not treated as independent.
+        Standard error of the mean; neighboring rows are not treated as independent. With fewer
+        than 100 rows of each kind, it is at least the standard deviation of the mean over 199
+        random deals of all rows into two tables.
     n_rows : int
         Number of rows of each kind that were compared.
     n_draws : int
@@ -64,10 +67,17 @@ def compare_tables(real, synthetic, metric, version, n_jobs=None):
     )
 
 
-def summarize(terms):
+def summarize(terms, least_error=0.0):
     """The accuracy that rows add up to; an :class:`AdversarialAccuracy` of one draw."""
-    error = estimate_standard_error(terms.shares, terms.edges)
+    error = max(estimate_standard_error(terms.shares, terms.edges), least_error)
     return AdversarialAccuracy(terms.mean, *terms.sides, error, len(terms.rows), 1)
+
+
+def find_least_error(real, synthetic, metric, version, n_jobs=None):
+    """Smallest standard error of the accuracy of two tables; 0 unless they have few rows."""
+    if len(real) >= FEW_ROWS:
+        return 0.0
+    return spread_of_deals(real, synthetic, metric, version, n_jobs)
 
 
 def check_sizes(tables, names):
@@ -130,6 +140,9 @@ class NearestNeighborAdversarialAccuracy(BaseEstimator):
     A value of 1/2 does not say that a generator is private: one that copies a tenth of its training
     rows and draws others too widely may have it. Compare the value for training rows with that for
     others, with :class:`PrivacyLoss`.
+
+    Under 100 rows of each kind, the standard error is too large if many synthetic rows are copies.
+    Simulated 95% intervals cover the mean in 93% of the tables or more.
 
     Distances that agree to nine digits are equal. All pairs are looked at, in blocks: time grows
     with the square of the number of rows, memory with the number.
@@ -218,7 +231,9 @@ class NearestNeighborAdversarialAccuracy(BaseEstimator):
         draws = []
         for _ in range(n_draws):
             drawn = [draw_rows(table, n_rows, random_state) for table in tables]
-            draws.append(summarize(compare_tables(*drawn, metric, self.version, self.n_jobs)))
+            settings = metric, self.version, self.n_jobs
+            terms = compare_tables(*drawn, *settings)
+            draws.append(summarize(terms, find_least_error(*drawn, *settings)))
         means = [
             float(np.mean([getattr(draw, name) for draw in draws]))
             for name in ("mean", "real", "synthetic", "standard_error")

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ._deals import take_first
 from ._neighbors import find_nearest
 from ._terms import Terms, count_farther
 
@@ -65,6 +66,30 @@ class Halves:
                 (n_real + made, cross_place[:, 0]),
             ],
         )
+
+    def compare_deals(self, first):
+        """Privacy losses for many choices of the training rows.
+
+        Parameters
+        ----------
+        first : ndarray of shape (n_deals, 2 n), dtype bool
+            Marks n of the real rows as training rows, in each row.
+
+        Returns
+        -------
+        losses : ndarray of shape (n_deals,)
+        """
+        n, made = len(self._own[0]), self._own[0][:, 0]
+        distances, places = self._of_real
+        own = take_first(distances, first[:, places] == first[:, :, None], 1)[..., 0]
+        real = count_farther(own, self._cross[0], self._version, n)
+        # Each real row is counted once, on the side that the deal gives it.
+        losses = np.where(first, -real, real).sum(axis=1)
+        distances, places = self._of_synthetic
+        for sign, chosen in ((-1, first), (1, ~first)):
+            cross = take_first(distances, chosen[:, places], 2)
+            losses += sign * count_farther(made, cross, self._version, n).sum(axis=1)
+        return losses / (2 * n)
 
 
 def _find_first(distances, places, chosen, k, rows):

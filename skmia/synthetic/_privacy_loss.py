@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.pvalues import format_pvalue
 from .._core.sklearn import N_JOBS, Interval, StrOptions, at_least, validate_params_of
 from .._core.types import Seed
-from ._adversarial_accuracy import check_sizes, draw_rows, summarize
+from ._adversarial_accuracy import check_sizes, draw_rows, find_least_error, summarize
+from ._deals import FEW_ROWS, deal_rows
 from ._halves import Halves
 from ._neighbors import as_points
 from ._terms import VERSIONS, estimate_standard_error
@@ -80,7 +81,9 @@ class PrivacyLoss(BaseEstimator):
 
     The test is exact: under the null hypothesis all ways to split the real rows are equally likely,
     given the synthetic ones. The intervals are normal, with a variance to which rows that are
-    neighbors contribute together.
+    neighbors contribute together. With fewer than 100 rows of each table, a standard error is at
+    least the standard deviation over 199 random deals: of the real rows into training and other
+    rows for the loss, of the real and synthetic rows into two tables for a resemblance loss.
 
     Duplicates between the two real tables bring the loss to zero, whatever the generator does. Rows
     of one person belong into one of them.
@@ -156,16 +159,24 @@ class PrivacyLoss(BaseEstimator):
         train, test, synthetic = (draw_rows(table, n, random_state) for table in tables)
         halves = Halves(np.concatenate([train, test]), synthetic, metric, self.version, self.n_jobs)
         is_train = np.arange(2 * n) < n
-        self._estimate(halves.compare(is_train), halves.compare(~is_train))
+        errors = [
+            find_least_error(real, synthetic, metric, self.version, self.n_jobs)
+            for real in (train, test)
+        ]
+        self._estimate(halves, is_train, errors)
         self.pvalue_ = None
         if self.n_permutations:
             self.pvalue_ = self._permute(halves, is_train, random_state)
         return self
 
-    def _estimate(self, train, test):
-        self.train_accuracy_, self.test_accuracy_ = summarize(train), summarize(test)
+    def _estimate(self, halves, is_train, least_errors):
+        train, test = halves.compare(is_train), halves.compare(~is_train)
+        self.train_accuracy_ = summarize(train, least_errors[0])
+        self.test_accuracy_ = summarize(test, least_errors[1])
         self.statistic_ = self.test_accuracy_.mean - self.train_accuracy_.mean
         error = estimate_standard_error(test.shares - train.shares, train.edges + test.edges)
+        if self.n_rows_ < FEW_ROWS:
+            error = max(error, halves.compare_deals(deal_rows(self.n_rows_)).std(ddof=1))
         estimates = {
             "privacy loss": (self.statistic_, error),
             "resemblance loss, train": _resemblance(self.train_accuracy_),

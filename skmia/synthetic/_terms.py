@@ -50,29 +50,31 @@ class Terms(NamedTuple):
         return shares / (2 * len(self.rows))
 
 
-def count_farther(own, cross, version):
+def count_farther(own, cross, version, n=None):
     """What each row adds to its side: 1 where rows of the other kind are farther than its own.
 
     Parameters
     ----------
-    own : ndarray of shape (n,)
+    own : ndarray of shape (..., n)
         Distance to the nearest other row of its kind.
-    cross : ndarray of shape (n, 2)
+    cross : ndarray of shape (..., n, 2)
         Distances to the two nearest of the n rows of the other kind.
     version : {"tie_corrected", "unbiased", "original"}
         See :class:`NearestNeighborAdversarialAccuracy`.
+    n : int, default=None
+        Number of rows of each kind; None for the length of `own`.
 
     Returns
     -------
-    terms : ndarray of shape (n,)
+    terms : ndarray of shape (..., n)
     """
-    first = is_farther(cross[:, 0], own, _TIES[version])
+    first = is_farther(cross[..., 0], own, _TIES[version])
     if version == "original":
         return first
     # A row has n - 1 others of its kind and n of the other kind, so one of the latter has to be
     # left out. Only if it is the nearest is the second one the nearest.
-    n = len(own)
-    return ((n - 1) * first + is_farther(cross[:, 1], own, _TIES[version])) / n
+    n = n or len(own)
+    return ((n - 1) * first + is_farther(cross[..., 1], own, _TIES[version])) / n
 
 
 def estimate_standard_error(shares, edges):

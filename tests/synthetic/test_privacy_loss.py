@@ -7,6 +7,8 @@ from scipy.stats import binom
 from sklearn.base import clone
 
 from skmia.synthetic import NearestNeighborAdversarialAccuracy, PrivacyLoss
+from skmia.synthetic._deals import deal_rows
+from skmia.synthetic._halves import Halves
 
 
 def measure(real, synthetic, **settings):
@@ -106,3 +108,12 @@ def test_bad_input():
         PrivacyLoss().fit(X, X, X[:1])
     with pytest.raises(ValueError, match="n_permutations"):
         PrivacyLoss(n_permutations=-1).fit(X, X, X)
+
+
+@pytest.mark.parametrize("version", ["original", "tie_corrected"])
+def test_deals_are_compared_at_once(version):
+    rows = np.random.default_rng(6).integers(0, 6, size=(39, 3)).astype(float)
+    halves = Halves(rows[:26], rows[26:], "euclidean", version, None)
+    deals = deal_rows(13)
+    expected = [halves.compare(~first).mean - halves.compare(first).mean for first in deals]
+    np.testing.assert_allclose(halves.compare_deals(deals), expected, atol=1e-12)
