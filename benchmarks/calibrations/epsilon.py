@@ -15,18 +15,18 @@ from skmia.epsilon import (
 from ._registry import promise
 
 DELTA, LOT, N_ROWS = 1e-5, 100, 200
-METHODS = ("binomial", "gaussian", "order_statistics")
+BOUNDS = ("any", "gdp", "order_statistics")
 
 
-def audit_steps(rng, method, *, n_canaries, n_steps, noise, rate):
+def audit_steps(rng, bound, *, n_canaries, n_steps, noise, rate):
     """One run of the mechanism itself, whose other rows are known, and its bound."""
     coins = rng.integers(2, size=n_canaries).astype(bool)
     canaries = np.eye(n_canaries)
     taken = coins & (rng.random((n_steps, n_canaries)) < rate)
     steps = (taken + noise * rng.normal(size=(n_steps, n_canaries))) / LOT
     scores = trace_scores(steps, canaries, batch_size=LOT, noise_multiplier=noise, sample_rate=rate)
-    n_guesses = n_canaries // (2 if method == "order_statistics" else 10)
-    settings = {"method": method, "n_guesses": n_guesses, "delta": DELTA}
+    n_guesses = n_canaries // (2 if bound == "order_statistics" else 10)
+    settings = {"bound": bound, "n_guesses": n_guesses, "delta": DELTA}
     return one_run_epsilon_lower_bound(coins, scores, **settings).epsilon
 
 
@@ -49,16 +49,16 @@ MECHANISMS = {
     nominal=0.05,
     side="at most",
     designs={
-        f"{method}, {title}": {"method": method, **mechanism}
-        for method in METHODS
+        f"{bound}, {title}": {"bound": bound, **mechanism}
+        for bound in BOUNDS
         for title, mechanism in MECHANISMS.items()
     },
     n_trials=200,
 )
-def one_run_canary_bounds(rng, n_trials, method, n_steps, noise, rate, n_canaries=300):
+def one_run_canary_bounds(rng, n_trials, bound, n_steps, noise, rate, n_canaries=300):
     epsilon = claim(n_steps, noise, rate)
     settings = {"n_canaries": n_canaries, "n_steps": n_steps, "noise": noise, "rate": rate}
-    return sum(audit_steps(rng, method, **settings) > epsilon for _ in range(n_trials)), n_trials
+    return sum(audit_steps(rng, bound, **settings) > epsilon for _ in range(n_trials)), n_trials
 
 
 def make_net(batch_size, n_features, n_classes):
@@ -118,7 +118,7 @@ def planted_canary_bounds(rng, n_trials, kind, batch_size, noise, n_canaries=200
             sample_rate=private.sample_rate_,
         )
         bound = one_run_epsilon_lower_bound(
-            coins, scores, method="order_statistics", n_guesses=n_canaries // 2
+            coins, scores, bound="order_statistics", n_guesses=n_canaries // 2
         )
         too_high += int(bound.epsilon > private.epsilon_)
     return too_high, n_trials

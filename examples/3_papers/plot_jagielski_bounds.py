@@ -265,7 +265,7 @@ for sample_rate in ROWS:
                 ),
                 "many runs, any": epsilon_lower_bound(bits, scores, delta=DELTA),
                 "one run, Gaussian": one_run_epsilon_lower_bound(
-                    coins, one_run, method="gaussian", **fixed
+                    coins, one_run, bound="gdp", **fixed
                 ),
                 "one run, any": one_run_epsilon_lower_bound(coins, one_run, **fixed),
             }

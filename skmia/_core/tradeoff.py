@@ -77,16 +77,55 @@ def _gaussian_profile(epsilon, shift):
     return np.where(certain, 1.0, np.where(alike, 0.0, delta))
 
 
-def privacy_profile(epsilon, shift, inclusion=1.0):
-    """Smallest delta such that the two laws are (epsilon, delta)-close in both directions."""
-    if inclusion == 1:
-        return _gaussian_profile(epsilon, shift)
+def _profile_with(epsilon, shift, inclusion):
+    """Smallest delta of the law with the target against the law without it."""
     # This is log(1 + (exp(epsilon) - 1) / inclusion), in a form that does not overflow.
     inside = epsilon + np.log1p((inclusion - 1) * np.exp(-epsilon)) - np.log(inclusion)
-    with_target = inclusion * _gaussian_profile(np.maximum(inside, 0), shift)
+    return inclusion * _gaussian_profile(np.maximum(inside, 0), shift)
+
+
+def _profile_without(epsilon, shift, inclusion):
+    """Smallest delta of the law without the target against the law with it."""
     # Beyond this epsilon the mixture exceeds exp(-epsilon) times the law without the target.
     rest = 1 - np.exp(np.minimum(epsilon, 700)) * (1 - inclusion)
     positive = np.where(rest > 0, rest, 1.0)
     outside = np.where(rest > 0, epsilon + np.log(inclusion) - np.log(positive), 0.0)
-    without = np.where(rest > 0, positive * _gaussian_profile(np.maximum(outside, 0), shift), 0.0)
-    return np.maximum(with_target, without)
+    return np.where(rest > 0, positive * _gaussian_profile(np.maximum(outside, 0), shift), 0.0)
+
+
+# Of which law the larger probabilities are: the one with the target, without it, or either.
+DIRECTIONS = ("both", "in/out", "out/in")
+
+
+def privacy_profile(epsilon, shift, inclusion=1.0, direction="both"):
+    """Smallest delta such that the two laws are (epsilon, delta)-close in a direction."""
+    if inclusion == 1:
+        return _gaussian_profile(epsilon, shift)
+    if direction == "in/out":
+        return _profile_with(epsilon, shift, inclusion)
+    if direction == "out/in":
+        return _profile_without(epsilon, shift, inclusion)
+    return np.maximum(
+        _profile_with(epsilon, shift, inclusion), _profile_without(epsilon, shift, inclusion)
+    )
+
+
+def privacy_budget(delta, shift, inclusion=1.0, direction="both"):
+    """Smallest epsilon such that the two laws are (epsilon, delta)-close: the inverse."""
+    delta, shift = np.broadcast_arrays(np.asarray(delta, float), np.asarray(shift, float))
+
+    def is_enough(epsilon):
+        return privacy_profile(epsilon, shift, inclusion, direction) <= delta
+
+    high = np.where(is_enough(np.zeros(delta.shape)), 0.0, 1.0)
+    while (short := ~is_enough(high) & (high < 2.0**1000)).any():
+        high = np.where(short, 2 * high, high)
+    low = np.where(high > 1, high / 2, 0.0)
+    for _ in range(60):
+        middle = (low + high) / 2
+        enough = is_enough(middle)
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    found = np.where(high < 2.0**999, high, np.inf)
+    # At a delta of 0 the profile underflows before it is 0.
+    most = -np.log1p(-inclusion) if direction == "out/in" and inclusion < 1 else np.inf
+    return np.where((delta == 0) & (shift > 0), most, found)

@@ -9,6 +9,7 @@ from ._gradient_canaries import GradientCanaries, make_gradient_canaries
 from ._label_audit import LabelAudit
 from ._one_run import one_run_epsilon_lower_bound
 from ._one_run_audit import OneRunAudit
+from ._one_run_bounds import OneRunBounds, one_run_epsilon_bounds
 from ._result import EpsilonBound
 from ._trace_scores import trace_scores
 
@@ -19,11 +20,13 @@ __all__ = [
     "GradientCanaries",
     "LabelAudit",
     "OneRunAudit",
+    "OneRunBounds",
     "bayesian_epsilon_interval",
     "epsilon_lower_bound",
     "gaussian_epsilon",
     "make_canaries",
     "make_gradient_canaries",
+    "one_run_epsilon_bounds",
     "one_run_epsilon_lower_bound",
     "trace_scores",
 ]

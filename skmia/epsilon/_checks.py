@@ -18,11 +18,9 @@ GAUSSIAN = (
     "is a model of the mechanism and was not tested; moreover, "
 )
 INDEPENDENT = (
-    "each canary is answered independently of the others by a Gaussian mechanism of the same mu; "
+    "each canary is answered independently of the others by {family}, with the same parameter; "
     "this is a model of the mechanism and was not tested; moreover, "
 )
-# Methods that bound mu, and epsilon through it.
-_OF_MU = ("gaussian", "order_statistics")
 
 
 def check_delta(delta):
@@ -30,13 +28,18 @@ def check_delta(delta):
     return float(check_number(delta, "delta", "0 or more and below 1", 0, np.nextafter(1, 0)))
 
 
-def choose_delta(delta, method, methods):
-    """Return delta for a method; a Gaussian trade-off has no finite epsilon at a delta of 0."""
-    if not isinstance(method, str) or method not in methods:
-        raise ValueError(f"method must be one of {', '.join(methods)}; got {show(method)}.")
+def check_choice(value, name, allowed):
+    """Return the name of a method, a bound or a family."""
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}; got {show(value)}.")
+    return value
+
+
+def choose_delta(delta, is_gaussian):
+    """Return delta; a Gaussian trade-off has no finite epsilon at a delta of 0."""
     if delta is None:
-        return 1e-5 if method in _OF_MU else 0.0
-    if check_delta(delta) == 0 and method in _OF_MU:
+        return 1e-5 if is_gaussian else 0.0
+    if check_delta(delta) == 0 and is_gaussian:
         raise ValueError(
             "A Gaussian trade-off has no finite epsilon at delta=0; pass a larger one."
         )

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from .._core.checks import check_confidence_level, check_membership_scores
 from .._core.types import Seed
-from ._checks import GAUSSIAN, MULTI_RUN, check_copies, choose_delta
+from ._checks import GAUSSIAN, MULTI_RUN, check_choice, check_copies, choose_delta
 from ._gaussian import gaussian_epsilon, mu_of_rates
 from ._largest import with_largest
 from ._result import EpsilonBound
@@ -156,7 +156,8 @@ def epsilon_lower_bound(
     True
     """
     membership, scores = check_membership_scores(y_true, y_score)
-    level, delta = check_confidence_level(confidence_level), choose_delta(delta, method, _METHODS)
+    level = check_confidence_level(confidence_level)
+    delta = choose_delta(delta, check_choice(method, "method", _METHODS) == "gaussian")
     n_copies = check_copies(n_copies)
     measure = mu_of_rates
     if method != "gaussian":

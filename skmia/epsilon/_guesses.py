@@ -3,14 +3,12 @@
 from numbers import Integral
 
 import numpy as np
+import pandas as pd
 
-from .._core.numbers import show
-
-# Shares of the canaries that are guessed where their number is not given.
-_SHARES = (1, 2, 4, 8)
+from .._core.numbers import check_number, show
 
 
-def check_n_guesses(n_guesses, n_canaries):
+def check_n_guesses(n_guesses, n_canaries, default):
     """Return the numbers of guesses to try, in descending order.
 
     Raises
@@ -19,7 +17,7 @@ def check_n_guesses(n_guesses, n_canaries):
         If one is not from 1 to the number of canaries.
     """
     if isinstance(n_guesses, str) and n_guesses == "auto":
-        return sorted({max(1, n_canaries // share) for share in _SHARES}, reverse=True)
+        return [default]
     tried = np.atleast_1d(np.asarray(n_guesses, dtype=object)).tolist()
     for number in tried:
         if (
@@ -36,8 +34,19 @@ def check_n_guesses(n_guesses, n_canaries):
     return sorted({int(number) for number in tried}, reverse=True)
 
 
-def count_correct(coins, scores, n_guesses):
-    """Count correct guesses: "in" for the highest scores, "out" for the lowest.
+def split_guesses(n_in, n_guesses):
+    """Return how many guesses are "in", for each number of guesses; the odd one is."""
+    if n_in is None:
+        return [(r + 1) // 2 for r in n_guesses]
+    least = min(n_guesses)
+    check_number(
+        n_in, "n_in", f"None or an integer from 0 to n_guesses, {least}", 0, least, whole=True
+    )
+    return [int(n_in)] * len(n_guesses)
+
+
+class Guesses:
+    """Guesses of "in" for the highest scores and of "out" for the lowest.
 
     Among equal scores, wrong guesses come first. Otherwise, an uninformative score would be a
     perfect attack if members are listed first.
@@ -48,29 +57,47 @@ def count_correct(coins, scores, n_guesses):
         Which canaries took part.
     scores : ndarray of shape (m,)
         Higher means more likely in.
-    n_guesses : list of int
-        Numbers of guesses; the odd one is "in".
-
-    Returns
-    -------
-    correct : list of int
     """
-    highest = np.lexsort((coins, -scores))
-    lowest = np.lexsort((~coins, scores))
-    hits = np.append(0, np.cumsum(coins[highest]))
-    rejections = np.append(0, np.cumsum(~coins[lowest]))
-    return [int(hits[(r + 1) // 2] + rejections[r // 2]) for r in n_guesses]
+
+    def __init__(self, coins, scores):
+        self.coins, self.scores = coins, scores
+        self.highest = np.lexsort((coins, -scores))
+        self.lowest = np.lexsort((~coins, scores))
+        self._hits = np.append(0, np.cumsum(coins[self.highest]))
+        self._rejections = np.append(0, np.cumsum(~coins[self.lowest]))
+
+    def count_correct(self, n_in, n_out):
+        """Count the right ones of so many guesses; integers or arrays of them."""
+        return self._hits[n_in] + self._rejections[n_out]
+
+    def frame(self, n_in, n_out):
+        """List the guesses, the surest of either side first."""
+        inside = self.highest[:n_in]
+        free = np.ones(len(self.coins), dtype=bool)
+        free[inside] = False  # both sides may reach into the same equal scores
+        outside = self.lowest[free[self.lowest]][:n_out]
+        canary = np.concatenate([inside, outside])
+        guess = np.arange(len(canary)) < n_in
+        return pd.DataFrame(
+            {
+                "canary": canary,
+                "guess": np.where(guess, "in", "out"),
+                "score": self.scores[canary],
+                "correct": guess == self.coins[canary],
+            }
+        )
 
 
-def best_over_guesses(coins, scores, n_guesses, alpha, solve):
+def best_over_guesses(guesses, tried, n_in, alpha, solve):
     """The largest bound over numbers of guesses, each with its share of the error allowed.
 
     Parameters
     ----------
-    coins, scores : ndarray of shape (m,)
-        As of :func:`count_correct`.
-    n_guesses : "auto", int or array-like of int
+    guesses : Guesses
+    tried : list of int
         Numbers of guesses.
+    n_in : int or None
+        Number of guesses that are "in"; None for half of them.
     alpha : float
         Total error probability.
     solve : callable
@@ -80,15 +107,17 @@ def best_over_guesses(coins, scores, n_guesses, alpha, solve):
     -------
     value : float
     counts : dict
+    listed : DataFrame
+        The guesses that the largest bound used.
     """
-    tried = check_n_guesses(n_guesses, len(coins))
-    correct = count_correct(coins, scores, tried)
+    inside = split_guesses(n_in, tried)
+    correct = [int(guesses.count_correct(k, r - k)) for k, r in zip(inside, tried, strict=True)]
     values = [solve(v, r, alpha / len(tried)) for v, r in zip(correct, tried, strict=True)]
     best = int(np.argmax(values))
     counts = {
-        "n_canaries": len(coins),
+        "n_canaries": len(guesses.coins),
         "n_guesses": tried[best],
         "n_correct": correct[best],
         "numbers_of_guesses_tried": len(tried),
     }
-    return values[best], counts
+    return values[best], counts, guesses.frame(inside[best], tried[best] - inside[best])

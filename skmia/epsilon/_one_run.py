@@ -1,63 +1,110 @@
 """Lower bound of epsilon from one run with many canaries."""
 
-from functools import lru_cache
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
-from scipy.special import betainc, expit
 
 from .._core.checks import check_confidence_level
-from ._checks import GAUSSIAN, INDEPENDENT, ONE_RUN, check_coins, choose_delta
+from .._core.numbers import SMALLEST, check_number
+from ._checks import GAUSSIAN, INDEPENDENT, ONE_RUN, check_choice, check_coins, choose_delta
+from ._families import FAMILIES, make_family
 from ._gaussian import gaussian_epsilon
-from ._guesses import best_over_guesses
+from ._guesses import Guesses, best_over_guesses, check_n_guesses
 from ._largest import with_largest
+from ._one_run_any import bet_on_canaries, one_run_epsilon
 from ._one_run_gaussian import one_run_mu
-from ._one_run_order import one_run_order_mu
+from ._one_run_order import order_parameter
 from ._result import EpsilonBound
 
-_METHODS = {
-    "binomial": "right guesses in one run against a binomial law",
-    "gaussian": "right guesses in one run against the laws of Gaussian differential privacy",
-    "order_statistics": "right guesses about the surest of many independent canaries in one run",
-}
-_SOLVERS_OF_MU = {"gaussian": one_run_mu, "order_statistics": one_run_order_mu}
-_ASSUMPTIONS = {
-    "binomial": ONE_RUN,
-    "gaussian": GAUSSIAN + ONE_RUN,
-    "order_statistics": INDEPENDENT + ONE_RUN,
-}
+BOUNDS = ("any", "gdp", "order_statistics")
 
 
-def one_run_pvalue(epsilon, n_correct, n_guesses, n_canaries, delta):
-    """Largest probability of this many correct guesses under (epsilon, delta)-privacy."""
-    if n_correct == 0:
-        return 1.0
-    rate = expit(epsilon)
-    if delta == 0:
-        return float(betainc(n_correct, n_guesses - n_correct + 1, rate))
-    j = np.arange(1, n_correct + 1)
-    at_least = np.append(1.0, betainc(j, n_guesses - j + 1, rate))  # j or more are correct
-    pure, i = at_least[-1], np.arange(1, n_correct + 1)
-    worst = ((at_least[-2::-1] - pure) / i).max()
-    return float(min(1.0, pure + 2 * n_canaries * delta * worst))
+@dataclass(frozen=True)
+class _Way:
+    """How one of the bounds is computed.
+
+    Its parameter is epsilon for any mechanism, or that of a family of mechanisms.
+    """
+
+    method: str
+    assumption: str
+    default: int  # number of guesses
+    solve: Callable  # largest parameter that correct guesses, guesses and alpha reject
+    epsilon: Callable  # of a parameter
+    is_mu: bool
 
 
-@lru_cache(maxsize=4096)
-def one_run_epsilon(n_correct, n_guesses, n_canaries, delta, alpha):
-    """The largest epsilon that this many correct guesses reject."""
+def _surest_tenth(m):
+    return max(min(m, 50), m // 10)
 
-    def excess(epsilon):
-        return one_run_pvalue(epsilon, n_correct, n_guesses, n_canaries, delta) - alpha
 
-    # The p-value grows with epsilon as long as 2 m delta is at most 1.
-    if excess(0.0) > 0:
-        return 0.0
-    high = 1.0
-    while excess(high) <= 0:
-        high *= 2
-    return float(brentq(excess, 0.0, high, xtol=1e-10))
+def _make_any(m, delta, family):
+    if 2 * m * delta > 1:
+        raise ValueError(
+            f"delta must be at most 1 / (2 * n_canaries) = {1 / (2 * m):.3g}; got {delta}."
+        )
+    return _Way(
+        method="right guesses in one run against a binomial law",
+        assumption=ONE_RUN,
+        default=_surest_tenth(m),
+        solve=lambda v, r, alpha: one_run_epsilon(v, r, m, delta, alpha),
+        epsilon=float,
+        is_mu=False,
+    )
+
+
+def _make_gdp(m, delta, family):
+    return _Way(
+        method="right guesses in one run against the laws of Gaussian differential privacy",
+        assumption=GAUSSIAN + ONE_RUN,
+        default=_surest_tenth(m),
+        solve=lambda v, r, alpha: one_run_mu(v, r, m, alpha),
+        epsilon=partial(gaussian_epsilon, delta=delta),
+        is_mu=True,
+    )
+
+
+def _make_order(m, delta, family):
+    return _Way(
+        method="right guesses about the surest of many independent canaries in one run",
+        assumption=INDEPENDENT.format(family=family.name) + ONE_RUN,
+        default=max(1, m // 2),
+        solve=lambda v, r, alpha: order_parameter(family, v, r, m, alpha),
+        epsilon=partial(family.epsilon, delta=delta),
+        is_mu=family.needs_delta,
+    )
+
+
+_WAYS = {"any": _make_any, "gdp": _make_gdp, "order_statistics": _make_order}
+
+
+def needs_delta(bound, family):
+    """Whether a bound is one of mu, whose epsilon is infinite at a delta of 0."""
+    return bound == "gdp" or (bound == "order_statistics" and family == "gaussian")
+
+
+def _check_family(family, sample_rate):
+    check_choice(family, "family", FAMILIES)
+    check_number(sample_rate, "sample_rate", "above 0 and at most 1", SMALLEST, 1)
+    if sample_rate != 1 and family != "gaussian":
+        raise ValueError(f"sample_rate={sample_rate} needs family='gaussian'; got {family!r}.")
+
+
+def _use_bets(guesses, n_in, bound, delta, alpha):
+    """Bet on one guess after the other, which needs no number of them."""
+    if bound != "any" or n_in is not None:
+        raise ValueError("n_guesses='any' needs bound='any' and n_in=None.")
+    value, n = bet_on_canaries(guesses, delta, alpha)
+    n_in = (n + 1) // 2
+    counts = {
+        "n_canaries": len(guesses.coins),
+        "n_guesses": n,
+        "n_correct": int(guesses.count_correct(n_in, n - n_in)),
+    }
+    return value, counts, guesses.frame(n_in, n - n_in)
 
 
 @with_largest
@@ -65,9 +112,12 @@ def one_run_epsilon_lower_bound(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    method: Literal["binomial", "gaussian", "order_statistics"] = "binomial",
+    bound: Literal["any", "gdp", "order_statistics"] = "any",
+    family: Literal["gaussian", "laplace", "epsilon_delta"] = "gaussian",
+    sample_rate: float = 1.0,
     delta: float | None = None,
-    n_guesses: Literal["auto"] | int | ArrayLike = "auto",
+    n_guesses: Literal["auto", "any"] | int | ArrayLike = "auto",
+    n_in: int | None = None,
     confidence_level: float = 0.95,
 ) -> EpsilonBound:
     r"""Lower bound of epsilon from one run with many canaries.
@@ -87,26 +137,41 @@ def one_run_epsilon_lower_bound(
         Coin flips: 1 for canaries that took part.
     y_score : array-like of shape (n_canaries,)
         Finite scores, higher means more likely in.
-    method : {"binomial", "gaussian", "order_statistics"}, default="binomial"
-        ``"binomial"`` makes no assumption on the mechanism; ``"gaussian"`` is higher, and holds for
-        mechanisms that are like a Gaussian one. ``"order_statistics"`` is the highest, and holds if
-        such a mechanism also answers each canary independently of the others, as noisy steps do
-        that hold orthogonal gradients and are scored by :func:`trace_scores`; losses of a trained
-        model are not independent.
+    bound : {"any", "gdp", "order_statistics"}, default="any"
+        What is assumed of the mechanism.
+
+        - ``"any"``: nothing.
+        - ``"gdp"``: the trade-off curve of :math:`\mu`-Gaussian differential privacy.
+        - ``"order_statistics"``: a mechanism of `family` that also answers each canary
+          independently of the others, as noisy steps do that hold orthogonal gradients and are
+          scored by :func:`trace_scores`. It is the highest. Losses of a trained model are not
+          independent.
+    family : {"gaussian", "laplace", "epsilon_delta"}, default="gaussian"
+        Mechanism of ``bound="order_statistics"``: normal noise, Laplace noise, or randomized
+        response that tells the coin with a probability of `delta`.
+    sample_rate : float, default=1.0
+        Probability with which a canary that is in takes part, in (0, 1], for a single step of
+        ``family="gaussian"``.
     delta : float, default=None
-        Probability delta: at most ``1 / (2 * n_canaries)`` for ``method="binomial"``, in (0, 1) for
-        the others. If None, 0 and 1e-5.
-    n_guesses : "auto", int or array-like of int, default="auto"
-        Number of guesses, half of them "in". A single number must have been chosen without these
-        scores. The best of several numbers is used, and each gets a share of the error probability;
-        ``"auto"`` tries all canaries, a half, a quarter and an eighth of them.
+        Probability delta: at most ``1 / (2 * n_canaries)`` for ``bound="any"``, above 0 if the
+        mechanism is Gaussian. If None, 0, or 1e-5 for a Gaussian mechanism.
+    n_guesses : "auto", "any", int or array-like of int, default="auto"
+        Number of guesses. ``"auto"`` is a tenth of the canaries, at least 50 of them, or a half for
+        ``bound="order_statistics"``. A single number must have been chosen without these coins. The
+        best of several numbers is used, and each gets a share of the error probability. ``"any"``
+        is for ``bound="any"``: bets on one guess after the other, the surest first, that may stop
+        after any of them.
+    n_in : int, default=None
+        Number of guesses that are "in"; the others are "out". If None, half of them. It may depend
+        on the scores, but not on the coins.
     confidence_level : float, default=0.95
         Confidence level of the bound, in (0, 1).
 
     Returns
     -------
     bound : EpsilonBound
-        With ``mu`` for ``"gaussian"`` and ``"order_statistics"``.
+        With ``guesses``, so that the counts can be checked, and with ``mu`` for a Gaussian
+        mechanism. Infinite if no member of the family errs so rarely.
 
     Raises
     ------
@@ -115,6 +180,7 @@ def one_run_epsilon_lower_bound(
 
     See Also
     --------
+    one_run_epsilon_bounds : The three bounds together.
     epsilon_lower_bound : Bound from many runs.
     OneRunAudit : Audit that performs the run.
 
@@ -129,7 +195,17 @@ def one_run_epsilon_lower_bound(
     probability, and the quantile of the surest canary without a guess has the law Beta(m - r,
     r + 1). A mechanism that is equally sure of all canaries at once has the same trade-off curve
     and would exceed this bound too often: at mu = 1 in 11% of the audits with 100 guesses about
-    1000 canaries, and in 42% with 1000.
+    1000 canaries, and in 42% with 1000. Likewise, ``family="epsilon_delta"`` does not hold for
+    every :math:`(\varepsilon, \delta)`-private mechanism.
+
+    That ``"gdp"`` falls with more guesses is in the problem: more guesses are less sure ones, and a
+    mechanism whose sureness is common to all canaries has any such curve. With 10, 36, 103 and 309
+    wrong guesses of 100, 250, 500 and 1000 no bound for every such mechanism can exceed 2.7, 2.7,
+    2.3 and 1.5; this one gives 2.5, 2.4, 2.0 and 1.3.
+
+    The bets of ``n_guesses="any"`` form a process whose mean never exceeds 1 under the claim. They
+    cost ``n_canaries * delta`` of the error probability. For many sharp answers they find about as
+    much as the best number of guesses, which is not known beforehand.
 
     Among equal scores the guesses are taken to be wrong ones first, so that the bound does not
     depend on the order of the canaries. With all of r guesses right it is about
@@ -158,27 +234,24 @@ def one_run_epsilon_lower_bound(
     True
     """
     coins, scores = check_coins(y_true, y_score)
-    level, delta = check_confidence_level(confidence_level), choose_delta(delta, method, _METHODS)
-    m = len(coins)
-    if method == "binomial" and 2 * m * delta > 1:
-        raise ValueError(
-            f"delta must be at most 1 / (2 * n_canaries) = {1 / (2 * m):.3g}; got {delta}."
-        )
-
-    def solve(n_correct, n_tried, alpha):
-        if method in _SOLVERS_OF_MU:
-            return _SOLVERS_OF_MU[method](n_correct, n_tried, m, alpha)
-        return one_run_epsilon(n_correct, n_tried, m, delta, alpha)
-
-    value, counts = best_over_guesses(coins, scores, n_guesses, 1 - level, solve)
-    found = {"epsilon": value}
-    if method in _SOLVERS_OF_MU:
-        found = {"epsilon": gaussian_epsilon(value, delta), "mu": value}
+    level = check_confidence_level(confidence_level)
+    _check_family(family, sample_rate)
+    delta = choose_delta(delta, needs_delta(check_choice(bound, "bound", BOUNDS), family))
+    way = _WAYS[bound](len(coins), delta, make_family(family, delta, sample_rate))
+    guesses = Guesses(coins, scores)
+    if isinstance(n_guesses, str) and n_guesses == "any":
+        value, counts, listed = _use_bets(guesses, n_in, bound, delta, 1 - level)
+    else:
+        tried = check_n_guesses(n_guesses, len(coins), way.default)
+        found = best_over_guesses(guesses, tried, n_in, 1 - level, way.solve)
+        value, counts, listed = found
     return EpsilonBound(
-        **found,
+        epsilon=way.epsilon(value),
         confidence_level=level,
         delta=delta,
-        method=_METHODS[method],
-        assumption=_ASSUMPTIONS[method],
+        method=way.method,
+        assumption=way.assumption,
         counts=counts,
+        mu=value if way.is_mu else None,
+        guesses=listed,
     )

@@ -14,6 +14,7 @@ from .._core.sklearn import Interval, StrOptions, at_least, validate_params_of
 from .._core.types import Seed
 from ._base import CANARY_CONSTRAINT, EpsilonAuditBase, as_number, join, read_claim, score_canaries
 from ._one_run import one_run_epsilon_lower_bound
+from ._one_run_bounds import one_run_epsilon_bounds
 
 
 class OneRunAudit(EpsilonAuditBase):
@@ -36,10 +37,9 @@ default="random_label"
         canaries and ``random_state``.
     n_canaries : int or float, default=0.1
         Number of canaries, or their share of the rows.
-    method : {"binomial", "gaussian"}, default="binomial"
-        See :func:`one_run_epsilon_lower_bound`; ``"binomial"`` makes no assumption on the
-        mechanism.
-    n_guesses : "auto", int or array-like of int, default="auto"
+    bound : {"any", "gdp"}, default="any"
+        See :func:`one_run_epsilon_lower_bound`; ``"any"`` makes no assumption on the mechanism.
+    n_guesses : "auto", "any", int or array-like of int, default="auto"
         Number of coins to guess; see :func:`one_run_epsilon_lower_bound`.
     delta : float, default=None
         The delta at which epsilon is stated. If None, the estimator's: its ``target_delta``, or the
@@ -63,6 +63,9 @@ default="random_label"
         Lower bound of epsilon, in nats.
     result_ : EpsilonBound
         The bound and its basis.
+    bounds_ : OneRunBounds
+        The bounds under three assumptions. The one for independent canaries is not a bound for the
+        losses of a trained model, which is surer of all canaries at once if it is sure of some.
     estimator_ : classifier
         Trained on the other records and the canaries that the coins chose.
     scores_ : ndarray of shape (n_canaries,)
@@ -105,11 +108,12 @@ default="random_label"
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> from skmia.epsilon import OneRunAudit
     >>> X, y = load_digits(return_X_y=True)
-    >>> audit = OneRunAudit(RandomForestClassifier(n_estimators=20), n_canaries=400, random_state=0)
-    >>> print(f"{audit.fit(X, y).epsilon_:.2f}")
-    3.79
+    >>> forest = RandomForestClassifier(n_estimators=20)
+    >>> audit = OneRunAudit(forest, n_canaries=400, n_guesses="any", random_state=0).fit(X, y)
+    >>> print(f"{audit.epsilon_:.2f}")
+    4.52
     >>> print(audit.result_.summary().splitlines()[0])
-    epsilon >= 3.788 at confidence 0.95, delta = 1e-05
+    epsilon >= 4.522 at confidence 0.95, delta = 1e-05
     """
 
     _parameter_constraints: dict = {
@@ -119,8 +123,8 @@ default="random_label"
             at_least(1),
             Interval(Real, 0, 1, closed="neither"),
         ],
-        "method": [StrOptions({"binomial", "gaussian"})],
-        "n_guesses": [StrOptions({"auto"}), Integral, "array-like"],
+        "bound": [StrOptions({"any", "gdp"})],
+        "n_guesses": [StrOptions({"auto", "any"}), Integral, "array-like"],
     }
 
     def __init__(
@@ -130,8 +134,8 @@ default="random_label"
         | Callable[..., Any] = "random_label",
         *,
         n_canaries: int | float = 0.1,
-        method: Literal["binomial", "gaussian"] = "binomial",
-        n_guesses: Literal["auto"] | int | ArrayLike = "auto",
+        bound: Literal["any", "gdp"] = "any",
+        n_guesses: Literal["auto", "any"] | int | ArrayLike = "auto",
         delta: float | None = None,
         confidence_level: float = 0.95,
         attack: BaseEstimator | None = None,
@@ -141,7 +145,7 @@ default="random_label"
         self.estimator = estimator
         self.canaries = canaries
         self.n_canaries = n_canaries
-        self.method = method
+        self.bound = bound
         self.n_guesses = n_guesses
         self.delta = delta
         self.confidence_level = confidence_level
@@ -182,6 +186,13 @@ default="random_label"
         canaries = Records(self.canaries_.X, self.canaries_.y)
         self.scores_ = score_canaries(self._make_attack(), self.estimator_, canaries)
         self.result_ = self._bound(self.membership_, self.scores_, delta)
+        self.bounds_ = one_run_epsilon_bounds(
+            self.membership_,
+            self.scores_,
+            delta=delta,
+            n_guesses=self.n_guesses,
+            confidence_level=self.confidence_level,
+        )
         self.epsilon_ = self.result_.epsilon
         self._check_claim(self.result_, [read_claim(self.estimator_)])
         return self
@@ -190,7 +201,7 @@ default="random_label"
         return one_run_epsilon_lower_bound(
             membership,
             scores,
-            method=self.method,
+            bound=self.bound,
             delta=delta,
             n_guesses=self.n_guesses,
             confidence_level=self.confidence_level,

@@ -1,15 +1,14 @@
-"""Bound from one run with many canaries that Gaussian mechanisms answer independently."""
+"""Bound from one run with many canaries that are answered independently."""
 
 from functools import lru_cache
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import betainc, betaincinv, expit
-from scipy.stats import norm
+from scipy.special import betainc, betaincinv
 
-_N_CELLS = 4000  # of the law of one answer
-_REACH = 10.0  # standard deviations beyond the means
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(400)
+# Normal laws so far apart are told apart in double precision.
+_FARTHEST = 64.0
 
 
 class _Errors:
@@ -17,15 +16,11 @@ class _Errors:
 
     Parameters
     ----------
-    mu : float
-        Distance of the two normal laws of an answer, in standard deviations.
+    error, mass : ndarray of shape (n_cells,)
+        Law of the error of the best guess.
     """
 
-    def __init__(self, mu):
-        edges = np.linspace(-_REACH, mu + _REACH, _N_CELLS + 1)
-        x = (edges[:-1] + edges[1:]) / 2
-        error = expit(-np.abs(mu * x - mu**2 / 2))
-        mass = norm.pdf(x) + norm.pdf(x - mu)
+    def __init__(self, error, mass):
         order = np.argsort(-error, kind="stable")
         self._error, mass = error[order], mass[order] / mass.sum()
         self._high = np.cumsum(mass)
@@ -38,12 +33,12 @@ class _Errors:
         return np.minimum(total / (1 - w), 0.5)
 
 
-def order_pvalue(mu, n_correct, n_guesses, n_canaries):
+def order_pvalue(family, parameter, n_correct, n_guesses, n_canaries):
     """Probability of this few wrong guesses about the surest canaries."""
     n_wrong = n_guesses - n_correct
     if n_correct == 0:
         return 1.0
-    errors, left_out = _Errors(mu), n_canaries - n_guesses
+    errors, left_out = _Errors(*family.law(parameter)), n_canaries - n_guesses
     if left_out == 0:
         rate = errors.mean_above(np.zeros(1))
         return float(betainc(n_correct, n_wrong + 1, 1 - rate)[0])
@@ -54,15 +49,17 @@ def order_pvalue(mu, n_correct, n_guesses, n_canaries):
 
 
 @lru_cache(maxsize=1024)
-def one_run_order_mu(n_correct, n_guesses, n_canaries, alpha):
-    """The largest mu that this many correct guesses reject."""
+def order_parameter(family, n_correct, n_guesses, n_canaries, alpha):
+    """The largest parameter of a family that this many correct guesses reject."""
 
-    def excess(mu):
-        return order_pvalue(mu, n_correct, n_guesses, n_canaries) - alpha
+    def excess(parameter):
+        return order_pvalue(family, parameter, n_correct, n_guesses, n_canaries) - alpha
 
     if excess(0.0) > 0:
         return 0.0
     high = 1.0
     while excess(high) <= 0:
+        if high > _FARTHEST:  # a sub-sampled mechanism errs however far the laws are apart
+            return float("inf")
         high *= 2
     return float(brentq(excess, 0.0, high, xtol=1e-7))

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+import pandas as pd
+
 
 @dataclass(frozen=True)
 class EpsilonBound:
@@ -29,6 +31,9 @@ class EpsilonBound:
         The other end of a credible interval, where it is one.
     largest : float or None
         Highest possible bound with these runs and settings; None for a credible interval.
+    guesses : DataFrame or None
+        Guesses about the canaries of one run: ``canary`` (its position), ``guess`` ("in" or "out"),
+        ``score`` and ``correct``; None for other bounds.
     """
 
     epsilon: float
@@ -41,6 +46,7 @@ class EpsilonBound:
     mu: float | None = None
     epsilon_high: float | None = None
     largest: float | None = None
+    guesses: pd.DataFrame | None = field(default=None, compare=False, repr=False)
 
     def summary(self) -> str:
         """Summarize the bound in words.

@@ -186,8 +186,8 @@ def test_an_audit_of_a_few_full_steps_comes_close_to_what_is_claimed(kind):
     steps, _, _ = train(make, extra=always(made[coins]), **settings)
     scores = trace_scores(steps, made, batch_size=N, noise_multiplier=2.0)
     found = {
-        method: one_run_epsilon_lower_bound(coins, scores, method=method, n_guesses=r, delta=1e-5)
-        for method, r in (("binomial", 100), ("gaussian", 100), ("order_statistics", 500))
+        bound: one_run_epsilon_lower_bound(coins, scores, bound=bound, n_guesses=r, delta=1e-5)
+        for bound, r in (("any", 100), ("gdp", 100), ("order_statistics", 500))
     }
     claimed = gaussian_epsilon(np.sqrt(4) / 2.0, 1e-5)
     bounds = [bound.epsilon for bound in found.values()]

@@ -28,7 +28,7 @@ from skmia.epsilon import (
 )
 from skmia.exceptions import PrivacyWarning
 
-one_run_gaussian_bound = partial(one_run_epsilon_lower_bound, method="gaussian")
+one_run_gaussian_bound = partial(one_run_epsilon_lower_bound, bound="gdp")
 gaussian_bound = partial(epsilon_lower_bound, method="gaussian")
 
 X, y = load_iris(return_X_y=True)
@@ -37,7 +37,7 @@ TREE = DecisionTreeClassifier()
 
 @parametrize_with_checks(
     [  # those with default settings are in tests/test_common.py
-        OneRunAudit(TREE, "natural", method="gaussian", n_canaries=0.3),
+        OneRunAudit(TREE, "natural", bound="gdp", n_canaries=0.3),
         EpsilonAudit(
             TREE, 0, n_trials=4, neighbors="replace", method="gaussian", threshold="bonferroni"
         ),

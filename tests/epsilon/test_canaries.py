@@ -20,7 +20,7 @@ from skmia.epsilon import (
     trace_scores,
 )
 
-one_run_gaussian_bound = partial(one_run_epsilon_lower_bound, method="gaussian")
+one_run_gaussian_bound = partial(one_run_epsilon_lower_bound, bound="gdp")
 gaussian_bound = partial(epsilon_lower_bound, method="gaussian")
 
 X, y = load_iris(return_X_y=True)

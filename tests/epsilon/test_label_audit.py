@@ -18,7 +18,7 @@ X, Y = load_iris(return_X_y=True)
 TREE = DecisionTreeClassifier()
 
 
-@parametrize_with_checks([LabelAudit(TREE, reference=False, method="gaussian", n_canaries=0.3)])
+@parametrize_with_checks([LabelAudit(TREE, reference=False, bound="gdp", n_canaries=0.3)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

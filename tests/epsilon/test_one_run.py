@@ -8,11 +8,12 @@ from scipy.stats import binom
 
 from skmia.epsilon import (
     gaussian_epsilon,
+    one_run_epsilon_bounds,
     one_run_epsilon_lower_bound,
 )
 
-one_run_gaussian_bound = partial(one_run_epsilon_lower_bound, method="gaussian")
-one_run_order_bound = partial(one_run_epsilon_lower_bound, method="order_statistics")
+one_run_gaussian_bound = partial(one_run_epsilon_lower_bound, bound="gdp")
+one_run_order_bound = partial(one_run_epsilon_lower_bound, bound="order_statistics")
 
 N_AUDITS = 400
 MOST_TOO_HIGH = binom.ppf(0.999, N_AUDITS, 0.05)
@@ -34,12 +35,28 @@ GAUSSIAN = [
     (1000, 100, 99, 1.06844, 4.72672),
     (1000, 1000, 1000, 2.36807, 12.33457),
 ]
-# mu, canaries, guesses, wrong ones, and the probability of at most these.
+LAPLACE, HALF = {"family": "laplace"}, {"sample_rate": 0.5}
+# Family, its parameter, canaries, guesses, wrong ones, and the probability of at most these.
 INDEPENDENT = [
-    (0.8, 2000, 500, 80, 0.011912),
-    (0.8, 2000, 500, 100, 0.503419),
-    (0.8, 2000, 2000, 620, 0.000566),
-    (0.8, 4000, 1000, 180, 0.053213),
+    ({}, 0.8, 2000, 500, 80, 0.011912),
+    ({}, 0.8, 2000, 500, 100, 0.503419),
+    ({}, 0.8, 2000, 2000, 620, 0.000566),
+    ({}, 0.8, 4000, 1000, 180, 0.053213),
+    (LAPLACE, 1, 2000, 500, 121, 0.094397),
+    (LAPLACE, 1, 4000, 1000, 242, 0.028673),
+    (HALF, 1, 2000, 500, 139, 0.063887),
+    (HALF, 1, 4000, 1000, 279, 0.016893),
+    ({"family": "epsilon_delta", "delta": 1e-3}, 1, 2000, 500, 120, 0.086347),
+    ({"family": "epsilon_delta", "delta": 1e-2}, 2, 2000, 500, 51, 0.212783),
+    ({"family": "epsilon_delta", "delta": 1e-2}, 2, 4000, 1000, 102, 0.116790),
+    ({"family": "epsilon_delta", "delta": 1e-2}, 2, 2000, 2000, 212, 0.049904),
+]
+# Bounds at a delta of 1e-5 from 1000 canaries: guesses, wrong ones, any, gdp, order statistics.
+TOGETHER = [
+    (100, 10, 1.6261, 2.4564, 3.1645),
+    (250, 36, 1.4767, 2.4168, 3.6327),
+    (500, 103, 1.1629, 2.0164, 3.7557),
+    (1000, 309, 0.6902, 1.2967, 3.6700),
 ]
 
 
@@ -67,24 +84,57 @@ def test_golden_numbers_for_a_gaussian_mechanism(m, r, v, mu, epsilon):
     assert (round(bound.mu, 5), round(bound.epsilon, 5)) == (mu, epsilon)
 
 
-@pytest.mark.parametrize("mu, m, r, wrong, pvalue", INDEPENDENT)
-def test_golden_numbers_for_independent_canaries(mu, m, r, wrong, pvalue):
-    # Xiang et al. (2025), to their six digits: at this confidence the bound is this mu.
+@pytest.mark.parametrize("family, parameter, m, r, wrong, pvalue", INDEPENDENT)
+def test_golden_numbers_for_independent_canaries(family, parameter, m, r, wrong, pvalue):
+    # Xiang et al. (2025), to their six digits: at this confidence the bound is this parameter.
     bound = one_run_order_bound(
-        *make_canaries(m, r, r - wrong), n_guesses=r, confidence_level=1 - pvalue
+        *make_canaries(m, r, r - wrong), n_guesses=r, confidence_level=1 - pvalue, **family
     )
-    assert bound.mu == pytest.approx(mu, abs=2e-4)
-    assert bound.epsilon == pytest.approx(gaussian_epsilon(bound.mu, 1e-5))
+    found = bound.epsilon if bound.mu is None else bound.mu
+    # Half of the last digit of the probability moves the parameter by at most this.
+    assert found == pytest.approx(parameter, abs=1e-4)
+
+
+@pytest.mark.parametrize("r, wrong, any_, gdp, order", TOGETHER)
+def test_golden_epsilons_of_the_three_bounds(r, wrong, any_, gdp, order):
+    bounds = one_run_epsilon_bounds(*make_canaries(1000, r, r - wrong), n_guesses=r)
+    assert [round(bounds.any.epsilon, 4), round(bounds.gdp.epsilon, 4)] == [any_, gdp]
+    assert round(bounds.order_statistics.epsilon, 4) == order
+    assert "independently" in bounds.order_statistics.assumption
+    lines = bounds.summary().splitlines()
+    assert [line.split()[2] for line in lines[:3]] == [f"{e:.4g}" for e in (order, gdp, any_)]
 
 
 @pytest.mark.parametrize(
-    "r, wrong, epsilon",
-    [(100, 10, 3.1645), (250, 36, 3.6327), (500, 103, 3.7557), (1000, 309, 3.6700), (100, 50, 0)],
+    "r, wrong, family, expected",
+    [
+        (100, 24, HALF, 2.1584),
+        (1000, 404, HALF, 2.2223),
+        (100, 22, {"sample_rate": 0.2}, 4.6207),
+        (100, 0, {}, 6.7960),
+        (100, 50, {}, 0),
+        (100, 10, {**LAPLACE, "delta": 0.0}, 1.6308),
+        (500, 103, {**LAPLACE, "delta": 0.0}, 1.1636),
+        (1000, 309, {**LAPLACE, "delta": 0.0}, 0.8073),
+        (100, 10, {"family": "epsilon_delta", "delta": 1e-2}, 1.5030),
+        (500, 103, {"family": "epsilon_delta", "delta": 1e-2}, 1.1370),
+        (1000, 309, {"family": "epsilon_delta", "delta": 1e-2}, 0.6753),
+        (1000, 309, {"family": "epsilon_delta", "delta": 1e-5}, 0.6904),
+        (1000, 0, {"sample_rate": 0.2}, np.inf),  # so few errors are not of this family
+    ],
 )
-def test_golden_epsilons_for_independent_canaries(r, wrong, epsilon):
-    bound = one_run_order_bound(*make_canaries(1000, r, r - wrong), n_guesses=r)
-    assert bound.epsilon == pytest.approx(epsilon, abs=1e-3)
-    assert "independently" in bound.assumption
+def test_golden_epsilons_of_families(r, wrong, family, expected):
+    canaries = make_canaries(1000, r, r - wrong)
+    assert round(one_run_order_bound(*canaries, n_guesses=r, **family).epsilon, 4) == expected
+
+
+def test_bounds_that_a_delta_does_not_allow_are_left_out():
+    canaries = make_canaries(1000, 100, 95)
+    pure = one_run_epsilon_bounds(*canaries, delta=0.0)
+    assert (pure.gdp, pure.order_statistics) == (None, None) and pure.any.epsilon > 0
+    large = one_run_epsilon_bounds(*canaries, delta=0.01, family="laplace")
+    assert large.any is None and large.summary().count("epsilon >=") == 2
+    assert "Laplace" in large.summary()
 
 
 @pytest.mark.parametrize("alpha", [0.01, 0.05, 0.2])
@@ -153,9 +203,46 @@ def test_several_numbers_of_guesses_share_the_error():
     ]
     assert together.epsilon == pytest.approx(max(alone))
     assert together.counts["numbers_of_guesses_tried"] == 3
-    automatic = one_run_epsilon_lower_bound(coins, scores, n_guesses="auto")
-    listed = one_run_epsilon_lower_bound(coins, scores, n_guesses=[400, 200, 100, 50])
-    assert automatic == listed
+
+
+@pytest.mark.parametrize("bound, m, r", [("any", 400, 50), ("gdp", 400, 50), ("any", 30, 30)])
+def test_the_number_of_guesses_depends_on_the_canaries_alone(bound, m, r):
+    coins = np.arange(m) % 2
+    automatic = one_run_epsilon_lower_bound(coins, coins, bound=bound)
+    assert automatic == one_run_epsilon_lower_bound(coins, coins, bound=bound, n_guesses=r)
+    order = one_run_epsilon_lower_bound(coins, coins, bound="order_statistics")
+    assert order.counts["n_guesses"] == m // 2
+
+
+@pytest.mark.parametrize("n_in", [0, 3, None, 10])
+def test_guesses_are_returned(n_in):
+    rng = np.random.default_rng(0)
+    coins, scores = rng.integers(2, size=40), rng.normal(size=40).round()  # with many ties
+    bound = one_run_epsilon_lower_bound(coins, scores, n_guesses=10, n_in=n_in)
+    listed = bound.guesses
+    assert len(listed) == 10 and listed.canary.is_unique
+    assert (listed.guess == "in").sum() == (5 if n_in is None else n_in)
+    assert (listed.score == scores[listed.canary]).all()
+    assert (listed.correct == ((listed.guess == "in") == coins[listed.canary])).all()
+    assert listed.correct.sum() == bound.counts["n_correct"]
+    inside, outside = (listed.score[listed.guess == side] for side in ("in", "out"))
+    assert not n_in or (np.sort(scores)[-len(inside) :] == np.sort(inside)).all()
+    assert n_in == 10 or (np.sort(scores)[: len(outside)] == np.sort(outside)).all()
+
+
+def test_bets_need_no_number_of_guesses():
+    coins, scores = make_canaries(1000, 400, 400)
+    bets = one_run_epsilon_lower_bound(coins, scores, n_guesses="any")
+    assert bets.epsilon > one_run_epsilon_lower_bound(coins, scores).epsilon
+    assert 300 < bets.counts["n_guesses"] <= 401
+    assert bets.epsilon < one_run_epsilon_lower_bound(coins, scores, n_guesses=400).epsilon
+
+
+@pytest.mark.parametrize("mechanism", ["respond", "shift"])
+def test_bets_spend_their_error(mechanism):
+    make, truth = {"respond": (respond, 1.0), "shift": (shift, 0.0)}[mechanism]
+    audit = partial(one_run_epsilon_lower_bound, n_guesses="any", delta=0.0)
+    assert count_too_high(audit, partial(make, truth), truth, 60) <= MOST_TOO_HIGH
 
 
 # How often a bound is too high
@@ -223,6 +310,26 @@ def test_the_bound_of_randomized_response_spends_its_error():
     assert 0.02 * N_AUDITS < too_high <= MOST_TOO_HIGH
 
 
+def make_common_sureness(mu, m, rng):
+    """All canaries are answered as by a Gaussian mechanism, but with one sureness for all."""
+    x = rng.normal() + mu * rng.integers(2)
+    coins = rng.integers(2, size=m).astype(bool)
+    return coins, np.where(respond(abs(mu * x - mu**2 / 2), coins, rng), 1, -1)
+
+
+def test_a_common_sureness_breaks_the_bound_of_independent_canaries_alone():
+    rng, m, n_audits = np.random.default_rng(0), 100, 200
+    truth, too_high = gaussian_epsilon(1.0, 1e-5), dict.fromkeys(("any", "gdp", "order"), 0)
+    for _ in range(n_audits):
+        coins, scores = make_common_sureness(1.0, m, rng)
+        settings = {"n_guesses": m, "n_in": int((scores > 0).sum()), "delta": 1e-5}
+        for name, bound in zip(too_high, BOUNDS, strict=True):
+            too_high[name] += bound(coins, scores, **settings).epsilon > truth
+    most = binom.ppf(0.999, n_audits, 0.05)
+    assert too_high["any"] <= most and too_high["gdp"] <= most
+    assert too_high["order"] > most
+
+
 # Errors
 
 
@@ -236,6 +343,14 @@ def test_the_bound_of_randomized_response_spends_its_error():
         (one_run_epsilon_lower_bound, {"delta": 0.2}, r"at most 1 / \(2 \* n_canaries\) = 0.125"),
         (one_run_gaussian_bound, {"delta": 0.0}, "no finite epsilon at delta=0"),
         (one_run_order_bound, {"delta": 0.0}, "no finite epsilon at delta=0"),
+        (one_run_order_bound, {"family": "normal"}, "family must be one of gaussian, laplace"),
+        (one_run_order_bound, {"family": "laplace", "sample_rate": 0.5}, "needs family='gaussian'"),
+        (one_run_order_bound, {"sample_rate": 0.0}, "above 0 and at most 1"),
+        (one_run_order_bound, {"n_guesses": "any"}, "needs bound='any'"),
+        (one_run_epsilon_lower_bound, {"n_guesses": "any", "n_in": 1}, "n_in=None"),
+        (one_run_epsilon_lower_bound, {"n_guesses": "any", "delta": 0.1}, "needs a delta below"),
+        (one_run_epsilon_lower_bound, {"n_in": 5}, "None or an integer from 0 to n_guesses, 4"),
+        (one_run_epsilon_lower_bound, {"bound": "all"}, "bound must be one of any, gdp"),
     ],
 )
 def test_bad_settings_are_refused(audit, settings, message):

@@ -22,9 +22,12 @@ BOUNDS = {
     },
     "bayesian_epsilon_interval": {"delta": (0.0,), "threshold": ("multisplit",)},
     "one_run_epsilon_lower_bound": {
-        "method": ("binomial", "gaussian"),
+        "bound": ("any", "gdp", "order_statistics"),
+        "family": ("gaussian", "laplace", "epsilon_delta"),
+        "sample_rate": (1.0,),
         "delta": (None, 1e-5),
-        "n_guesses": ("auto", 4),
+        "n_guesses": ("auto", "any", 4),
+        "n_in": (None, 1),
     },
 }
 
@@ -41,6 +44,22 @@ def test_bounds(name, data):
     settings = data.draw(odd_settings({**BOUNDS[name], **level}, most=1))
     y_true, y_score = data.draw(vectors("bits")), data.draw(vectors("floats"))
     knock(name, getattr(epsilon, name), y_true, y_score, **settings, check=bound_is_a_number)
+
+
+TOGETHER = {"family": ("gaussian", "laplace"), "delta": (0.0, 1e-5), "n_guesses": ("auto", 4)}
+
+
+@calls(0.02)
+@given(vectors("bits"), vectors("floats"), odd_settings(TOGETHER, most=1))
+def test_bounds_together(y_true, y_score, settings):
+    knock(
+        "one_run_epsilon_bounds",
+        epsilon.one_run_epsilon_bounds,
+        y_true,
+        y_score,
+        **settings,
+        check=lambda bounds: bounds.summary(),
+    )
 
 
 @calls(0.01)
@@ -69,8 +88,8 @@ AUDITS = {
         "alternatives": ("own",),
         "n_canaries": (0.5, 8),
         "reference": (True, False),
-        "method": ("binomial",),
-        "n_guesses": ("auto",),
+        "bound": ("any", "gdp"),
+        "n_guesses": ("auto", "any"),
         "delta": (1e-5,),
         "confidence_level": (0.95,),
         "claimed_epsilon": (None, 1.0),
@@ -80,8 +99,8 @@ AUDITS = {
         "estimator": (LogisticRegression(),),
         "canaries": ("random_label",),
         "n_canaries": (0.5, 8),
-        "method": ("binomial",),
-        "n_guesses": ("auto",),
+        "bound": ("any", "gdp"),
+        "n_guesses": ("auto", "any"),
         "delta": (1e-5,),
         "confidence_level": (0.95,),
         "claimed_epsilon": (None, 1.0),

@@ -43,7 +43,14 @@ from skmia.disclosure import (
     structural_checks,
 )
 from skmia.disparity import DisparityTest, GroupGuesses
-from skmia.epsilon import EpsilonBound, LabelAudit, epsilon_lower_bound, make_canaries
+from skmia.epsilon import (
+    EpsilonBound,
+    LabelAudit,
+    OneRunBounds,
+    epsilon_lower_bound,
+    make_canaries,
+    one_run_epsilon_bounds,
+)
 from skmia.games import membership_game
 from skmia.inspection import (
     ModelInspection,
@@ -59,6 +66,7 @@ from skmia.metrics import (
     OperatingPoint,
     auc_interval,
     clopper_pearson,
+    list_members,
     operating_point,
     precision_at_prior,
     tpr_at_fpr_score,
@@ -146,6 +154,8 @@ def read_results() -> None:
     print(round(precision_at_prior(0.5, 0.01, 0.1), 3), precision_at_prior([0.5], 0.1, 0.1).shape)
     print(clopper_pearson(3, 10)[0] + 1, dp_advantage_bound(1.0, delta=1e-5) * 100)
     bound: EpsilonBound = epsilon_lower_bound(membership, scores, delta=1e-5, random_state=0)
+    bounds: OneRunBounds = one_run_epsilon_bounds(membership, scores, n_guesses=[10, 20])
+    print(bounds.summary(), list_members(scores[:100], scores[100:]).positions.shape)
     print(bound.epsilon, bound.summary(), total_variation(scores[:100], scores[100:]))
 
 
