@@ -1,6 +1,7 @@
 """Metrics of membership inference attacks, with confidence intervals."""
 
 from ._conformal import conformal_pvalues
+from ._member_list import MemberList, list_members
 from ._membership import (
     best_advantage_score,
     fpr_at_tpr_score,
@@ -25,6 +26,7 @@ from .resolution import resolvable_fpr
 __all__ = [
     "CriticalDifferenceDisplay",
     "Interval",
+    "MemberList",
     "MembershipRocDisplay",
     "OperatingPoint",
     "PairedDifference",
@@ -39,6 +41,7 @@ __all__ = [
     "conformal_pvalues",
     "difference_interval",
     "fpr_at_tpr_score",
+    "list_members",
     "membership_advantage_score",
     "membership_advantage_scorer",
     "membership_roc_curve",

@@ -34,8 +34,7 @@ def conformal_pvalues(y_score: ArrayLike, nonmember_score: ArrayLike) -> np.ndar
 
     See Also
     --------
-    scipy.stats.false_discovery_control : Adjusts the p-values of many records, so that a list of
-        those below a level holds a bounded share of non-members on average.
+    list_members : List of records with a bounded share of non-members on average.
 
     Notes
     -----

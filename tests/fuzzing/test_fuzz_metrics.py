@@ -35,6 +35,11 @@ FUNCTIONS = {
         "min_tpr": RATE,
         "interpolate": parameters("interpolate", True, False),
     },
+    "list_members": {
+        "y_score": SCORES,
+        "nonmember_score": SCORES,
+        "false_share": parameters("false_share", 0.1, 0.5),
+    },
     "membership_advantage_score": {**TRUE, "y_pred": BITS, "sample_weight": SCORES},
     "membership_roc_curve": {**TRUE, "y_score": SCORES},
     "precision_at_prior": {"tpr": RATE, "fpr": RATE, "prior": RATE},

@@ -1,0 +1,76 @@
+"""Promises of lists of members: the share of false entries, also where nothing leaks."""
+
+from functools import partial
+
+import numpy as np
+
+from skmia.metrics import list_members
+
+from ._registry import promise
+
+FALSE_SHARE, N_SHADOWS = 0.1, 64
+
+
+def draw_scores(rng, noise, strong, standardize, n_records=750, n_known=250):
+    """Signals of a victim with records of their own scale and a shift common to all of a model."""
+    n = n_records + n_known
+    scale, level = np.exp(0.5 * rng.normal(size=n)), 2 * rng.normal(size=n)
+    member = np.arange(n) < n_records // 2
+    leak = 5.0 * (rng.random(n) < strong)
+    signals = level + scale * noise(rng, (N_SHADOWS, n))
+    signals += 0.4 * scale * rng.normal(size=(N_SHADOWS, 1))
+    target = level + scale * (noise(rng, n) + 0.4 * rng.normal() + leak * member)
+    if standardize:
+        mean, variance = signals.mean(axis=0), signals.var(axis=0, ddof=1)
+        # As LiRA(online=False, variance="shrunk") does, with the mean variance as the prior.
+        variance = ((N_SHADOWS - 1) * variance + 8 * variance.mean()) / (N_SHADOWS + 7)
+        target = (target - mean) / np.sqrt(variance * (1 + 1 / N_SHADOWS))
+    return target[:n_records], target[n_records:], member[:n_records]
+
+
+NOISES = {
+    "normal signals": lambda rng, size: rng.normal(size=size),
+    "t5 signals": lambda rng, size: rng.standard_t(5, size=size) / np.sqrt(5 / 3),
+}
+DESIGNS = {
+    f"{title}, {scores} scores": partial(draw_scores, noise=noise, standardize=standardize)
+    for title, noise in NOISES.items()
+    for scores, standardize in (("standardized", True), ("raw", False))
+}
+
+
+@promise(
+    "`list_members(false_share=0.1)` has false entries; half of the records are non-members",
+    nominal=FALSE_SHARE / 2,
+    side="at most",
+    designs={f"{title}, 10% leak": {"draw": draw} for title, draw in DESIGNS.items()},
+    n_trials=500,
+)
+def false_shares_of_lists(rng, n_trials, draw):
+    shares = []
+    for _ in range(n_trials):
+        scores, known, member = draw(rng, strong=0.1)
+        listed = list_members(scores, known, false_share=FALSE_SHARE).positions
+        shares.append((~member[listed]).mean() if len(listed) else 0.0)
+    return np.array(shares)
+
+
+@promise(
+    "`list_members(false_share=0.1)` has an entry where nothing leaks",
+    nominal=FALSE_SHARE,
+    side="at most",
+    designs={
+        f"{title}, {n_records} records": {
+            "draw": partial(draw, n_records=n_records, n_known=1000 - n_records)
+        }
+        for title, draw in DESIGNS.items()
+        for n_records in (20, 750)
+    },
+    n_trials=500,
+)
+def lists_without_leakage(rng, n_trials, draw):
+    entries = 0
+    for _ in range(n_trials):
+        scores, known, _ = draw(rng, strong=0.0)
+        entries += int(len(list_members(scores, known, false_share=FALSE_SHARE).positions) > 0)
+    return entries, n_trials

@@ -1,0 +1,56 @@
+"""Lists of members: their entries by hand, and how often they are false."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from skmia.metrics import conformal_pvalues, list_members
+
+
+def test_the_list_by_hand():
+    # P-values 0.1, 0.2, 0.3 and 1 of four records; 0.5 * (1, 2, 3, 4) / 4 bounds the ordered ones.
+    known = np.arange(9.0)
+    found = list_members([7.5, 6.5, 10.0, -1.0], known, false_share=0.5)
+    np.testing.assert_allclose(found.pvalues, [0.2, 0.3, 0.1, 1.0])
+    assert found.positions.tolist() == [2, 0, 1]
+    assert list_members([7.5, 6.5, 10.0, -1.0], known, false_share=0.3).positions.tolist() == []
+    assert found.pvalues.tolist() == conformal_pvalues([7.5, 6.5, 10.0, -1.0], known).tolist()
+
+
+def test_a_list_says_how_many_known_nonmembers_it_needs():
+    scores = np.append(np.full(50, 9.0), np.zeros(50))
+    few = list_members(scores, np.linspace(-1, 1, 9))
+    assert few.least_entries == 100 and len(few.positions) == 0
+    enough = list_members(scores, np.linspace(-1, 1, 19))
+    assert enough.least_entries == 50 and sorted(enough.positions) == list(range(50))
+    assert enough.summary().startswith("50 of 100 records are listed as members")
+    assert "more known non-members" in list_members(scores, [0.0]).summary()
+
+
+@pytest.mark.parametrize("n_members", [0, 30])
+def test_lists_keep_their_share_of_false_entries(n_members):
+    rng, n_lists, n, false_share = np.random.default_rng(0), 300, 100, 0.2
+    member = np.arange(n) < n_members
+    shares = []
+    for _ in range(n_lists):
+        # Scores of the same model move together.
+        scores = rng.normal(size=n + 200) + rng.normal() + np.append(3.0 * member, np.zeros(200))
+        listed = list_members(scores[:n], scores[n:], false_share=false_share).positions
+        shares.append((~member[listed]).mean() if len(listed) else 0.0)
+    # A share in [0, 1] varies at most as much as a coin of the same mean.
+    most = binom.ppf(0.999, n_lists, false_share * (1 - n_members / n))
+    assert sum(shares) <= most
+    assert n_members == 0 or sum(shares) > 0
+
+
+@pytest.mark.parametrize(
+    "scores, known, settings, message",
+    [
+        ([1.0], [], {}, "at least one known non-member"),
+        ([np.nan], [1.0], {}, "y_score"),
+        ([1.0], [1.0], {"false_share": 1}, "above 0 and below 1"),
+    ],
+)
+def test_bad_input_is_refused(scores, known, settings, message):
+    with pytest.raises(ValueError, match=message):
+        list_members(scores, known, **settings)
