@@ -63,7 +63,8 @@ class Records(RecordMakers):
         Task labels: classes (numbers or strings) or real values.
     **fields : array-like of length n
         Further facts per record, for example ``group``, ``record_id``, ``group_by`` (the person of
-        each record; :class:`~skmia.ShadowPool` keeps the records of a person together) or
+        each record; :class:`~skmia.ShadowPool` keeps the records of a person together),
+        ``sample_weight`` (passed to ``fit`` of the models that are trained on the records) or
         ``outputs`` (the outputs of the victim, see :meth:`with_outputs`).
 
     Attributes

@@ -21,6 +21,7 @@ class Data(NamedTuple):
 
     tables: list  # features of the records, then features of further queries
     y: np.ndarray
+    weights: Any = None  # sample weights for fit, of shape (n,)
 
     def packed(self):
         """Convert to arrays, which joblib can map into the memory of workers instead of copying."""
@@ -33,11 +34,11 @@ class Data(NamedTuple):
             X if place is None else place
             for X, place in zip((*self.tables, self.y), places, strict=True)
         )
-        return Data(tables, y)
+        return Data(tables, y, self.weights)
 
     def unpacked(self):
         """Undo :meth:`packed` and :meth:`by_place`."""
-        return Data([unpack(X) for X in self.tables], unpack(self.y))
+        return Data([unpack(X) for X in self.tables], unpack(self.y), self.weights)
 
 
 class Job(NamedTuple):

@@ -6,6 +6,7 @@ from hashlib import sha256
 from sklearn.base import clone
 
 from .._core.hashing import describe_types
+from .._core.sample_weights import WEIGHTS
 from .._core.visible import visible
 from ..exceptions import CheckpointError
 from .identity import UnidentifiedError, digest_table, identify
@@ -18,6 +19,7 @@ _LABELS = {
     "skmia": "the version of skmia",
     "entropy": "random_state",
     "group_by": "the field group_by",
+    "sample_weight": "the field sample_weight",
     "signals": "the signals that are stored",
     "way": "the way in which models are trained",
     "augmented": "the records that augment makes, which must be the same in each call",
@@ -83,6 +85,7 @@ def describe_job(job, records, entropy, design, numbers):
         },
         "augmented": [digest_table(X) for X in job.data.tables[1:]],
         "group_by": None if groups is None else digest_table(groups),
+        **({} if job.data.weights is None else {WEIGHTS: digest_table(job.data.weights)}),
         "sampling": design,
         "entropy": [int(part) for part in entropy],
         **kept,

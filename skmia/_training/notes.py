@@ -3,9 +3,10 @@
 import warnings
 from collections import Counter
 
-from ..exceptions import JointTrainingWarning
+import sklearn
 
-_WEIGHTS = "sample_weight"
+from .._core.sample_weights import WEIGHTS, name_parameter, requests_weights
+from ..exceptions import JointTrainingWarning
 
 
 def warn_once(caught, n_models, what="shadow models"):
@@ -42,7 +43,7 @@ def note_failures(caught, n_models):
 
 
 def warn_of_weights(estimator, records, what="shadow models", stacklevel=4):
-    """Warn that models are trained without sample weights although weights seem to exist.
+    """Say whether models are trained with sample weights, and warn if weights are not used.
 
     Parameters
     ----------
@@ -58,32 +59,25 @@ def warn_of_weights(estimator, records, what="shadow models", stacklevel=4):
     Returns
     -------
     notes : list of str
-        The text of the warning, for a report.
+        A sentence for a report, the text of the warning if there is one.
     """
-    if _WEIGHTS in records.fields:
-        found = f"the field {_WEIGHTS!r} of the records is not used"
-    elif _requests_weights(estimator):
-        found = f"the estimator requests {_WEIGHTS} for fit, which is not passed"
+    takes = name_parameter(estimator) is not None
+    if WEIGHTS in records.fields and takes:
+        return [f"The {what} are trained with the weights of the field {WEIGHTS!r}."]
+    if WEIGHTS in records.fields:
+        why = f"fit of {type(estimator).__name__} takes none"
+        if requests_weights(estimator) or sklearn.get_config()["enable_metadata_routing"]:
+            why = "no part of the estimator requests them (set_fit_request)"
+        found = f"the field {WEIGHTS!r} of the records is not used, because {why}"
+        advice = "use an estimator whose fit takes them, or finds them in a column of X"
+    elif requests_weights(estimator):
+        found = f"the estimator requests {WEIGHTS} for fit, and the records have no such field"
+        advice = f"add them by records.with_fields({WEIGHTS}=...)"
     else:
         return []
     note = (
         f"The {what} are trained without weights: {found}. If the victim was trained with weights, "
-        "use an estimator whose own fit finds them, for example in a column of X."
+        f"{advice}."
     )
     warnings.warn(note, UserWarning, stacklevel=stacklevel)
     return [note]
-
-
-def _requests_weights(estimator):
-    parts = [estimator, *estimator.get_params(deep=True).values()]
-    return any(_requests(part) for part in parts if hasattr(part, "get_metadata_routing"))
-
-
-def _requests(part):
-    if isinstance(part, type):
-        return False
-    try:
-        requests = part.get_metadata_routing().fit.requests
-    except Exception:  # a composite, whose parts are checked separately
-        return False
-    return requests.get(_WEIGHTS) not in (None, False)

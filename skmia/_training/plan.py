@@ -119,7 +119,7 @@ def plan_training(job, batched="auto", exact=False, known=None):
             break
     if batched is True:
         raise ValueError(f"batched=True is not possible here; {'; '.join(reasons)}")
-    if not exact:
+    if not exact and job.data.weights is None:
         _warn_of_near_misses(ways, job)
     reason = "; ".join(reasons) or "batched=False"
     if where.name != "joblib":
@@ -130,6 +130,8 @@ def plan_training(job, batched="auto", exact=False, known=None):
 def _why_not(way, job):
     if job.fit is not None or job.seeds is None:
         return "The models are not trained by their own fit with seeds of ours."
+    if job.data.weights is not None:
+        return "The records have sample weights, which each model is fitted with by itself."
     with PROCESS_LOCK:  # it may train models and trace nets
         return way.why_not(job)
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from ._trends import Levels, Place
+from ._trends import Levels
 
 # Number of observations that the trend of a share may count for, the largest first.
 _STRENGTHS = 2.0 ** np.arange(12, -4, -1)
@@ -23,7 +23,7 @@ class _Prior(NamedTuple):
 
     def place(self, share):
         """Return share and strength for records by the share of the other side."""
-        place: Place = self.levels.locate(share)
+        place = self.levels.locate(share)
         return place(self.share), np.exp(place(np.log(self.strength)))
 
 

@@ -18,6 +18,7 @@ from .._core.moments import compute_both_moments
 from .._core.numbers import MOST, check_number, show, to_array
 from .._core.randomness import check_random_state
 from .._core.records import Records
+from .._core.sample_weights import fit_weighted, weights_for
 from .._core.seeding import isolated_randomness, seed_estimator
 from .._core.tasks import delayed
 from .._core.types import Seed
@@ -372,7 +373,7 @@ def _train(candidate, records, seeds):
     model = clone_to_train(candidate)
     seed_estimator(model, seeds)
     with isolated_randomness(seeds):
-        return model.fit(records.X, records.y)
+        return fit_weighted(model, records.X, records.y, weights_for(model, records))
 
 
 def _estimate_exposure(pool, records):

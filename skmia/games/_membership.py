@@ -14,6 +14,7 @@ from .._core.asking import unwrap
 from .._core.groups import number_groups, read_names
 from .._core.randomness import check_random_state
 from .._core.records import Records
+from .._core.sample_weights import weights_for
 from .._core.seeding import refuse_trained_module
 from .._core.sklearn import N_JOBS, HasMethods, Interval, at_least, validate_parameter_constraints
 from .._core.splits import number_units
@@ -288,7 +289,8 @@ def _check_players(estimator, attack, parallel):
 
 def _play_all(game, rounds, n_jobs, verbose):
     """Return the outcomes of all rounds, in order."""
-    data, subsets = Data([game.records.X], game.records.y), rounds.sides == 1
+    weights = weights_for(game.estimator, game.records)
+    data, subsets = Data([game.records.X], game.records.y, weights), rounds.sides == 1
     keep = Player(game, rounds)
     job = Job(game.estimator, data, subsets, rounds.victim_seeds, keep, n_jobs)
     played = dict(run_visibly(plan_training(job, exact=True), job, verbose, "rounds"))

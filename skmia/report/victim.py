@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.advice import with_advice
 from .._core.containers import take_rows
+from .._core.sample_weights import fit_weighted, weights_for
 from .._core.seeding import isolated_randomness, refuse_trained_module
 from .._core.splits import compute_strata, draw_halves, number_units
 from .._core.validation import check_membership, query
@@ -75,7 +76,8 @@ def train_victim(estimator, records, membership, seed):
     X = take_rows(records.X, rows)  # a copy that may be written to, unlike records.X
     model, _ = thaw(estimator)  # as for shadow models
     with isolated_randomness(np.random.SeedSequence(seed)), with_advice(model, X):
-        return model.fit(X, records.y[rows])
+        weights = weights_for(model, records)
+        return fit_weighted(model, X, records.y[rows], None if weights is None else weights[rows])
 
 
 def prepare_victim(victim, records, membership, seed):

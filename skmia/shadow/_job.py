@@ -7,6 +7,7 @@ from sklearn.base import is_classifier
 from sklearn.utils import check_random_state
 
 from .._core.asking import unwrap
+from .._core.sample_weights import weights_for
 from .._core.splits import BlockDraws, PairDraws, compute_strata
 from .._training.frozen import make_recipe
 from .._training.job import Data, Job
@@ -100,9 +101,10 @@ def make_job(pool, records, entropy):
     """
     seeds = np.random.SeedSequence(entropy).spawn(1 + pool.n_estimators)
     estimator, notes = make_recipe(unwrap(pool.estimator), pool.refit_frozen)
+    tables = [copy.X for copy in augmented(records, pool.augment)]
     job = Job(
         estimator=estimator,
-        data=Data([copy.X for copy in augmented(records, pool.augment)], records.y),
+        data=Data(tables, records.y, weights_for(estimator, records)),
         subsets=draw_training_sets(pool, records, seeds[0]),
         seeds=seeds[1:],
         keep=make_keeper(pool),

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool, audit
 from skmia.attacks import ThresholdAttack
@@ -16,7 +16,7 @@ RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(60, 3)), RNG.integers(2, size=60)
 RECORDS = Records(X, Y)
 WEIGHTED = RECORDS.with_fields(sample_weight=RNG.random(60))
-MODEL = DecisionTreeClassifier(max_depth=2)
+MODEL = KNeighborsClassifier()  # its fit takes no weights
 OF_FIELD = "trained without weights: the field 'sample_weight' of the records is not used"
 
 

@@ -7,6 +7,7 @@ from sklearn.base import clone
 
 from ..._core.advice import get_advice
 from ..._core.containers import take_rows
+from ..._core.sample_weights import fit_weighted
 from ..._core.seeding import seed_estimator
 from ...exceptions import JointTrainingWarning, TrainingError
 from ..job import Trained, keep, recorded_warnings
@@ -47,7 +48,8 @@ def fit_model(job, i, model):
         return
     n_records, y = len(job.data.y), job.data.y[members]
     try:
-        model.fit(take_rows(job.data.tables[0], members), y)
+        weights = None if job.data.weights is None else job.data.weights[members]
+        fit_weighted(model, take_rows(job.data.tables[0], members), y, weights)
     except Exception as error:
         reason = get_advice(error, job.estimator, job.data.tables[0])
         reason = " ".join((reason or f"{type(error).__name__}: {error}").split())

@@ -1,0 +1,96 @@
+"""Sample weights of records, and how they reach the fit of an estimator."""
+
+import numpy as np
+import sklearn
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+
+from .asking import unwrap
+from .numbers import to_array
+
+# Field of the records, and parameter of fit.
+WEIGHTS = "sample_weight"
+
+
+def read_weights(records):
+    """Return the sample weights of records, or None.
+
+    Parameters
+    ----------
+    records : Records of n records
+        Weights are the field ``sample_weight``.
+
+    Returns
+    -------
+    weights : ndarray of shape (n,), dtype float64, or None
+
+    Raises
+    ------
+    ValueError
+        If a weight is not a finite number of 0 or more.
+    """
+    if WEIGHTS not in records.fields:
+        return None
+    must = "hold one finite number of 0 or more for each record"
+    name = f"The field {WEIGHTS!r} of the records"
+    weights = to_array(records[WEIGHTS], name, must)
+    if weights.dtype.kind not in "biuf" or weights.shape != (len(records),):
+        got = f"an array of {weights.dtype} of shape {weights.shape}"
+        raise ValueError(f"{name} must {must}; got {got}.")
+    weights = weights.astype(np.float64)
+    wrong = ~np.isfinite(weights) | (weights < 0)
+    if wrong.any():
+        raise ValueError(f"{name} must {must}; got {weights[wrong][0]}.")
+    return weights
+
+
+def name_parameter(estimator):
+    """Return the parameter of an estimator's fit that takes sample weights, or None.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted or not.
+
+    Returns
+    -------
+    name : str or None
+        ``sample_weight``; of a Pipeline that of its last step, ``step__sample_weight``, unless
+        metadata routing is enabled and some part requests weights.
+    """
+    if sklearn.get_config()["enable_metadata_routing"]:
+        return WEIGHTS if requests_weights(estimator) else None
+    if isinstance(estimator, Pipeline) and estimator.steps:
+        step, last = estimator.steps[-1]
+        inner = None if isinstance(last, str) or last is None else name_parameter(unwrap(last))
+        return None if inner is None else f"{step}__{inner}"
+    return WEIGHTS if has_fit_parameter(estimator, WEIGHTS) else None
+
+
+def requests_weights(estimator):
+    """Whether an estimator, or a part of it, requests sample weights by metadata routing."""
+    parts = [estimator, *estimator.get_params(deep=True).values()]
+    return any(_requests(part) for part in parts if hasattr(part, "get_metadata_routing"))
+
+
+def _requests(part):
+    if isinstance(part, type):
+        return False
+    try:
+        requests = part.get_metadata_routing().fit.requests
+    except Exception:  # a composite, whose parts are checked separately
+        return False
+    return requests.get(WEIGHTS) not in (None, False)
+
+
+def weights_for(estimator, records):
+    """Return the sample weights of records that the fit of an estimator takes, or None."""
+    weights = read_weights(records)
+    return None if weights is None or name_parameter(estimator) is None else weights
+
+
+def fit_weighted(model, X, y, weights):
+    """Fit a model, with sample weights unless they are None."""
+    if weights is None:
+        return model.fit(X, y)
+    return model.fit(X, y, **{name_parameter(model): weights})

@@ -1,0 +1,134 @@
+"""Sample weights of records, in the models that skmia trains."""
+
+import warnings
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skmia import Records, ShadowPool, audit
+from skmia.attacks import LiRA, ThresholdAttack
+from skmia.defenses import evaluate_defense
+from skmia.exceptions import CheckpointError
+from skmia.games import membership_game, retraining_oracle
+from skmia.signals import ScaledLogit
+
+RNG = np.random.default_rng(0)
+X, Y = RNG.normal(size=(60, 3)), RNG.integers(2, size=60)
+WEIGHTS = RNG.choice([0.1, 1.0, 8.0], 60)
+RECORDS = Records(X, Y)
+WEIGHTED = RECORDS.with_fields(sample_weight=WEIGHTS)
+LINE = LogisticRegression()
+SCALED = make_pipeline(StandardScaler(), LogisticRegression())
+
+
+def train(estimator, rows):
+    name = "logisticregression__sample_weight" if estimator is SCALED else "sample_weight"
+    return clone(estimator).fit(X[rows], Y[rows], **{name: WEIGHTS[rows]})
+
+
+def log_odds(model):
+    return ScaledLogit().of(FrozenEstimator(model), RECORDS)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "n_jobs"), [(LINE, None), (SCALED, 2)], ids=["model", "pipeline"]
+)
+def test_shadow_models_are_those_of_a_loop_with_weights(estimator, n_jobs):
+    pool = ShadowPool(estimator, 4, n_jobs=n_jobs, random_state=0).fit(WEIGHTED)
+    by_hand = [log_odds(train(estimator, rows)) for rows in pool.membership_]
+    np.testing.assert_allclose(pool.values(WEIGHTED)[0], by_hand, rtol=1e-5)
+    assert pool.notes_ == [
+        "The shadow models are trained with the weights of the field 'sample_weight'."
+    ]
+    assert "sample weights" in pool.backend_reason_
+    plain = ShadowPool(estimator, 4, random_state=0).fit(RECORDS)
+    assert not np.allclose(plain.signals_, pool.signals_, atol=0.01)
+
+
+def test_weights_travel_by_metadata_routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = LogisticRegression().set_fit_request(sample_weight=True)
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        pool = ShadowPool(make_pipeline(scaler, model), 4, random_state=0).fit(WEIGHTED)
+        with pytest.warns(UserWarning, match=r"no part of the estimator requests them"):
+            ShadowPool(LINE, 2, random_state=0).fit(WEIGHTED)
+    by_hand = [log_odds(train(SCALED, rows)) for rows in pool.membership_]
+    np.testing.assert_allclose(pool.values(WEIGHTED)[0], by_hand, rtol=1e-5)
+
+
+def test_audits_train_the_victim_with_weights():
+    membership = np.arange(60) % 2
+    report = audit(LINE, WEIGHTED, membership, shadows=4, random_state=0)
+    by_hand = log_odds(train(LINE, membership == 1))
+    attack = ThresholdAttack(FrozenEstimator(train(LINE, membership == 1))).fit(RECORDS)
+    expected = attack.score_samples(RECORDS)
+    np.testing.assert_allclose(report.scores["threshold (loss)"], expected, rtol=1e-5)
+    assert not np.allclose(by_hand, log_odds(clone(LINE).fit(X[1::2], Y[1::2])), atol=0.01)
+    assert any("trained with the weights" in note for note in report.notes)
+
+
+def test_games_and_oracles_train_with_weights():
+    attack = ThresholdAttack(signal="correctness")
+    given = {"n_rounds": 2, "random_state": 0, "return_estimator": True}
+    game = membership_game(LINE, attack, WEIGHTED, **given)
+    plain = membership_game(LINE, attack, RECORDS, **given)
+    assert not np.allclose(game["estimator"][0].coef_, plain["estimator"][0].coef_, atol=1e-3)
+    membership = np.arange(60) % 2
+    victim = FrozenEstimator(train(LINE, membership == 1))
+    found = retraining_oracle(victim, WEIGHTED, membership, n_rounds=4, random_state=0)
+    other = retraining_oracle(victim, RECORDS, membership, n_rounds=4, random_state=0)
+    assert found != other
+
+
+def test_defenses_are_evaluated_with_weights():
+    settings = {"n_estimators": 4, "n_targets": 2, "random_state": 0}
+    rows = [
+        evaluate_defense({"line": LINE}, records, attack=LiRA(), **settings).targets
+        for records in (WEIGHTED, RECORDS)
+    ]
+    assert not rows[0].equals(rows[1])
+
+
+def test_weights_that_fit_does_not_take_are_said():
+    message = "'sample_weight' of the records is not used, because fit of KNeighborsClassifier"
+    with pytest.warns(UserWarning, match=message) as caught:
+        pool = ShadowPool(KNeighborsClassifier(), 4, random_state=0).fit(WEIGHTED)
+    assert [str(caught[0].message)] == pool.notes_
+    with pytest.warns(UserWarning, match="because fit of Pipeline takes none"):
+        ShadowPool(make_pipeline(StandardScaler(), KNeighborsClassifier()), 2).fit(WEIGHTED)
+
+
+@pytest.mark.parametrize("wrong", [-1.0, np.nan, np.inf])
+def test_wrong_weights_are_refused(wrong):
+    weights = WEIGHTS.copy()
+    weights[7] = wrong
+    records = RECORDS.with_fields(sample_weight=weights)
+    with pytest.raises(ValueError, match=rf"one finite number of 0 or more .*; got {wrong}"):
+        ShadowPool(LINE, 2).fit(records)
+    with pytest.raises(ValueError, match="must hold one finite number"):
+        ShadowPool(LINE, 2).fit(RECORDS.with_fields(sample_weight=Y.astype(str)))
+
+
+def test_a_checkpoint_belongs_to_its_weights(tmp_path):
+    given = {"checkpoint": tmp_path / "pool", "batched": False, "random_state": 0}
+    first = ShadowPool(LINE, 2, **given).fit(WEIGHTED)
+    more = ShadowPool(LINE, 4, **given).fit(WEIGHTED)
+    np.testing.assert_array_equal(more.membership_[:2], first.membership_)
+    for other in (RECORDS, RECORDS.with_fields(sample_weight=WEIGHTS[::-1])):
+        with pytest.raises(CheckpointError, match="differs in the field sample_weight"):
+            ShadowPool(LINE, 4, **given).fit(other)
+
+
+def test_models_trained_together_are_for_records_without_weights():
+    with pytest.raises(ValueError, match="The records have sample weights"):
+        ShadowPool(LINE, 2, batched=True).fit(WEIGHTED)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ShadowPool(LINE, 2, random_state=0).fit(WEIGHTED).backend_ == "joblib"
