@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Sequence
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Real
 from typing import Literal
 
 import numpy as np
@@ -29,6 +29,7 @@ from ._rmia import RMIA
 from ._similar_records import Surroundings
 from ._stack_features import SIMILAR, fit_parts, leave_out, list_scores
 from ._stack_models import ChosenStack, Rows
+from ._stack_size import FEWEST_FOR_RATE, check_size
 
 # Number of records of the pool that the stack is learned from.
 _N_SAMPLE = 1 << 13
@@ -39,11 +40,6 @@ _N_FOLDS = 4
 
 # 2 ** 64 divided by the golden ratio, an odd number whose multiples are spread evenly.
 _MIXER = np.uint64(0x9E3779B97F4A7C15)
-
-# Minimum size of a pool, and of one whose models promise a rate. With fewer than 8, the models that
-# remain beside one treated as the victim give scores of another kind than all of them.
-_FEWEST_MODELS = 4
-_FEWEST_FOR_RATE = 8
 
 # Standard errors by which what is learned with few models must be ahead of a single score, which
 # does not change with the number of models that remain.
@@ -228,6 +224,8 @@ class StackedAttack(PoolAttack):
         self.target_fpr = target_fpr
         self.random_state = random_state
 
+    _surrounds_models = True
+
     def _needs(self):
         needs = super()._needs()
         if isinstance(self.temperatures, str):
@@ -239,24 +237,9 @@ class StackedAttack(PoolAttack):
         given = [] if isinstance(self.temperatures, str) else self.temperatures
         for temperature in given:
             check_number(temperature, "temperatures", "positive numbers", np.finfo(float).tiny)
-        self._check_size(membership is None and self.target_fpr is not None)
+        rate = self.target_fpr if membership is None else None
+        check_size(unwrap(self.shadows), rate)
         super()._fit(records, membership)
-
-    def _check_size(self, promises):
-        pool = unwrap(self.shadows)
-        n_models = pool.n_estimators if isinstance(pool, ShadowPool) else None
-        if not isinstance(n_models, Integral):
-            return  # which the pool refuses
-        if n_models < _FEWEST_MODELS:
-            raise TooFewModelsError(
-                "StackedAttack learns from shadow models that are treated as the victim, and "
-                f"requires a pool of at least {_FEWEST_MODELS} models; this pool has {n_models}."
-            )
-        if promises and n_models < _FEWEST_FOR_RATE:
-            raise TooFewModelsError(
-                f"target_fpr={self.target_fpr:g} cannot be promised with {n_models} shadow models; "
-                f"use a pool of at least {_FEWEST_FOR_RATE} models, or target_fpr=None."
-            )
 
     def _fit_pool(self, records):
         if not self._can_judge(records).any():
@@ -293,13 +276,22 @@ class StackedAttack(PoolAttack):
         features = left._collect_left_out(shadows, inside, models, others, judged)[judged]
         rows = Rows(features, is_member, models[np.nonzero(judged)[0]], folds)
         scores, units = list_scores(self.feature_names_), number_pairs(pool.design_)
-        margin = _MARGIN if n_models < _FEWEST_FOR_RATE else 0.0
+        margin = _MARGIN if n_models < FEWEST_FOR_RATE else 0.0
         self._stack = ChosenStack(rows, scores, self.boosted, units, margin, rng)
         self.chosen_, self.power_ = self._stack.chosen, self._stack.power
 
+    def _score_samples(self, records):
+        attack = copy.copy(self)
+        attack._surrounds_models = False  # of the similar records, only the victim's are read
+        return super(StackedAttack, attack)._score_samples(records)
+
     def _surround(self, records):
         """Return residuals on similar records, if any, of shape (1, n_estimators, n)."""
-        return [] if self._around is None else [self._around.of_models(records)[None]]
+        if self._around is None:
+            return []
+        if not self._surrounds_models:
+            return [np.zeros((1, len(self.pool_.membership_), len(records)))]
+        return [self._around.of_models(records)[None]]
 
     def _surround_columns(self, columns, records):
         """Return the same for columns of the pool; 0 where the record is not among the given."""
