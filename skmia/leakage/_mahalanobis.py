@@ -22,21 +22,13 @@ from .._core.matrix import validate_matrix
 from .._core.numbers import check_count
 from .._core.shrinkage import CovarianceMixin
 from .._core.sklearn import Interval, StrOptions, at_least, validate_params_of
-from .._core.tradeoff import (
-    advantage,
-    beside,
-    check_epsilons,
-    check_rates,
-    make_subsampling,
-    power,
-    privacy_profile,
-    threshold,
-)
+from .._core.tradeoff import advantage, make_subsampling
 from ._known_rows import KnownRows
 from ._misspecified import MisspecifiedTarget, make_misspecified
+from ._row_curves import RowCurvesMixin
 
 
-class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
+class MahalanobisLeakage(RowCurvesMixin, CovarianceMixin, BaseEstimator):
     r"""Per-record membership leakage of a released mean.
 
     An attacker who knows the distribution of the rows and one row :math:`z` sees the mean of
@@ -283,67 +275,6 @@ class MahalanobisLeakage(CovarianceMixin, BaseEstimator):
         """
         shifts = self._shifts(X)
         return advantage(shifts, self._subsampling.inclusion)
-
-    def power(self, X: ArrayLike, fpr: float | ArrayLike) -> np.ndarray:
-        """True positive rate of the best attacker who knows `covariance_`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            Targets.
-        fpr : float or array-like of shape (k,)
-            False positive rates, fractions.
-
-        Returns
-        -------
-        tpr : ndarray of shape (n_rows,) or (n_rows, k)
-            One row per target, one column per rate.
-        """
-        rates = check_rates(fpr)
-        shifts = beside(self._shifts(X), rates)
-        return power(rates, shifts, self._subsampling.inclusion)
-
-    def threshold(self, X: ArrayLike, fpr: float | ArrayLike) -> np.ndarray:
-        """Threshold of the log-likelihood ratio with a false positive rate.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            Targets.
-        fpr : float or array-like of shape (k,)
-            False positive rates, fractions.
-
-        Returns
-        -------
-        thresholds : ndarray of shape (n_rows,) or (n_rows, k)
-            In nats, for the scores of :class:`MeanLikelihoodRatioAttack`. Rows with at least this
-            ratio are predicted as members. The advantage is largest at 0. A row of infinite score
-            has the threshold 0.
-        """
-        rates = check_rates(fpr)
-        shifts = beside(self._shifts(X), rates)
-        return threshold(rates, shifts)
-
-    def privacy_profile(self, X: ArrayLike, epsilon: float | ArrayLike) -> np.ndarray:
-        """Smallest delta of (epsilon, delta)-differential privacy with respect to each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            Targets.
-        epsilon : float or array-like of shape (k,)
-            Privacy parameters in nats, 0 or more.
-
-        Returns
-        -------
-        delta : ndarray of shape (n_rows,) or (n_rows, k)
-            Fractions; the mean with the row and the mean without it are this close, in the worse
-            of the two directions. It holds for these targets and rows drawn from the distribution,
-            and is not a guarantee for other data sets.
-        """
-        epsilons = check_epsilons(epsilon)
-        shifts = beside(self._shifts(X), epsilons)
-        return privacy_profile(epsilons, shifts, self._subsampling.inclusion)
 
     def misspecified(self, X: ArrayLike, X_assumed: ArrayLike) -> MisspecifiedTarget:
         """Leakage of targets to an attacker whose test was designed for other targets.

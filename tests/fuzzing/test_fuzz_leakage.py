@@ -44,12 +44,16 @@ def test_means(name, data):
 @calls(0.02)
 @given(
     tables(),
-    odd_settings({"fpr": (0.1,), "epsilon": (1.0,), "k": (2,)}),
-    st.sampled_from(("power", "threshold", "privacy_profile", "top_k", "misspecified")),
+    odd_settings({"fpr": (0.1,), "epsilon": (1.0,), "delta": (1e-5,), "k": (2,)}),
+    st.sampled_from(
+        ("power", "threshold", "privacy_profile", "privacy_budget", "top_k", "misspecified")
+    ),
 )
 def test_questions_to_mahalanobis_leakage(X, settings, method):
     fitted = leakage.MahalanobisLeakage().fit(np.random.default_rng(0).normal(size=(24, 3)))
-    second = {"privacy_profile": "epsilon", "top_k": "k"}.get(method, "fpr")
+    second = {"privacy_profile": "epsilon", "privacy_budget": "delta", "top_k": "k"}.get(
+        method, "fpr"
+    )
     last = np.ones((24, 3)) if method == "misspecified" else settings[second]
     knock(f"MahalanobisLeakage.{method}", getattr(fitted, method), X, last)
 

@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.integrate import quad, trapezoid
 from scipy.stats import norm
@@ -279,6 +280,75 @@ def test_privacy_profile_at_zero_is_the_advantage():
 def test_privacy_profile_of_the_exact_gaussian_mechanism():
     leakage = MahalanobisLeakage.from_moments([0], [7.0318**2], n_samples=1)
     assert leakage.privacy_profile([[1.0]], 0.5)[0] == pytest.approx(1e-5, rel=2e-4)
+
+
+def leak_of_score(m, sampling_ratio=1.0):
+    """An estimator and a row with this leakage score."""
+    moments = {"n_samples": 100, "sampling_ratio": sampling_ratio}
+    return MahalanobisLeakage.from_moments([0.0], [1.0], **moments), [[(100 * m) ** 0.5]]
+
+
+@pytest.mark.parametrize(
+    "m, epsilons, deltas",
+    [
+        (0.5, [2.9432, 2.0533, 1.4585], [0.276326, 0.0396326, 6.34467e-9]),
+        (3.109, [8.5691, 6.4310, 5.0275], [0.622016, 0.423076, 0.0381855]),
+        (5, [11.4800, 8.7873, 7.0246], None),
+        (8.863, [16.5108, 12.9504, 10.6254], [0.863391, 0.782933, 0.431396]),
+    ],
+)
+def test_privacy_budget_of_a_row(m, epsilons, deltas):
+    leakage, row = leak_of_score(m)
+    assert leakage.privacy_budget(row, [1e-5, 1e-3, 1e-2])[0].round(4).tolist() == epsilons
+    if deltas:
+        assert leakage.privacy_profile(row, [0, 1, 4])[0] == pytest.approx(deltas, rel=1e-5)
+    for direction in ("in/out", "out/in"):
+        found = leakage.privacy_budget(row, [1e-5, 1e-3, 1e-2], direction=direction)
+        assert found[0].round(4).tolist() == epsilons
+
+
+@pytest.mark.parametrize(
+    "m, ratio, epsilon, into, out, at",
+    [
+        (3.109, 0.5, 0.5, 0.344229, 0.103499, (12.0705, 0.6926)),
+        (0.5, 0.25, 0.05, 0.118881, 0.099036, (4.7240, 0.2837)),
+        (8.863, 0.1, 0.05, None, None, (76.1833, 0.1054)),
+    ],
+)
+def test_directions_differ_after_sub_sampling(m, ratio, epsilon, into, out, at):
+    leakage, row = leak_of_score(m, ratio)
+    budgets = [leakage.privacy_budget(row, 1e-5, direction=d)[0] for d in ("in/out", "out/in")]
+    assert (round(budgets[0], 4), round(budgets[1], 4)) == at
+    assert leakage.privacy_budget(row, 1e-5)[0] == budgets[0]
+    assert budgets[1] <= -np.log(1 - ratio)
+    if into:
+        for direction, delta in (("in/out", into), ("out/in", out), ("both", max(into, out))):
+            found = leakage.privacy_profile(row, epsilon, direction=direction)
+            assert found[0] == pytest.approx(delta, abs=5e-7)
+
+
+def test_privacy_budgets_at_the_ends():
+    leakage, _ = leak_of_score(1.0)
+    assert leakage.privacy_budget([[0.0], [1.0], [20.0]], 0.0).tolist() == [0, np.inf, np.inf]
+    assert leakage.privacy_budget([[0.0], [1.0]], 0.9).tolist() == [0, 0]
+    half, _ = leak_of_score(1.0, 0.5)
+    assert half.privacy_budget([[1.0]], 0.0, direction="out/in")[0] == pytest.approx(np.log(2))
+    with pytest.raises(ValueError, match="direction must be one of 'both', 'in/out'"):
+        leakage.privacy_budget([[1.0]], 0.1, direction="in")
+    with pytest.raises(ValueError, match="delta must be 0 or more and below 1"):
+        leakage.privacy_budget([[1.0]], 1.0)
+
+
+def test_a_table_for_people():
+    leakage, row = leak_of_score(3.109)
+    X = pd.DataFrame({"x": [1.0, row[0][0], 0.0, -1.0]}, index=list("abcd"))
+    table = leakage.leakage_table(X.to_numpy(), record_ids=X.index)
+    assert table.index.tolist() == list("abcd")
+    assert table.loc["b"].round(4).tolist() == [3.109, 8.5691, 8.5691, 0.4231, 0.2867, 100]
+    assert table["percentile"].tolist() == [75, 100, 25, 75]
+    assert leakage.leakage_table([[1.0], [2.0]]).index.tolist() == [0, 1]
+    with pytest.raises(ValueError, match="one name for each of the 2 rows"):
+        leakage.leakage_table([[1.0], [2.0]], record_ids=["a"])
 
 
 def test_privacy_profile_far_out():
