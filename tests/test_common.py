@@ -429,6 +429,9 @@ EXCLUDED = {
     "ModelBasedSynthesizer": "takes Records, see tests/shadow/test_synthesis.py",
     "NGramModel": "takes sequences of tokens, see tests/memorization/test_sequences.py",
     "NoisyRecords": "takes Records, see tests/shadow/test_synthesis.py",
+    "InferenceRisk": "takes three tables, see tests/synthetic/test_risks.py",
+    "LinkabilityRisk": "takes three tables, see tests/synthetic/test_risks.py",
+    "SinglingOutRisk": "takes three tables, see tests/synthetic/test_risks.py",
     "PrivacyLoss": "takes three tables, see tests/synthetic/test_privacy_loss.py",
     "Signals": "takes Records, see the tests of transformers below",
     "FunctionClassifier": "a function given by the user trains, see tests/victims/test_function.py",
@@ -498,7 +501,15 @@ def test_counts_that_numpy_cannot_hold_are_out_of_range(name):
 
 
 # Their fit takes other things than samples and targets.
-OF_THEIR_OWN = {"DisparityTest", "Exposure", "NGramModel", "PrivacyLoss"}
+OF_THEIR_OWN = {
+    "DisparityTest",
+    "Exposure",
+    "InferenceRisk",
+    "LinkabilityRisk",
+    "NGramModel",
+    "PrivacyLoss",
+    "SinglingOutRisk",
+}
 
 
 @pytest.mark.parametrize("name", sorted(set(find_public_estimators()) - OF_THEIR_OWN))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skmia.synthetic import NearestNeighborAdversarialAccuracy, PrivacyLoss
+from skmia.synthetic import NearestNeighborAdversarialAccuracy, PrivacyLoss, excess_risk
 
 from ._registry import promise
 
@@ -61,3 +61,32 @@ def privacy_loss_of_few_rows(rng, n_trials, design, n_rows):
         found.append(PrivacyLoss(n_permutations=0).fit(train, test, synthetic))
     mean = np.mean([loss.statistic_ for loss in found])
     return sum(loss.interval_[0] <= mean <= loss.interval_[1] for loss in found), n_trials
+
+
+@promise(
+    "The interval of `excess_risk` covers the risk, or there is none",
+    nominal=0.95,
+    designs={
+        f"{n} attacks and {m} controls with success rates {p:g} and {p0:g}": {
+            "sizes": (n, m),
+            "rates": (p, p0),
+        }
+        for n, m, p, p0 in (
+            (500, 500, 0.1, 0.1),
+            (500, 500, 0.95, 0.95),
+            (500, 50, 0.95, 0.95),
+            (100, 100, 0.95, 0.95),
+            (100, 100, 0.99, 0.9),
+            (30, 30, 0.1, 0.1),
+        )
+    },
+    n_trials=4000,
+)
+def excess_risk_interval(rng, n_trials, sizes, rates):
+    truth, inside = (rates[0] - rates[1]) / (1 - rates[1]), 0
+    for _ in range(n_trials):
+        s, c = rng.binomial(sizes, rates)
+        found = excess_risk(int(s), sizes[0], int(c), sizes[1])
+        covers = found.low <= truth + 1e-12 and truth <= found.high
+        inside += bool(covers or np.isnan(found.risk))
+    return inside, n_trials

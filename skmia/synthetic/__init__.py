@@ -8,16 +8,28 @@ from ._gan import DPWassersteinGAN, RareClassRate, rare_class_rate
 from ._generator_attack import GeneratorAttack
 from ._gower import GowerEncoder
 from ._privacy_loss import PrivacyLoss
+from ._risks import (
+    ExcessRisk,
+    InferenceRisk,
+    LinkabilityRisk,
+    SinglingOutRisk,
+    excess_risk,
+)
 from ._synthetic_distance import SyntheticDistance
 
 __all__ = [
     "AdversarialAccuracy",
     "DPWassersteinGAN",
+    "ExcessRisk",
     "GeneratorAttack",
     "GowerEncoder",
+    "InferenceRisk",
+    "LinkabilityRisk",
     "NearestNeighborAdversarialAccuracy",
     "PrivacyLoss",
     "RareClassRate",
+    "SinglingOutRisk",
     "SyntheticDistance",
+    "excess_risk",
     "rare_class_rate",
 ]

@@ -21,14 +21,14 @@ def as_points(tables, metric, names):
     With ``metric="gower"`` ranges and categories come from all tables together.
     """
     if metric == "gower":
-        frames = [_as_frame(table, name) for table, name in zip(tables, names)]
-        _check_columns(frames, names)
+        frames = [as_frame(table, name) for table, name in zip(tables, names)]
+        check_columns(frames, names)
         encoder = GowerEncoder().fit(pd.concat(frames, ignore_index=True))
         return [encoder.transform(frame) for frame in frames], "manhattan"
     points = [
         _as_floats(check_matrix(table, input_name=name)) for table, name in zip(tables, names)
     ]
-    _check_columns(points, names)
+    check_columns(points, names)
     if metric == "euclidean":
         # Squares of large numbers would leave nothing of small differences. A value that occurs
         # is subtracted without rounding from others of its size.
@@ -43,7 +43,7 @@ def as_points(tables, metric, names):
     return points, metric
 
 
-def _as_frame(table, name):
+def as_frame(table, name):
     check_container(table, name)
     if isinstance(table, pd.DataFrame):
         return table
@@ -59,7 +59,7 @@ def _as_floats(points):
     return points.astype(np.float64) if is_short else points
 
 
-def _check_columns(tables, names):
+def check_columns(tables, names):
     widths = [table.shape[1] for table in tables]
     for width, name in zip(widths, names):
         if width != widths[0]:

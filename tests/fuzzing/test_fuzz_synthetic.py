@@ -1,5 +1,7 @@
 """Odd values at the doors of measures of synthetic tables."""
 
+import warnings
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -44,6 +46,52 @@ def test_privacy_loss(train, test, fake, settings):
         return synthetic.PrivacyLoss(**settings).fit(train, test, fake).pvalue_
 
     knock("PrivacyLoss", measure, train, test, fake, **settings)
+
+
+RISK = {
+    "n_attacks": (20,),
+    "n_permutations": (9,),
+    "confidence_level": (0.9,),
+    "random_state": (0,),
+}
+RISKS = {
+    "SinglingOutRisk": {**RISK, "mode": ("univariate", "multivariate"), "n_columns": (2,)},
+    "LinkabilityRisk": {**RISK, "columns": (None,), "n_neighbors": (1, 2)},
+    "InferenceRisk": {**RISK, "secrets": (None, 0), "known": (None,), "tolerance": (0.1,)},
+}
+
+
+@calls(0.03)
+@given(
+    tables(),
+    tables(),
+    tables(),
+    st.sampled_from(sorted(RISKS)).flatmap(
+        lambda name: st.tuples(st.just(name), odd_settings(RISKS[name], most=1))
+    ),
+)
+def test_risks(train, test, fake, drawn):
+    name, settings = drawn
+
+    def measure(train, test, fake, **settings):
+        with warnings.catch_warnings():
+            # Small tables often have columns that determine others.
+            warnings.filterwarnings("ignore", "In the synthetic table")
+            return getattr(synthetic, name)(**settings).fit(train, test, fake).result_["attack"]
+
+    knock(name, measure, train, test, fake, **settings)
+
+
+@calls(0.02)
+@given(
+    parameters("successes", 3, 2.5),
+    parameters("n_attacks", 9),
+    parameters("control_successes", 1),
+    parameters("n_controls", 9),
+    parameters("confidence_level", 0.9),
+)
+def test_excess_risk(s, n, c, m, level):
+    knock("excess_risk", synthetic.excess_risk, s, n, c, m, confidence_level=level)
 
 
 @calls(0.03)

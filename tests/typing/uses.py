@@ -75,7 +75,14 @@ from skmia.model_selection import leave_one_model_out, make_leakage_scorer
 from skmia.report import AuditReport, Duplicates, find_duplicates
 from skmia.shadow import NoisyRecords
 from skmia.signals import GradientNorm, Loss, ScaledLogit, Signal, Signals
-from skmia.synthetic import GowerEncoder, PrivacyLoss
+from skmia.synthetic import (
+    GowerEncoder,
+    InferenceRisk,
+    LinkabilityRisk,
+    PrivacyLoss,
+    SinglingOutRisk,
+    excess_risk,
+)
 from skmia.testing import check_attack, make_attack_problem
 from skmia.victims import (
     CallableVictim,
@@ -230,6 +237,8 @@ def defend() -> None:
     canaries = make_canaries(X, y, n_canaries=2, kind="random_label", random_state=0)
     print(canaries.X.shape, canaries.rows[0])
     loss = PrivacyLoss(version="unbiased", n_permutations=9).fit(X[:20], X[20:40], X[40:])
+    for risk in (SinglingOutRisk("univariate"), LinkabilityRisk(), InferenceRisk(secrets=[0])):
+        print(risk.fit(X[:20], X[20:40], X[40:]).summary(), excess_risk(3, 9, 1, 9).low)
     print(loss.summary(), GowerEncoder().fit_transform(X).shape)
 
 

@@ -1,0 +1,178 @@
+"""Singling out: whether a synthetic table yields predicates that isolate a training record."""
+
+from typing import Literal
+
+import numpy as np
+from scipy import sparse
+
+from ..._core.sklearn import StrOptions, at_least
+from ..._core.types import Seed
+from ._base import Attempts, TableRisk
+from ._cells import take
+from ._predicates import draw_blindly, draw_single_rows, holds, list_single_values
+
+# A predicate that holds for more rows isolates one of a random half with a chance below 1e-10.
+_MOST_ROWS = 40
+
+
+class SinglingOutRisk(TableRisk):
+    """Risk that a synthetic table yields predicates that isolate a training record.
+
+    The attacker makes predicates that hold for one synthetic row, such as the largest value of a
+    column or a combination of values. The attack succeeds if exactly one training record satisfies
+    the predicate. Control records show how often a predicate isolates a record by chance.
+
+    Parameters
+    ----------
+    mode : {"multivariate", "univariate"}, default="multivariate"
+        ``"univariate"`` predicates are a value that occurs once in its column, the smallest and the
+        largest value, and a single missing one. ``"multivariate"`` predicates combine ``n_columns``
+        values of a synthetic row: numbers from its value on, away from the median, and equal
+        categories.
+    n_columns : int, default=3
+        Number of columns of a multivariate predicate.
+    n_attacks : int, default=500
+        Largest number of predicates.
+    n_permutations : int, default=999
+        Number of exchanges of training records with control records, for the p-value; 0 for no
+        test.
+    confidence_level : float, default=0.95
+        Confidence level of each interval, in (0, 1).
+    random_state : int, RandomState instance or None, default=None
+        Controls which records are compared, the predicates, and the permutations.
+
+    Attributes
+    ----------
+    result_ : DataFrame
+        A row for all predicates, named by the mode, and for the univariate mode one for each
+        column, with the success on training records (``attack``) and control records (``control``)
+        and of predicates of random values (``naive``), Wilson's limits of the former two, the
+        ``risk`` of :func:`excess_risk` with its limits ``low`` and ``high``, the ``pvalue``, and
+        the numbers of predicates.
+    predicates_ : list of str
+        The predicates.
+
+    Raises
+    ------
+    ValueError
+        If columns of the tables differ.
+
+    See Also
+    --------
+    InferenceRisk : Risk that a value of a record is inferred.
+    LinkabilityRisk : Risk that two parts of a record are joined.
+
+    Notes
+    -----
+    The larger of the training and the control table is cut to the size of the other by one random
+    draw, because a predicate isolates a record less often among more rows. Equal rows are counted
+    as they are. The number of attacks is the number of predicates that were made.
+
+    Predicates may isolate the same record, and are evaluated on both tables. The p-value takes this
+    into account, because it exchanges records; the intervals treat predicates as independent.
+
+    References
+    ----------
+    Giomi, M., Boenisch, F., Wehmeyer, C. and Tasnadi, B. (2023). A unified framework for
+    quantifying privacy risk in synthetic data. PoPETs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmia.synthetic import SinglingOutRisk
+    >>> train, test = np.random.default_rng(0).normal(size=(2, 200, 4))
+    >>> risk = SinglingOutRisk(n_attacks=100, random_state=0).fit(train, test, train)
+    >>> bool(risk.result_.loc["multivariate", "low"] > 0.9)
+    True
+    """
+
+    _parameter_constraints = {
+        **TableRisk._parameter_constraints,
+        "mode": [StrOptions({"multivariate", "univariate"})],
+        "n_columns": [at_least(1)],
+    }
+
+    def __init__(
+        self,
+        mode: Literal["multivariate", "univariate"] = "multivariate",
+        *,
+        n_columns: int = 3,
+        n_attacks: int = 500,
+        n_permutations: int = 999,
+        confidence_level: float = 0.95,
+        random_state: Seed = None,
+    ) -> None:
+        self.mode = mode
+        self.n_columns = n_columns
+        self.n_attacks = n_attacks
+        self.n_permutations = n_permutations
+        self.confidence_level = confidence_level
+        self.random_state = random_state
+
+    def _attack(self, cells, random_state):
+        n = min(cells.sizes[:2])
+        real = [np.concatenate(parts) for parts in zip(*_cut(cells.tables[:2], n, random_state))]
+        predicates, naive = self._make_predicates(cells, random_state)
+        self.predicates_ = [
+            " and ".join(condition.show(cells) for condition in predicate)
+            for predicate in predicates
+        ]
+        matches = [np.flatnonzero(holds(predicate, real)) for predicate in predicates]
+        isolates = np.array([[np.sum(m < n) == 1, np.sum(m >= n) == 1] for m in matches])
+        isolates = isolates.reshape(-1, 2).astype(float)
+        blind = [np.sum(holds(predicate, real)[:n]) == 1 for predicate in naive]
+        draws = _exchange(matches, n, self.n_permutations, random_state)
+        kinds = {self.mode: np.full(len(predicates), True)}
+        if self.mode == "univariate":
+            columns = np.array([predicate[0].column for predicate in predicates], dtype=int)
+            kinds |= {cells.columns[c]: columns == c for c in np.unique(columns)}
+        return {
+            name: Attempts(*isolates[kind].T, float(np.mean(blind)), _pvalue(isolates, draws, kind))
+            for name, kind in kinds.items()
+        }
+
+    def _make_predicates(self, cells, random_state):
+        if self.mode == "multivariate":
+            made = draw_single_rows(cells, self.n_columns, self.n_attacks, random_state)
+            return made, draw_blindly(cells, self.n_columns, self.n_attacks, random_state)
+        made = list_single_values(cells)
+        if len(made) > self.n_attacks:
+            chosen = np.sort(random_state.choice(len(made), self.n_attacks, replace=False))
+            made = [made[place] for place in chosen]
+        return made, draw_blindly(cells, 1, self.n_attacks, random_state)
+
+
+def _cut(tables, n, random_state):
+    """Both tables with n rows each."""
+    for table in tables:
+        n_rows = len(table[0])
+        rows = np.arange(n_rows)
+        if n_rows > n:
+            rows = np.sort(random_state.choice(n_rows, n, replace=False))
+        yield take(table, rows)
+
+
+def _exchange(matches, n, n_permutations, random_state):
+    """Predicates that isolate a training record but no control record, less the reverse.
+
+    Returns an array of shape (n_predicates, n_permutations) of 1, 0 and -1.
+    """
+    few = [m if len(m) <= _MOST_ROWS else m[:0] for m in matches]
+    involved, places = np.unique(np.concatenate([*few, []]).astype(int), return_inverse=True)
+    starts = np.cumsum([0, *(len(m) for m in few)])
+    shape = len(matches), len(involved)
+    rows = sparse.csr_array((np.ones(len(places), dtype=np.int32), places, starts), shape=shape)
+    is_train = np.array(
+        [random_state.permutation(2 * n)[involved] < n for _ in range(n_permutations)]
+    ).reshape(n_permutations, len(involved))
+    trained = rows @ is_train.T.astype(np.int32)
+    others = np.array([len(m) for m in few])[:, None] - trained
+    return (trained == 1).astype(np.int8) - (others == 1)
+
+
+def _pvalue(isolates, draws, kind):
+    if not draws.shape[1] or not kind.any():
+        return np.nan
+    observed = isolates[kind, 0].sum() - isolates[kind, 1].sum()
+    as_large = draws[kind].sum(axis=0, dtype=int) >= observed
+    return float((1 + as_large.sum()) / (1 + draws.shape[1]))

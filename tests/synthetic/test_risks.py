@@ -1,0 +1,210 @@
+"""Singling out, linkability and inference: by hand, for copies, under the null, and bad input."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom, hypergeom
+from sklearn.base import clone
+
+from skmia.synthetic import InferenceRisk, LinkabilityRisk, SinglingOutRisk, excess_risk
+from skmia.synthetic._risks._linkability import link
+
+ESTIMATORS = [
+    SinglingOutRisk(random_state=0),
+    SinglingOutRisk("univariate", random_state=0),
+    LinkabilityRisk(random_state=0),
+    InferenceRisk(random_state=0),
+]
+
+
+def name_of(estimator):
+    return type(estimator).__name__ + getattr(estimator, "mode", "")
+
+
+def make_table(rng, n):
+    x = rng.normal(size=(n, 4))
+    work = rng.choice(["office", "O'Neill's \"field\"", None], n)
+    missing = np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n))
+    return pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "work": work, "c": x[:, 2], "lab": missing})
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        ((100, 500, 50, 500), (0.1111, 0.0636, 0.1579)),
+        ((300, 500, 100, 500), (0.5, 0.4396, 0.5556)),
+        ((5, 100, 20, 100), (-0.1875, -0.3405, -0.0696)),
+        ((5, 500, 0, 500), (0.0100, 0.0005, 0.0232)),
+        ((100, 100, 100, 100), (np.nan, np.nan, np.nan)),
+        ((0, 0, 3, 10), (np.nan, np.nan, np.nan)),
+    ],
+)
+def test_known_answers(counts, expected):
+    np.testing.assert_allclose(excess_risk(*counts), expected, atol=6e-5)
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "p", "p0", "expected"),
+    [
+        (500, 50, 0.95, 0.95, 0.963),
+        (100, 100, 0.95, 0.95, 0.982),
+        (100, 100, 0.99, 0.9, 0.972),
+        (30, 30, 0.1, 0.1, 0.974),
+    ],
+)
+def test_exact_coverage(n, m, p, p0, expected):
+    weights, weights0 = binom.pmf(range(n + 1), n, p), binom.pmf(range(m + 1), m, p0)
+    covered, truth = 0.0, (p - p0) / (1 - p0)
+    for s in np.flatnonzero(weights > 1e-6):
+        for c in np.flatnonzero(weights0 > 1e-6):
+            found = excess_risk(int(s), n, int(c), m)
+            inside = np.isnan(found.risk) or (found.low <= truth + 1e-12 and truth <= found.high)
+            covered += weights[s] * weights0[c] * inside
+    assert covered == pytest.approx(expected, abs=0.002) and covered > 0.95
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=name_of)
+def test_copies_are_found_and_fresh_rows_are_not(estimator):
+    rng = np.random.default_rng(0)
+    train, test, fresh = (make_table(rng, n) for n in (150, 120, 200))
+    found = clone(estimator).fit(train, test, train).result_
+    assert (found["low"] > 0.3).all() and (found["pvalue"] == 0.001).all()
+    assert (found["attack_low"] > found["naive"]).all()
+    again = clone(estimator).fit(train, test, train).result_
+    pd.testing.assert_frame_equal(found, again)
+    fitted = clone(estimator).fit(train, test, fresh)
+    # Three intervals and p-values at most that are independent of each other: 1e-3 each.
+    assert (fitted.result_["pvalue"] > 0.001).all() and "risk" in fitted.summary()
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=name_of)
+def test_pvalues_of_fresh_rows_hold(estimator):
+    rng, n_draws = np.random.default_rng(1), 60
+    made = clone(estimator).set_params(n_attacks=40, n_permutations=19)
+    if "secrets" in made.get_params():
+        made.set_params(secrets="a")
+    small = sum(
+        made.fit(*(make_table(rng, 40) for _ in range(3))).result_["pvalue"].iloc[0] <= 0.05
+        for _ in range(n_draws)
+    )
+    assert small <= binom.ppf(0.999, n_draws, 0.05)
+
+
+def test_negative_guesses_are_not_right():
+    # Guess -1 for the secrets 5 and -50, in a column from -50 to 5.
+    synthetic = pd.DataFrame({"key": [0.0, 1, 2], "secret": [-1.0, 5, -50]})
+    real = pd.DataFrame({"key": [0.0, 0], "secret": [5.0, -50]})
+    found = InferenceRisk("secret", random_state=0).fit(real, real, synthetic)
+    assert found.result_.loc["secret", "attack"] == 0
+
+
+def test_the_number_of_attacks_is_the_number_of_predicates():
+    rng = np.random.default_rng(2)
+    train, test = rng.normal(size=(2, 15, 1))
+    risk = SinglingOutRisk("univariate", random_state=0).fit(train, test, train)
+    # Fifteen values, the smallest, and the largest.
+    assert risk.result_.loc["univariate", "n_attacks"] == 17 == len(risk.predicates_)
+    assert risk.result_.loc["univariate", "attack"] == 1
+    equal = np.ones((15, 1))
+    none = SinglingOutRisk(n_columns=1, random_state=0).fit(equal, equal, equal)
+    assert none.result_["n_attacks"].item() == 0 and "no attack could be made" in none.summary()
+
+
+def test_equal_rows_are_counted():
+    synthetic = pd.DataFrame({"a": ["x", "y", "y"]})
+    twice, once = pd.DataFrame({"a": ["x", "x", "y"]}), pd.DataFrame({"a": ["x", "y", "y"]})
+    risk = SinglingOutRisk("univariate", random_state=0).fit(twice, once, synthetic)
+    assert risk.predicates_ == ["a == x"]
+    assert risk.result_.loc["a", ["attack", "control"]].tolist() == [0, 1]
+    # Control records are drawn to the size of the training table: all three x, and no single one.
+    more = pd.DataFrame({"a": ["x"] * 30})
+    assert SinglingOutRisk("univariate").fit(twice, more, synthetic).result_["control"].max() == 0
+
+
+def test_shared_columns_are_refused_and_determined_ones_named():
+    rng = np.random.default_rng(3)
+    table = make_table(rng, 30)
+    with pytest.raises(ValueError, match="known has the secret 'a'"):
+        InferenceRisk("a", known=["a", "b"]).fit(table, table, table)
+    with pytest.raises(ValueError, match="two parts of columns share 'b'"):
+        LinkabilityRisk([["a", "b"], ["b", "c"]]).fit(table, table, table)
+    table["code"] = table["work"].map({"office": 1}).fillna(2)
+    with pytest.warns(UserWarning, match="'work' determines 'code'"):
+        InferenceRisk("code").fit(table, table, table)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        InferenceRisk("code", known=["a", "b"]).fit(table, table, table)
+
+
+def test_ties_of_linked_rows():
+    rng = np.random.default_rng(4)
+    one, other = rng.integers(0, 4, size=(2, 200, 9)).astype(float)
+    tied, tied_other = (part == part.min(axis=1, keepdims=True) for part in (one, other))
+    expected = (tied & tied_other).sum(axis=1) / tied.sum(axis=1) / tied_other.sum(axis=1)
+    np.testing.assert_allclose(link(one, other, 1), expected, atol=1e-12)
+    # All rows are tied: two random choices of k rows.
+    for k in (1, 2, 5, 9):
+        missed = hypergeom.pmf(0, 9, k, k)
+        np.testing.assert_allclose(link(np.zeros((1, 9)), np.ones((1, 9)), k), 1 - missed)
+    # By simulation, ties broken at random.
+    one, other = one[0], other[0]
+    met = 0
+    for _ in range(2000):
+        orders = [np.lexsort((rng.random(9), part))[:3] for part in (one, other)]
+        met += bool(set(orders[0]) & set(orders[1]))
+    low, high = binom.ppf([0.001, 0.999], 2000, link(one[None], other[None], 3)[0])
+    assert low <= met <= high
+
+
+def test_the_order_of_synthetic_rows_does_not_matter():
+    rng = np.random.default_rng(5)
+    train, test, made = (pd.DataFrame(rng.integers(0, 3, size=(60, 4))) for _ in range(3))
+    for estimator in (LinkabilityRisk(random_state=0), InferenceRisk(random_state=0)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            first = clone(estimator).fit(train, test, made).result_
+            shuffled = clone(estimator).fit(train, test, made.sample(frac=1, random_state=0))
+        np.testing.assert_allclose(first, shuffled.result_)
+
+
+def test_naive_guesses_do_not_depend_on_the_index():
+    rng = np.random.default_rng(6)
+    income = pd.DataFrame({"income": rng.choice(["low", "high"], 300, p=[0.76, 0.24])})
+    income["age"] = rng.integers(20, 60, 300)
+    made = income.set_axis(range(1000, 1300))
+    naive = InferenceRisk("income", random_state=0).fit(income, income, made).result_["naive"]
+    share = (income["income"] == "low").mean()
+    assert naive.item() == pytest.approx(share**2 + (1 - share) ** 2)
+
+
+def test_missing_values_and_quotes():
+    quoted = pd.DataFrame({"a": ["O'N", 'x"', "y", "y"], "b": [1.0, np.nan, 2.0, 3.0]})
+    risk = SinglingOutRisk("univariate", random_state=0).fit(quoted, quoted, quoted)
+    assert {"a == O'N", "b is missing"} <= set(risk.predicates_)
+    assert risk.result_.loc["univariate", "attack"] == 1
+    # Missing in both rows is no distance, so that each row finds itself.
+    linked = LinkabilityRisk([["a"], ["b"]]).fit(quoted, quoted, quoted).result_
+    assert linked["attack"].item() == pytest.approx((1 + 1 + 0.5 + 0.5) / 4)
+    dates = quoted.assign(c=pd.date_range("2020-01-01", periods=4))
+    assert len(SinglingOutRisk("univariate").fit(dates, dates, dates).predicates_) == 12
+
+
+def test_tables_that_cannot_be_compared():
+    X = np.ones((4, 2))
+    table = pd.DataFrame(X, columns=["a", "b"])
+    with pytest.raises(ValueError, match="test has 3 columns and train has 2"):
+        LinkabilityRisk().fit(X, np.ones((4, 3)), X)
+    with pytest.raises(ValueError, match="test lacks the column 'b' of synthetic"):
+        LinkabilityRisk().fit(table, table.rename(columns={"b": "c"}), table)
+    with pytest.raises(ValueError, match="synthetic needs at least 1 row"):
+        InferenceRisk().fit(X, X, X[:0])
+    with pytest.raises(ValueError, match="secrets has 'wage', which is not a column"):
+        InferenceRisk("wage").fit(table, table, table)
+    with pytest.raises(ValueError, match="n_neighbors=9 needs that many"):
+        LinkabilityRisk(n_neighbors=9).fit(X, X, X)
+    with pytest.raises(ValueError, match="from 0 to the number of attacks, 10"):
+        excess_risk(11, 10, 0, 10)
+    with pytest.raises(ValueError, match=r"confidence_level must be a number in \(0, 1\)"):
+        excess_risk(1, 10, 0, 10, confidence_level=0)
