@@ -1,4 +1,4 @@
-"""The command line, ``skmia``: ``audit``, ``inspect``, ``report`` and ``compare``."""
+"""The command line, ``skmia``: ``audit``, ``inspect``, ``report``, ``compare`` and ``policy``."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ from ..exceptions import TrainingError
 from ._errors import CommandError, GateClosed, tell
 from ._parser import make_parser
 
-_COMMANDS = ("audit", "compare", "inspect", "report")
+_COMMANDS = ("audit", "compare", "inspect", "policy", "report")
 
 # What the library raises where it refuses its input; all else is a fault of the program.
 _BAD_INPUT = (ValueError, TypeError, OSError, ImportError, TrainingError)
@@ -59,6 +59,8 @@ def _run(arguments):
         return run_audit(arguments, _print)
     if arguments.command == "inspect":
         from ._inspect import run_inspect as run
+    elif arguments.command == "policy":
+        from ._policy import run_policy as run
     elif arguments.command == "report":
         from ._documents import run_report as run
     else:

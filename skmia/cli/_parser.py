@@ -69,6 +69,7 @@ def make_parser():
     _add_inspect(commands)
     _add_report(commands)
     _add_compare(commands)
+    _add_policy(commands)
     for command in commands.choices.values():
         command.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
     return parser
@@ -140,6 +141,17 @@ def _add_compare(commands):
     compare.add_argument(
         "--out", type=Path, metavar="FILE", help="also write a page with both, and with all groups"
     )
+
+
+def _add_policy(commands):
+    policy = commands.add_parser(
+        "policy",
+        help="show a policy of release",
+        description="Show a policy of release, to read it or to copy it into a file of your own.",
+        allow_abbrev=False,
+    )
+    policy.add_argument("action", choices=["show"], help="what to do")
+    policy.add_argument("policy", metavar="NAME|FILE", help="cautious, research or a TOML file")
 
 
 def _add_data(group):

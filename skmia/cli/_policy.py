@@ -26,13 +26,22 @@ def read_policy(name, release):
     """
     if name is None:
         return None
-    try:
-        policy = load_policy(name)
-    except (ValueError, OSError) as error:
-        raise CommandError(f"--policy: {tell(error)}") from error
+    policy = _load(name, "--policy")
     if release not in policy.limits:
         raise CommandError(f"--policy: {policy.name} has no limits for a {release} (see --release)")
     return policy
+
+
+def run_policy(arguments):
+    """Return the text of a policy, to be printed."""
+    return _load(arguments.policy, arguments.action).text.rstrip()
+
+
+def _load(name, option):
+    try:
+        return load_policy(name)
+    except (ValueError, OSError) as error:
+        raise CommandError(f"{option}: {tell(error)}") from error
 
 
 def follow_policy(result, policy, problem, arguments):

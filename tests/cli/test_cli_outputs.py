@@ -7,8 +7,10 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from skmia.cli import main
 from skmia.cli._formats import format_result
 from skmia.cli._gate import Finding
+from skmia.disclosure import load_policy
 
 QUICK = ["--estimator", "logistic", "--shadows", "4", "--jobs", "1"]
 LIMITS = ["--fail-above", "auc=0.9", "advantage=0.01", "tpr@0.001=0.5"]
@@ -144,3 +146,13 @@ def test_a_policy_of_ones_own(printed, tmp_path):
 )
 def test_wrong_policies_are_refused(refuse, data, options, message):
     assert message in refuse("--data", data, "--target", "income", *QUICK, *options)
+
+
+def test_a_policy_is_shown(capsys, tmp_path):
+    assert main(["policy", "show", "research"]) == 0
+    text = capsys.readouterr().out
+    (tmp_path / "mine.toml").write_text(text)
+    assert load_policy(tmp_path / "mine.toml").limits == load_policy("research").limits
+    assert main(["policy", "show", "strict"]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("skmia policy: show: policy must be one of 'cautious', 'research'")
