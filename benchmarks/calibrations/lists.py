@@ -1,10 +1,11 @@
-"""Promises of lists of members: the share of false entries, also where nothing leaks."""
+"""Promises about lists of members, also where nothing leaks, and about scores of people."""
 
 from functools import partial
 
 import numpy as np
+from scipy.stats import norm
 
-from skmia.metrics import list_members
+from skmia.metrics import auc_interval, list_members, score_people
 
 from ._registry import promise
 
@@ -74,3 +75,29 @@ def lists_without_leakage(rng, n_trials, draw):
         scores, known, _ = draw(rng, strong=0.0)
         entries += int(len(list_members(scores, known, false_share=FALSE_SHARE).positions) > 0)
     return entries, n_trials
+
+
+@promise(
+    "`auc_interval` of `score_people` covers the AUC of people",
+    nominal=0.95,
+    designs={
+        f"{n_people} people on either side, {k} records each, correlation {r}": {
+            "n_people": n_people,
+            "k": k,
+            "correlation": r,
+        }
+        for n_people, k, r in ((30, 10, 0.5), (100, 10, 0.2), (100, 10, 0.5))
+    },
+)
+def intervals_of_people(rng, n_trials, n_people, k, correlation):
+    person = np.repeat(np.arange(2 * n_people), k)
+    inside, covered = person < n_people, 0
+    truth = norm.cdf((k / (1 + (k - 1) * correlation)) ** 0.5 / 2**0.5)
+    for _ in range(n_trials):
+        shared = rng.normal(size=2 * n_people)[person]
+        own = rng.normal(size=len(person))
+        scores = inside + correlation**0.5 * shared + (1 - correlation) ** 0.5 * own
+        found = score_people(scores, person, y_true=inside)
+        interval = auc_interval(found.membership, found.scores)
+        covered += int(interval.low <= truth <= interval.high)
+    return covered, n_trials

@@ -12,6 +12,7 @@ from ._membership import (
 )
 from ._operating_point import OperatingPoint, operating_point
 from ._paired import PairedDifference, paired_difference
+from ._people_scores import PeopleScores, score_people
 from ._plot.critical_difference import CriticalDifferenceDisplay
 from ._plot.membership_roc import MembershipRocDisplay
 from ._plot.paired_difference import PairedDifferenceDisplay
@@ -31,6 +32,7 @@ __all__ = [
     "OperatingPoint",
     "PairedDifference",
     "PairedDifferenceDisplay",
+    "PeopleScores",
     "PrivacyUtilityDisplay",
     "RankingTest",
     "ScoreDistributionDisplay",
@@ -49,6 +51,7 @@ __all__ = [
     "paired_difference",
     "precision_at_prior",
     "resolvable_fpr",
+    "score_people",
     "tpr_at_fpr_score",
     "tpr_at_fpr_scorer",
 ]

@@ -52,6 +52,12 @@ FUNCTIONS = {
         "confidence_level": LEVEL,
         "on_unresolvable": UNRESOLVED,
     },
+    "score_people": {
+        "y_score": SCORES,
+        "groups": GROUPS,
+        "combine": parameters("combine", "sum", "mean", "max"),
+        "y_true": st.none(),
+    },
     "tpr_at_fpr_score": {
         **TRUE,
         "y_score": SCORES,

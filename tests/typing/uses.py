@@ -69,6 +69,7 @@ from skmia.metrics import (
     list_members,
     operating_point,
     precision_at_prior,
+    score_people,
     tpr_at_fpr_score,
 )
 from skmia.model_selection import leave_one_model_out, make_leakage_scorer
@@ -163,6 +164,7 @@ def read_results() -> None:
     bound: EpsilonBound = epsilon_lower_bound(membership, scores, delta=1e-5, random_state=0)
     bounds: OneRunBounds = one_run_epsilon_bounds(membership, scores, n_guesses=[10, 20])
     print(bounds.summary(), list_members(scores[:100], scores[100:]).positions.shape)
+    print(score_people(scores, membership, combine="max").scores.shape)
     print(bound.epsilon, bound.summary(), total_variation(scores[:100], scores[100:]))
 
 
