@@ -51,7 +51,12 @@ _SAFE_SKOPS = (0, 12)
 # functions that run any text as code.
 _SAFE_TYPES = frozenset(
     {
+        "numpy.bool_",
         "numpy.dtype",
+        "numpy.floating",
+        "numpy.integer",
+        "numpy.number",
+        "numpy.object_",
         "scipy.interpolate._bsplines.BSpline",
         "scipy.sparse._csc.csc_array",
         "scipy.sparse._csc.csc_matrix",
@@ -60,6 +65,7 @@ _SAFE_TYPES = frozenset(
         "sklearn._loss.loss.HalfTweedieLossIdentity",
         "sklearn.calibration._CalibratedClassifier",
         "sklearn.calibration._SigmoidCalibration",
+        "sklearn.compose._column_transformer.make_column_selector",
         "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
         "sklearn.feature_selection._univariate_selection.f_classif",
         "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",

@@ -20,6 +20,9 @@ from ..victims import CallableVictim
 _PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "joblib")
 
 # A path in quotes; only its last name is kept, because the folders are private.
+# Where an object is in memory differs between two runs of the same audit.
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=>)")
+
 _FULL_PATH = re.compile(r"""(['"])(?:/|[A-Za-z]:[/\\])[^'"]*?([^'"/\\]+)[/\\]*\1""")
 
 
@@ -169,5 +172,5 @@ def _name(model):
 
 
 def _show(estimator):
-    """The representation on one line, with paths (such as a cache's) cut to their name."""
-    return _FULL_PATH.sub(r"\1\2\1", " ".join(repr(estimator).split()))
+    """The representation on one line, without addresses, and with paths cut to their name."""
+    return _ADDRESS.sub("", _FULL_PATH.sub(r"\1\2\1", " ".join(repr(estimator).split())))

@@ -176,3 +176,24 @@ def test_model_file_that_cannot_be_used(refuse, numeric_data, tmp_path, name, co
         (tmp_path / name).write_bytes(content)
     options = model_options(tmp_path / name, numeric_data)
     assert message in refuse(*options, "--trust-pickle")
+
+
+@pytest.mark.usefixtures("no_drawing")
+def test_columns_chosen_by_their_type(run, table, data, tmp_path):
+    from sklearn.compose import make_column_selector, make_column_transformer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    X = table[["city", "works", "noise"]].fillna({"city": "?"})
+    columns = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), make_column_selector(dtype_exclude=np.number)),
+        (StandardScaler(), make_column_selector(dtype_include=np.number)),
+    )
+    members = table["trained"] == 1
+    model = make_pipeline(columns, LogisticRegression())
+    path = save_skops(model.fit(X[members], table.loc[members, "income"]), tmp_path / "m.skops")
+    given = ["--data", data, "--target", "income", "--members", "trained", "--model", path]
+    code, text, err = run(*given, "--shadows", "4", "--jobs", "1")
+    assert (code, err) == (0, "")
+    assert " at 0x" not in text

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -15,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from skmia import ShadowPool, audit
 from skmia.attacks import LiRA, ThresholdAttack
 from skmia.metrics import MembershipRocDisplay, auc_interval
-from skmia.report import AuditReport
+from skmia.report import AuditReport, _describe
 from skmia.report.text import WIDTH, format_rate
 
 
@@ -166,3 +167,10 @@ def test_plot_draws_every_attack(result):
     pytest.importorskip("matplotlib")
     display = result.plot()
     assert list(display.lines_) == list(result.scores)
+
+
+def test_addresses_are_not_shown():
+    columns = make_column_transformer((StandardScaler(), make_column_selector()))
+    shown = _describe._show(make_pipeline(columns, LogisticRegression()))
+    assert " at 0x" not in shown
+    assert "make_column_selector object>" in shown
