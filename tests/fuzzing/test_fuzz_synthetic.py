@@ -104,8 +104,11 @@ def test_gower_encoder(X, other, settings):
     knock("GowerEncoder", encode, X, other)
 
 
+REFERENCE = ordinary_records(np.random.default_rng(1))
 GENERATED = {
-    "statistic": ("density_ratio", "distance"),
+    "statistic": ("density_ratio", "distance", "domias", "gen_lra", "copula", "rare_copies"),
+    "reference": (REFERENCE,),
+    "bandwidth": (None, 0.5),
     "n_samples": (None, 20),
     "n_neighbors": (1, 3),
     "metric": ("euclidean",),

@@ -1,6 +1,7 @@
 """Attacks on generators that copy, and on generators that do not."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
@@ -36,6 +37,17 @@ class Fixed(BaseEstimator):
 
     def sample(self, n_samples):
         return np.asarray(self.rows)[:n_samples], None
+
+
+class FixedFrame(Fixed):
+    """Gives out given rows of a DataFrame."""
+
+    def sample(self, n_samples):
+        return self.rows.iloc[:n_samples]
+
+
+def fixed_frame(rows):
+    return FrozenEstimator(FixedFrame(rows).fit(None))
 
 
 def fixed(rows):
@@ -89,6 +101,126 @@ def test_shadow_generators(problem, attack):
     assert 0.5 + 3 * error < roc_auc_score(membership, scores) < largest
 
 
+@pytest.mark.parametrize(
+    ("statistic", "k", "expected"),
+    [
+        ("domias", 1, [0.1266, 1.4338, -1.9979, -34]),
+        ("gen_lra", 1, [0.2875, 1.1409, 0, -0.4055]),
+        ("gen_lra", 2, [0.2875, 0.8624, -0.4051, -0.8109]),
+        ("distance_difference", 1, [0, 1, -1, -1]),
+        ("rare_copies", 1, [0, 1, 0, 0]),
+        # Half of the reference rows have a synthetic row within 0.5.
+        ("neighborhood", 1, [0, 0.5, -0.5, 0]),
+    ],
+)
+def test_known_answers_with_a_reference(statistic, k, expected):
+    attack = GeneratorAttack(
+        fixed([[0.0], [1.0]]),
+        statistic=statistic,
+        n_neighbors=k,
+        bandwidth=0.5,
+        reference=Records([[0.0], [2.0]]),
+    )
+    records = Records([[0.0], [1], [2], [10]], np.zeros(4))
+    scores = attack.fit(records[:2]).score_samples(records)
+    np.testing.assert_allclose(scores, expected, atol=6e-5)
+    far = attack.score_samples(Records([[100.0]], [0]))
+    assert np.isfinite(far).all()
+    if statistic == "domias":
+        assert far == pytest.approx(-394, abs=0.5)
+
+
+def test_the_closed_form_of_gen_lra_is_a_refit():
+    rng = np.random.default_rng(4)
+    made, known, X = rng.normal(size=(3, 30, 2))
+    attack = GeneratorAttack(
+        fixed(made), statistic="gen_lra", n_neighbors=5, bandwidth=0.4, reference=Records(known)
+    ).fit(Records(X, np.zeros(30)))
+    expected = []
+    for x in X:
+        nearest = made[np.argsort(np.linalg.norm(made - x, axis=1))[:5]]
+        before, after = (
+            KernelDensity(bandwidth=0.4).fit(rows).score_samples(nearest).sum()
+            for rows in (known, np.vstack([known, x]))
+        )
+        expected.append(after - before)
+    np.testing.assert_allclose(attack.score_samples(Records(X, np.zeros(30))), expected)
+
+
+WITH_REFERENCE = (
+    "distance_difference",
+    "neighborhood",
+    "domias",
+    "gen_lra",
+    "copula",
+    "classifier",
+)
+
+
+@pytest.mark.parametrize("statistic", WITH_REFERENCE)
+def test_copies_are_found_with_a_reference(problem, statistic):
+    records, membership = problem
+    known, fresh = np.random.default_rng(9).normal(size=(2, 200, 3))
+    for made, caught in ((records.X[membership == 1], True), (fresh, False)):
+        attack = GeneratorAttack(
+            fixed(made),
+            statistic=statistic,
+            reference=Records(known),
+            n_samples=200,
+            random_state=0,
+        )
+        scores = attack.fit(records).score_samples(records)
+        assert np.isfinite(scores).all()
+        area, error = roc_auc_score(membership, scores), np.sqrt(401 / 12 / 200**2)
+        assert (area > 0.5 + 2 * error) == caught and area > 0.5 - 3 * error
+
+
+def test_rare_copies_of_a_mixed_table():
+    rng = np.random.default_rng(10)
+    table = pd.DataFrame({"age": rng.normal(size=300), "work": rng.choice(list("ab"), 300)})
+    train, made, known = table[:100], table[60:160].copy(), table[200:]
+    made["age"] = np.where(np.arange(100) < 40, made["age"], rng.normal(size=100))
+    attack = GeneratorAttack(
+        fixed_frame(made), statistic="rare_copies", metric="gower", reference=Records(known)
+    ).fit(Records(train, np.zeros(100)))
+    scores = attack.score_samples(Records(train, np.zeros(100)))
+    np.testing.assert_array_equal(scores > 0, np.arange(100) >= 60)
+    with pytest.raises(ValueError, match="'copula' needs columns of numbers"):
+        attack.set_params(statistic="copula").fit(Records(train, np.zeros(100)))
+
+
+def test_released_rows_need_no_generator(problem):
+    records, membership = problem
+    made = records.X[membership == 1]
+    scores = [
+        GeneratorAttack(victim, n_samples=n).fit(records).score_samples(records)
+        for victim, n in ((Records(made), None), (fixed(made), 200), (Records(made), 150))
+    ]
+    np.testing.assert_array_equal(scores[0], scores[1])
+    assert not np.array_equal(scores[0], scores[2])
+
+
+def test_ties_of_distances_are_broken_by_rarity():
+    records = Records([[0.0], [5], [9]], np.zeros(3))
+    attack = GeneratorAttack(
+        fixed([[0.0], [5.0], [8.0]]), statistic="distance", reference=Records([[0.1], [0.2], [9.0]])
+    )
+    scores = attack.fit(records).score_samples(records)
+    assert scores[1] > scores[0] > scores[2]
+    np.testing.assert_allclose(scores, [0, 0, -1], atol=1e-7)
+
+
+def test_the_need_of_a_reference_is_declared(problem):
+    records, _ = problem
+    for statistic in (*WITH_REFERENCE, "rare_copies"):
+        attack = GeneratorAttack(fixed([[1.0]] * 9), statistic=statistic)
+        assert attack.needs().lacks == ("reference",)
+        assert not attack.set_params(reference=Records([[0.0]])).needs().lacks
+    assert not GeneratorAttack().needs().lacks
+    with pytest.raises(ValueError, match="statistic='domias' needs reference"):
+        GeneratorAttack(fixed([[1.0]] * 9), statistic="domias").fit(records)
+
+
 def test_seeds(problem):
     records, _ = problem
     generator = FrozenEstimator(KernelDensity().fit(records.X))
@@ -123,7 +255,12 @@ NOT_ASKED = {
 
 
 @parametrize_with_attack_checks(
-    [GeneratorAttack(GENERATOR, statistic=one, random_state=0) for one in STATISTICS],
+    [
+        *(GeneratorAttack(GENERATOR, statistic=one, random_state=0) for one in STATISTICS),
+        GeneratorAttack(
+            GENERATOR, statistic="domias", reference=Records(ATTACKED.X[::2] + 0.01), random_state=0
+        ),
+    ],
     ATTACKED,
     MEMBERSHIP,
     expected_failed_checks=lambda attack: NOT_ASKED,
