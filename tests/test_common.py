@@ -68,6 +68,7 @@ from skmia.signals import (
 )
 from skmia.synthetic import SyntheticDistance
 from skmia.testing import make_attack_problem, parametrize_with_attack_checks
+from skmia.victims import OneOutput
 
 pytestmark = pytest.mark.contract
 
@@ -449,6 +450,7 @@ EXAMPLES = {
     if name.endswith("Defense") and name != "StudentDefense"
 }
 EXAMPLES["StudentDefense"] = StudentDefense(LogisticRegression(), KernelDensity())
+EXAMPLES["OneOutput"] = OneOutput(LogisticRegression())
 EXAMPLES["LeaveOneOutLeakage"] = LeaveOneOutLeakage(LogisticRegression())
 EXAMPLES["NonSphericalGaussianMechanism"] = NonSphericalGaussianMechanism(widths=1.0)
 EXAMPLES["SyntheticDistance"] = SyntheticDistance(KernelDensity())

@@ -18,6 +18,9 @@ from .skorch_nets import gives_logits, is_skorch, query_logits, query_proba
 # models.
 CHUNK = 50_000
 
+# By how much probabilities of one label may fail to add to 1, rounded as they may be.
+_ROUNDED = 0.05
+
 
 def unwrap(estimator):
     """Return the estimator inside any number of FrozenEstimator."""
@@ -73,7 +76,9 @@ def _ask(model, X):
     if hasattr(model, "predict_proba"):
         if is_skorch(model):
             return query_proba(model, X)
-        return Outputs(np.asarray(model.predict_proba(X)), model.classes_, "proba")
+        proba = model.predict_proba(X)
+        _refuse_outputs(proba, model, X)
+        return Outputs(np.asarray(proba), model.classes_, "proba")
     if hasattr(model, "decision_function"):
         values = np.asarray(model.decision_function(X))
         if values.ndim == 1:
@@ -86,7 +91,32 @@ def _ask(model, X):
         return Outputs(values, model.classes_, "decision")
     classes = getattr(model, "classes_", None)
     labels = np.asarray(model.predict(X))
+    if labels.ndim == 2 and labels.shape[1] > 1:
+        _refuse_outputs([], model, X)
     return Outputs(labels, np.unique(labels) if classes is None else classes, "label")
+
+
+def _refuse_outputs(answers, model, X):
+    if (
+        isinstance(answers, list)
+        or isinstance(getattr(model, "classes_", None), list)
+        or _are_several_labels(answers, model, X)
+    ):
+        raise ValueError(
+            f"{type(unwrap(model)).__name__} has several outputs for each record; attack them one "
+            "by one, by skmia.victims.OneOutput(model, k) and records with the labels y[:, k]."
+        )
+
+
+def _are_several_labels(answers, model, X):
+    """Whether probabilities that do not add to 1 are those of several labels."""
+    if getattr(model, "classes_are_given", False) or not len(answers):
+        return False
+    answers = np.asarray(answers)
+    if answers.ndim != 2 or answers.dtype.kind != "f":
+        return False
+    sums = answers.sum(axis=1)
+    return not np.allclose(sums, 1, atol=_ROUNDED) and np.ndim(model.predict(X)) == 2
 
 
 def _last_step(model):

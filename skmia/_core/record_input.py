@@ -45,7 +45,10 @@ def as_labels(y, n_records):
     if y.ndim == 2 and y.shape[1] == 1:
         y = y.ravel()
     if y.ndim != 1:
-        raise ValueError(f"y must hold one task label per record; got an array of shape {y.shape}.")
+        advice = "; skmia.victims.OneOutput attacks one of several outputs" if y.ndim == 2 else ""
+        raise ValueError(
+            f"y must hold one task label per record; got an array of shape {y.shape}{advice}."
+        )
     if len(y) != n_records:
         raise ValueError(f"X has {n_records} records and y has {len(y)} labels.")
     missing = pd.isna(y)

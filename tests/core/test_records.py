@@ -227,7 +227,8 @@ def test_the_arrays_of_the_user_stay_writable():
         (
             lambda: Records(X, np.ones((4, 2))),
             ValueError,
-            "y must hold one task label per record; got an array of shape (4, 2).",
+            "y must hold one task label per record; got an array of shape (4, 2); "
+            "skmia.victims.OneOutput attacks one of several outputs.",
         ),
         (
             lambda: Records(X, group=[1, 2]),

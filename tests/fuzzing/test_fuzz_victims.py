@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 from small_net import make_small_net
 
 from skmia import Outputs, Records, ShadowPool, victims
@@ -51,6 +52,16 @@ def test_what_a_service_of_labels_answers(answers, classes):
         return service.fit().predict(KNOWN.X)
 
     knock("CallableVictim", ask, answers, classes)
+
+
+@calls(0.02)
+@given(tables(), tables(d=2), parameters("output", 0, 1))
+def test_one_of_several_outputs(X, y, output):
+    def ask(X, y, output):
+        tree = DecisionTreeClassifier(random_state=0)
+        return victims.OneOutput(tree, output).fit(X, y).predict(X)
+
+    knock("OneOutput", ask, X, y, output)
 
 
 def fractions(rows):

@@ -88,6 +88,7 @@ from skmia.testing import check_attack, make_attack_problem
 from skmia.victims import (
     CallableVictim,
     FunctionClassifier,
+    OneOutput,
     bisect_thresholds,
     open_white_box,
     read_state,
@@ -262,6 +263,8 @@ def extend() -> None:
     found: Duplicates = find_duplicates(problem.records, problem.membership, random_state=0)
     print(callable(scorer), found.share_near.estimate, len(found.pairs))
     victim = CallableVictim(lambda X: np.full((len(X), 2), 0.5), classes=[0, 1])
+    label = CallableVictim(lambda X: np.zeros(len(X)), classes=[0, 1], kind="label")
+    print(OneOutput(LogisticRegression(), 1).fit(np.eye(3), [0, 1, 1]).classes_, label.kind)
     print(victim.fit().predict_proba([[1.0], [2.0]]))
     loop = FunctionClassifier(
         lambda X, y, seed: DecisionTreeClassifier(random_state=seed).fit(X, y)
