@@ -95,12 +95,12 @@ class LabelInferenceAttack(ClassifierMixin, BaseEstimator):
     >>> victim = DecisionTreeClassifier(random_state=0).fit(members.X, members.y)
     >>> attack = LabelInferenceAttack(FrozenEstimator(victim)).fit(outside)
     >>> attack.predict(members[:3])
-    array([0, 0, 1])
+    array([0, 1, 0])
     >>> attack.compare(members, outside).round(2)
                  estimate   low  high
-    members          1.00  0.99  1.00
-    non-members      0.72  0.66  0.77
-    advantage        0.28  0.23  0.34
+    members           1.0  0.99  1.00
+    non-members       0.6  0.54  0.66
+    advantage         0.4  0.34  0.46
     """
 
     _parameter_constraints: dict = {"victim": "no_validation", "shadows": "no_validation"}
