@@ -9,6 +9,10 @@ MULTI_RUN = (
     "runs are independent of each other; those with the canary differ from those without in the "
     "canary alone; the score of a run was fixed before the runs that it is judged on."
 )
+COINS = (
+    "runs are independent of each other, and a fair coin decided for each of them whether it had "
+    "the canary; those with the canary differ from those without in the canary alone."
+)
 ONE_RUN = (
     "each canary took part by an independent fair coin; scores do not depend on the coins but "
     "through what was trained."

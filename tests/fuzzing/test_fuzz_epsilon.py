@@ -78,6 +78,7 @@ AUDITS = {
         "method": ("clopper_pearson",),
         "delta": (1e-5,),
         "threshold": ("auto",),
+        "sequential": (False, True),
         "confidence_level": (0.95,),
         "claimed_epsilon": (None, 1.0),
         "n_jobs": (None,),

@@ -1,0 +1,93 @@
+"""Bets on the coins of trainings, one after the other, against a claimed epsilon.
+
+The auditor guesses from the score of a training whether it had the canary, and bets a part of the
+wealth. If the training is (epsilon, delta)-private, the wealth does not grow on average whatever
+the bets are, so it exceeds 1 / alpha at any time with a probability of at most alpha (Ville). A bet
+must be fixed before its coin is seen; it may depend on all earlier trainings.
+"""
+
+import numpy as np
+from scipy.special import expit
+from scipy.stats import t as student
+
+# A lost bet leaves at least this share of the wealth.
+_LEAST = 1e-3
+# The largest epsilon of the grid, and the number of values.
+_HIGHEST, _N_VALUES = 12.0, 240
+_GRID = np.geomspace(0.02, _HIGHEST, _N_VALUES)
+
+
+def predict_coins(coins, scores, batch=1):
+    """Log odds that each training had the canary, from the trainings of earlier batches.
+
+    The scores of either kind are taken for normal with a common variance. The odds are 1 before
+    there are two trainings of either kind. A wrong law costs power, not validity.
+
+    Parameters
+    ----------
+    coins : ndarray of shape (n,), dtype bool
+    scores : ndarray of shape (n,)
+    batch : int, default=1
+        Number of trainings that were started at once.
+
+    Returns
+    -------
+    log_odds : ndarray of shape (n,)
+    """
+    past = np.arange(len(scores)) // batch * batch
+    center = scores - scores[0]
+    sums = {}
+    for kind, chosen in ((0, ~coins), (1, coins)):
+        powers = np.array([chosen, chosen * center, chosen * center**2], dtype=float)
+        sums[kind] = np.hstack([np.zeros((3, 1)), powers.cumsum(axis=1)])[:, past]
+    counts = np.array([sums[0][0], sums[1][0]])
+    ready = (counts >= 2).all(axis=0)
+    safe = np.maximum(counts, 1)
+    means = np.array([sums[0][1], sums[1][1]]) / safe
+    squares = np.array([sums[0][2], sums[1][2]]) - safe * means**2
+    freedom = np.maximum(counts.sum(axis=0) - 2, 1)
+    rounding = (1e-8 * np.maximum.accumulate(np.abs(center))) ** 2 + np.finfo(float).tiny
+    variance = np.maximum(squares.sum(axis=0), 0) / freedom + rounding
+    scales = np.sqrt(variance * (1 + 1 / safe))
+    logs = student.logpdf((center - means) / scales, freedom) - np.log(scales)
+    return np.where(ready, logs[1] - logs[0], 0.0)
+
+
+def log_wealth(epsilon, delta, coins, log_odds):
+    """Logarithm of the wealth after each training, against one claim."""
+    sureness = np.abs(log_odds)
+    started = sureness.cumsum() > 0
+    right = coins == (log_odds > 0)
+    # A bet on an event of probability delta is paid for beforehand.
+    fee = delta * np.exp(-epsilon)
+    least = max(_LEAST, 2 * fee)
+    miss = np.maximum(expit(-sureness), least * expit(-epsilon))
+    gain = np.where(right, (1 - miss) * (1 + np.exp(-epsilon)), miss * (1 + np.exp(epsilon)))
+    factor = np.where((sureness > epsilon) & (1 - miss > expit(epsilon)), gain, 1.0)
+    return np.log(np.where(started, factor - fee, 1.0)).cumsum()
+
+
+def group_privacy(epsilon, delta, n_copies):
+    """What (epsilon, delta) for one record means for several."""
+    if n_copies == 1:
+        return epsilon, delta
+    return n_copies * epsilon, min(1.0, delta * np.expm1(n_copies * epsilon) / np.expm1(epsilon))
+
+
+def bound_path(coins, log_odds, delta, alpha, n_copies=1):
+    """Lower bound of epsilon after each training, valid at all times at once.
+
+    Returns
+    -------
+    epsilons : ndarray of shape (n,)
+        Non-decreasing; values of a grid up to 12.
+    """
+    found = np.zeros(len(coins))
+    standing = np.ones(len(coins), dtype=bool)  # all smaller values are rejected by then
+    for epsilon in _GRID:
+        logs = log_wealth(*group_privacy(epsilon, delta, n_copies), coins, log_odds)
+        standing &= np.maximum.accumulate(logs) >= -np.log(alpha)
+        if not standing.any():
+            break
+        found[standing] = epsilon
+    return found

@@ -1,0 +1,114 @@
+"""Audits that may stop at any time: their errors, and how early they stop."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from scipy.stats import binom
+from sklearn.datasets import load_iris
+from sklearn.tree import DecisionTreeClassifier
+
+from skmia.epsilon import EpsilonAudit
+from skmia.epsilon._sequential import bound_path, group_privacy, log_wealth, predict_coins
+
+X, y = load_iris(return_X_y=True)
+TREE = DecisionTreeClassifier()
+
+
+def respond(rng, n, epsilon):
+    coins = rng.random(n) < 0.5
+    return coins, (coins == (rng.random(n) < expit(epsilon))).astype(float)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_a_true_claim_is_rarely_refuted_at_the_worst_time(epsilon):
+    rng, n_audits, refuted = np.random.default_rng(0), 300, 0
+    for _ in range(n_audits):
+        coins, scores = respond(rng, 500, epsilon)
+        wealth = log_wealth(epsilon, 1e-5, coins, predict_coins(coins, scores))
+        refuted += wealth.max() >= np.log(20)
+    assert refuted <= binom.ppf(0.999, n_audits, 0.05)
+
+
+def test_a_bound_at_any_time_is_rarely_too_high():
+    rng, n_audits, too_high = np.random.default_rng(0), 200, 0
+    for _ in range(n_audits):
+        coins, scores = respond(rng, 200, 1.0)
+        path = bound_path(coins, predict_coins(coins, scores), 0.0, 0.05)
+        assert (np.diff(path) >= 0).all()
+        too_high += path[-1] > 1.0
+    assert too_high <= binom.ppf(0.999, n_audits, 0.05)
+
+
+# Claim, distance of the scores (infinite without noise), and the trainings of the best fixed
+# design that succeeds half of the time.
+@pytest.mark.parametrize(
+    "claim, mu, fixed",
+    [
+        (1, np.inf, 24),
+        (2, np.inf, 60),
+        (4, np.inf, 426),
+        (1, 1, 618),
+        (1, 2, 76),
+        (1, 4, 24),
+        (2, 2, 312),
+        (2, 4, 64),
+        (4, 4, 528),
+    ],
+)
+def test_a_false_claim_is_refuted_early(claim, mu, fixed):
+    rng, needed = np.random.default_rng(0), []
+    for _ in range(40):
+        coins = rng.random(2 * fixed) < 0.5
+        scores = coins.astype(float) if mu == np.inf else rng.normal(size=2 * fixed) + mu * coins
+        wealth = log_wealth(claim, 1e-5, coins, predict_coins(coins, scores))
+        refuted = wealth >= np.log(20)
+        needed.append(refuted.argmax() + 1 if refuted.any() else np.inf)
+    assert np.median(needed) <= 0.75 * fixed
+
+
+def test_the_wealth_by_hand():
+    # Without noise, bets start with two trainings of either kind and then are nearly all right.
+    coins = np.array([1, 0, 1, 0, 1, 0, 0], dtype=bool)
+    log_odds = predict_coins(coins, coins.astype(float))
+    assert (log_odds[:4] == 0).all() and ((log_odds[4:] > 0) == coins[4:]).all()
+    wealth = np.exp(log_wealth(1.0, 0.0, coins, log_odds))
+    assert wealth[:4].tolist() == [1, 1, 1, 1]
+    np.testing.assert_allclose(wealth[4:], (1 + np.exp(-1)) ** np.arange(1, 4), rtol=2e-3)
+    assert group_privacy(1.0, 0.1, 1) == (1.0, 0.1)
+    assert group_privacy(1.0, 0.1, 2) == pytest.approx((2.0, 0.1 * (1 + np.e)))
+
+
+def test_predictions_use_earlier_trainings_alone():
+    rng = np.random.default_rng(0)
+    coins = rng.random(50) < 0.5
+    scores = rng.normal(size=50) + coins
+    for batch in (1, 8):
+        log_odds = predict_coins(coins, scores, batch)
+        changed = coins.copy()
+        changed[30 // batch * batch :] ^= True
+        again = predict_coins(changed, scores, batch)
+        assert (log_odds[: 30 // batch * batch + 1] == again[: 30 // batch * batch + 1]).all()
+        assert (log_odds != again).any()
+
+
+def test_an_audit_stops_when_the_claim_is_refuted():
+    settings = {"canary": "random_label", "sequential": True, "random_state": 0}
+    audit = EpsilonAudit(TREE, claimed_epsilon=1.0, **settings).fit(X, y)
+    assert audit.stopped_ == "refuted" and len(audit.scores_) < 40
+    assert audit.wealth_[-1] >= 20 > audit.wealth_[:-1].max()
+    assert len(audit.membership_) == len(audit.epsilons_) == audit.result_.counts["n_trainings"]
+    assert audit.epsilon_ == audit.result_.epsilon >= 0.98  # the grid value below the claim
+    assert "fair coin" in audit.result_.summary()
+    parallel = EpsilonAudit(TREE, claimed_epsilon=1.0, n_jobs=2, **settings).fit(X, y)
+    assert (parallel.scores_ == audit.scores_).all() and parallel.epsilon_ == audit.epsilon_
+    budget = EpsilonAudit(TREE, claimed_epsilon=5.0, n_trials=8, **settings).fit(X, y)
+    assert budget.stopped_ == "budget" and len(budget.scores_) == 16
+    silent = EpsilonAudit(TREE, n_trials=8, **settings).fit(X, y)
+    assert silent.stopped_ == "budget" and not len(silent.wealth_)
+
+
+def test_settings_of_fixed_audits_are_refused():
+    with pytest.raises(ValueError, match="sequential=True needs method='clopper_pearson'"):
+        EpsilonAudit(TREE, sequential=True, method="gaussian").fit(X, y)
+    with pytest.raises(ValueError, match="threshold='auto'; got"):
+        EpsilonAudit(TREE, sequential=True, threshold=0.5).fit(X, y)
