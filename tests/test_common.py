@@ -430,6 +430,7 @@ EXCLUDED = {
     "ModelBasedSynthesizer": "takes Records, see tests/shadow/test_synthesis.py",
     "NGramModel": "takes sequences of tokens, see tests/memorization/test_sequences.py",
     "NoisyRecords": "takes Records, see tests/shadow/test_synthesis.py",
+    "CopyTest": "takes three tables, see tests/synthetic/test_copy_test.py",
     "InferenceRisk": "takes three tables, see tests/synthetic/test_risks.py",
     "LinkabilityRisk": "takes three tables, see tests/synthetic/test_risks.py",
     "SinglingOutRisk": "takes three tables, see tests/synthetic/test_risks.py",
@@ -504,6 +505,7 @@ def test_counts_that_numpy_cannot_hold_are_out_of_range(name):
 
 # Their fit takes other things than samples and targets.
 OF_THEIR_OWN = {
+    "CopyTest",
     "DisparityTest",
     "Exposure",
     "InferenceRisk",

@@ -4,6 +4,7 @@ from ._adversarial_accuracy import (
     AdversarialAccuracy,
     NearestNeighborAdversarialAccuracy,
 )
+from ._copy_test import CopyTest
 from ._gan import DPWassersteinGAN, RareClassRate, rare_class_rate
 from ._generator_attack import GeneratorAttack
 from ._gower import GowerEncoder
@@ -19,6 +20,7 @@ from ._synthetic_distance import SyntheticDistance
 
 __all__ = [
     "AdversarialAccuracy",
+    "CopyTest",
     "DPWassersteinGAN",
     "ExcessRisk",
     "GeneratorAttack",

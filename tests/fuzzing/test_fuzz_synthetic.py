@@ -83,6 +83,15 @@ def test_risks(train, test, fake, drawn):
 
 
 @calls(0.02)
+@given(tables(), tables(), tables(), odd_settings({"confidence_level": (0.9,)}, most=1))
+def test_copies(train, test, fake, settings):
+    def measure(train, test, fake, **settings):
+        return synthetic.CopyTest(random_state=0, **settings).fit(train, test, fake).pvalue_
+
+    knock("CopyTest", measure, train, test, fake, **settings)
+
+
+@calls(0.02)
 @given(
     parameters("successes", 3, 2.5),
     parameters("n_attacks", 9),

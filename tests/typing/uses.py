@@ -77,6 +77,7 @@ from skmia.report import AuditReport, Duplicates, find_duplicates
 from skmia.shadow import NoisyRecords
 from skmia.signals import GradientNorm, Loss, ScaledLogit, Signal, Signals
 from skmia.synthetic import (
+    CopyTest,
     GowerEncoder,
     InferenceRisk,
     LinkabilityRisk,
@@ -242,6 +243,7 @@ def defend() -> None:
     loss = PrivacyLoss(version="unbiased", n_permutations=9).fit(X[:20], X[20:40], X[40:])
     for risk in (SinglingOutRisk("univariate"), LinkabilityRisk(), InferenceRisk(secrets=[0])):
         print(risk.fit(X[:20], X[20:40], X[40:]).summary(), excess_risk(3, 9, 1, 9).low)
+    print(CopyTest().fit(X[:20], X[20:40], X[40:]).summary())
     print(loss.summary(), GowerEncoder().fit_transform(X).shape)
 
 

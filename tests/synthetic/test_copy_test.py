@@ -1,0 +1,71 @@
+"""Exact copies: by hand, under the null, at the smallest share that is promised, and bad input."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom, poisson
+
+from skmia.synthetic import CopyTest
+from skmia.synthetic._copy_test import find_smallest_number
+
+
+def draw(rng, n):
+    table = pd.DataFrame(rng.normal(size=(n, 2)).round(1), columns=["a", "b"])
+    return table.assign(work=rng.choice(["x", "y", None], n))
+
+
+def plant(made, train, k):
+    return pd.concat([train[:k], made[k:]], ignore_index=True)
+
+
+def test_matches_by_hand():
+    train = pd.DataFrame({"a": [0.0, 1, np.nan, 9], "b": ["x", None, "y", "z"]})
+    test = pd.DataFrame({"a": [-0.0, 5, 6], "b": ["x", "x", "q"]})
+    known = pd.DataFrame({"a": [0.0, 5, 7], "b": ["x", "x", "q"]})
+    found = CopyTest().fit(train, test, train[:3], known)
+    assert found.result_[["train", "test"]].to_numpy().tolist() == [[3, 1], [2, 0]]
+    # Three of four matches or more, each one of training with probability 4 / 7.
+    expected = binom.sf(2, 4, 4 / 7)
+    assert found.result_.loc["all copies", "pvalue"] == pytest.approx(expected)
+    assert found.pvalue_ == pytest.approx((4 / 7) ** 2)
+    none = CopyTest().fit(train[:1], test[1:], train[3:], known)
+    assert none.pvalue_ == 1 and "0 of 1 training rows" in none.summary()
+
+
+def test_smallest_number_by_hand():
+    # Without matches by chance, five of five are significant, and 6.72 expected give 80%.
+    assert poisson.sf(4, 6.72) == pytest.approx(0.8, abs=1e-3)
+    assert find_smallest_number(0, 0, 1.0, 0.5, 0.05) == 7
+    assert find_smallest_number(0, 0, 0.5, 0.5, 0.05) == 14
+    assert find_smallest_number(9, 9, 0.0, 0.5, 0.05) == np.inf
+
+
+def test_rates():
+    rng, n_draws, level = np.random.default_rng(0), 60, 0.05
+    known = draw(rng, 300)
+    alarms, found = 0, 0
+    for _ in range(n_draws):
+        train, test, made = (draw(rng, 300) for _ in range(3))
+        alarms += CopyTest().fit(train, test, made, known).pvalue_ <= level
+        # A share of a table without copies, from many rows.
+        k = 30
+        found += CopyTest().fit(train, test, plant(made, train, k), known).pvalue_ <= level
+    assert alarms <= 7
+    promised = CopyTest().fit(*(draw(rng, 300) for _ in range(3)), known).smallest_share_
+    assert promised < k / 300 and found >= binom.ppf(0.001, n_draws, 0.8)
+
+
+def test_half_of_the_held_out_rows_is_the_reference():
+    rng = np.random.default_rng(1)
+    train, test, made = (draw(rng, n) for n in (80, 61, 90))
+    found = [CopyTest(random_state=seed).fit(train, test, made) for seed in (0, 0)]
+    assert (found[0].n_train_, found[0].n_test_) == (80, 31)
+    pd.testing.assert_frame_equal(found[0].result_, found[1].result_)
+
+
+def test_bad_input():
+    X = np.ones((4, 2))
+    with pytest.raises(ValueError, match="test needs at least 2 rows if reference is None; got 1"):
+        CopyTest().fit(X, X[:1], X)
+    with pytest.raises(ValueError, match="reference has 3 columns and train has 2"):
+        CopyTest().fit(X, X, X, np.ones((4, 3)))
