@@ -19,6 +19,7 @@ from ._plot.paired_difference import PairedDifferenceDisplay
 from ._plot.privacy_utility import PrivacyUtilityDisplay
 from ._plot.score_distribution import ScoreDistributionDisplay
 from ._ranking import RankingTest
+from ._rate_sequence import rate_sequence
 from ._scorer import membership_advantage_scorer, tpr_at_fpr_scorer
 from .auc import auc_interval
 from .intervals import Interval, advantage_interval, clopper_pearson, difference_interval
@@ -50,6 +51,7 @@ __all__ = [
     "operating_point",
     "paired_difference",
     "precision_at_prior",
+    "rate_sequence",
     "resolvable_fpr",
     "score_people",
     "tpr_at_fpr_score",

@@ -69,6 +69,7 @@ from skmia.metrics import (
     list_members,
     operating_point,
     precision_at_prior,
+    rate_sequence,
     score_people,
     tpr_at_fpr_score,
 )
@@ -166,7 +167,7 @@ def read_results() -> None:
     bound: EpsilonBound = epsilon_lower_bound(membership, scores, delta=1e-5, random_state=0)
     bounds: OneRunBounds = one_run_epsilon_bounds(membership, scores, n_guesses=[10, 20])
     print(bounds.summary(), list_members(scores[:100], scores[100:]).positions.shape)
-    print(score_people(scores, membership, combine="max").scores.shape)
+    print(score_people(scores, membership, combine="max").scores.shape, rate_sequence(3, 9).low)
     print(bound.epsilon, bound.summary(), total_variation(scores[:100], scores[100:]))
 
 
