@@ -133,7 +133,7 @@ class OnnxClassifier(ClassifierMixin, _OnnxModel):
         Class labels, in the order of the columns.
     n_features_in_ : int
         Number of features, if the file states it.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the inputs, for a model with one input for each feature.
 
     See Also
@@ -289,7 +289,7 @@ class OnnxRegressor(RegressorMixin, _OnnxModel):
     ----------
     n_features_in_ : int
         Number of features, if the file states it.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the inputs, for a model with one input for each feature.
 
     See Also
