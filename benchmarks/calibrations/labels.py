@@ -49,7 +49,7 @@ def audit_labels(rng, epsilon, n_classes, n_rows=400, **settings):
     nominal=0.05,
     side="at most",
     designs={
-        f"epsilon {epsilon:g}, {n_classes} classes, {alternatives}, binomial": {
+        f"epsilon {epsilon:g}, {n_classes} classes, {alternatives}, any mechanism": {
             "epsilon": epsilon,
             "n_classes": n_classes,
             "alternatives": alternatives,
