@@ -99,6 +99,20 @@ def test_answers_take_the_place_of_a_model(run, asked, table, data, tmp_path, an
 
 
 @pytest.mark.usefixtures("no_drawing")
+def test_an_audit_of_labels_has_shadow_models(run, table, tmp_path):
+    X, members = table[["age", "noise"]].fillna(0), table["trained"] == 1
+    model = LogisticRegression().fit(X[members], table.loc[members, "income"])
+    pd.DataFrame({"answer": model.predict(X)}).to_csv(tmp_path / "answers.csv", index=False)
+    X.assign(income=table["income"], trained=table["trained"]).to_csv(
+        tmp_path / "t.csv", index=False
+    )
+    given = ["--members", "trained", "--answers", tmp_path / "answers.csv", "--format", "json"]
+    code, text, err = run("--data", tmp_path / "t.csv", "--target", "income", *given, *QUICK)
+    assert (code, err) == (0, "")
+    assert list(json.loads(text)["settings"]["attacks"]) == ["threshold (correctness)", "LiRA"]
+
+
+@pytest.mark.usefixtures("no_drawing")
 def test_an_audit_of_answers(run, table, tmp_path):
     X = table[["age", "noise"]].fillna(0)
     members = table["trained"] == 1
