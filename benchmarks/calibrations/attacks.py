@@ -116,8 +116,39 @@ def promise_rate_of_stack(rate):
     return promise(text, nominal=rate, side="at most", designs=STACKED, n_trials=50)(simulate)
 
 
+def draw_labels(rng, n_models, n_records=2000):
+    """Records with the labels of a victim, their membership, and a pool of labels."""
+    truth, inside = rng.random(n_records) < 0.5, draw_pairs(n_models, n_records, rng)
+    p_out = rng.beta(2, 1, n_records)
+    p_in = p_out + (1 - p_out) * rng.beta(4, 1, n_records)
+    target, *shadows = (
+        (rng.random(n_records) < np.where(members, p_in, p_out)).astype(int)
+        for members in (truth, *inside)
+    )
+    answers = Outputs(target, [0, 1], "label")
+    records = Records(np.arange(n_records)[:, None], np.ones(n_records, int), outputs=answers)
+    return records, truth, ShadowPool.from_outputs(shadows, inside, records, kind="label")
+
+
+def promise_rate_of_labels(rate):
+    def simulate(rng, n_trials, n_models):
+        rates = []
+        for _ in range(n_trials):
+            records, truth, pool = draw_labels(rng, n_models)
+            attack = LiRA(None, FrozenEstimator(pool), target_fpr=rate).fit(records)
+            rates.append(attack.predict(records)[~truth].mean())
+        return np.array(rates)
+
+    simulate.__name__ = f"target_fpr_{rate:g}_is_kept_on_labels"
+    designs = {f"{n_models} models": {"n_models": n_models} for n_models in (8, 16, 64)}
+    text = f"target_fpr={rate:g} of LiRA on labels alone"
+    return promise(text, nominal=rate, side="at most", designs=designs, n_trials=200)(simulate)
+
+
 for _rate in RATES:
     promise_rate(_rate)
+for _rate in RATES:
+    promise_rate_of_labels(_rate)
 for _rate in RATES[:2]:
     promise_rate_of_stack(_rate)
 

@@ -87,6 +87,33 @@ class BitLaw:
             ]
         )
 
+    def rate_threshold(self, laws, rate):
+        """Return a threshold that non-members are expected to reach at most at a rate.
+
+        Parameters
+        ----------
+        laws : list
+            Laws of blocks of records, as of :meth:`describe`, with one query.
+        rate : float
+            Expected share of the non-members that reach the threshold.
+
+        Returns
+        -------
+        threshold : float
+        """
+        scores, weights = [], []
+        for block in laws:
+            out = block[0][1]
+            for bit, share in ((1, out), (0, 1 - out)):
+                scores.append(self.log_ratio(np.full((1, len(out)), bit), block)[0])
+                weights.append(share)
+        scores, weights = np.concatenate(scores), np.concatenate(weights)
+        order = np.argsort(-scores, kind="stable")
+        scores, reached = scores[order], np.cumsum(weights[order]) / weights.sum()
+        highest = scores[np.argmax(reached > rate)]  # of those that must not reach it
+        above = scores[scores > highest + _ROUNDING]
+        return float((above[-1] + highest) / 2 if len(above) else highest + 2 * _ROUNDING)
+
 
 def _fit_side(count, mean, other):
     """Fit the prior of one side to the counts and shares of correct answers of many records."""

@@ -15,9 +15,11 @@ from .._core.moments import SMALLEST_SPREAD, compute_moments, take_records
 from .._core.probabilities import as_columns, posterior_of
 from .._core.records import Records
 from .._core.sklearn import Interval, StrOptions
+from ..base import warn_unlike
 from ..shadow import ShadowPool
 from ..signals import Signal
 from ..signals.auto import POOLED
+from ._bit_law import BitLaw
 from ._by_moments import MomentAttack
 from ._densities import joint_ratio, log_normal, log_student
 from ._normal_law import NormalLaw
@@ -95,7 +97,8 @@ class LiRA(MomentAttack):
         Share of members assumed in :meth:`predict_proba` and in the threshold.
     target_fpr : float, default=None
         Without ``membership``, the threshold is set so that this share of non-members is flagged,
-        as measured on shadow models treated as the victim. The rate holds only if the victim was
+        as measured on shadow models treated as the victim, or, for labels without augmentations, as
+        the fitted laws of the OUT models say. The rate holds only if the victim was
         trained like the shadow models and on as many records (``max_samples`` of the pool).
 
     Attributes
@@ -365,6 +368,15 @@ class LiRA(MomentAttack):
     def _suggest_alternative(self):
         is_joint = self.covariance == "full"
         return 'covariance="diagonal"' if is_joint else super()._suggest_alternative()
+
+    def _natural_offset(self, records):
+        is_known = isinstance(self._law, BitLaw) and self.pool_.signals_.shape[1] == 1
+        if self.target_fpr is None or not is_known:
+            return super()._natural_offset(records)
+        # The law gives the rate of each threshold; few models have other scores when some leave.
+        warn_unlike(self.pool_, self.victim, records, self.target_fpr)
+        laws = [self._law.describe(sides, self._priors) for _, sides in self._judged_sides(records)]
+        return self._law.rate_threshold(laws, self.target_fpr)
 
     def _default_offset(self):
         return logit(1 - self.prior) if self.online else None

@@ -9,7 +9,7 @@ from ._pool_attack import (  # noqa: F401
     list_repeatable,
     treats_models_as_victims,
 )
-from ._rates import rate_threshold  # noqa: F401
+from ._rates import rate_threshold, warn_unlike  # noqa: F401
 from ._supervised import SupervisedAttack
 from .parts import connect, needs_of
 

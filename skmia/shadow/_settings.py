@@ -1,5 +1,8 @@
 """Checks of the parameters of a pool that go together."""
 
+from sklearn.base import is_regressor
+
+from .._core.asking import unwrap
 from ._design import BLOCK
 from ._keep import check_outputs_store, check_temperatures, further_signals
 
@@ -31,6 +34,9 @@ def check_settings(pool):
             "batched=True trains many models at once, which on_disk=True does not; set "
             'batched="auto".'
         )
+    if pool.output_kind == "label" and is_regressor(unwrap(pool.estimator)):
+        name = type(unwrap(pool.estimator)).__name__
+        raise ValueError(f'output_kind="label" is for classifiers; {name} is a regressor.')
     check_outputs_store(pool.store, pool._expected_kind())
     check_temperatures(pool.temperatures)
     further_signals(pool.signals)

@@ -8,7 +8,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skmia import Outputs, Records, ShadowPool
 from skmia.attacks import RMIA, CalibratedAttack, LiRA, ThresholdAttack
@@ -146,6 +146,14 @@ def test_probabilities_are_reduced_to_labels():
         for row in pool.membership_
     ]
     np.testing.assert_array_equal(pool.values(records)[0], by_hand)
+
+
+def test_regressors_have_no_labels():
+    records = Records(np.eye(8), np.arange(8.0))
+    with pytest.raises(
+        ValueError, match="is for classifiers; DecisionTreeRegressor is a regressor"
+    ):
+        ShadowPool(DecisionTreeRegressor(), 2, output_kind="label").fit(records)
 
 
 def test_a_pool_of_probabilities_refuses_a_victim_of_labels():

@@ -26,6 +26,7 @@ ORDINARY = {
     "design": ("paired", "independent", "balanced"),
     "temperatures": ((1.0,), (1.0, 2.0)),
     "store": ("signals", "outputs", "models"),
+    "output_kind": ("auto", "label"),
     "resolution": ("auto", 0.0),
     "batched": ("auto", False),
     "n_jobs": (None, 1),
@@ -98,7 +99,7 @@ def test_scores_from_elsewhere(given, settings, rows):
 
 
 ELSEWHERE = {
-    "kind": ("logits", "proba", "log_odds", "value"),
+    "kind": ("logits", "proba", "log_odds", "value", "label"),
     "classes": (None, [0, 1]),
     "temperatures": (None, (1.0,)),
     "store": ("signals", "outputs"),
