@@ -2,7 +2,12 @@
 
 import numpy as np
 
-from skmia.synthetic import NearestNeighborAdversarialAccuracy, PrivacyLoss, excess_risk
+from skmia.synthetic import (
+    NearestNeighborAdversarialAccuracy,
+    PrivacyLoss,
+    audit_table,
+    excess_risk,
+)
 
 from ._registry import promise
 
@@ -90,3 +95,21 @@ def excess_risk_interval(rng, n_trials, sizes, rates):
         covers = found.low <= truth + 1e-12 and truth <= found.high
         inside += bool(covers or np.isnan(found.risk))
     return inside, n_trials
+
+
+@promise(
+    "`audit_table` says that fresh rows leak",
+    nominal=0.05,
+    side="at most",
+    designs={f"{n} rows of each table": {"n_rows": n} for n in (40, 200)},
+    n_trials=60,
+)
+def alarms_of_tables(rng, n_trials, n_rows):
+    alarms = 0
+    for seed in range(n_trials):
+        real, made, holdout = (
+            np.column_stack([rng.normal(size=(n_rows, 3)), rng.integers(4, size=n_rows)])
+            for _ in range(3)
+        )
+        alarms += audit_table(real, made, holdout, random_state=seed).evidence == "leak"
+    return alarms, n_trials

@@ -4,6 +4,7 @@ from ._adversarial_accuracy import (
     AdversarialAccuracy,
     NearestNeighborAdversarialAccuracy,
 )
+from ._audit_table import TableReport, audit_table
 from ._copy_test import CopyTest
 from ._gan import DPWassersteinGAN, RareClassRate, rare_class_rate
 from ._generator_attack import GeneratorAttack
@@ -32,6 +33,8 @@ __all__ = [
     "RareClassRate",
     "SinglingOutRisk",
     "SyntheticDistance",
+    "TableReport",
+    "audit_table",
     "excess_risk",
     "rare_class_rate",
 ]

@@ -91,6 +91,13 @@ def test_copies(train, test, fake, settings):
     knock("CopyTest", measure, train, test, fake, **settings)
 
 
+@calls(0.01)
+@given(tables(), tables(), tables(), parameters("confidence_level", 0.9))
+def test_audit_table(real, fake, holdout, level):
+    settings = {"confidence_level": level, "random_state": 0}
+    knock("audit_table", synthetic.audit_table, real, fake, holdout, **settings)
+
+
 @calls(0.02)
 @given(
     parameters("successes", 3, 2.5),

@@ -84,6 +84,7 @@ from skmia.synthetic import (
     LinkabilityRisk,
     PrivacyLoss,
     SinglingOutRisk,
+    audit_table,
     excess_risk,
 )
 from skmia.testing import check_attack, make_attack_problem
@@ -244,6 +245,7 @@ def defend() -> None:
     loss = PrivacyLoss(version="unbiased", n_permutations=9).fit(X[:20], X[20:40], X[40:])
     for risk in (SinglingOutRisk("univariate"), LinkabilityRisk(), InferenceRisk(secrets=[0])):
         print(risk.fit(X[:20], X[20:40], X[40:]).summary(), excess_risk(3, 9, 1, 9).low)
+    print(audit_table(X[:20], X[40:]).evidence, audit_table(X, X, X, random_state=0).to_frame())
     print(CopyTest().fit(X[:20], X[20:40], X[40:]).summary())
     print(loss.summary(), GowerEncoder().fit_transform(X).shape)
 
