@@ -75,7 +75,7 @@ def test_copies_are_found_and_fresh_rows_are_not(estimator):
     again = clone(estimator).fit(train, test, train).result_
     pd.testing.assert_frame_equal(found, again)
     fitted = clone(estimator).fit(train, test, fresh)
-    # Three intervals and p-values at most that are independent of each other: 1e-3 each.
+    # At most six p-values, each at its smallest value with a probability of 0.001.
     assert (fitted.result_["pvalue"] > 0.001).all() and "risk" in fitted.summary()
 
 
