@@ -442,6 +442,7 @@ EXCLUDED = {
     "OnnxClassifier": "reads the file of a fitted model, see tests/victims/test_onnx.py",
     "OnnxRegressor": "reads the file of a fitted model, see tests/victims/test_onnx.py",
     "CallableVictim": "a function given by the user makes its answers: it does not learn in fit",
+    "WeightAverage": "a callback of skorch, see tests/training/test_batched_recipes.py",
 }
 
 # Examples of estimators that cannot be made without arguments.

