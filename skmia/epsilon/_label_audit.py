@@ -250,7 +250,7 @@ class LabelAudit(EpsilonAuditBase):
         if self.reference_ is None:
             return scores
         known = np.column_stack([np.ones(len(X)), self._prefer(self.reference_, X)])
-        return scores - known @ np.linalg.lstsq(known, scores)[0]
+        return scores - known @ np.linalg.lstsq(known, scores, rcond=None)[0]
 
     def _prefer(self, model, X):
         if self.attack is not None:
