@@ -46,3 +46,9 @@ def check_matrix(values, classes, kind):
         )
     check_answered(values)
     return round_into_bounds(values) if kind == "proba" and values.size else values
+
+
+def show_classes(classes):
+    """The first classes as a list, for a message."""
+    shown = [repr(label) for label in classes[:10].tolist()]
+    return f"[{', '.join(shown)}{', ...' if len(classes) > 10 else ''}]"

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from .containers import read_only
 from .keys import as_key
 from .numbers import SMALLEST, check_number, show, to_array
-from .output_checks import NUMBERS, check_classes, check_matrix, check_single
+from .output_checks import NUMBERS, check_classes, check_matrix, check_single, show_classes
 from .probabilities import PROBABILITY_FLOOR, log_sum_exp
 from .resolution import Resolution
 
@@ -138,7 +138,7 @@ class Outputs:
             label = y.tolist()[first]
             raise ValueError(
                 f"{unknown.sum()} of {len(y)} records have a label that the model does not know, "
-                f"first at position {first}: {label!r} is none of {self._show_classes()}."
+                f"first at position {first}: {label!r} is none of {show_classes(self.classes)}."
             )
         return index
 
@@ -191,8 +191,7 @@ class Outputs:
         if unknown.any():
             label = self.classes[unknown].tolist()[0]
             raise ValueError(
-                f"The model knows the class {label!r}, which is none of "
-                f"{self._show_classes(classes)}."
+                f"The model knows the class {label!r}, which is none of {show_classes(classes)}."
             )
         if self.kind == "label":
             return Outputs(self.values, classes, "label")
@@ -377,11 +376,6 @@ class Outputs:
         if self.kind not in ("proba", "logits"):
             raise ValueError(f"Answers of kind {self.kind!r} hold no class probabilities.")
 
-    def _show_classes(self, classes=None):
-        classes = self.classes if classes is None else classes
-        shown = [repr(label) for label in classes[:10].tolist()]
-        return f"[{', '.join(shown)}{', ...' if len(classes) > 10 else ''}]"
-
     @property
     def shape(self) -> tuple[int, ...]:
         return self.values.shape
@@ -398,5 +392,5 @@ class Outputs:
         return outputs
 
     def __repr__(self):
-        classes = "" if self.classes is None else f", classes={self._show_classes()}"
+        classes = "" if self.classes is None else f", classes={show_classes(self.classes)}"
         return f"Outputs({len(self)} answers, kind={self.kind!r}{classes})"

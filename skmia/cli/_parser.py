@@ -60,7 +60,9 @@ def make_parser():
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    _add_data(audit.add_argument_group("data"))
+    data = audit.add_argument_group("data")
+    _add_data(data)
+    _add_members(data)
     _add_victim(audit.add_argument_group("victim"))
     attack = audit.add_argument_group("attack")
     _add_shadows(attack)
@@ -200,6 +202,9 @@ def _add_data(group):
         help="keep rows with the same value in this column (a person) together, as members or as "
         "non-members; the column is not a feature",
     )
+
+
+def _add_members(group):
     group.add_argument(
         "--members",
         metavar="COL|FILE",

@@ -79,9 +79,8 @@ class AuditReport:
     controls : dict of str to ControlResult
         ``positive`` and ``negative``, if they were requested and possible.
     power : dict or None
-        AUC of the best attack (a StackedAttack only if there is no other) by the number of its
-        shadow models: ``attack``, and ``numbers``, a list with ``n_shadows``, ``auc``, ``sd`` and
-        ``n_models``, measured on shadow models treated as the victim. None if there is no attack.
+        AUC of the best attack (a StackedAttack only if there is no other) on shadow models treated
+        as the victim: ``attack``, and ``numbers`` (``n_shadows``, ``auc``, ``sd``, ``n_models``).
     growth : dict or None
         How ``shadows="auto"`` chose the number of models: ``n_shadows``; ``reason`` ("enough",
         the next doubling is expected to bring no more than models differ by; "most", 64; "time";
@@ -102,10 +101,8 @@ class AuditReport:
         Parameters of the audit.
     seeds : dict
         ``random_state`` as given, and the integers drawn from it.
-    seconds : dict
-        Time spent on each part, in seconds.
-    versions : dict
-        Versions of Python and of the packages.
+    seconds, versions : dict
+        Time spent on each part, in seconds; versions of Python and of the packages.
     created : str
         Time at which the audit ended, ISO 8601 in UTC.
     notes : list of str
