@@ -264,7 +264,7 @@ class RMIA(PoolAttack):
         self.temperature_, self.a_ = float(settled["temperature"]), float(settled["a"])
 
     def _list_choices(self):
-        """Return settings of which there is more than one to choose from."""
+        """Return settings with more than one value to choose from."""
         choices = {} if self.online else {"a": _VALUES_OF_A}
         rare = self.criterion == "auto" and (self.target_fpr or 1) < _LEAST_RATE
         if self.signal == "auto" and len(self.pool_.temperatures_) > 1 and not rare:

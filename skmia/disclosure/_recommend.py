@@ -161,8 +161,8 @@ def recommend(
     undecided number gives what the policy says; the rest is a release. Structural checks can
     forbid a release and never lead to one.
 
-    With intervals that hold, a model of which some number is above its limit is released with a
-    probability of at most ``alpha / 2``, and one of which no number is above its limit is refused
+    With intervals that hold, a model with some number above its limit is released with a
+    probability of at most ``alpha / 2``, and one with no number above its limit is refused
     for its numbers with a probability of at most ``alpha / 2``, however many are looked at.
 
     Examples

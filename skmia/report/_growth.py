@@ -173,7 +173,9 @@ class _PowerMeter:
         n_wanted = int(np.clip(_N_SCORES // len(self._records), *_N_PSEUDO_VICTIMS))
         # The first models are also those of a larger pool. Both models of a pair are among them.
         models = np.arange(min(n_wanted // 2 * 2, len(pool.membership_)))
-        found = {name: self._measure(one, pool, models) for name, one in self._attacks.items()}
+        found = {
+            name: self._measure(attack, pool, models) for name, attack in self._attacks.items()
+        }
         return {name: values for name, values in found.items() if values is not None}
 
     def _measure(self, attack, pool, models):

@@ -73,7 +73,7 @@ def summarize(terms, least_error=0.0):
     return AdversarialAccuracy(terms.mean, *terms.sides, error, len(terms.rows), 1)
 
 
-def find_least_error(real, synthetic, metric, version, n_jobs=None):
+def estimate_least_error(real, synthetic, metric, version, n_jobs=None):
     """Smallest standard error of the accuracy of two tables; 0 unless they have few rows."""
     if len(real) >= FEW_ROWS:
         return 0.0
@@ -233,7 +233,7 @@ class NearestNeighborAdversarialAccuracy(BaseEstimator):
             drawn = [draw_rows(table, n_rows, random_state) for table in tables]
             settings = metric, self.version, self.n_jobs
             terms = compare_tables(*drawn, *settings)
-            draws.append(summarize(terms, find_least_error(*drawn, *settings)))
+            draws.append(summarize(terms, estimate_least_error(*drawn, *settings)))
         means = [
             float(np.mean([getattr(draw, name) for draw in draws]))
             for name in ("mean", "real", "synthetic", "standard_error")

@@ -152,7 +152,7 @@ class CopyTest(BaseEstimator):
             k, n_train, k_test, n_test, confidence_level=self.confidence_level
         )
         alpha, odds = 1 - self.confidence_level, n_train / (n_train + n_test)
-        smallest = find_smallest_number(k_test / n_test * n_train, k_test, share_rare, odds, alpha)
+        smallest = count_smallest_number(k_test / n_test * n_train, k_test, share_rare, odds, alpha)
         return {
             "train": k,
             "test": k_test,
@@ -181,7 +181,7 @@ class CopyTest(BaseEstimator):
         return "\n".join(lines)
 
 
-def find_smallest_number(chance, chance_test, share, odds, alpha):
+def count_smallest_number(chance, chance_test, share, odds, alpha):
     """Smallest number of copies that the test finds with a probability of 0.8.
 
     Parameters

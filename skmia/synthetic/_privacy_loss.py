@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.pvalues import format_pvalue
 from .._core.sklearn import N_JOBS, Interval, StrOptions, at_least, validate_params_of
 from .._core.types import Seed
-from ._adversarial_accuracy import check_sizes, draw_rows, find_least_error, summarize
+from ._adversarial_accuracy import check_sizes, draw_rows, estimate_least_error, summarize
 from ._deals import FEW_ROWS, deal_rows
 from ._halves import Halves
 from ._neighbors import as_points
@@ -160,7 +160,7 @@ class PrivacyLoss(BaseEstimator):
         halves = Halves(np.concatenate([train, test]), synthetic, metric, self.version, self.n_jobs)
         is_train = np.arange(2 * n) < n
         errors = [
-            find_least_error(real, synthetic, metric, self.version, self.n_jobs)
+            estimate_least_error(real, synthetic, metric, self.version, self.n_jobs)
             for real in (train, test)
         ]
         self._estimate(halves, is_train, errors)

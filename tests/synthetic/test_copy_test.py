@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import binom, poisson
 
 from skmia.synthetic import CopyTest
-from skmia.synthetic._copy_test import find_smallest_number
+from skmia.synthetic._copy_test import count_smallest_number
 
 
 def draw(rng, n):
@@ -35,9 +35,9 @@ def test_matches_by_hand():
 def test_smallest_number_by_hand():
     # Without matches by chance, five of five are significant, and 6.72 expected give 80%.
     assert poisson.sf(4, 6.72) == pytest.approx(0.8, abs=1e-3)
-    assert find_smallest_number(0, 0, 1.0, 0.5, 0.05) == 7
-    assert find_smallest_number(0, 0, 0.5, 0.5, 0.05) == 14
-    assert find_smallest_number(9, 9, 0.0, 0.5, 0.05) == np.inf
+    assert count_smallest_number(0, 0, 1.0, 0.5, 0.05) == 7
+    assert count_smallest_number(0, 0, 0.5, 0.5, 0.05) == 14
+    assert count_smallest_number(9, 9, 0.0, 0.5, 0.05) == np.inf
 
 
 def test_rates():

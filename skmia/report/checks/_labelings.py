@@ -9,7 +9,7 @@ _BLOCK_ELEMENTS = 1 << 22
 # Number of permutations of bundles that are drawn at a time.
 _N_TOGETHER = 10
 
-# More units than these are permuted in bundles, of which there are so many.
+# More units than these are permuted in bundles, and the number of the bundles.
 MOST_UNITS = 200_000
 _N_BUNDLES = 100_000
 

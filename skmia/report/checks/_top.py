@@ -7,7 +7,7 @@ from ..._core.checks import RATE_TOLERANCE
 # Number of counts, of four bytes, that are held at a time.
 _MOST_COUNTS = 1 << 21
 
-# Number of records of which all are kept in order.
+# Up to this number, all records are kept in order.
 _MOST_KEPT = 1 << 17
 
 

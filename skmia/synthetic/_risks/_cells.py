@@ -42,14 +42,14 @@ class Cells:
 
     def distance(self, column, rows, others):
         """Distances of rows from others in one column, of shape (n, m)."""
-        one, other = rows[column][:, None], others[column]
+        own, other = rows[column][:, None], others[column]
         if not self.is_number[column]:
-            return (one != other).astype(float)
-        gap = np.abs(one - other) / self.kinds[column]
+            return (own != other).astype(float)
+        gap = np.abs(own - other) / self.kinds[column]
         lacks = np.isnan(gap)
         if lacks.any():
             gap[lacks] = 1.0
-            gap[np.isnan(one) & np.isnan(other)] = 0.0
+            gap[np.isnan(own) & np.isnan(other)] = 0.0
         return gap
 
     def sum_distances(self, columns, rows, others):

@@ -66,7 +66,7 @@ def list_single_values(cells):
 def draw_single_rows(cells, n_columns, n_predicates, random_state):
     """Predicates of several columns of a synthetic row that hold for this row alone."""
     table = cells.tables[-1]
-    middles = find_middles(cells)
+    middles = compute_middles(cells)
     predicates, n_columns = {}, min(n_columns, len(table))
     for _ in range(n_predicates):
         for _ in range(_N_TRIES):
@@ -96,7 +96,7 @@ def draw_blindly(cells, n_columns, n_predicates, random_state):
     return predicates
 
 
-def find_middles(cells):
+def compute_middles(cells):
     """Median of each column of numbers of the synthetic table."""
     return [
         np.median(known) if number and len(known := values[~np.isnan(values)]) else np.nan

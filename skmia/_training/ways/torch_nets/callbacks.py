@@ -112,8 +112,9 @@ def why_not_followed(net):
             begin(schedulers, SimpleNamespace(optimizer_=net.optimizer_, history=[]))
     except Exception:  # the check trains the net, and finds the error
         return None
-    followed = [one for one in schedulers if list_monitored([one])]
-    return next(filter(None, (_why_not_followed(one, net) for one in followed)), None)
+    followed = [schedule for schedule in schedulers if list_monitored([schedule])]
+    reasons = (_why_not_followed(schedule, net) for schedule in followed)
+    return next(filter(None, reasons), None)
 
 
 def list_monitored(schedulers):

@@ -77,7 +77,7 @@ def _as_bytes(tensor):
 
 
 def _stack_states(generators):
-    """Return the states of generators as rows, of which those of a device are shorter."""
+    """Return the states of generators as rows; the rows of a device are shorter."""
     states = [generator.get_state().numpy() for generator in generators]
     rows = np.zeros((len(states), max(map(len, states))), dtype=np.uint8)
     for row, state in zip(rows, states, strict=True):
