@@ -86,6 +86,10 @@ class EpsilonAuditBase(BaseEstimator, ABC):
         refuse_trained_module(self.estimator)
         return clone_to_train(self.estimator)
 
+    def _own_delta(self):
+        """The delta of the bound as far as the audit alone decides."""
+        return self._DELTA if self.delta is None else self.delta
+
     def _settle_delta(self, estimator, X, y):
         """The delta of the bound, and the estimator set to it, so that bound and claim are at one.
 
@@ -99,7 +103,7 @@ class EpsilonAuditBase(BaseEstimator, ABC):
         """
         settings = estimator.get_params(deep=False)
         if "target_delta" not in settings:
-            return (self._DELTA if self.delta is None else self.delta), estimator
+            return self._own_delta(), estimator
         own = settings["target_delta"]
         if self.delta is not None and own is not None and own != self.delta:
             warnings.warn(

@@ -234,8 +234,7 @@ class EpsilonAudit(EpsilonAuditBase):
         validate_params_of(self)
         X, y = self._read(X, y)
         # Contradictory settings are refused before anything is trained.
-        delta = self._DELTA if self.delta is None else self.delta
-        self._bound([True, True, False, False], [1.0, 1.0, 0.0, 0.0], delta, 0)
+        self._bound([True, True, False, False], [1.0, 1.0, 0.0, 0.0], self._own_delta(), 0)
         rng = check_random_state(self.random_state)
         self.canary_ = self._choose_canary(X, y, rng)
         entropy = rng.randint(np.iinfo(np.int32).max, size=4).tolist()

@@ -1,6 +1,5 @@
 """Audit of label privacy by one training on labels that coins decided."""
 
-from numbers import Integral, Real
 from typing import Literal, Self
 
 import numpy as np
@@ -11,15 +10,15 @@ from sklearn.utils import check_random_state
 from .._core.asking import query_aligned
 from .._core.label_scores import log_label_scores
 from .._core.records import Records
-from .._core.sklearn import Interval, StrOptions, at_least, validate_params_of
+from .._core.sklearn import StrOptions
 from .._core.types import Seed
 from ..metrics import Interval as Estimate
 from ..metrics import clopper_pearson
-from ._base import EpsilonAuditBase, as_number, read_claim, score_canaries
-from ._one_run import one_run_epsilon_lower_bound
+from ._base import read_claim, score_canaries
+from ._one_run_base import OneRunBase
 
 
-class LabelAudit(EpsilonAuditBase):
+class LabelAudit(OneRunBase):
     """Lower bound of the epsilon of label privacy from one trained model.
 
     Each canary is a row with two possible labels, and a fair coin decides which of them the
@@ -138,12 +137,9 @@ class LabelAudit(EpsilonAuditBase):
     """
 
     _parameter_constraints: dict = {
-        **EpsilonAuditBase._parameter_constraints,
+        **OneRunBase._parameter_constraints,
         "alternatives": [StrOptions({"own", "wrong"})],
-        "n_canaries": [at_least(1), Interval(Real, 0, 1, closed="neither")],
         "reference": ["boolean"],
-        "bound": [StrOptions({"any", "gdp"})],
-        "n_guesses": [StrOptions({"auto", "any"}), Integral, "array-like"],
     }
 
     def __init__(
@@ -188,12 +184,7 @@ class LabelAudit(EpsilonAuditBase):
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
-        X, y = self._read(X, y)
-        n_canaries = self._count_canaries(X)
-        # Contradictory settings are refused before anything is trained.
-        delta = self._DELTA if self.delta is None else self.delta
-        self._bound(np.zeros(n_canaries), np.zeros(n_canaries), delta)
+        X, y, n_canaries = self._begin(X, y)
         rng = check_random_state(self.random_state)
         self.rows_ = np.sort(rng.permutation(len(X))[:n_canaries])
         self.labels_ = self._draw_labels(y[self.rows_], rng)
@@ -217,7 +208,7 @@ class LabelAudit(EpsilonAuditBase):
         return self
 
     def _count_canaries(self, X):
-        n_canaries = as_number(self.n_canaries, len(X))
+        n_canaries = super()._count_canaries(X)
         most = len(X) - 2 if self.reference else len(X)
         if n_canaries > most:
             raise ValueError(
@@ -270,13 +261,3 @@ class LabelAudit(EpsilonAuditBase):
         right, n = int((guesses == self.coins_).sum()), len(guesses)
         limits = clopper_pearson(right, n, confidence_level=self.confidence_level)
         return Estimate(*(float(2 * rate - 1) for rate in (right / n, *limits)))
-
-    def _bound(self, coins, scores, delta):
-        return one_run_epsilon_lower_bound(
-            coins,
-            scores,
-            bound=self.bound,
-            delta=delta,
-            n_guesses=self.n_guesses,
-            confidence_level=self.confidence_level,
-        )

@@ -1,7 +1,6 @@
 """Audit by one training with many canaries."""
 
 from collections.abc import Callable
-from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -10,14 +9,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from .._core.records import Records
-from .._core.sklearn import Interval, StrOptions, at_least, validate_params_of
 from .._core.types import Seed
-from ._base import CANARY_CONSTRAINT, EpsilonAuditBase, as_number, join, read_claim, score_canaries
-from ._one_run import one_run_epsilon_lower_bound
+from ._base import CANARY_CONSTRAINT, join, read_claim, score_canaries
+from ._one_run_base import OneRunBase
 from ._one_run_bounds import one_run_epsilon_bounds
 
 
-class OneRunAudit(EpsilonAuditBase):
+class OneRunAudit(OneRunBase):
     """Lower bound of epsilon by one training with many canaries.
 
     A fair coin decides for each canary whether it is in the training data. The estimator is trained
@@ -117,14 +115,8 @@ default="random_label"
     """
 
     _parameter_constraints: dict = {
-        **EpsilonAuditBase._parameter_constraints,
+        **OneRunBase._parameter_constraints,
         "canaries": CANARY_CONSTRAINT,
-        "n_canaries": [
-            at_least(1),
-            Interval(Real, 0, 1, closed="neither"),
-        ],
-        "bound": [StrOptions({"any", "gdp"})],
-        "n_guesses": [StrOptions({"auto", "any"}), Integral, "array-like"],
     }
 
     def __init__(
@@ -168,12 +160,7 @@ default="random_label"
         self : object
             Fitted estimator.
         """
-        validate_params_of(self)
-        X, y = self._read(X, y)
-        n_canaries = as_number(self.n_canaries, len(X))
-        # Contradictory settings are refused before anything is trained.
-        delta = self._DELTA if self.delta is None else self.delta
-        self._bound(np.zeros(n_canaries), np.zeros(n_canaries), delta)
+        X, y, n_canaries = self._begin(X, y)
         rng = check_random_state(self.random_state)
         self.canaries_ = self._make_canaries(self.canaries, X, y, n_canaries, rng)
         self.membership_ = rng.randint(2, size=n_canaries).astype(bool)
@@ -196,13 +183,3 @@ default="random_label"
         self.epsilon_ = self.result_.epsilon
         self._check_claim(self.result_, [read_claim(self.estimator_)])
         return self
-
-    def _bound(self, membership, scores, delta):
-        return one_run_epsilon_lower_bound(
-            membership,
-            scores,
-            bound=self.bound,
-            delta=delta,
-            n_guesses=self.n_guesses,
-            confidence_level=self.confidence_level,
-        )
