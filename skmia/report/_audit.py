@@ -9,12 +9,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 
+from .._core.circumstances import Clock
 from .._core.numbers import to_array
 from .._core.records import Records
 from .._core.types import Seed
 from ..shadow import ShadowPool
 from ._case import open_case
-from ._describe import Clock, describe
+from ._describe import describe
 from ._examine import examine
 from ._file import attack_file, examine_file
 from ._plan import make_plan

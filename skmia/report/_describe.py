@@ -1,12 +1,6 @@
 """The circumstances of an audit: data, fit of the victim, versions, time spent."""
 
-import platform
 import re
-import time
-from contextlib import contextmanager
-from datetime import UTC, datetime
-from functools import cache
-from importlib.metadata import version
 
 import numpy as np
 from sklearn.base import is_regressor
@@ -14,39 +8,15 @@ from sklearn.metrics import r2_score
 from sklearn.pipeline import Pipeline
 
 from .._core.asking import unwrap
+from .._core.circumstances import list_versions, tell_time
 from ..signals import Confidence
 from ..victims import CallableVictim
-
-_PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "joblib")
 
 # A path in quotes; only its last name is kept, because the folders are private.
 # Where an object is in memory differs between two runs of the same audit.
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=>)")
 
 _FULL_PATH = re.compile(r"""(['"])(?:/|[A-Za-z]:[/\\])[^'"]*?([^'"/\\]+)[/\\]*\1""")
-
-
-class Clock:
-    """Seconds spent on each part, ``with clock("part"): ...``; None counts in the total only."""
-
-    def __init__(self):
-        self._start = time.perf_counter()
-        self._parts = {}
-
-    @contextmanager
-    def __call__(self, part):
-        start = time.perf_counter()
-        yield
-        seconds = time.perf_counter() - start
-        if part is not None:
-            self._parts[part] = round(self._parts.get(part, 0.0) + seconds, 3)
-
-    def elapsed(self):
-        """Seconds since the beginning."""
-        return time.perf_counter() - self._start
-
-    def read(self):
-        return {**self._parts, "total": round(self.elapsed(), 3)}
 
 
 def describe(case, run, clock):
@@ -72,8 +42,8 @@ def describe(case, run, clock):
         "settings": _describe_settings(case, run.pool),
         "seeds": case.seeds,
         "seconds": clock.read(),
-        "versions": _list_versions(),
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": list_versions(),
+        "created": tell_time(),
         "notes": _join_lines(
             *case.notes,
             *run.notes,
@@ -118,18 +88,6 @@ def _measure_performance(case):
         fit = {side: float(values[rows].mean()) for side, rows in sides.items()}
         metric = "accuracy" if is_told else "confidence"
     return {"metric": metric, **fit, "gap": fit["members"] - fit["nonmembers"]}
-
-
-@cache  # it reads a file
-def _get_version(package):
-    return version(package)
-
-
-def _list_versions():
-    from .. import __version__  # the package is not yet whole while this module is imported
-
-    packages = {package: _get_version(package) for package in _PACKAGES}
-    return {"skmia": __version__, "python": platform.python_version(), **packages}
 
 
 def _name_other_victims(attacks, victim):

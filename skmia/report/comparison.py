@@ -1,16 +1,13 @@
 """Two audits side by side."""
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import pandas as pd
 
-from .._core.optional import import_optional
+from .._core.pages.templates import render_page
 from ..metrics import difference_interval
-from ._html._foreign import make_filters, make_finalizer, make_policy
 from .groups import OVERALL
 from .measure import COLUMNS, OK
-from .page import read_part
 from .text import column_name, format_auc, format_rate
 from .verdict import HEADLINES
 
@@ -103,35 +100,18 @@ def render_comparison(first, second, names, title="Two membership-inference audi
     ImportError
         If jinja2 is not installed.
     """
-    style, script, template = _load_template(import_optional("jinja2", extra="report"))
     parts = {}
     for found in compare_audits(first, second):
         parts.setdefault((found.scope, found.group), []).append(_make_row(found))
-    return template.render(
+    return render_page(
+        "page_compare.html.j2",
+        f"{__package__}._html",
         title=title,
-        style=style,
-        script=script,
-        policy=make_policy(style, script),
         audits=[_describe(*audit) for audit in zip(names, (first, second), strict=True)],
         parts=[_make_part(*part, rows) for part, rows in parts.items()],
         level=f"{100 * first['settings']['confidence_level']:g}%",
         read_so=READ_SO,
     )
-
-
-@lru_cache(maxsize=1)
-def _load_template(jinja2):
-    markup = jinja2.utils.markupsafe.Markup
-    environment = jinja2.Environment(
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=make_finalizer(markup),
-    )
-    environment.filters |= make_filters(markup)
-    style, script = (markup(read_part(name)) for name in ("page.css", "page.js"))
-    return style, script, environment.from_string(read_part("page_compare.html.j2"))
 
 
 def _describe(name, document):

@@ -1,7 +1,6 @@
 """An audit as a JSON document."""
 
-import numpy as np
-
+from .._core.plain import as_plain
 from ._curves import compute_curves, list_exposed, rank_attacks
 from .measure import COLUMNS
 
@@ -31,7 +30,7 @@ def as_document(report):
     rest += ("disparity",)
     ranked = rank_attacks(report.scores, report.membership, report.judged)
     level = report.settings["confidence_level"]
-    return _as_json(
+    return as_plain(
         {
             "schema": SCHEMA,
             "schema_version": SCHEMA_VERSION,
@@ -91,19 +90,3 @@ def _describe_check(check):
 
 def _as_limits(interval):
     return None if interval is None else dict(zip(("auc", "low", "high"), interval))
-
-
-def _as_json(value):
-    """Convert to plain Python values; a number that is not finite becomes null."""
-    if isinstance(value, dict):
-        return {_as_json(str(key)): _as_json(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_as_json(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    if value is None or isinstance(value, int | float):
-        return value
-    # Surrogates (halves of characters) cannot be encoded in a file and are written as escapes.
-    return str(value).encode("utf-8", "backslashreplace").decode("utf-8")

@@ -1,22 +1,12 @@
 """An audit as Markdown, for a merge request or a model card."""
 
-import re
-
-from .._core.visible import visible
+from .._core.pages.markdown import escape
 from .checks.base import ERROR, NOT_RUN, PASSED, WARNING
 from .growth import describe_growth
 from .measure import TOO_FEW
 from .text import describe_disparity, describe_performance, describe_sources, name_way, tabulate
 
 _STATUS = {PASSED: "passed", WARNING: "**warning**", NOT_RUN: "not run", ERROR: "**failed**"}
-
-# Characters that Markdown or HTML would read as markup.
-_MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~&])")
-
-
-def escape(text):
-    """Return a text as one line that Markdown shows as it is."""
-    return _MARKUP.sub(r"\\\1", visible(text))
 
 
 def format_markdown(report, title):

@@ -1,15 +1,11 @@
 """The page of an audit: one HTML file that needs no other file."""
 
-from functools import lru_cache
-from importlib.resources import files
-
 import pandas as pd
 
-from .._core.optional import import_optional
+from .._core.pages.templates import render_page
 from ..metrics import precision_at_prior, resolvable_fpr
 from ..metrics.resolution import MIN_FALSE_POSITIVES
 from ._html._advice import advise
-from ._html._foreign import make_filters, make_finalizer, make_policy
 from ._html._group_figure import draw_groups
 from ._html._power_figure import draw_power
 from ._html._roc_figure import draw_roc
@@ -51,37 +47,14 @@ def render(document, title="Membership-inference audit", values=None):
     ImportError
         If jinja2 is not installed.
     """
-    style, script, template = _load_template(import_optional("jinja2", extra="report"))
-    return template.render(
+    return render_page(
+        "page.html.j2",
+        f"{__package__}._html",
         title=title,
         audit=document,
-        style=style,
-        script=script,
-        policy=make_policy(style, script),
         values=_read_values(document["exposed"], values),
         **_describe(document),
     )
-
-
-@lru_cache(maxsize=1)  # because compiling takes as long as rendering
-def _load_template(jinja2):
-    """Return style, script and the compiled template."""
-    markup = jinja2.utils.markupsafe.Markup
-    environment = jinja2.Environment(
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=make_finalizer(markup),
-    )
-    environment.filters |= make_filters(markup)
-    style, script = (markup(read_part(name)) for name in ("page.css", "page.js"))
-    return style, script, environment.from_string(read_part("page.html.j2"))
-
-
-def read_part(name):
-    """Read a part of a page: a template, the style or the script."""
-    return (files(f"{__package__}._html") / name).read_text(encoding="utf-8")
 
 
 def _read_values(exposed, values):

@@ -1,6 +1,6 @@
 """The part of the document of an audit that holds a recommendation."""
 
-from ._kinds import count, fields, many, mapping, maybe, number, text, word
+from .._core.kinds import count, fields, many, mapping, maybe, number, text, word
 from .evidence import LEAK, NONE
 
 RELEASE, CONDITIONS = "release", "release with conditions"

@@ -2,9 +2,7 @@
 
 import pandas as pd
 
-from .._core.visible import visible
-from ._curves import MOST_EXPOSED, MOST_POINTS
-from ._kinds import (
+from .._core.kinds import (
     check_size,
     count,
     either,
@@ -17,6 +15,8 @@ from ._kinds import (
     text,
     word,
 )
+from .._core.visible import visible
+from ._curves import MOST_EXPOSED, MOST_POINTS
 from .checks.base import ERROR, NOT_RUN, PASSED, STATED, WARNING, Check
 from .document import PERMUTATION_COLUMNS
 from .evidence import LEAK, NONE, REVERSED, SHIFT, UNKNOWN, Grounds, choose_evidence

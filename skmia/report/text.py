@@ -1,16 +1,14 @@
 """An audit as sentences and tables for a terminal."""
 
-import textwrap
-
 import numpy as np
 
+from .._core.pages.text import WIDTH, wrap_lines
 from .._core.pvalues import format_pvalue
 from .._core.visible import visible
 from .groups import CLASS, OVERALL
 from .growth import describe_growth
 from .measure import FEWEST, NOT_RESOLVABLE, OK, TOO_FEW
 
-WIDTH = 100
 _GAP = "  "
 _LONGEST_NAME = 32
 _LONGEST_VICTIM = 240
@@ -225,17 +223,17 @@ def format_summary(result):
         if test["scope"] in shown
     ]
     lines = [
-        *_wrap(head),
+        *wrap_lines(head),
         *format_table(frame),
         "",
-        *_wrap(unequal),
+        *wrap_lines(unequal),
         *[""][: len(unequal)],
-        *_wrap(_describe_numbers(result, frame)),
+        *wrap_lines(_describe_numbers(result, frame)),
         "",
-        *_wrap(_describe_ways(result)),
+        *wrap_lines(_describe_ways(result)),
     ]
     if result.recommendation is not None:
-        lines += ["", *_wrap(str(result.recommendation).split("\n"))]
+        lines += ["", *wrap_lines(str(result.recommendation).split("\n"))]
     return "\n".join(lines)
 
 
@@ -287,11 +285,4 @@ def describe_sources(facts):
         if source["expected_auc"] is not None:
             found += f"; {source['expected_auc']:.3f} was to be expected"
         lines.append(f"{name}: {found}.")
-    return lines
-
-
-def _wrap(paragraphs):
-    lines = []
-    for text in paragraphs:
-        lines += textwrap.wrap(visible(text), WIDTH, subsequent_indent="  ")
     return lines

@@ -11,8 +11,9 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 
 import skmia
+from skmia._core.circumstances import Clock
 from skmia.attacks import RMIA, LiRA, ShadowAttack
-from skmia.report import _describe, _growth, _run
+from skmia.report import _growth, _run
 from skmia.report.growth import describe_growth, expect_gain
 from skmia.report.schema import check_document
 
@@ -165,7 +166,7 @@ def clock(monkeypatch):
 
     monkeypatch.setattr(DecisionTreeClassifier, "fit", fit_slowly)
     monkeypatch.setattr(_growth, "perf_counter", lambda: now[0])
-    monkeypatch.setattr(_describe.Clock, "elapsed", lambda clock: now[0])
+    monkeypatch.setattr(Clock, "elapsed", lambda clock: now[0])
     return now
 
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from ..._core.circumstances import Clock
 from ..._core.pvalues import format_pvalue
 from ...base.parts import has_own_victim
 from ...metrics import auc_interval
 from .._case import Case
-from .._describe import Clock
 from .._plan import Request, choose_attacks, make_plan
 from .._run import run_attacks
 from ..evidence import count_permutations

@@ -6,7 +6,7 @@ expected kind and the value that was found.
 
 import reprlib
 
-from .._core.visible import visible
+from .visible import visible
 
 # Largest number in a document: audits do not produce larger ones, and floats overflow soon after.
 _LARGEST = 1e300

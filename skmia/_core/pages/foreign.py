@@ -4,7 +4,7 @@ import base64
 import hashlib
 import re
 
-from ..._core.visible import visible
+from ..visible import visible
 
 # Hebrew, Arabic and other scripts that are written from right to left.
 _LEFTWARD = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e800-\U0001efff"

@@ -1,0 +1,1 @@
+"""Pages of reports: the frame, style and script that all of them share."""

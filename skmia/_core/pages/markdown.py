@@ -1,0 +1,13 @@
+"""Text as Markdown."""
+
+import re
+
+from ..visible import visible
+
+# Characters that Markdown or HTML would read as markup.
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~&])")
+
+
+def escape(text):
+    """Return a text as one line that Markdown shows as it is."""
+    return _MARKUP.sub(r"\\\1", visible(text))
