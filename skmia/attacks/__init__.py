@@ -4,6 +4,7 @@ from ._analytic_lira import AnalyticLiRA
 from ._attribute import AttributeInferenceAttack
 from ._calibrated import CalibratedAttack
 from ._diversity import DiversityAttack
+from ._diversity_coefficient import diversity_coefficient, diversity_matrix
 from ._ensemble import EnsembleAttack
 from ._fisher_rao import FisherRaoAttack
 from ._gradient import GradientAttack
@@ -63,4 +64,6 @@ __all__ = [
     "UnknownValues",
     "VulnerableRecordsAttack",
     "WhiteBoxAttack",
+    "diversity_coefficient",
+    "diversity_matrix",
 ]

@@ -13,14 +13,11 @@ from .._core.sklearn import Interval, StrOptions, at_least
 from .._core.types import Seed
 from .._core.validation import query
 from ..base import SupervisedAttack
+from ._diversity_coefficient import separate
 
 # Range over which training can move the entries of a matrix of norm 1: Adam changes an entry by the
 # learning rate per step. Below the second number, most of the random start remains.
 _WAY, _LEAST_WAY = 3.0, 1.0
-
-
-def _mean_product(proba):
-    return proba.T @ proba / len(proba)
 
 
 def _own_product(label, size):
@@ -28,14 +25,6 @@ def _own_product(label, size):
     matrix = np.zeros((size, size))
     matrix[label, label] = 1
     return matrix
-
-
-def _solve(proba, membership):
-    """Return the matrix of norm 1 that separates the group means best; None if none does."""
-    difference = _mean_product(proba[membership]) - _mean_product(proba[~membership])
-    positive = np.maximum(difference, 0)
-    norm = np.linalg.norm(positive)
-    return positive / norm if norm > 0 else None
 
 
 def _balance(membership, rng):
@@ -223,7 +212,8 @@ class DiversityAttack(SupervisedAttack):
         if not 0 < membership.sum() < len(membership):
             return None
         if self.method == "closed_form":
-            return _solve(proba, membership)
+            matrix = separate(proba[membership], proba[~membership])
+            return matrix if matrix.any() else None
         settings = self.learning_rate, self.batch_size
         n_epochs, _ = _count_epochs(membership, *settings, self.max_iter)
         return _train(proba, membership, *settings, n_epochs, rng)

@@ -7,26 +7,12 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator
 
+from .._core.divergences import fisher_rao_of_normals, fisher_rao_of_probabilities
 from .._core.sklearn import Interval, at_least
 from .._core.types import Seed
 from ._layer_distance import LayerDistanceAttack
 
 _RATE = 0.01
-
-
-def distance_of_distributions(p, q):
-    """Compute the Fisher-Rao distance of discrete distributions along the last axis.
-
-    The formula uses the difference, which keeps its digits if the two are close.
-    """
-    chord = np.linalg.norm(np.sqrt(p) - np.sqrt(q), axis=-1)
-    return 4 * np.arcsin(np.minimum(chord / 2, 1))
-
-
-def distance_of_normals(first, second, std):
-    """Compute the Fisher-Rao distance of normal distributions with equal diagonal covariance."""
-    scaled = np.abs(first - second) / (2 * np.sqrt(2) * std)
-    return 2 * np.sqrt(2) * np.linalg.norm(np.arcsinh(scaled), axis=-1)
 
 
 def compute_centroids(p, group, start, temperature, max_iter):
@@ -184,7 +170,7 @@ class FisherRaoAttack(LayerDistanceAttack):
     def _measure(self, description, values, is_last):
         if is_last:
             p = softmax(values / self.temperature, axis=1)
-            return sum(distance_of_distributions(p, centroid) for centroid in description)
+            return sum(fisher_rao_of_probabilities(p, centroid) for centroid in description)
         means, std, varies = description
         values = values[:, varies]
-        return np.min([distance_of_normals(values, mean, std) for mean in means], axis=0)
+        return np.min([fisher_rao_of_normals((values, mean), (std, std)) for mean in means], axis=0)

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 
+from .._core.divergences import renyi_divergence
 from .._core.needs import BOTH, Needs
 from .._core.probabilities import PROBABILITY_FLOOR
 from .._core.sklearn import Interval
@@ -17,16 +18,6 @@ from ..base import SupervisedAttack
 _CELLS = 1 << 22
 
 _LOG_FLOOR = np.log(PROBABILITY_FLOOR)
-
-
-def renyi_divergence(log_p, log_q, alpha):
-    r"""Rényi divergence :math:`D_\alpha(p \| q)` along the last axis, in nats.
-
-    The formula uses the deviation from 1, which keeps its digits for orders close to 0.
-    """
-    excess = np.expm1(alpha * (log_p - log_q))
-    excess *= np.exp(log_q)
-    return np.log1p(excess.sum(axis=-1)) / (alpha - 1)
 
 
 class RenyiAttack(SupervisedAttack):

@@ -10,6 +10,7 @@ from ._output import LabelOnlyDefense, RoundingDefense, TemperatureDefense, TopK
 from ._released import ReleasedFileDefense, move_thresholds, strip_state
 from ._selena import SELENADefense
 from ._soft_labels import SoftLabelDefense
+from ._soften import soften
 from ._student import StudentDefense
 
 __all__ = [
@@ -31,5 +32,6 @@ __all__ = [
     "gaussian_sigma",
     "mislabel",
     "move_thresholds",
+    "soften",
     "strip_state",
 ]

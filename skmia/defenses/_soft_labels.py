@@ -12,66 +12,7 @@ from .._core.numbers import to_array
 from .._core.sklearn import Interval, StrOptions, at_least
 from .._core.types import Seed
 from ._cross_fit import CrossFitDefense
-
-
-def _part_of_way(numerator, denominator):
-    """Quotient of at most 1, and 1 where the way has length 0."""
-    return np.divide(
-        numerator, denominator, out=np.ones_like(denominator), where=numerator < denominator
-    )
-
-
-def _by_label(proba, mean, label, alpha):
-    """Until the probability of the label has risen by ``alpha`` of its standard deviations."""
-    own = label.argmax(axis=1)
-    at_label = np.take_along_axis(proba, own[None, :, None], axis=2)[:, :, 0]
-    spread, missing = at_label.std(axis=0), 1 - at_label.mean(axis=0)
-    return mean + _part_of_way(alpha * spread, missing)[:, None] * (label - mean)
-
-
-def _by_direction(proba, mean, label, alpha):
-    """By ``alpha`` standard deviations of the answers' projections on the line to the label."""
-    way = label - mean
-    length = np.linalg.norm(way, axis=1)
-    unit = way / np.where(length > 0, length, 1)[:, None]
-    spread = np.einsum("kij,ij->ki", proba, unit).std(axis=0)
-    return mean + _part_of_way(alpha * spread, length)[:, None] * way
-
-
-def _by_coordinate(proba, mean, label, alpha):
-    """Each class by ``alpha`` standard deviations of its own, cut to [0, 1] and normalized."""
-    moved = np.clip(mean + alpha[:, None] * proba.std(axis=0) * (2 * label - 1), 0, 1)
-    total = moved.sum(axis=1, keepdims=True)
-    return np.where(total > 0, moved / np.where(total > 0, total, 1), label)
-
-
-_SPREADS = {"label": _by_label, "direction": _by_direction, "coordinate": _by_coordinate}
-
-
-def soften(proba, codes, alpha, spread):
-    """Optimally soft labels.
-
-    Parameters
-    ----------
-    proba : ndarray of shape (n_models, n, n_classes)
-        Answers of models that were not trained on the row.
-    codes : ndarray of shape (n,)
-        Columns of the labels.
-    alpha : float or ndarray of shape (n,)
-        Number of standard deviations.
-    spread : {"label", "direction", "coordinate"}
-        Quantity that the spread is taken of.
-
-    Returns
-    -------
-    targets : ndarray of shape (n, n_classes)
-        Rows that sum to 1.
-    """
-    label = np.eye(proba.shape[2])[codes]
-    alpha = np.broadcast_to(np.asarray(alpha, dtype=np.float64), codes.shape)
-    endless = np.isinf(alpha)
-    targets = _SPREADS[spread](proba, proba.mean(axis=0), label, np.where(endless, 0, alpha))
-    return np.where(endless[:, None], label, targets)
+from ._soften import SPREADS, move_to_labels
 
 
 class SoftLabelDefense(CrossFitDefense):
@@ -181,7 +122,7 @@ class SoftLabelDefense(CrossFitDefense):
         **CrossFitDefense._parameter_constraints,
         "alpha": [Interval(Real, 0, np.inf, closed="both"), callable],
         "n_left_out": [at_least(2)],
-        "spread": [StrOptions(set(_SPREADS))],
+        "spread": [StrOptions(set(SPREADS))],
         "n_iterations": [at_least(1)],
     }
 
@@ -213,7 +154,7 @@ class SoftLabelDefense(CrossFitDefense):
         self.verbose = verbose
 
     def _combine(self, proba, codes, data):
-        return soften(proba, codes, self._compute_alpha(data), self.spread)
+        return move_to_labels(proba, codes, self._compute_alpha(data), self.spread)
 
     def _compute_alpha(self, data):
         if not callable(self.alpha):

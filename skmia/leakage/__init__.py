@@ -19,6 +19,7 @@ from ._mean_attacks import MeanLikelihoodRatioAttack, MeanScalarProductAttack
 from ._mean_glir import MeanGLiRAttack
 from ._mean_mechanisms import EmpiricalMean, NoisyMean, SubsampledMean
 from ._misspecified import MisspecifiedTarget
+from ._normal_variation import leverage_total_variation, normal_total_variation
 from ._total_variation import total_variation
 from ._worst_case import WorstCaseVulnerability
 
@@ -38,7 +39,9 @@ __all__ = [
     "bounded_loss_success_bound",
     "dp_advantage_bound",
     "generalization_gap_probability_bound",
+    "leverage_total_variation",
     "mutual_information_success_bound",
+    "normal_total_variation",
     "required_mutual_information",
     "subexponential_loss_success_bound",
     "subgaussian_loss_success_bound",

@@ -16,14 +16,12 @@ from .._core.sklearn import Interval, StrOptions, at_least
 from .._core.types import Seed
 from .._core.validation import check_outputs_source, query
 from ..base import BaseAttack
-from ._bounds import SMALLEST, subexponential_loss_success_bound
+from ._bounds import subexponential_loss_success_bound
 from ._information_bounds import mutual_information_success_bound
+from ._normal_variation import vary_with_leverage
 
 # Leverages are sums of squares of float64 numbers: what is closer to 1 than this is 1.
 _RESOLUTION = 1e-12
-
-# Nodes of the quadrature; the error is below 1e-10, see the tests.
-_N_NODES = 100
 
 # Numbers in one block of a (samples x training rows) array.
 _BLOCK = 2**20
@@ -35,28 +33,6 @@ def _compute_whitening(design):
     rounding = singular[0] * max(design.shape) * np.finfo(np.float64).eps
     kept = singular > rounding
     return directions[kept].T / singular[kept]
-
-
-def _compute_variation(leverage):
-    """Total variation of a standard Gaussian pair and one with the correlation sqrt(leverage).
-
-    In polar coordinates the radius integrates in closed form, and the angle, doubled, is left over:
-    it runs from arccos(sqrt(leverage)), where the density ratio is 1 at all radii, to pi. There all
-    derivatives vanish, which the squared variable of the Gauss-Legendre rule makes harmless.
-    """
-    nodes, weights = np.polynomial.legendre.leggauss(_N_NODES)
-    nodes, weights = (1 + nodes) / 2, weights / 2
-    correlation = np.sqrt(np.maximum(leverage, SMALLEST))[:, None]
-    start = np.arccos(correlation)
-    length = np.pi - start
-    angle = start + length * nodes**2
-    # cos(start) - cos(angle), which would lose its digits next to the start.
-    ahead = 2 * np.sin((angle + start) / 2) * np.sin((angle - start) / 2)
-    rest = 1 - leverage[:, None]
-    decay = -special.xlog1py(rest, -leverage[:, None]) / (2 * correlation)
-    share = correlation * ahead / (rest + correlation * ahead)
-    integrand = share * np.exp(-decay / ahead) * 2 * nodes * length
-    return np.minimum(integrand @ weights / np.pi, 1.0)
 
 
 def _log_likelihood_ratio(leverage, error, residual, noise_std):
@@ -238,7 +214,7 @@ class GaussianRegressionAttacker(BaseAttack):
         leverage = np.square(basis).sum(axis=1)
         self.leverage_ = np.where(leverage > 1 - _RESOLUTION, 1.0, leverage)
         self._fit_bounds()
-        self.success_rates_ = (1 + _compute_variation(self.leverage_)) / 2
+        self.success_rates_ = (1 + vary_with_leverage(self.leverage_)) / 2
         self.success_rate_, self.success_rate_error_ = float(self.success_rates_.mean()), 0.0
         if not self.knows_index:
             self._simulate(design, basis)

@@ -8,6 +8,7 @@ from ._insert import insert_canaries
 from ._model import SequenceModel, log_perplexity
 from ._ngram import NGramModel
 from ._records import token_records
+from ._skew_normal_exposure import skew_normal_exposure
 from ._torch import TorchSequenceModel
 from ._transformers import TransformersModel
 from ._victims import FunctionSequenceVictim, SequenceVictim
@@ -26,5 +27,6 @@ __all__ = [
     "insert_canaries",
     "log_perplexity",
     "shortest_path_extraction",
+    "skew_normal_exposure",
     "token_records",
 ]

@@ -1,6 +1,7 @@
-"""Metrics of membership inference attacks, with confidence intervals."""
+"""Metrics of membership inference attacks with confidence intervals, and distances of laws."""
 
 from ._conformal import conformal_pvalues
+from ._distances import fisher_rao_distance, normal_fisher_rao_distance, renyi_divergence
 from ._member_list import MemberList, list_members
 from ._membership import (
     best_advantage_score,
@@ -43,15 +44,18 @@ __all__ = [
     "clopper_pearson",
     "conformal_pvalues",
     "difference_interval",
+    "fisher_rao_distance",
     "fpr_at_tpr_score",
     "list_members",
     "membership_advantage_score",
     "membership_advantage_scorer",
     "membership_roc_curve",
+    "normal_fisher_rao_distance",
     "operating_point",
     "paired_difference",
     "precision_at_prior",
     "rate_sequence",
+    "renyi_divergence",
     "resolvable_fpr",
     "score_people",
     "tpr_at_fpr_score",

@@ -8,8 +8,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 
 from skmia import Outputs, Records
-from skmia.attacks import DiversityAttack
-from skmia.attacks._diversity import _descend, _solve, _train
+from skmia.attacks import DiversityAttack, diversity_coefficient, diversity_matrix
+from skmia.attacks._diversity import _descend, _train
 
 RNG = np.random.default_rng(0)
 
@@ -24,17 +24,32 @@ def make_answers(n=600, n_classes=3, sharper=3.0):
 
 
 def test_the_matrix_of_a_hand_example():
-    proba = np.array([[1.0, 0.0], [0.5, 0.5]])  # a member and a non-member
+    member, nonmember = [[1.0, 0.0]], [[0.5, 0.5]]
     # p p' is [[1, 0], [0, 0]] and [[.25, .25], [.25, .25]]: only the first entry is larger.
-    np.testing.assert_array_equal(_solve(proba, np.array([True, False])), [[1, 0], [0, 0]])
-    assert _solve(proba[[1, 1]], np.array([True, False])) is None
+    np.testing.assert_array_equal(diversity_matrix(member, nonmember), [[1, 0], [0, 0]])
+    np.testing.assert_array_equal(diversity_matrix(nonmember, nonmember), np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: diversity_matrix([0.5, 0.5], [[0.5, 0.5]]), "members must be a matrix"),
+        (lambda: diversity_matrix([[0.5, 0.5]], [[1.0]]), "the same classes; got 2 and 1"),
+        (lambda: diversity_matrix([[2.0]], [[1.0]]), "members must be probabilities"),
+        (lambda: diversity_coefficient([0.5, 0.5], [[1.0]]), r"matrix must be of shape \(2, 2\)"),
+        (lambda: diversity_coefficient(0.5, 1.0), "matrix must be of shape"),
+    ],
+)
+def test_wrong_shapes_get_a_sentence(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
 
 
 def test_no_other_matrix_sets_the_means_farther_apart():
     records, membership = make_answers()
     proba = np.exp(records["outputs"].log_proba())
     member = membership == 1
-    best = _solve(proba, member)
+    best = diversity_matrix(proba[member], proba[~member])
 
     def gap(matrix):
         value = np.einsum("ni,ij,nj->n", proba, matrix, proba)
@@ -55,6 +70,10 @@ def test_scores_are_the_quadratic_form_of_the_own_label():
     proba = np.exp(rest["outputs"].log_proba())
     expected = [p @ attack.coefficients_[label] @ p for p, label in zip(proba, rest.y, strict=True)]
     np.testing.assert_allclose(attack.score_samples(rest), expected, rtol=1e-12)
+    first = attack.coefficients_[0]
+    np.testing.assert_allclose(
+        diversity_coefficient(proba, first), [p @ first @ p for p in proba], rtol=1e-12
+    )
 
 
 def test_a_label_without_known_members_reads_its_own_probability():

@@ -1,39 +1,17 @@
-"""The divergence in closed form, and the smallest of many."""
+"""The smallest divergence of many."""
 
 import numpy as np
 import pytest
 
 from skmia import Outputs, Records
 from skmia.attacks import RenyiAttack
-from skmia.attacks._renyi import renyi_divergence
+from skmia.metrics import renyi_divergence
 
 RNG = np.random.default_rng(0)
 
 
 def draw(n, n_classes=4):
     return RNG.dirichlet(np.ones(n_classes), size=n)
-
-
-@pytest.mark.parametrize("alpha", [0.2, 0.5, 0.9, 2.0, 5.0])
-def test_divergence_is_the_textbook_one(alpha):
-    p, q = draw(2)
-    expected = np.log(np.sum(p**alpha * q ** (1 - alpha))) / (alpha - 1)
-    assert renyi_divergence(np.log(p), np.log(q), alpha) == pytest.approx(expected, rel=1e-12)
-
-
-def test_a_small_order_is_a_multiple_of_the_reverse_divergence():
-    p, q = draw(2)
-    alpha = 5e-4
-    skew = alpha / (1 - alpha) * renyi_divergence(np.log(q), np.log(p), 1 - alpha)
-    got = renyi_divergence(np.log(p), np.log(q), alpha)
-    assert got == pytest.approx(skew, rel=1e-9)
-    kullback_leibler = np.sum(q * np.log(q / p))
-    assert got == pytest.approx(alpha * kullback_leibler, rel=1e-2)
-
-
-def test_equal_answers_have_no_divergence():
-    p = np.log(draw(5))
-    np.testing.assert_allclose(renyi_divergence(p, p, 5e-4), 0, atol=1e-15)
 
 
 def test_scores_are_those_of_two_loops():
@@ -49,7 +27,7 @@ def test_scores_are_those_of_two_loops():
     references = np.flatnonzero(known & (membership == 1))
     for row, score in zip(range(40, n), scores, strict=True):
         same = [k for k in references if y[k] == y[row]] or references
-        expected = min(renyi_divergence(np.log(proba[row]), np.log(proba[k]), 0.3) for k in same)
+        expected = min(renyi_divergence(proba[row], proba[k], 0.3) for k in same)
         assert score == pytest.approx(-expected, rel=1e-9)
 
 

@@ -18,9 +18,8 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from skmia import Records, ShadowPool
-from skmia.defenses import SoftLabelDefense
+from skmia.defenses import SoftLabelDefense, soften
 from skmia.defenses import _cross_fit as cross_fit
-from skmia.defenses._soft_labels import soften
 
 X, Y = load_digits(return_X_y=True)
 X, Y = X[:300] / 16, Y[:300]
@@ -43,7 +42,26 @@ HAND = np.array([[[0.1, 0.7, 0.2]], [[0.3, 0.3, 0.4]]])
     ],
 )
 def test_soft_labels_by_hand(spread, wanted):
-    np.testing.assert_allclose(soften(HAND, np.array([0]), 2.0, spread)[0], wanted)
+    np.testing.assert_allclose(soften(HAND, np.array([0]), 2.0, spread=spread)[0], wanted)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"proba": HAND[:1]}, "two models or more"),
+        ({"proba": HAND[0]}, "proba must be of shape"),
+        ({"proba": 2 * HAND}, "proba must be probabilities"),
+        ({"y": [3]}, "y must be columns from 0 to 2; got 3"),
+        ({"y": [0.5]}, "y must be 1 columns"),
+        ({"y": [0, 1]}, "y must be 1 columns"),
+        ({"alpha": -1}, "alpha must be numbers of at least 0"),
+        ({"alpha": [1, 2]}, "alpha must be a number or 1 of them"),
+        ({"spread": "row"}, "spread must be one of"),
+    ],
+)
+def test_wrong_answers_labels_and_numbers_get_a_sentence(change, words):
+    with pytest.raises(ValueError, match=words):
+        soften(**{"proba": HAND, "y": [0], **change})
 
 
 @st.composite
@@ -60,14 +78,14 @@ def answers(draw):
 def test_what_holds_for_all_answers(given, alpha, spread):
     proba, codes = given
     rows, mean, label = np.arange(len(codes)), proba.mean(axis=0), np.eye(proba.shape[2])[codes]
-    targets = soften(proba, codes, alpha, spread)
+    targets = soften(proba, codes, alpha, spread=spread)
     assert targets.min() >= 0
     np.testing.assert_allclose(targets.sum(axis=1), 1, rtol=1e-12)
     assert (targets[rows, codes] >= mean[rows, codes] - 1e-12).all()
-    np.testing.assert_allclose(soften(proba, codes, 0.0, spread), mean, atol=1e-12)
-    np.testing.assert_array_equal(soften(proba, codes, np.inf, spread), label)
+    np.testing.assert_allclose(soften(proba, codes, 0.0, spread=spread), mean, atol=1e-12)
+    np.testing.assert_array_equal(soften(proba, codes, np.inf, spread=spread), label)
     sure = np.repeat(label[None], 3, axis=0)
-    np.testing.assert_array_equal(soften(sure, codes, alpha, spread), label)
+    np.testing.assert_array_equal(soften(sure, codes, alpha, spread=spread), label)
 
 
 @given(answers(), st.floats(0, 100))
@@ -75,7 +93,7 @@ def test_the_label_rises_by_alpha_deviations_on_the_line_to_it(given, alpha):
     proba, codes = given
     rows, mean, label = np.arange(len(codes)), proba.mean(axis=0), np.eye(proba.shape[2])[codes]
     own = proba[:, rows, codes]
-    targets = soften(proba, codes, alpha, "label")
+    targets = soften(proba, codes, alpha, spread="label")
     wanted = np.minimum(own.mean(axis=0) + alpha * own.std(axis=0), 1)
     np.testing.assert_allclose(targets[rows, codes], wanted, atol=1e-12)
     cross = (targets - mean)[:, :, None] * (label - mean)[:, None, :]
@@ -86,16 +104,18 @@ def test_a_large_alpha_gives_the_label_where_models_differ():
     proba = np.random.default_rng(0).dirichlet(np.ones(4), (5, 20))
     codes = np.arange(20) % 4
     for spread in SPREADS:
-        np.testing.assert_allclose(soften(proba, codes, 1e9, spread), np.eye(4)[codes], atol=1e-8)
+        np.testing.assert_allclose(
+            soften(proba, codes, 1e9, spread=spread), np.eye(4)[codes], atol=1e-8
+        )
 
 
 def test_each_row_may_have_an_alpha_of_its_own():
     proba = np.random.default_rng(0).dirichlet(np.ones(3), (4, 3))
     codes = np.array([0, 1, 2])
     for spread in SPREADS:
-        together = soften(proba, codes, np.array([0.0, 0.5, np.inf]), spread)
+        together = soften(proba, codes, np.array([0.0, 0.5, np.inf]), spread=spread)
         for row, alpha in enumerate([0.0, 0.5, np.inf]):
-            alone = soften(proba[:, [row]], codes[[row]], alpha, spread)
+            alone = soften(proba[:, [row]], codes[[row]], alpha, spread=spread)
             np.testing.assert_allclose(together[row], alone[0])
 
 

@@ -10,7 +10,14 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 
-from skmia.memorization import CanaryFormat, Exposure, NGramModel, insert_canaries, log_perplexity
+from skmia.memorization import (
+    CanaryFormat,
+    Exposure,
+    NGramModel,
+    insert_canaries,
+    log_perplexity,
+    skew_normal_exposure,
+)
 from skmia.memorization._skew_normal import fit_skew_normal, skew_normal_logcdf
 
 ALPHABET = "0123456789 pin"
@@ -282,3 +289,25 @@ def test_bad_canaries_are_named(trained):
 def test_constant_log_perplexities_have_no_skew_normal():
     with pytest.raises(ValueError, match="not all equal"):
         Exposure(lambda some: np.ones(len(some)), SECRETS, method="skew_normal").fit()
+
+
+def test_the_formula_alone_is_the_one_of_the_estimator():
+    exposure = Exposure(RandomModel(14), SECRETS, method="skew_normal", random_state=0).fit()
+    canaries = SECRETS.candidates()[:5]
+    bits = log_perplexity(RandomModel(14), canaries)
+    got = skew_normal_exposure(bits, exposure.log_perplexities_)
+    assert_allclose(got, exposure.score_samples(canaries))
+    assert skew_normal_exposure(bits[0], exposure.log_perplexities_) == pytest.approx(got[0])
+
+
+@pytest.mark.parametrize(
+    ("bits", "sample", "words"),
+    [
+        (1.0, [1.0] * 7, "sample must hold 8 values or more; got 7"),
+        (1.0, [1.0] * 9, "not all equal"),
+        (np.inf, np.arange(9.0), "log_perplexity must be finite numbers"),
+    ],
+)
+def test_the_formula_refuses_what_has_no_law(bits, sample, words):
+    with pytest.raises(ValueError, match=words):
+        skew_normal_exposure(bits, sample)
