@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from skmia.disclosure import Measurement, load_policy, recommend
+from skmia.disclosure import Condition, Measurement, load_policy, recommend
 from skmia.metrics import clopper_pearson
 
 from ._registry import promise
@@ -64,3 +64,38 @@ def releases_at_the_limit(rng, n_trials, rates, n_records):
 def refuses_at_the_limit(rng, n_trials, rates, n_records):
     """Share of refusals."""
     return count_results(rng, n_trials, rates, n_records, "do not release")
+
+
+@promise(
+    "`recommend` finds a condition although a number is at its limit under each",
+    nominal=0.025,
+    side="at most",
+    designs={
+        "1 condition, 500 records": {"n_conditions": 1},
+        "4 conditions, 500 records": {"n_conditions": 4},
+        "8 conditions, 500 records": {"n_conditions": 8},
+    },
+    n_trials=2000,
+)
+def finds_a_condition_at_the_limit(rng, n_trials, n_conditions, n_records=500):
+    """Share of releases with conditions."""
+    n_found, high = 0, make_rate(n_records - n_records // 5, n_records)
+    policy = replace(POLICY, undecided="cannot be said")
+    for counts in rng.binomial(n_records, LIMIT, size=(n_trials, n_conditions)).tolist():
+        conditions = [
+            Condition(str(c), [make_rate(k, n_records)], cost=c, same_records=True, adapted=True)
+            for c, k in enumerate(counts)
+        ]
+        found = recommend(policy, "service", [high], conditions=conditions)
+        n_found += found.result == "release with conditions"
+    return n_found, n_trials
+
+
+def make_rate(n_found, n_records):
+    return Measurement(
+        NUMBER,
+        lambda level: (
+            n_found / n_records,
+            *clopper_pearson(n_found, n_records, confidence_level=level),
+        ),
+    )

@@ -153,6 +153,8 @@ def _check_combination(arguments):
                 raise CommandError(f"--quick goes without --{name.replace('_', '-')}{value}")
     if arguments.decimals is not None and arguments.policy is None:
         raise CommandError("--decimals goes with --policy")
+    if arguments.measure_conditions and arguments.policy is None:
+        raise CommandError("--measure-conditions goes with --policy")
     if arguments.time_limit is not None and arguments.shadows != AUTO:
         raise CommandError("--time-limit limits the shadow models of --shadows auto")
     _check_tables(arguments)

@@ -352,6 +352,13 @@ def _add_output(group):
         help="number of decimals of the answers of a service, for --policy",
     )
     group.add_argument(
+        "--measure-conditions",
+        action="store_true",
+        help="if --policy says not to release, train the shadow models once more and measure the "
+        "model with rounded answers, labels alone, a stripped file, or a service in place of the "
+        "file; name those under which it may be released",
+    )
+    group.add_argument(
         "--fail-above",
         type=limit,
         nargs="+",

@@ -8,11 +8,16 @@ from pathlib import Path
 
 from .._core.visible import visible
 from ..disclosure import load_policy
-from ..report import recommend_release
+from ..report import measure_conditions, recommend_release
 from ..report.victim import is_recipe
 from ._errors import CommandError, tell
 from ._gate import EXCEEDED, INCONCLUSIVE, Finding
 
+_NOT_MEASURED = (
+    "No condition of a release was measured; with --measure-conditions, rounded answers, labels "
+    "alone and other conditions are."
+)
+_NONE_KNOWN = "No condition of a release could be measured on this model."
 _CODES = {"release": 0, "cannot be said": INCONCLUSIVE}
 
 
@@ -58,24 +63,52 @@ def follow_policy(result, policy, problem, arguments):
     Returns
     -------
     result : AuditReport
-        The audit with the recommendation.
+        The audit with the recommendation, and a note on conditions that were not measured.
     faults : list of str
         Why there is none: a fault here must not cost the audit, which may have taken hours.
     """
+    model = None if is_recipe(problem.victim) else problem.victim
+    settings = {name: getattr(arguments, name) for name in ("release", "decimals")}
+    settings["policy"] = policy
+    faults = []
     try:
-        recommendation = recommend_release(
-            result,
-            None if is_recipe(problem.victim) else problem.victim,
-            problem.records,
-            policy=policy,
-            release=arguments.release,
-            decimals=arguments.decimals,
-            provenance=_describe_origin(arguments),
-        )
+        asked = {"provenance": _describe_origin(arguments), **settings}
+        found = recommend_release(result, model, problem.records, **asked)
+        if found.result == "do not release":
+            conditions, notes, faults = _measure_conditions(
+                result, model, problem, arguments, settings
+            )
+            result = replace(result, notes=[*result.notes, *notes])
+            if conditions:
+                asked["conditions"] = conditions
+                found = recommend_release(result, model, problem.records, **asked)
     except Exception as error:
         name = visible(policy.name)
         return result, [f"the policy {name} could not be followed: {tell(error)}"]
-    return replace(result, recommendation=recommendation), []
+    return replace(result, recommendation=found), faults
+
+
+def _measure_conditions(result, model, problem, arguments, settings):
+    """Conditions with what was measured under each, notes, and faults."""
+    if not arguments.measure_conditions:
+        return [], [_NOT_MEASURED], []
+    recipe = problem.recipe
+    if recipe is None and model is None:
+        recipe = problem.victim
+    try:
+        found = measure_conditions(
+            result,
+            model,
+            problem.records,
+            estimator=recipe,
+            batched=False if arguments.no_batching else "auto",
+            n_jobs=arguments.jobs,
+            verbose=1,
+            **settings,
+        )
+    except Exception as error:  # the audit and the recommendation without conditions stand
+        return [], [], [f"conditions of a release could not be measured: {tell(error)}"]
+    return found, [] if found else [_NONE_KNOWN], []
 
 
 def as_finding(recommendation):

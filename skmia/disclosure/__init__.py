@@ -10,11 +10,13 @@ from ._result import StructuralCheck, StructuralReport
 from ._rules import Rule, RuleBook, load_rules
 from ._structural_checks import structural_checks
 from ._thresholds import THRESHOLDS, Threshold
+from ._tried import JudgedCondition
 
 __all__ = [
     "THRESHOLDS",
     "Condition",
     "JudgedCheck",
+    "JudgedCondition",
     "JudgedLimit",
     "Measurement",
     "MembershipMeasure",

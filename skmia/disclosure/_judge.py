@@ -58,7 +58,7 @@ class JudgedCheck:
     text: str
 
 
-def judge_limits(policy, release, measurements):
+def judge_limits(policy, release, measurements, n_tried=1):
     """Compare numbers with the limits of a policy.
 
     Parameters
@@ -66,6 +66,9 @@ def judge_limits(policy, release, measurements):
     policy : Policy
     release : {"file", "service", "table"}
     measurements : sequence of Measurement
+    n_tried : int, default=1
+        Number of conditions of which one that passes is chosen, so that each of them needs wider
+        intervals.
 
     Returns
     -------
@@ -83,7 +86,8 @@ def judge_limits(policy, release, measurements):
     ]
     failed = _reject(chosen, limits, policy.alpha)
     judged = [
-        _judge(number, limits[number.name], k in failed, policy) for k, number in enumerate(chosen)
+        _judge(number, limits[number.name], k in failed, policy, n_tried)
+        for k, number in enumerate(chosen)
     ]
     known = {(limit.name, limit.group) for limit in judged}
     groups = dict.fromkeys(["all", *(number.group for number in chosen)])
@@ -121,9 +125,9 @@ def _reject(measurements, limits, alpha):
     return set(range(len(measurements))) - set(left)
 
 
-def _judge(measurement, limit, has_failed, policy):
-    level = 1 - policy.alpha
-    interval, needed = measurement.at(level, level), None
+def _judge(measurement, limit, has_failed, policy, n_tried):
+    stated = 1 - policy.alpha
+    interval, needed = measurement.at(1 - policy.alpha / n_tried, stated), None
     end = interval.low if measurement.name in _LOWER else interval.high
     status = FAIL if has_failed else PASS if end <= limit else OPEN
     if measurement.name in _LOWER and status == OPEN:

@@ -94,6 +94,9 @@ class Condition:
         Whether the numbers were measured on the same records.
     adapted : bool, default=False
         Whether the attack knew of the condition and was adapted to it.
+    release : str, default=None
+        Way of release under the condition, such as ``"service"`` for a model that is to be released
+        as a file; its limits and checks then count. If None, it is the way that was asked for.
     """
 
     name: str
@@ -102,6 +105,7 @@ class Condition:
     cost: float = 0.0
     same_records: bool = False
     adapted: bool = False
+    release: str | None = None
 
     @property
     def counts(self) -> bool:

@@ -8,8 +8,6 @@ from .._core.checks import check_option
 from .._core.numbers import show
 from .._core.visible import visible
 from ._judge import (
-    FAIL,
-    MISSING,
     OPEN,
     PASS,
     JudgedCheck,
@@ -20,6 +18,7 @@ from ._judge import (
 from ._measurements import Condition, Measurement
 from ._policy import Policy
 from ._result import StructuralCheck
+from ._tried import JudgedCondition, judge_conditions, list_failures, list_missing, write
 
 RELEASE, CONDITIONS = "release", "release with conditions"
 REFUSE, UNKNOWN = "do not release", "cannot be said"
@@ -45,6 +44,9 @@ class Recommendation:
         Conditions of the release.
     under_conditions : tuple of JudgedLimit
         The numbers under these conditions.
+    tried : tuple of JudgedCondition
+        All conditions under which the model was measured, the cheapest first, if it may not be
+        released without one.
     to_review : tuple of str
         Checks that need a typed reason each.
     provenance : dict of str to str
@@ -60,6 +62,7 @@ class Recommendation:
     checks: tuple[JudgedCheck, ...] = ()
     conditions: tuple[str, ...] = ()
     under_conditions: tuple[JudgedLimit, ...] = ()
+    tried: tuple[JudgedCondition, ...] = ()
     to_review: tuple[str, ...] = ()
     provenance: dict[str, str] = field(default_factory=dict)
 
@@ -69,9 +72,26 @@ class Recommendation:
                 f"As a {self.release}, by the policy {visible(self.policy.name)}: {self.result}",
                 *(f"  {visible(reason)}" for reason in self.reasons),
                 *(f"  Condition: {visible(condition)}" for condition in self.conditions),
+                *(f"  Measured under conditions: {visible(text)}" for text in self.list_tried()),
                 *(f"  Needs a reason: {name}" for name in self.to_review),
             ]
         )
+
+    def list_tried(self) -> list[str]:
+        """Return a sentence on each condition under which the model was measured.
+
+        Returns
+        -------
+        sentences : list of str
+            The name of the condition with the number nearest to its limit, or why it does not
+            suffice.
+        """
+        return [
+            f"{condition.name}: suffices. {_write_helping(condition)}"
+            if condition.helps
+            else f"{condition.name}: does not suffice. {condition.reasons[0]}"
+            for condition in self.tried
+        ]
 
     def to_dict(self) -> dict:
         """Return a form in plain numbers, texts and lists, with empty fields to be filled in.
@@ -88,6 +108,14 @@ class Recommendation:
             "conditions": list(self.conditions),
             "limits": [_as_plain(limit) for limit in self.limits],
             "under_conditions": [_as_plain(limit) for limit in self.under_conditions],
+            "tried": [
+                vars(condition)
+                | {
+                    "reasons": list(condition.reasons),
+                    "limits": [_as_plain(limit) for limit in condition.limits],
+                }
+                for condition in self.tried
+            ],
             "checks": [vars(check).copy() for check in self.checks],
             "reviews": [{"check": name, "reason": ""} for name in self.to_review],
             "policy": {
@@ -101,6 +129,12 @@ class Recommendation:
                 for role in ("researcher", "checker", "second checker")
             ],
         }
+
+
+def _write_helping(condition):
+    """The number that is nearest to its limit."""
+    judged = [limit for limit in condition.limits if limit.interval is not None]
+    return write(max(judged, key=lambda limit: limit.interval[2] - limit.limit))
 
 
 def _as_plain(judged):
@@ -159,7 +193,8 @@ def recommend(
     said"; a failure, or a check that blocks, gives "release with conditions" if the numbers pass
     under some conditions, the cheapest of which are named, and "do not release" otherwise; an
     undecided number gives what the policy says; the rest is a release. Structural checks can
-    forbid a release and never lead to one.
+    forbid a release and never lead to one. Under m conditions, each has to pass with intervals of
+    the level ``1 - alpha / m``.
 
     With intervals that hold, a model with some number above its limit is released with a
     probability of at most ``alpha / 2``, and one with no number above its limit is refused
@@ -184,19 +219,20 @@ def recommend(
     limits = judge_limits(policy, release, measurements)
     judged = judge_checks(policy, release, checks)
     result, reasons = _decide(policy, limits, judged)
-    chosen, under = None, []
+    tried = []
     if result == REFUSE:
-        chosen, under = _choose_condition(policy, release, conditions, limits, checks)
-        result = result if chosen is None else CONDITIONS
+        tried = judge_conditions(policy, release, conditions, limits, checks)
+    chosen = next((condition for condition in tried if condition.helps), None)
     return Recommendation(
-        result,
+        result if chosen is None else CONDITIONS,
         release,
         policy,
         tuple(reasons),
         tuple(limits),
         tuple(judged),
         _name_conditions(result, chosen),
-        tuple(under),
+        () if chosen is None else chosen.limits,
+        tuple(tried),
         tuple(check.name for check in judged if check.level == "review" and check.status != PASS),
         dict(provenance or {}),
     )
@@ -204,10 +240,10 @@ def recommend(
 
 def _decide(policy, limits, checks):
     """The result without conditions, and why."""
-    missing = _list_missing(limits, checks)
+    missing = list_missing(limits, checks)
     if missing:
         return UNKNOWN, [f"To be measured: {text}" for text in missing]
-    failures = _list_failures(limits, checks)
+    failures = list_failures(limits, checks)
     if failures:
         return REFUSE, failures
     undecided = [_write_open(limit) for limit in limits if limit.status == OPEN]
@@ -228,55 +264,13 @@ def _check_unique(measurements):
         raise ValueError(f"measurements must hold {twice[0]} of {show(twice[1])} once.")
 
 
-def _list_missing(limits, checks):
-    numbers = [f"{limit.name} ({limit.group})." for limit in limits if limit.status == MISSING]
-    blocks = [check for check in checks if check.level == "block" and check.status == MISSING]
-    return numbers + [f"{check.name}. {check.text}" for check in blocks]
-
-
-def _list_failures(limits, checks):
-    numbers = [_write(limit) for limit in limits if limit.status == FAIL]
-    blocks = [check for check in checks if check.level == "block" and check.status == FAIL]
-    return numbers + [f"{check.name}: {check.text}" for check in blocks]
-
-
-def _write(judged):
-    estimate, low, high = judged.interval
-    return (
-        f"{judged.name} ({judged.group}): {estimate:.3g} [{low:.3g}, {high:.3g}], and the limit is "
-        f"{judged.limit:g}."
-    )
-
-
 def _write_open(judged):
     needed = judged.n_needed
-    return _write(judged) + ("" if needed is None else f" About {needed:,} records would decide.")
-
-
-def _choose_condition(policy, release, conditions, limits, checks):
-    """The cheapest condition under which nothing fails, with its numbers; None if there is none."""
-    counted = [condition for condition in conditions if condition.counts]
-    for condition in sorted(counted, key=lambda condition: condition.cost):
-        under = judge_limits(policy, release, condition.measurements)
-        given = checks if condition.checks is None else condition.checks
-        result, _ = _decide(policy, under, judge_checks(policy, release, given))
-        if result in (RELEASE, CONDITIONS) and _covers(under, limits):
-            return condition, under
-    return None, []
-
-
-def _covers(under, limits):
-    """Whether all numbers were measured again, and those that failed now pass."""
-    passed = _name_all(under, {PASS})
-    known = _name_all(under, {PASS, OPEN})
-    return _name_all(limits, {FAIL}) <= passed and _name_all(limits, {PASS, OPEN}) <= known
-
-
-def _name_all(limits, statuses):
-    return {(limit.name, limit.group) for limit in limits if limit.status in statuses}
+    return write(judged) + ("" if needed is None else f" About {needed:,} records would decide.")
 
 
 def _name_conditions(result, chosen):
     if chosen is not None:
-        return (chosen.name,)
+        is_open = any(limit.status == OPEN for limit in chosen.limits)
+        return (chosen.name, _ACCESS) if is_open else (chosen.name,)
     return (_ACCESS,) if result == CONDITIONS else ()

@@ -8,6 +8,7 @@ from .checks._duplicates import Duplicates, find_duplicates
 from .checks._negative_control import negative_control
 from .checks._permutation import PermutationResult, permutation_test
 from .checks._positive_control import positive_control
+from .conditions import measure_conditions
 from .release import list_measurements, recommend_release
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "blind_baseline",
     "find_duplicates",
     "list_measurements",
+    "measure_conditions",
     "negative_control",
     "permutation_test",
     "positive_control",

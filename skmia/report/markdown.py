@@ -46,6 +46,7 @@ def _list_decision(report):
         return []
     head = f"**As a {found.release}, by the policy {escape(found.policy.name)}: {found.result}**"
     lines = [*found.reasons, *(f"Condition: {name}" for name in found.conditions)]
+    lines += [f"Measured under conditions: {text}" for text in found.list_tried()]
     lines += [f"Needs a reason: {name}" for name in found.to_review]
     return [head, "", *(f"* {escape(line)}" for line in lines), ""]
 

@@ -1,6 +1,6 @@
 """The part of the document of an audit that holds a recommendation."""
 
-from .._core.kinds import count, fields, many, mapping, maybe, number, text, word
+from .._core.kinds import count, fields, flag, many, mapping, maybe, number, text, word
 from .evidence import LEAK, NONE
 
 RELEASE, CONDITIONS = "release", "release with conditions"
@@ -24,6 +24,18 @@ RECOMMENDATION = fields(
     conditions=many(text),
     limits=many(_JUDGED),
     under_conditions=many(_JUDGED),
+    tried=many(
+        fields(
+            name=text,
+            release=word("service", "file"),
+            cost=number(0),
+            helps=flag,
+            reasons=many(text),
+            limits=many(_JUDGED),
+        ),
+        0,
+        _MOST_NAMED,
+    ),
     checks=many(
         fields(
             name=text,
@@ -53,7 +65,8 @@ def check_recommendation(document):
     found = document["recommendation"]
     if found is None:
         return
-    for limit in [*found["limits"], *found["under_conditions"]]:
+    tried = [limit for condition in found["tried"] for limit in condition["limits"]]
+    for limit in [*found["limits"], *found["under_conditions"], *tried]:
         interval = limit["interval"]
         if limit["status"] == "pass" and (interval is None or interval[2] > limit["limit"]):
             raise ValueError(f"recommendation: {limit['name']} does not pass its limit")

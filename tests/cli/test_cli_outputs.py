@@ -136,11 +136,25 @@ def test_a_policy_of_ones_own(printed, tmp_path):
     assert (code, err) == (1, "skmia audit: own: do not release\n")
 
 
+def test_conditions_are_measured_if_asked(printed, tmp_path):
+    policy, out = tmp_path / "own.toml", tmp_path / "out"
+    policy.write_text('name = "own"\nversion = 1\n[limits.service]\nauc = 0.0\n')
+    code, text, err = printed("--policy", policy, "--measure-conditions", "--out", out)
+    assert (code, err) == (1, "skmia audit: own: do not release\n")
+    assert "labels alone: does not suffice." in text
+    tried = json.loads((out / "audit.json").read_text())["recommendation"]["tried"]
+    assert [part["helps"] for part in tried] == [False] * 3
+    code, text, _ = printed("--policy", policy)
+    assert code == 1
+    assert "with --measure-conditions" in text
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--policy", "strict"], "--policy: policy must be one of 'cautious', 'research'"),
         (["--decimals", "2"], "--decimals goes with --policy"),
+        (["--measure-conditions"], "--measure-conditions goes with --policy"),
         (["--policy", "cautious", "--decimals", "18"], "must lie between 0 and 17"),
     ],
 )

@@ -124,6 +124,32 @@ def test_a_condition_that_does_not_count(condition):
     assert decide(HIGH, conditions=[condition]).result == "do not release"
 
 
+def test_trying_many_conditions_makes_intervals_wider():
+    near = Interval(0.56, 0.52, 0.60)  # of the level of the policy; passes alone
+    limit = {"file": {"auc": 0.6, "tpr_at_fpr_01": 0.05}}
+    policy = replace(CAUTIOUS, limits=limit)
+    few = decide(HIGH, policy=policy, conditions=[under(near, 1)])
+    many = decide(HIGH, policy=policy, conditions=[under(near, 1), under(HIGH, 2)])
+    assert few.result == "release with conditions"
+    assert many.result == "do not release"
+    high = 0.56 + 0.04 * stats.norm.ppf(1 - CAUTIOUS.alpha / 4) / stats.norm.ppf(
+        1 - CAUTIOUS.alpha / 2
+    )
+    auc = next(limit for limit in many.tried[0].limits if limit.name == "auc")
+    assert auc.interval.high == pytest.approx(high)
+    assert "auc (all): 0.56" in many.tried[0].reasons[0]
+
+
+def test_a_condition_with_another_way_of_release_has_its_limits():
+    limits = {"file": {"auc": 0.6, "tpr_at_fpr_01": 0.05}, "service": {"auc": 0.9}}
+    policy = replace(CAUTIOUS, limits=limits, required={})
+    blocked = change("keeps_rows", "flagged")
+    service = replace(under(HIGH, 1), release="service")
+    found = decide(HIGH, blocked, policy=policy, conditions=[service])
+    assert found.result == "release with conditions"
+    assert found.tried[0].release == "service"
+
+
 def test_a_condition_can_lift_a_block():
     blocked, lifted = change("keeps_rows", "flagged"), under(LOW, 1, checks=PASSED)
     found = decide(LOW, blocked, conditions=[lifted])

@@ -76,7 +76,22 @@ class ProbabilityDefense(OutputDefense):
             If the model answers NaN.
         """
         check_is_fitted(self)
-        return self._change(self._ask_proba(X).astype(np.float64))
+        return self.change_proba(self._ask_proba(X))
+
+    def change_proba(self, proba: ArrayLike) -> np.ndarray:
+        """Return what is answered instead of given probabilities.
+
+        Parameters
+        ----------
+        proba : array-like of shape (n_samples, n_classes)
+            Probabilities of the classifier; it need not be fitted.
+
+        Returns
+        -------
+        changed : ndarray of shape (n_samples, n_classes)
+        """
+        validate_params_of(self)
+        return self._change(np.array(proba, dtype=np.float64))
 
     @abstractmethod
     def _change(self, proba):

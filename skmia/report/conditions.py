@@ -1,0 +1,322 @@
+"""Conditions of a release, each measured on the model that was audited."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+
+from .._core.asking import unwrap
+from .._core.checks import check_option
+from .._core.outputs import Outputs
+from .._core.records import Records
+from .._core.types import PathLike
+from .._core.validation import query
+from ..defenses import RoundingDefense, TopKDefense, strip_state
+from ..disclosure import Condition, Policy, load_policy, structural_checks
+from ..shadow import ShadowPool
+from ..victims.offers import has_file, is_trainable
+from ._audit import audit
+from ._case import open_case
+from ._describe import Clock
+from ._file import attack_file, examine_file
+from ._plan import LARGEST_OUTPUTS
+from ._report import AuditReport
+from .evidence import LEAK, NONE
+from .release import WAYS, list_measurements
+from .victim import is_recipe
+
+_PROBABILITIES = ("proba", "logits")
+_DECIMALS = (2, 1)
+_AS_A_SERVICE = "a service in place of the file"
+# A model that is not handed over costs more than any change of its answers.
+_COST_OF_NO_FILE = 1.0
+
+
+class _Change(NamedTuple):
+    """A change of the answers of a service."""
+
+    name: str
+    apply: Callable[[Outputs], Outputs]
+    decimals: int | None = None
+
+
+def measure_conditions(
+    report: AuditReport,
+    model: Any,
+    records: Records,
+    *,
+    policy: Policy | PathLike = "cautious",
+    release: Literal["service", "file"] = "service",
+    decimals: int | None = None,
+    estimator: BaseEstimator | None = None,
+    batched: Literal["auto"] | bool = "auto",
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> list[Condition]:
+    """Measure a model under each condition of a release that leaves its training as it is.
+
+    For a service: probabilities rounded to 2 decimals and to 1, the largest probability alone
+    (of more than two classes), and labels alone. For a file: the file without the state that
+    predictions do not use (:func:`~skmia.defenses.strip_state`), and a service in place of the
+    file, as it is and with each change of the answers.
+
+    Parameters
+    ----------
+    report : AuditReport
+        Audit of the model.
+    model : fitted estimator or None
+        The model that was audited. None if the records hold its answers, in a field ``outputs``.
+    records : Records of n records
+        The records of the audit.
+    policy : str, path-like or Policy, default="cautious"
+        Its thresholds are those of the structural checks.
+    release : {"service", "file"}, default="service"
+        How the model would be released.
+    decimals : int, default=None
+        Number of decimals of the answers of the service as it is.
+    estimator : estimator, default=None
+        Estimator that is cloned for each shadow model. If None, the model is cloned.
+    batched, n_jobs, verbose : object
+        As for :func:`skmia.audit`.
+
+    Returns
+    -------
+    conditions : list of Condition
+        For :func:`recommend_release`. The cost is the mean share of the probability that a change
+        moves between classes, and 1 more without the file. A condition under which the audit is
+        inconclusive is left out.
+
+    Raises
+    ------
+    ValueError
+        If the records are not those of the audit.
+
+    See Also
+    --------
+    recommend_release : Names the cheapest condition under which a policy allows a release.
+
+    Notes
+    -----
+    The shadow models of the audit are trained once more, and their answers are changed in the same
+    way as those of the model: the attacker knows the condition. One training of shadow models
+    serves for all changes. Models without shadow models, or whose outputs for all shadow models
+    take more than a gigabyte, are only measured under conditions on the file.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skmia import audit
+    >>> from skmia.datasets import make_membership_problem
+    >>> from skmia.report import measure_conditions
+    >>> records, membership = make_membership_problem(n_samples=400, random_state=0)
+    >>> members = records[membership == 1]
+    >>> tree = DecisionTreeClassifier(random_state=0).fit(members.X, members.y)
+    >>> report = audit(tree, records, membership, shadows=4, file=False, random_state=0)
+    >>> [condition.name for condition in measure_conditions(report, tree, records)]
+    ['answers rounded to 2 decimals', 'answers rounded to 1 decimal', 'labels alone']
+    """
+    check_option(release, "release", WAYS)
+    if len(records) != len(report.membership):
+        raise ValueError(
+            f"records must be the {len(report.membership)} of the audit; got {len(records)}."
+        )
+    policy = policy if isinstance(policy, Policy) else load_policy(policy)
+    settings = {"batched": batched, "n_jobs": n_jobs, "verbose": verbose}
+    case = _Case(report, model, records, policy, decimals)
+    recipe = unwrap(model if estimator is None else estimator)
+    found = [] if release == "service" else [_measure_stripped(case), _measure_service(case)]
+    found += _measure_changes(case, recipe, release, settings)
+    return [condition for condition in found if condition is not None]
+
+
+class _Case(NamedTuple):
+    """The model that was audited and how it is checked."""
+
+    report: AuditReport
+    model: Any
+    records: Records
+    policy: Policy
+    decimals: int | None
+
+    def check(self, model, records, release, decimals):
+        """The structural checks under a condition."""
+        return structural_checks(
+            model,
+            records,
+            self.report.membership,
+            decimals=decimals,
+            thresholds=self.policy.thresholds(release),
+            rules=self.policy.rules(release),
+        ).checks
+
+
+def _measure_stripped(case):
+    """The file without the state that predictions do not use; its answers are the same."""
+    report, model = case.report, case.model
+    if model is None or is_recipe(model) or report.file is None or not has_file(model):
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is left in the file is attacked below
+            stripped = strip_state(unwrap(model))
+    except (TypeError, ValueError, AttributeError):
+        return None  # a model of a kind that cannot be stripped
+    found = _attack_file(case, stripped)
+    if found is None or found.evidence not in (LEAK, NONE):
+        return None
+    return Condition(
+        "a file without the state that predictions do not use",
+        list_measurements(replace(report, file=found), "file"),
+        case.check(stripped, case.records, "file", case.decimals),
+        same_records=True,
+        adapted=True,
+    )
+
+
+def _attack_file(case, model):
+    report, clock = case.report, Clock()
+    opened = open_case(
+        model,
+        case.records,
+        report.membership,
+        clock,
+        attacks="default",
+        shadows="auto",  # none is trained
+        time_budget=None,
+        estimator=None,
+        controls=False,
+        file=True,
+        batched="auto",
+        checkpoint=None,
+        n_jobs=None,
+        verbose=0,
+        **_repeat_settings(report),
+    )
+    return examine_file(opened, attack_file(opened, clock), report.findings)
+
+
+def _repeat_settings(report):
+    """Settings of the audit by which its numbers are measured again."""
+    kept = {name: report.settings[name] for name in ("group", "fprs", "confidence_level")}
+    return kept | {"random_state": report.seeds["shadows"]}
+
+
+def _measure_service(case):
+    """The answers of the model as they are, without its file, as the audit has measured them."""
+    if case.report.evidence not in (LEAK, NONE) or "service" not in case.policy.limits:
+        return None
+    return Condition(
+        _AS_A_SERVICE,
+        list_measurements(case.report, "service"),
+        case.check(case.model, case.records, "service", case.decimals),
+        cost=_COST_OF_NO_FILE,
+        same_records=True,
+        adapted=True,
+        release="service",
+    )
+
+
+def _measure_changes(case, recipe, release, settings):
+    """A condition for each change of the answers, with shadow models that change theirs."""
+    stored = "outputs" in case.records.fields and (case.model is None or is_recipe(case.model))
+    outputs = query(None if stored else case.model, case.records)
+    changes = _list_changes(outputs, recipe, case.decimals)
+    n_models = case.report.settings["n_shadows"]
+    too_large = 4 * n_models * outputs.values.size > LARGEST_OUTPUTS
+    can_train = n_models > 0 and is_trainable(recipe) and not too_large
+    if not changes or not can_train or "service" not in case.policy.limits:
+        return []
+    recipe, report = clone(recipe), case.report
+    pool = ShadowPool(
+        recipe,
+        n_estimators=n_models,
+        store="outputs",
+        random_state=report.seeds["shadows"],
+        **settings,
+    ).fit(case.records)
+    if pool.output_kind_ != outputs.kind and pool.output_kind_ not in _PROBABILITIES:
+        return []
+    return [_measure_change(case, recipe, change, outputs, pool, release) for change in changes]
+
+
+def _measure_change(case, recipe, change, outputs, pool, release):
+    changed = change.apply(outputs)
+    given = [
+        change.apply(Outputs(values, pool.classes_, pool.output_kind_)).values
+        for values in pool.outputs_
+    ]
+    theirs = ShadowPool.from_outputs(
+        np.stack(given),
+        pool.membership_,
+        case.records,
+        classes=pool.classes_,
+        kind=changed.kind,
+        estimator=recipe,
+        store="signals" if changed.kind == "label" else "outputs",
+    )
+    records = case.records.with_fields(outputs=changed)
+    report = case.report
+    found = audit(
+        recipe,
+        records,
+        report.membership,
+        shadows=theirs,
+        file=False,
+        **_repeat_settings(report),
+    )
+    if found.evidence not in (LEAK, NONE):
+        return None
+    cost, name = _measure_cost(outputs, changed), change.name
+    if release == "file":
+        cost, name = cost + _COST_OF_NO_FILE, f"{_AS_A_SERVICE}, {name}"
+    return Condition(
+        name,
+        list_measurements(found, "service"),
+        case.check(case.model, records, "service", change.decimals),
+        cost=cost,
+        same_records=True,
+        adapted=True,
+        release="service",
+    )
+
+
+def _list_changes(outputs, recipe, decimals):
+    """Changes of answers of a kind, from the smallest."""
+    if getattr(outputs, "classes", None) is None or outputs.kind == "label":
+        return []
+    changes = []
+    if outputs.kind in _PROBABILITIES:
+        for digits in _DECIMALS:
+            if decimals is None or digits < decimals:
+                name = f"answers rounded to {digits} decimal{'s' if digits > 1 else ''}"
+                defense = RoundingDefense(recipe, decimals=digits, renormalize=False)
+                changes.append(_Change(name, _make_applied(defense), digits))
+        if len(outputs.classes) > 2:
+            defense = TopKDefense(recipe, k=1)
+            changes.append(_Change("the largest probability alone", _make_applied(defense)))
+    return [*changes, _Change("labels alone", Outputs.as_labels)]
+
+
+def _make_applied(defense):
+    def apply(outputs):
+        return Outputs(defense.change_proba(_compute_proba(outputs)), outputs.classes, "proba")
+
+    return apply
+
+
+def _compute_proba(outputs):
+    return np.exp(outputs.log_proba()) if outputs.kind == "logits" else outputs.values
+
+
+def _measure_cost(outputs, changed):
+    """Mean share of the probability that moves; all of it where there were decision values."""
+    if outputs.kind not in _PROBABILITIES:
+        return 1.0
+    proba = _compute_proba(outputs).astype(np.float64)
+    told = changed.values
+    if changed.kind == "label":
+        told = np.equal(changed.values[:, None], outputs.classes[None])
+    return float(np.abs(proba - told).sum(axis=1).mean() / 2)

@@ -1,0 +1,134 @@
+"""Conditions of a release, measured on the model that was audited."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from quick_audits import shrink_models
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LinearRegression
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from skmia import Records, audit
+from skmia.disclosure import load_policy
+from skmia.report import measure_conditions, recommend_release
+from skmia.report.page import render
+from skmia.report.schema import check_document
+
+N = 300
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(N, 6))
+CLEAR = (X[:, 0] > 0).astype(int)  # labels are predicted as well as those of members
+NOISY = np.where(RNG.random(N) < 0.3, 1 - CLEAR, CLEAR)
+MEMBERS = RNG.permutation(N) < N // 2
+POLICY = replace(
+    load_policy("research"),
+    limits={way: {"auc": 0.65} for way in ("service", "file")},
+    required=dict.fromkeys(("service", "file"), ("auc",)),
+    structure={},
+    groups=("all",),
+)
+CHANGED = ["answers rounded to 2 decimals", "answers rounded to 1 decimal", "labels alone"]
+SERVICE = "a service in place of the file"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_audits():
+    with pytest.MonkeyPatch.context() as patch:
+        shrink_models(patch)
+        yield
+
+
+def decide(model, y, release, **settings):
+    records = Records(X, y)
+    model = model.fit(X[MEMBERS], y[MEMBERS])
+    report = audit(model, records, MEMBERS, shadows=4, fprs=[0.1], random_state=0, **settings)
+    asked = {"policy": POLICY, "release": release}
+    conditions = measure_conditions(report, model, records, **asked)
+    found = recommend_release(report, model, records, conditions=conditions, **asked)
+    return report, conditions, found
+
+
+@pytest.fixture(scope="module")
+def leaky():
+    """A forest whose answers leak and whose labels do not."""
+    return decide(RandomForestClassifier(10, max_features=1, random_state=0), CLEAR, "file")
+
+
+def test_labels_alone_help_where_only_answers_leak(leaky):
+    _, conditions, found = leaky
+    assert {condition.name for condition in conditions} == {
+        "a file without the state that predictions do not use",
+        SERVICE,
+        *(f"{SERVICE}, {name}" for name in CHANGED),
+    }
+    assert found.result == "release with conditions"
+    assert found.conditions == (f"{SERVICE}, labels alone",)
+    assert [condition.helps for condition in found.tried] == [False] * 4 + [True]
+    assert [condition.release for condition in found.tried] == ["file"] + ["service"] * 4
+    (under,) = found.under_conditions
+    assert under.status == "pass"
+    assert under.interval.high <= 0.65 < found.limits[0].interval.low
+
+
+def test_what_was_measured_stands_in_each_form(leaky):
+    report, _, found = leaky
+    report = replace(report, recommendation=found)
+    document = check_document(json.loads(report.to_json()))
+    assert [part["helps"] for part in document["recommendation"]["tried"]] == [False] * 4 + [True]
+    for text in (report.summary(), report.to_markdown()):
+        assert "labels alone: suffices." in " ".join(text.split())
+    page = pytest.importorskip("jinja2") and render(document)
+    assert "Conditions under which this model was measured again" in page
+    document["recommendation"]["tried"][-1]["limits"][0]["limit"] = 0.1
+    with pytest.raises(ValueError, match="auc does not pass its limit"):
+        check_document(document)
+
+
+def test_nothing_helps_where_labels_leak():
+    _, conditions, found = decide(DecisionTreeClassifier(random_state=0), NOISY, "service")
+    assert [condition.name for condition in conditions] == CHANGED
+    assert found.result == "do not release"
+    assert found.conditions == found.under_conditions == ()
+    assert [condition.helps for condition in found.tried] == [False] * 3
+    assert all("auc" in condition.reasons[0] for condition in found.tried)
+    # A tree is certain of its answers, and rounding does not change them.
+    assert [condition.cost for condition in conditions] == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("model", "y", "names"),
+    [
+        (LinearSVC(), NOISY, ["labels alone"]),
+        (LinearRegression(), X @ np.arange(6.0) + RNG.normal(size=N), []),
+    ],
+    ids=["decision values", "regressor"],
+)
+def test_changes_that_the_answers_allow(model, y, names):
+    _, conditions, _ = decide(model, y, "service", file=False)
+    assert [condition.name for condition in conditions] == names
+
+
+def test_answers_that_are_rounded_already(leaky):
+    report, _, _ = leaky
+    model = RandomForestClassifier(10, max_features=1, random_state=0)
+    model.fit(X[MEMBERS], CLEAR[MEMBERS])
+    few = replace(report, settings=report.settings | {"n_shadows": 0})
+    assert measure_conditions(few, model, Records(X, CLEAR), decimals=1) == []
+    with pytest.raises(ValueError, match="must be the 300 of the audit; got 10"):
+        measure_conditions(report, model, Records(X, CLEAR)[:10])
+
+
+def test_stored_answers_are_changed_like_those_of_a_model(leaky):
+    report, measured, _ = leaky
+    recipe = RandomForestClassifier(10, max_features=1, random_state=0)
+    model = RandomForestClassifier(10, max_features=1, random_state=0)
+    records = Records(X, CLEAR).with_outputs(model.fit(X[MEMBERS], CLEAR[MEMBERS]))
+    found = measure_conditions(report, None, records, estimator=recipe, policy=POLICY)
+    theirs = {condition.name.removeprefix(f"{SERVICE}, "): condition for condition in measured}
+    for condition in found:
+        assert condition.measurements[0].interval(0.95) == pytest.approx(
+            theirs[condition.name].measurements[0].interval(0.95)
+        )
