@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, clone
 
 from .._core.asking import unwrap
 from .._core.checks import check_option
+from .._core.circumstances import Clock
 from .._core.outputs import Outputs
 from .._core.records import Records
 from .._core.types import PathLike
@@ -20,7 +21,6 @@ from ..shadow import ShadowPool
 from ..victims.offers import has_file, is_trainable
 from ._audit import audit
 from ._case import open_case
-from ._describe import Clock
 from ._file import attack_file, examine_file
 from ._plan import LARGEST_OUTPUTS
 from ._report import AuditReport
