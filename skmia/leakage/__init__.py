@@ -1,5 +1,6 @@
 """Leakage to the best possible attacker: closed forms, worst cases and bounds."""
 
+from ._bandwidth_sensitivity import bandwidth_sensitivity
 from ._bounds import (
     bounded_loss_success_bound,
     dp_advantage_bound,
@@ -36,6 +37,7 @@ __all__ = [
     "NoisyMean",
     "SubsampledMean",
     "WorstCaseVulnerability",
+    "bandwidth_sensitivity",
     "bounded_loss_success_bound",
     "dp_advantage_bound",
     "generalization_gap_probability_bound",

@@ -11,13 +11,13 @@ from .._core.checks import check_option, refuse_foreign
 from .._core.containers import is_frame, refuse_masked
 from .._core.groups import sorted_values
 from .._core.matrix import check_matrix
-from .._core.numbers import check_count, to_array
+from .._core.numbers import SMALLEST, check_count, check_number, to_array
 from .._core.randomness import check_random_state
 from .._core.types import Seed
-from ._witness import GridKernelWitness, PluginWitness, SampledKernelWitness
+from ._witness import PluginWitness, make_kernels
 
 
-def _join(members, nonmembers, dtype):
+def join_samples(members, nonmembers, dtype):
     """Both samples as one matrix, and which rows are members."""
     sides = []
     for values, name in ((members, "members"), (nonmembers, "nonmembers")):
@@ -51,6 +51,7 @@ def total_variation(
     nonmembers: ArrayLike,
     *,
     method: Literal["plugin", "kde"] = "plugin",
+    bandwidth_factor: float | None = None,
     n_draws: int | None = None,
     random_state: Seed = None,
 ) -> float:
@@ -72,6 +73,9 @@ def total_variation(
 
         ``"kde"``: half the integral of the absolute difference of two Gaussian kernel densities,
         for continuous features.
+    bandwidth_factor : float, default=None
+        For ``"kde"``, factor of the bandwidths of the Notes; see :func:`bandwidth_sensitivity`. If
+        None, 1.
     n_draws : int, default=None
         For ``"kde"`` in two or more dimensions, draws from each density; the standard error is at
         most ``0.5 / sqrt(2 * n_draws)``. If None, 10,000.
@@ -87,10 +91,12 @@ def total_variation(
     ------
     ValueError
         If a sample is empty, holds NaN, or the two differ in their number of features; with
-        ``"kde"``, when a sample has one value only; with ``"plugin"``, when ``n_draws`` is given.
+        ``"kde"``, when a sample has one value only; with ``"plugin"``, when ``bandwidth_factor`` or
+        ``n_draws`` is given.
 
     See Also
     --------
+    bandwidth_sensitivity : The estimates for several bandwidths.
     WorstCaseVulnerability : Estimator with a bound, a permutation test and groups.
 
     Notes
@@ -130,14 +136,17 @@ def total_variation(
     0.4
     """
     check_option(method, "method", ("plugin", "kde"))
-    refuse_foreign("method", method, {"n_draws": "kde"}, {"n_draws": n_draws})
+    given = {"n_draws": n_draws, "bandwidth_factor": bandwidth_factor}
+    refuse_foreign("method", method, dict.fromkeys(given, "kde"), given)
     if method == "plugin":
-        X, is_member = _join(members, nonmembers, dtype=None)
+        X, is_member = join_samples(members, nonmembers, dtype=None)
         return float(PluginWitness().estimate(X, is_member[None], None)[0])
     n_draws = 10_000 if n_draws is None else n_draws
     check_count(n_draws, "n_draws")
-    X, is_member = _join(members, nonmembers, dtype=np.float64)
-    witness = GridKernelWitness() if X.shape[1] == 1 else SampledKernelWitness(n_draws)
+    factor = 1.0 if bandwidth_factor is None else bandwidth_factor
+    check_number(factor, "bandwidth_factor", "a number above 0", SMALLEST)
+    X, is_member = join_samples(members, nonmembers, dtype=np.float64)
+    witness = make_kernels(X.shape[1], n_draws, factor)
     witness.check(X, is_member)
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
     return float(np.clip(witness.estimate(X, is_member[None], rng)[0], 0, 1))

@@ -55,6 +55,8 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
           number, else kde for one feature, else neighbors.
 
         The last two ways err downwards on average, because no rule beats the best one.
+    bandwidth_factor : float, default=1.0
+        Factor of the kernels' bandwidths, for ``method="kde"``; see :func:`bandwidth_sensitivity`.
     estimator : classifier, default=None
         Unfitted classifier with ``predict_proba``, for ``method="classifier"``. Its probabilities
         are converted to equal numbers of members and non-members. If None, gradient-boosted trees
@@ -158,6 +160,7 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
 
     _parameter_constraints: dict = {
         "method": [StrOptions({"auto", "plugin", "kde", "neighbors", "classifier"})],
+        "bandwidth_factor": [Interval(Real, 0, None, closed="neither")],
         "estimator": [HasMethods(["fit", "predict_proba"]), None],
         "n_neighbors": [at_least(1), None],
         "cv": [at_least(2), HasMethods(["split"])],
@@ -172,6 +175,7 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
         self,
         method: Literal["auto", "plugin", "kde", "neighbors", "classifier"] = "auto",
         *,
+        bandwidth_factor: float = 1.0,
         estimator: BaseEstimator | None = None,
         n_neighbors: int | None = None,
         cv: Splitter = 5,
@@ -182,6 +186,7 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
         random_state: Seed = None,
     ) -> None:
         self.method = method
+        self.bandwidth_factor = bandwidth_factor
         self.estimator = estimator
         self.n_neighbors = n_neighbors
         self.cv = cv
@@ -341,7 +346,7 @@ class WorstCaseVulnerability(ClassifierMixin, BaseEstimator):
         return check_matrix(X, dtype=np.float64), groups
 
     def _make_witness(self, n_features):
-        names = ("estimator", "n_neighbors", "cv", "n_jobs")
+        names = ("bandwidth_factor", "estimator", "n_neighbors", "cv", "n_jobs")
         settings = {name: getattr(self, name) for name in names}
         return GroupedWitness(partial(make_witness, self.method_, n_features, **settings))
 

@@ -2,17 +2,14 @@
 
 from ._base import Witness
 from ._grouped import GroupedWitness
-from ._kernel_grid import GridKernelWitness
-from ._kernel_sampled import SampledKernelWitness
-from ._make import choose_method, make_witness
+from ._make import choose_method, make_kernels, make_witness
 from ._plugin import PluginWitness
 
 __all__ = [
-    "GridKernelWitness",
     "GroupedWitness",
     "PluginWitness",
-    "SampledKernelWitness",
     "Witness",
     "choose_method",
+    "make_kernels",
     "make_witness",
 ]

@@ -14,9 +14,9 @@ _NODES_PER_BANDWIDTH = 16
 _ROUNDING = 1e-12
 
 
-def _bandwidth(values, narrowest):
+def _bandwidth(values, narrowest, factor):
     """Silverman's rule of thumb; the limit serves shuffles in which a class has equal values."""
-    return max(0.9 * float(spread(values)) * len(values) ** -0.2, narrowest)
+    return max(factor * 0.9 * float(spread(values)) * len(values) ** -0.2, narrowest)
 
 
 class _Grid:
@@ -50,17 +50,24 @@ class GridKernelWitness(Witness):
 
     The densities come from one fast Fourier transform each, so that a shuffle of 100,000 labels
     takes milliseconds.
+
+    Parameters
+    ----------
+    factor : float, default=1.0
+        Factor of the bandwidths.
     """
+
+    def __init__(self, factor=1.0):
+        self.factor = factor
 
     def check(self, X, members):
         check_spread(X, members)
 
-    @staticmethod
-    def _prepare(values, labelings):
+    def _prepare(self, values, labelings):
         narrowest = 1e-6 * max(np.ptp(values), np.finfo(float).tiny)
         bandwidths = np.array(
             [
-                [_bandwidth(values[side], narrowest) for side in (labels, ~labels)]
+                [_bandwidth(values[side], narrowest, self.factor) for side in (labels, ~labels)]
                 for labels in labelings
             ]
         )

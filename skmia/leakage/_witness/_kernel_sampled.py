@@ -20,9 +20,9 @@ def _log_sum_exp(exponents):
 class _ProductKernels:
     """A density with one Gaussian with independent axes around each row."""
 
-    def __init__(self, rows, narrowest):
+    def __init__(self, rows, narrowest, factor):
         n_rows, n_features = rows.shape
-        factor = (4 / ((n_features + 2) * n_rows)) ** (1 / (n_features + 4))
+        factor *= (4 / ((n_features + 2) * n_rows)) ** (1 / (n_features + 4))
         self.bandwidths = np.maximum(factor * spread(rows), narrowest)
         self._center = rows.mean(axis=0)
         self._points = self._scale(rows)
@@ -53,10 +53,13 @@ class SampledKernelWitness(Witness):
     ----------
     n_draws : int
         Draws from each density; the standard error is at most ``0.5 / sqrt(2 * n_draws)``.
+    factor : float, default=1.0
+        Factor of the bandwidths.
     """
 
-    def __init__(self, n_draws):
+    def __init__(self, n_draws, factor=1.0):
         self.n_draws = n_draws
+        self.factor = factor
 
     def check(self, X, members):
         check_spread(X, members)
@@ -64,8 +67,8 @@ class SampledKernelWitness(Witness):
     def learn(self, X, members, rng):
         # Of use to shuffles and halves in which a class has equal values.
         narrowest = 1e-6 * np.where(np.ptp(X, axis=0) > 0, np.ptp(X, axis=0), 1.0)
-        self._inside = _ProductKernels(X[members], narrowest)
-        self._outside = _ProductKernels(X[~members], narrowest)
+        self._inside = _ProductKernels(X[members], narrowest, self.factor)
+        self._outside = _ProductKernels(X[~members], narrowest, self.factor)
         return self
 
     def _log_ratio(self, X):

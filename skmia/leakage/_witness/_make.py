@@ -25,12 +25,17 @@ def choose_method(X, members, groups):
     return "kde" if all(has_spread(X[part], members[part]) for part in both) else "neighbors"
 
 
-def make_witness(method, n_features, *, estimator, n_neighbors, cv, n_jobs):
+def make_witness(method, n_features, *, bandwidth_factor, estimator, n_neighbors, cv, n_jobs):
     """Return a new witness."""
     if method == "plugin":
         return PluginWitness()
     if method == "kde":
-        return GridKernelWitness() if n_features == 1 else SampledKernelWitness(_N_DRAWS)
+        return make_kernels(n_features, _N_DRAWS, bandwidth_factor)
     if method == "neighbors":
         return NeighborsWitness(n_neighbors, n_jobs)
     return ClassifierWitness(estimator, cv, n_jobs)
+
+
+def make_kernels(n_features, n_draws, factor=1.0):
+    """Return a new witness by kernel densities."""
+    return GridKernelWitness(factor) if n_features == 1 else SampledKernelWitness(n_draws, factor)
