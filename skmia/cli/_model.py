@@ -21,6 +21,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 from .._core.optional import import_optional
 from ..victims import read_booster_file, read_onnx_file
 from ._errors import CommandError, tell
+from ._table import check_file
 
 _MODELS = {
     "random-forest": (RandomForestClassifier, RandomForestRegressor),
@@ -195,6 +196,7 @@ def load_model(path, *, trust_pickle, option="--model", boosters=False, onnx=Fal
     ImportError
         If a package is needed and not installed.
     """
+    check_file(path, option)
     try:
         return _load(path, trust_pickle, boosters, onnx)
     except CommandError as error:
@@ -202,8 +204,6 @@ def load_model(path, *, trust_pickle, option="--model", boosters=False, onnx=Fal
 
 
 def _load(path, trust_pickle, boosters, onnx):
-    if not path.is_file():
-        raise CommandError(f"file not found: {path}")
     if path.suffix == ".skops":
         return _check(path, _load_skops(path))
     if boosters and path.suffix in _BOOSTERS:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.base import is_classifier
+from sklearn.base import is_classifier, is_regressor
 from sklearn.ensemble import RandomForestClassifier
 
 from .._core.records import Records
@@ -13,7 +13,7 @@ from .._core.splits import compute_strata
 from .._training.job import Data, Job, keep_model
 from .._training.plan import plan_training
 from ..datasets import load_digits
-from ..report.victim import draw_members
+from ..report.victim import draw_members, is_fitted
 from ._answers import read_answers
 from ._errors import CommandError
 from ._labels import map_labels
@@ -194,7 +194,7 @@ def _load_victim(arguments, frame, features, fields, membership):
     victim = load_model(
         arguments.model, trust_pickle=arguments.trust_pickle, boosters=foreign, onnx=foreign
     )
-    task = "classification" if is_classifier(victim) else "regression"
+    task = _name_task(victim)
     y = _read_labels(arguments, frame, task, victim)
     X = as_model_input(victim, frame.drop(columns=arguments.target), features)
     if not foreign:
@@ -204,6 +204,25 @@ def _load_victim(arguments, frame, features, fields, membership):
         raise CommandError(f"--estimator: {arguments.estimator} has other labels than --model")
     recipe = make_estimator(arguments.estimator, X, task, arguments.seed)
     return Problem(victim, Records(X, y, **fields), membership, [], recipe=recipe)
+
+
+def _name_task(victim):
+    """The task of a model from a file.
+
+    Raises
+    ------
+    CommandError
+        If it does not predict labels or numbers, or is not fitted.
+    """
+    name = type(victim).__name__
+    predicts = hasattr(victim, "predict")
+    if not predicts or not (is_classifier(victim) or is_regressor(victim)):
+        raise CommandError(
+            f"--model: a classifier or a regressor is needed, and the file holds a {name}"
+        )
+    if not is_fitted(victim):
+        raise CommandError(f"--model: the {name} in the file is not fitted")
+    return "classification" if is_classifier(victim) else "regression"
 
 
 def _read_labels(arguments, frame, task, victim):

@@ -30,12 +30,12 @@ def read_table(path, option="--data"):
     CommandError
         If the file does not exist, is not a table or has no rows.
     """
-    if not path.is_file():
-        raise CommandError(f"{option}: file not found: {path}")
+    check_file(path, option)
     try:
         if path.suffix == ".parquet":
             frame = pd.read_parquet(path)
         elif path.name.endswith((".csv", ".csv.gz")):
+            _check_header(path, option)
             frame = pd.read_csv(path, low_memory=False, **_EXACT)
         else:
             raise CommandError(f"{option}: {path.name} is neither .csv, .csv.gz nor .parquet")
@@ -43,6 +43,9 @@ def read_table(path, option="--data"):
         raise CommandError(
             f"{option}: reading parquet needs a package: pip install pyarrow"
         ) from None
+    except UnicodeDecodeError as error:
+        message = f"{option}: {path.name} cannot be read: it is not text in UTF-8"
+        raise CommandError(message) from error
     except (ValueError, OSError, EOFError) as error:
         raise CommandError(f"{option}: {path.name} cannot be read: {tell(error)}") from error
     frame.columns = [str(column) for column in frame.columns]
@@ -53,6 +56,27 @@ def read_table(path, option="--data"):
     if frame.empty:
         raise CommandError(f"{option}: {path.name} has no rows")
     return frame.reset_index(drop=True)
+
+
+def check_file(path, option):
+    """Refuse the name of what is not a file."""
+    if path.is_dir():
+        raise CommandError(f"{option}: {path} is a folder, and a file is needed")
+    if not path.is_file():
+        raise CommandError(f"{option}: file not found: {path}")
+
+
+def _check_header(path, option):
+    """Refuse names that stand there twice, which pandas would change, and other separators."""
+    names = pd.read_csv(path, header=None, nrows=1, dtype=str).iloc[0].dropna()
+    twice = names[names.duplicated()]
+    if len(twice):
+        raise CommandError(f"{option}: {path.name} has two columns {visible(twice.iloc[0])!r}")
+    if len(names) == 1 and any(sign in names.iloc[0] for sign in ";\t"):
+        raise CommandError(
+            f"{option}: {path.name} has a single column, '{visible(names.iloc[0])}'; values have "
+            "to be separated by commas"
+        )
 
 
 def check_column(frame, name, option):
