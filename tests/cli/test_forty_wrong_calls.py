@@ -50,7 +50,7 @@ CALLS = [
     (f"{DATA} --group-by town", "--group-by: column 'town' not found"),
     (f"{DATA} --group-by same", "All records belong together"),
     # Who was a member.
-    (f"{DATA} --members tained", "column 'tained' not found; did you mean 'trained'"),
+    (f"{DATA} --members traind", "column 'traind' not found; did you mean 'trained'"),
     (f"{DATA} --members city", "city must hold 0/1 or true/false; got 'Oslo' in row 1"),
     (f"{DATA} --members same", "same names no non-member; the audit needs both"),
     (f"{DATA} --members short.txt", "short.txt has 2 values and the table 60 rows"),
