@@ -1,5 +1,6 @@
 """Games between an attacker and a training procedure, repeated over many rounds."""
 
+from ._average_datum import average_datum_game
 from ._density_attack import DensityAttack
 from ._leave_two_unlabeled import (
     PairPrivacy,
@@ -13,6 +14,7 @@ from ._retraining_oracle import retraining_oracle
 __all__ = [
     "DensityAttack",
     "PairPrivacy",
+    "average_datum_game",
     "bounded_loss_accuracy",
     "leave_two_unlabeled",
     "membership_game",

@@ -2,100 +2,28 @@
 
 from collections.abc import Callable
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import pandas as pd
-from joblib import Parallel
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import gen_batches
 
 from .._core.checks import check_confidence_level
 from .._core.matrix import check_matrix
-from .._core.numbers import to_array
-from .._core.progress import show_progress
 from .._core.randomness import check_random_state
-from .._core.seeding import isolated_randomness, seed_estimator
-from .._core.sklearn import N_JOBS, HasMethods, at_least, validate_parameter_constraints
-from .._core.tasks import delayed
+from .._core.sklearn import validate_parameter_constraints
 from .._core.types import Seed
-from ..metrics import advantage_interval, auc_interval, clopper_pearson, membership_roc_curve
-
-_CONSTRAINTS = {
-    "mechanism": [HasMethods(["fit", "sample"])],
-    "attack": [HasMethods(["fit", "score_samples", "predict"])],
-    "n_samples": [at_least(1)],
-    "reference_size": [at_least(0)],
-    "refit": ["boolean"],
-    "n_rounds": [at_least(1)],
-    "n_jobs": N_JOBS,
-    "verbose": ["verbose"],
-    "random_state": ["random_state"],
-}
-# Number of rounds that a worker plays at a time.
-_ROUNDS = 50
-
-
-class _Game(NamedTuple):
-    """What is the same in all rounds."""
-
-    mechanism: object
-    attack: object
-    target: np.ndarray
-    population: object
-    n_reference: int  # reference rows of each round; 0 where the attack is fitted
-    n_samples: int
-
-
-class _FromRows:
-    """Draws rows of a table without replacement, first the rows of the reference set.
-
-    A data set with a copy of the target holds the target, so no copy of it is drawn.
-    """
-
-    def __init__(self, X, target):
-        self.X, self._rows = X, np.flatnonzero((X != target).any(axis=1))
-
-    def split(self, n_reference, rng):
-        """Set aside reference rows that no data set holds."""
-        order = rng.permutation(self._rows)
-        self._rows = order[n_reference:]
-        return self.X[order[:n_reference]]
-
-    def draw(self, n_reference, n_samples, rng):
-        rows = rng.choice(self._rows, n_reference + n_samples, replace=False)
-        return self.X[rows[:n_reference]], self.X[rows[n_reference:]]
-
-    def count(self):
-        return len(self._rows)
-
-
-class _FromSampler:
-    """Draws rows of a distribution."""
-
-    def __init__(self, sampler):
-        self._sampler = sampler
-
-    def _sample(self, n, rng):
-        rows = to_array(self._sampler(n, rng), "What X returns")
-        if rows.ndim != 2 or len(rows) != n:
-            raise ValueError(
-                f"X was asked for {n} rows and must return an array of shape ({n}, n_features); "
-                f"got shape {rows.shape}."
-            )
-        return rows
-
-    def split(self, n_reference, rng):
-        """Reference rows."""
-        return self._sample(n_reference, rng) if n_reference else None
-
-    def draw(self, n_reference, n_samples, rng):
-        return self.split(n_reference, rng), self._sample(n_samples, rng)
-
-    def count(self):
-        return np.inf
+from ._mechanism_rounds import (
+    CONSTRAINTS,
+    Game,
+    aim,
+    assemble,
+    check_enough,
+    fit_attack,
+    play_all,
+    read_population,
+)
 
 
 def per_datum_game(
@@ -176,6 +104,7 @@ def per_datum_game(
 
     See Also
     --------
+    average_datum_game : The same game with a new target in each round.
     membership_game : Game about records on average.
     skmia.leakage.MahalanobisLeakage : Leakage of a mean in closed form.
 
@@ -205,26 +134,29 @@ def per_datum_game(
     """
     settings = dict(locals())
     validate_parameter_constraints(
-        _CONSTRAINTS, {name: settings[name] for name in _CONSTRAINTS}, "per_datum_game"
+        CONSTRAINTS, {name: settings[name] for name in CONSTRAINTS}, "per_datum_game"
     )
     level = check_confidence_level(confidence_level)
-    population, target = _read_population(X, target)
+    population = read_population(X)
+    target = _read_target(X, population, target)
+    population = population.without(target)
     frozen = isinstance(attack, FrozenEstimator)
     n_reference = 0 if frozen else reference_size
-    _check_enough(population, n_reference, n_samples)
+    check_enough(population, n_reference, n_samples)
     entropy = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=4).tolist()
     first, *seeds = np.random.SeedSequence(entropy).spawn(1 + n_rounds)
-    attack = attack if frozen else _aim(clone(attack), target, n_samples)
+    attack = attack if frozen else aim(clone(attack), target, n_samples)
     if not refit or frozen:
-        attack = _fit(attack, population.split(n_reference, np.random.default_rng(first)), first)
+        reference = population.split(n_reference, np.random.default_rng(first))
+        attack = fit_attack(attack, reference, first)
         n_reference = 0
-    game = _Game(clone(mechanism), attack, target, population, n_reference, n_samples)
-    rounds = _play_all(game, seeds, n_jobs, verbose)
-    return _assemble(*rounds, level)
+    game = Game(clone(mechanism), attack, target, population, n_samples, n_reference)
+    rounds = play_all(game, seeds, n_jobs, verbose)
+    return assemble(*rounds, level)
 
 
-def _read_population(X, target):
-    """Where rows come from, and the target as a row."""
+def _read_target(X, population, target):
+    """The target as a row."""
     is_row = isinstance(target, Integral)
     if callable(X):
         if is_row:
@@ -232,117 +164,21 @@ def _read_population(X, target):
                 "target is the number of a row, but X is a function; give the row itself."
             )
         target = check_matrix(target, ensure_2d=False, input_name="target")
-        return _FromSampler(X), _check_vector(target)
-    X = check_matrix(X, input_name="X")
+        return _check_vector(target)
+    X = population.X
     if not is_row:
         target = _check_vector(check_matrix(target, ensure_2d=False, input_name="target"))
         if len(target) != X.shape[1]:
             raise ValueError(
                 f"target must be a row of {X.shape[1]} features, as X has; got {len(target)}."
             )
-        return _FromRows(X, target), target
+        return target
     if not 0 <= target < len(X):
         raise ValueError(f"target must be the number of one of {len(X)} rows of X; got {target}.")
-    return _FromRows(X, X[target]), X[target]
+    return X[target]
 
 
 def _check_vector(target):
     if target.ndim != 1:
         raise ValueError(f"target must be one row; got an array of shape {target.shape}.")
     return target
-
-
-def _check_enough(population, n_reference, n_samples):
-    wanted = n_reference + n_samples
-    if wanted > population.count():
-        raise ValueError(
-            f"reference_size and n_samples ask for {n_reference} + {n_samples} rows; "
-            f"{population.count()} can be drawn from X."
-        )
-
-
-def _aim(attack, target, n_samples):
-    """Tell the attack what the attacker knows: the target and the size of the data set."""
-    parameters = attack.get_params(deep=False)
-    if "target" in parameters:
-        attack.set_params(target=target)
-    if "n_samples" in parameters and parameters["n_samples"] is None:
-        attack.set_params(n_samples=n_samples)
-    return attack
-
-
-def _fit(attack, reference, seeds):
-    if isinstance(attack, FrozenEstimator):
-        return attack
-    seed_estimator(attack, seeds)
-    with isolated_randomness(seeds):
-        return attack.fit(reference)
-
-
-def _play_all(game, seeds, n_jobs, verbose):
-    parts = [seeds[part] for part in gen_batches(len(seeds), _ROUNDS)]
-    bar = show_progress(parts, verbose, f"parts of {_ROUNDS} rounds")
-    results = Parallel(n_jobs=n_jobs)(delayed(_play_part)(game, part) for part in bar)
-    return (np.concatenate(column) for column in zip(*results, strict=True))
-
-
-def _play_part(game, seeds):
-    """Scores and guesses of some rounds, without and with the target."""
-    rounds = [_draw_round(game, seed) for seed in seeds]
-    if game.n_reference == 0:
-        answers = [_ask(game.attack, np.concatenate([released for released, _ in rounds]))]
-    else:
-        answers = [_ask(attack, released) for released, attack in rounds]
-    scores, guesses = (np.concatenate(column) for column in zip(*answers, strict=True))
-    return scores.reshape(-1, 2), guesses.reshape(-1, 2)
-
-
-def _ask(attack, released):
-    return attack.score_samples(released), attack.predict(released)
-
-
-def _draw_round(game, seeds):
-    """Releases of a round without and with the target, and the attack of the round."""
-    for_rows, for_mechanism, for_attack = seeds.spawn(3)
-    rng = np.random.default_rng(for_rows)
-    reference, rows = game.population.draw(game.n_reference, game.n_samples, rng)
-    _, others = game.population.draw(0, game.n_samples, rng)
-    others = np.array(others)
-    others[rng.integers(game.n_samples)] = game.target
-    released = [
-        _release(game.mechanism, data, seed)
-        for data, seed in zip((rows, others), for_mechanism.spawn(2), strict=True)
-    ]
-    own = None if game.n_reference == 0 else _fit(clone(game.attack), reference, for_attack)
-    return np.concatenate(released), own
-
-
-def _release(mechanism, rows, seeds):
-    """One sample of a mechanism that was fitted on some rows."""
-    mechanism = clone(mechanism)
-    seed_estimator(mechanism, seeds)
-    with isolated_randomness(seeds):
-        state = int(seeds.generate_state(1)[0] >> np.uint32(1))
-        return np.asarray(mechanism.fit(rows).sample(1, random_state=state))
-
-
-def _assemble(scores, guesses, level):
-    membership = np.repeat([False, True], len(scores))
-    scores_out, scores_in = scores.T.astype(np.float64)
-    both = np.concatenate([scores_out, scores_in])
-    return {
-        "scores_in": scores_in,
-        "scores_out": scores_out,
-        "power": _compute_power(membership, both, len(scores), level),
-        "advantage": advantage_interval(membership, guesses.T.ravel() == 1, confidence_level=level),
-        "auc": auc_interval(membership, both, confidence_level=level),
-    }
-
-
-def _compute_power(membership, scores, n_rounds, level):
-    fpr, tpr, threshold = membership_roc_curve(membership, scores)
-    columns = {"threshold": threshold}
-    for name, rate in (("fpr", fpr), ("tpr", tpr)):
-        low, high = clopper_pearson(np.rint(rate * n_rounds), n_rounds, confidence_level=level)
-        columns |= {name: rate, f"{name}_low": low, f"{name}_high": high}
-    return pd.DataFrame(columns)

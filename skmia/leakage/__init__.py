@@ -1,12 +1,15 @@
 """Leakage to the best possible attacker: closed forms, worst cases and bounds."""
 
 from ._bandwidth_sensitivity import bandwidth_sensitivity
+from ._bayes_success import bayes_success
 from ._bounds import (
     bounded_loss_success_bound,
     dp_advantage_bound,
     subexponential_loss_success_bound,
     subgaussian_loss_success_bound,
 )
+from ._cramer_rate import cramer_rate
+from ._exact_mean_ratio import mean_log_likelihood_ratio
 from ._gaussian import GaussianRegressionAttacker
 from ._generalization_gap import GeneralizationGapBound
 from ._information_bounds import (
@@ -38,10 +41,13 @@ __all__ = [
     "SubsampledMean",
     "WorstCaseVulnerability",
     "bandwidth_sensitivity",
+    "bayes_success",
     "bounded_loss_success_bound",
+    "cramer_rate",
     "dp_advantage_bound",
     "generalization_gap_probability_bound",
     "leverage_total_variation",
+    "mean_log_likelihood_ratio",
     "mutual_information_success_bound",
     "normal_total_variation",
     "required_mutual_information",

@@ -139,11 +139,12 @@ def generalization_gap_probability_bound(
     mutual_information: float | ArrayLike,
     n_samples: int | ArrayLike,
     *,
-    proxy_variance: float | ArrayLike = 1.0,
+    proxy_variance: float | ArrayLike | None = None,
+    rate: float | ArrayLike | None = None,
 ) -> FloatOrArray:
     """Upper bound of the probability of a large gap from the information that a model carries.
 
-    The bound is ``(mutual_information + log(2)) / (n_samples * gap**2 / (2 * proxy_variance))``.
+    The bound is ``(mutual_information + log(2)) / (n_samples * rate)``.
 
     Parameters
     ----------
@@ -153,9 +154,13 @@ def generalization_gap_probability_bound(
         Mutual information between the training records and the model, in nats.
     n_samples : int or array-like
         Number of independent training records.
-    proxy_variance : float or array-like, default=1.0
+    proxy_variance : float or array-like, default=None
         Sub-Gaussian proxy variance of the loss of any fixed model on a random record;
-        ``(b - a)**2 / 4`` for a loss in [a, b].
+        ``(b - a)**2 / 4`` for a loss in [a, b]. The rate is then ``gap**2 / (2 *
+        proxy_variance)``. If None, 1 unless ``rate`` is given.
+    rate : float or array-like, default=None
+        Rate of large deviations at the gap in nats, the smallest of all models: a value of
+        :func:`cramer_rate`.
 
     Returns
     -------
@@ -165,7 +170,11 @@ def generalization_gap_probability_bound(
     Raises
     ------
     ValueError
-        If a number is out of range.
+        If a number is out of range, or both a proxy variance and a rate are given.
+
+    See Also
+    --------
+    cramer_rate : The rate of a loss whose distribution is known.
 
     Notes
     -----
@@ -187,8 +196,14 @@ def generalization_gap_probability_bound(
         mutual_information, "mutual_information", "a number of nats of at least 0", 0, np.inf
     )
     n_samples = check_numbers(n_samples, "n_samples", "at least 1", 1)
-    variance = check_variance(proxy_variance)
     given = {"gap": gap, "mutual_information": information, "n_samples": n_samples}
-    check_broadcast(**given, proxy_variance=variance)
-    rate = np.square(gap) / (2 * variance)
+    if rate is None:
+        variance = check_variance(1.0 if proxy_variance is None else proxy_variance)
+        check_broadcast(**given, proxy_variance=variance)
+        rate = np.square(gap) / (2 * variance)
+    elif proxy_variance is None:
+        rate = check_numbers(rate, "rate", "a number of nats above 0", SMALLEST, np.inf)
+        check_broadcast(**given, rate=rate)
+    else:
+        raise ValueError("A rate takes the place of proxy_variance; give one of the two.")
     return like_input(np.minimum((information + np.log(2)) / (n_samples * rate), 1.0))
