@@ -8,6 +8,8 @@ from .sklearn import validate_params_of
 class GivenModel:
     """Mixin of victims that wrap a fitted model: they are fitted, and ``fit`` checks parameters."""
 
+    is_trainable = False  # clones ask the same model
+
     def __sklearn_is_fitted__(self):
         return True
 

@@ -15,6 +15,7 @@ from ..attacks import RMIA, AnalyticLiRA, LiRA, StackedAttack, ThresholdAttack
 from ..base.parts import is_open, needs_of, offer_of, parts_of, settings_of_pool, why_not
 from ..shadow import ShadowPool
 from ..signals.auto import auto_of, kinds_of
+from ..victims.linear_model import is_linear_model
 from ..victims.offers import get_kind, is_trainable
 from .growth import AUTO, SIZES
 from .victim import is_recipe
@@ -89,8 +90,10 @@ def default_attacks(request):
     """One attack of each kind: on the loss alone, in closed form, and relative to shadow models."""
     signal = _SIGNAL_OF.get(request.outputs.kind, "loss")
     attacks = {f"threshold ({signal})": ThresholdAttack(signal=signal)}
-    if why_not(AnalyticLiRA(), _make_offer(request)) is None:  # only linear models have one
-        attacks["AnalyticLiRA"] = AnalyticLiRA()
+    is_given = request.estimator is not None or is_recipe(request.victim)
+    analytic = AnalyticLiRA(estimator=request.model if is_given else None)
+    if is_linear_model(request.model) and why_not(analytic, _make_offer(request)) is None:
+        attacks["AnalyticLiRA"] = analytic
     attacks["LiRA"] = LiRA()
     if request.outputs.kind == "label":
         return attacks  # the others compare probabilities

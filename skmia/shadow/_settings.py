@@ -3,6 +3,7 @@
 from sklearn.base import is_regressor
 
 from .._core.asking import unwrap
+from ..victims.offers import is_trainable
 from ._design import BLOCK
 from ._keep import check_outputs_store, check_temperatures, further_signals
 
@@ -13,9 +14,15 @@ def check_settings(pool):
     Raises
     ------
     ValueError
-        If the number of models does not suit the design, signals or temperatures cannot be stored,
-        or signals on disk have no folder.
+        If the estimator cannot be trained, the number of models does not suit the design, signals
+        or temperatures cannot be stored, or signals on disk have no folder.
     """
+    if pool.estimator is not None and not is_trainable(pool.estimator):
+        name = type(unwrap(pool.estimator)).__name__
+        raise ValueError(
+            f"estimator must be a model that can be trained; {name} asks one that is fitted. Give "
+            "an estimator of the kind that it was trained with, if it is known."
+        )
     n_models, design = pool.n_estimators, pool.design
     if design == "paired" and n_models % 2:
         raise ValueError(

@@ -12,6 +12,11 @@ from .stationarity.refusals import why_not_least_squares
 _FAMILIES = LogisticRegression, LinearRegression, Ridge
 
 
+def is_linear_model(model):
+    """Whether a model is of a kind that :class:`LinearModel` takes, fitted or not."""
+    return type(find_model(model)[0]) in _FAMILIES
+
+
 class LinearModel:
     """A LogisticRegression, LinearRegression or Ridge, or a Pipeline that ends in one.
 

@@ -168,7 +168,7 @@ def find_attacks():
     import skmia.attacks
 
     public = [getattr(skmia.attacks, name) for name in skmia.attacks.__all__]
-    attacks = {one for one in public if issubclass(one, BaseAttack)}
+    attacks = {one for one in public if isinstance(one, type) and issubclass(one, BaseAttack)}
     return {one for one in attacks if not inspect.isabstract(one)}
 
 
