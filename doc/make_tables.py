@@ -50,7 +50,7 @@ def find_attacks():
     return {
         name: one
         for name, one in public.items()
-        if issubclass(one, BaseAttack) and not inspect.isabstract(one)
+        if inspect.isclass(one) and issubclass(one, BaseAttack) and not inspect.isabstract(one)
     }
 
 

@@ -5,6 +5,8 @@ from functools import partial
 import numpy as np
 from scipy.stats import norm
 
+from skmia import Outputs, Records, ShadowPool
+from skmia.attacks import LiRA, shadow_nonmember_scores
 from skmia.metrics import auc_interval, list_members, score_people
 
 from ._registry import promise
@@ -75,6 +77,60 @@ def lists_without_leakage(rng, n_trials, draw):
         scores, known, _ = draw(rng, strong=0.0)
         entries += int(len(list_members(scores, known, false_share=FALSE_SHARE).positions) > 0)
     return entries, n_trials
+
+
+def draw_pool(rng, noise, strong, n_records=750):
+    """A pool of shadow models and a victim of the same law, with a shift common to all records."""
+    scale, level = np.exp(0.5 * rng.normal(size=n_records)), 2 * rng.normal(size=n_records)
+    inside = rng.random((N_SHADOWS + 1, n_records)) < 0.5
+    moved = noise(rng, inside.shape) + 0.4 * rng.normal(size=(N_SHADOWS + 1, 1))
+    moved += 5.0 * (rng.random(n_records) < strong) * inside
+    values = level + scale * moved
+    records = Records.from_ids(np.arange(n_records), np.zeros(n_records))
+    pool = ShadowPool.from_scores(values[:-1], inside[:-1], records)
+    answers = Outputs(values[-1], kind="log_odds")
+    return pool, records.with_fields(outputs=answers), inside[-1]
+
+
+def list_from_shadows(rng, noise, strong, online):
+    """Membership of the records that are listed."""
+    pool, records, member = draw_pool(rng, noise, strong)
+    attack = LiRA(None, pool, online=online).fit(records)
+    known, scores = shadow_nonmember_scores(attack, records), attack.score_samples(records)
+    found = list_members(scores, known, false_share=FALSE_SHARE, from_shadows=True)
+    return member[found.positions]
+
+
+FROM_SHADOWS = {
+    f"LiRA {'on' if online else 'off'}line, {title}": {"noise": noise, "online": online}
+    for online in (True, False)
+    for title, noise in NOISES.items()
+}
+
+
+@promise(
+    "A list from shadow models (`false_share=0.1`) has false entries; half are non-members, 10% "
+    "leak",
+    nominal=FALSE_SHARE / 2,
+    side="at most",
+    designs=FROM_SHADOWS,
+    n_trials=300,
+)
+def false_shares_from_shadows(rng, n_trials, **design):
+    found = [list_from_shadows(rng, strong=0.1, **design) for _ in range(n_trials)]
+    return np.array([(~member).mean() if len(member) else 0.0 for member in found])
+
+
+@promise(
+    "A list from shadow models (`false_share=0.1`) has an entry where nothing leaks",
+    nominal=FALSE_SHARE,
+    side="at most",
+    designs=FROM_SHADOWS,
+    n_trials=300,
+)
+def lists_from_shadows_without_leakage(rng, n_trials, **design):
+    found = [list_from_shadows(rng, strong=0.0, **design) for _ in range(n_trials)]
+    return sum(len(member) > 0 for member in found), n_trials
 
 
 @promise(

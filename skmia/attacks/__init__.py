@@ -1,6 +1,7 @@
 """Membership inference attacks."""
 
 from ._analytic_lira import AnalyticLiRA
+from ._attack_people import PeopleEvidence, attack_people
 from ._attribute import AttributeInferenceAttack
 from ._calibrated import CalibratedAttack
 from ._diversity import DiversityAttack
@@ -23,6 +24,7 @@ from ._released_model import ReleasedModelAttack
 from ._renyi import RenyiAttack
 from ._rmia import RMIA
 from ._shadow import ShadowAttack
+from ._shadow_nonmembers import shadow_nonmember_scores
 from ._split_threshold import SplitThresholdAttack
 from ._stacked import StackedAttack
 from ._stationarity import StationarityAttack
@@ -49,6 +51,7 @@ __all__ = [
     "MorganAttack",
     "NodeEquationsAttack",
     "OneQueryAttack",
+    "PeopleEvidence",
     "QuantileAttack",
     "QueriedThresholdAttack",
     "RangeAttack",
@@ -64,6 +67,8 @@ __all__ = [
     "UnknownValues",
     "VulnerableRecordsAttack",
     "WhiteBoxAttack",
+    "attack_people",
     "diversity_coefficient",
     "diversity_matrix",
+    "shadow_nonmember_scores",
 ]

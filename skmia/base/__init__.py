@@ -5,6 +5,7 @@ from ._attack import BaseAttack, best_threshold, get_judged  # noqa: F401
 from ._learned import LearnedAttack
 from ._pool_attack import (  # noqa: F401
     PoolAttack,
+    get_neutral,
     get_pool,
     list_repeatable,
     treats_models_as_victims,

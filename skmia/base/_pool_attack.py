@@ -85,6 +85,14 @@ def list_repeatable(attacks):
     return cheap or able
 
 
+def get_neutral(attack):
+    """Return the score that is evidence neither for nor against membership; None if unknown.
+
+    Differences from it add up over the records of a person.
+    """
+    return attack._neutral if isinstance(attack, PoolAttack) else None
+
+
 class PoolAttack(BaseAttack):
     """Base class of attacks that compare a signal of the victim with shadow models.
 

@@ -23,13 +23,16 @@ class MemberList:
     false_share : float
         Promised share of entries that are non-members, on average.
     n_known : int
-        Number of known non-members that calibrated the p-values.
+        Number of scores of non-members that calibrated the p-values.
+    from_shadows : bool
+        Whether they are scores of shadow models, and not of known non-members of the victim.
     """
 
     positions: np.ndarray
     pvalues: np.ndarray
     false_share: float
     n_known: int
+    from_shadows: bool = False
 
     @property
     def least_entries(self) -> int:
@@ -47,15 +50,25 @@ class MemberList:
         text = (
             f"{len(self.positions)} of {len(self.pvalues)} records are listed as members; on "
             f"average over repetitions at most {self.false_share:.3g} of a list are non-members. "
-            f"Calibrated on {self.n_known} known non-members, with which a list has "
+            f"Calibrated on {self.n_known} {self._source}, with which a list has "
         )
         if self.least_entries > len(self.pvalues):
-            return text + "no entries: more known non-members are needed."
+            return text + f"no entries: more {self._source.split(',')[0]} are needed."
         return text + f"{self.least_entries} entries or more, or none."
+
+    @property
+    def _source(self):
+        if self.from_shadows:
+            return "scores of non-members by shadow models, if the victim behaves like them"
+        return "known non-members"
 
 
 def list_members(
-    y_score: ArrayLike, nonmember_score: ArrayLike, *, false_share: float = 0.1
+    y_score: ArrayLike,
+    nonmember_score: ArrayLike,
+    *,
+    false_share: float = 0.1,
+    from_shadows: bool = False,
 ) -> MemberList:
     """List records as members, with a bounded share of false entries.
 
@@ -74,6 +87,9 @@ def list_members(
         they are.
     false_share : float, default=0.1
         Allowed share of false entries, in (0, 1).
+    from_shadows : bool, default=False
+        Whether the scores of non-members are those of
+        :func:`skmia.attacks.shadow_nonmember_scores`. It changes only what the summary states.
 
     Returns
     -------
@@ -88,6 +104,7 @@ def list_members(
     See Also
     --------
     conformal_pvalues : The p-values.
+    skmia.attacks.shadow_nonmember_scores : Scores of non-members if none are known.
 
     Notes
     -----
@@ -97,6 +114,10 @@ def list_members(
     P-values of each record from a few dozen of its shadow models are too large for a list if they
     assume nothing. If they assume normal signals, they listed a record in 68% of the simulations
     where nothing leaked and signals had Student's t distribution with 5 degrees of freedom.
+
+    If no non-members are known, shadow models that are treated as the victim give the scores of
+    non-members. The promise then holds only if the victim was trained like the shadow models, on as
+    many records from the same population. Known non-members need no such assumption.
 
     With n records and m known non-members a list has at least ``n / (m + 1) / false_share``
     entries. The promise is about the average over repetitions, not about this list. For people
@@ -126,4 +147,5 @@ def list_members(
     listed, _ = adjust_pvalues(pvalues, "fdr_bh", false_share)
     order = np.lexsort((-np.asarray(y_score, dtype=np.float64), pvalues))
     positions = order[listed[order]]
-    return MemberList(positions, pvalues, float(false_share), int(np.size(nonmember_score)))
+    n_known = int(np.size(nonmember_score))
+    return MemberList(positions, pvalues, float(false_share), n_known, bool(from_shadows))

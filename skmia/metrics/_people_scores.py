@@ -74,6 +74,8 @@ def score_people(
     auc_interval : Its `groups` are for scores of records, whose people are the units.
     list_members : Lists people, with scores of known non-members who are people.
 
+    skmia.attacks.attack_people : Attacks people by a pool of shadow models.
+
     Notes
     -----
     The natural threshold of a sum of log-likelihood ratios, 0, is not calibrated, because records

@@ -7,6 +7,7 @@ import pandas as pd
 from . import checks
 from ._disparity import compare_groups
 from ._findings import Findings
+from ._people import measure_people
 from .checks.base import ERROR
 from .measure import COLUMNS, measure, widen
 from .sample import take_records
@@ -27,7 +28,9 @@ def examine(case, run, clock):
     -------
     findings : Findings
     """
-    findings = Findings(_measure_all(case, run), *_measure_repetitions(case, run, clock))
+    numbers = _measure_all(case, run), *_measure_repetitions(case, run, clock)
+    with clock("people"):
+        findings = Findings(*numbers, measure_people(case, run))
     for check in sort_by_reads(checks.CHECKS):
         with clock(check.part):
             answer = _ask(check, case, run, findings)

@@ -17,6 +17,8 @@ class Findings:
         AUC of the best attack by the number of its shadow models.
     disparity : dict or None
         Whether groups are exposed unequally.
+    person_level : dict or None
+        How well people with several records are found, and who is exposed most.
     checks : dict of str to Check
         Outcomes of the checks so far, by name.
     """
@@ -24,6 +26,7 @@ class Findings:
     numbers: pd.DataFrame
     power: dict | None = None
     disparity: dict | None = None
+    person_level: dict | None = None
     checks: dict = field(default_factory=dict)
 
     def of(self, name):

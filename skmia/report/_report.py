@@ -14,13 +14,11 @@ from .._core.files import write_bytes
 from .._core.types import PathLike
 from .._core.visible import visible
 from ..metrics import Interval, MembershipRocDisplay
-from ._curves import list_judged
 from ._findings import Findings
+from ._plot import draw_curves
 from .document import as_document
 from .evidence import choose_evidence, make_grounds
-from .groups import OVERALL
 from .markdown import format_markdown
-from .measure import OK
 from .page import render
 from .save import describe_failure, save_report
 from .text import format_summary
@@ -94,6 +92,16 @@ class AuditReport:
         ``statistic``, ``pvalue`` (by ``n_permutations`` permutations of the groups among people),
         ``reject``, ``disparity``, an analysis of variance, lists of ``groups`` and of ``pairs``,
         and the groups ``left_out``; see :class:`~skmia.disparity.DisparityTest`.
+    person_level : dict or None
+        The strongest attack on people instead of records, if they have the field ``group_by`` and
+        several records: ``attack``; ``combine``, the "sum" of its scores over the records of a
+        person, or their "mean" if they are not differences from a neutral score; ``n_members``,
+        ``n_nonmembers`` and, left out, ``n_mixed`` people with records on both sides; ``auc``,
+        ``low``, ``high``; ``pvalue`` by ``n_permutations`` permutations of people, corrected for
+        all attacks; and
+        ``exposed``, up to 20 members with the highest scores, each with ``person``, ``n_records``,
+        ``score``, ``n_above``, the number of non-members that score as high, and ``pvalue``, the
+        share of non-members that do if this person is counted as one of them.
     checks : dict of str to Check
         Whether the numbers can be trusted, by name; each has a ``status`` ("passed", "warning",
         "stated", "not run", or "error" if the check itself failed) and a ``text``.
@@ -189,6 +197,10 @@ class AuditReport:
     @property
     def disparity(self) -> dict | None:
         return self.findings.disparity
+
+    @property
+    def person_level(self) -> dict | None:
+        return self.findings.person_level
 
     @property
     def checks(self) -> "dict[str, Check]":
@@ -335,22 +347,7 @@ class AuditReport:
         ImportError
             If matplotlib is not installed.
         """
-        settings = {"confidence_level": self.settings["confidence_level"]}
-        overall = self.results[self.results["scope"] == OVERALL]
-        resolved = overall[(overall["metric"] == "tpr") & (overall["status"] == OK)]
-        if len(resolved):
-            settings["max_fpr"] = resolved["max_fpr"].iloc[0]
-        drawn = [
-            name for name in self.scores if len(list_judged(self.judged, name, self.membership))
-        ]
-        return MembershipRocDisplay.from_predictions(
-            self.membership,
-            {name: self.scores[name] for name in drawn},
-            groups=self.people,
-            judged=self.judged,
-            ax=ax,
-            **(settings | kwargs),
-        )
+        return draw_curves(self, ax, kwargs)
 
     def save(self, directory: PathLike, *, values: pd.DataFrame | None = None) -> list[Path]:
         """Write ``audit.json``, ``roc.png`` and ``report.html``, each of them atomically.

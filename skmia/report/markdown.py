@@ -2,9 +2,17 @@
 
 from .._core.pages.markdown import escape
 from .checks.base import ERROR, NOT_RUN, PASSED, WARNING
+from .evidence import LEAK
 from .growth import describe_growth
 from .measure import TOO_FEW
-from .text import describe_disparity, describe_performance, describe_sources, name_way, tabulate
+from .person_level import describe_people
+from .text import (
+    describe_disparity,
+    describe_performance,
+    describe_sources,
+    name_way,
+    tabulate,
+)
 
 _STATUS = {PASSED: "passed", WARNING: "**warning**", NOT_RUN: "not run", ERROR: "**failed**"}
 
@@ -34,6 +42,7 @@ def format_markdown(report, title):
     for part in _list_parts(report.results):
         lines += ["", *part]
     lines += ["", f"Brackets: {100 * report.settings['confidence_level']:g}% intervals, pointwise."]
+    lines += _list_people(report)
     for heading, paragraphs in _list_sections(report).items():
         if paragraphs:
             lines += ["", f"## {heading}", "", *(f"* {text}" for text in paragraphs)]
@@ -74,10 +83,32 @@ def _list_parts(frame):
 
 
 def _make_table(part):
-    columns = tabulate(part)
+    return _format_table(tabulate(part))
+
+
+def _format_table(columns):
     rows = [list(columns), ["---"] * len(columns)]
     rows += [[escape(cell) for cell in cells] for cells in zip(*columns.values(), strict=True)]
     return [f"| {' | '.join(row)} |" for row in rows]
+
+
+def _list_people(report):
+    """How well people are found, and a table of those who are exposed most."""
+    found = report.person_level
+    if found is None:
+        return []
+    lines = ["", "## People", "", f"{escape(describe_people(found, report.results))}"]
+    if report.evidence != LEAK or not found["exposed"]:
+        return lines
+    exposed = found["exposed"]
+    columns = {
+        "most exposed": [row["person"] for row in exposed],
+        "records": [f"{row['n_records']:,}" for row in exposed],
+        "score": [f"{row['score']:.4g}" for row in exposed],
+        "non-members with an equal or higher score": [f"{row['n_above']:,}" for row in exposed],
+        "p": [f"{row['pvalue']:.2g}" for row in exposed],
+    }
+    return [*lines, "", *_format_table(columns)]
 
 
 def _list_sections(report):

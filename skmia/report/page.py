@@ -14,6 +14,7 @@ from .file_verdict import RELEASE_NOT, describe_candidates
 from .groups import OVERALL
 from .growth import describe_growth
 from .measure import COLUMNS, NOT_RESOLVABLE, OK
+from .person_level import describe_people
 from .text import (
     column_name,
     describe_disparity,
@@ -84,6 +85,7 @@ def _describe(document):
         "power": power and draw_power(power["numbers"], _get_auc(overall, power["attack"])),
         "growth": document["growth"] and describe_growth(document["growth"]),
         "exposed": document["exposed"],
+        "people": document["person_level"] and describe_people(document["person_level"], overall),
         "prior": _describe_prior(overall),
         "fewest_false": MIN_FALSE_POSITIVES,
         "level": f"{100 * document['settings']['confidence_level']:g}%",

@@ -24,11 +24,12 @@ from .file_verdict import choose_file_evidence, keep_shared_checks, write_file_v
 from .groups import OVERALL
 from .growth import ENOUGH, MOST, SIZES, TIME, UNMEASURED, check_growth
 from .measure import COLUMNS, NOT_RESOLVABLE, OK, TOO_FEW
+from .person_schema import PEOPLE, check_people
 from .release_schema import RECOMMENDATION, check_recommendation
 from .verdict import write_verdict
 
 # Fields that earlier audits lack.
-_ADDED = dict.fromkeys(("file", "growth", "recommendation"))
+_ADDED = dict.fromkeys(("file", "growth", "recommendation", "person_level"))
 
 _KEY = ["attack", "scope", "group", "metric", "max_fpr"]
 
@@ -218,6 +219,7 @@ _DOCUMENT = fields(
     growth=maybe(_GROWTH),
     recommendation=maybe(RECOMMENDATION),
     disparity=maybe(fields(attack=text, scopes=many(_SCOPE))),
+    person_level=maybe(PEOPLE),
     results=many(_RESULT, low=1),
     curves=many(_CURVE),
     exposed=many(_EXPOSED, 0, MOST_EXPOSED),
@@ -253,6 +255,7 @@ def check_document(document):
     _check_null(grounds)
     _check_curves(document)
     check_growth(document)
+    check_people(document)
     evidence = choose_evidence(grounds)
     if evidence != document["evidence"]:
         raise ValueError(
@@ -370,7 +373,7 @@ def _check_names(document, grounds):
     named = {"results": set(frame["attack"])}
     named["curves"] = {curve["attack"] for curve in document["curves"]}
     named["exposed"] = {row["attack"] for row in document["exposed"]}
-    for name in ("power", "disparity"):
+    for name in ("power", "disparity", "person_level"):
         named[name] = set() if document[name] is None else {document[name]["attack"]}
     for name, attacks in named.items():
         if not attacks <= ran & set(grounds.asked):

@@ -8,6 +8,7 @@ from .._core.visible import visible
 from .groups import CLASS, OVERALL
 from .growth import describe_growth
 from .measure import FEWEST, NOT_RESOLVABLE, OK, TOO_FEW
+from .person_level import describe_people, name_exposed
 
 _GAP = "  "
 _LONGEST_NAME = 32
@@ -222,12 +223,15 @@ def format_summary(result):
         for place, test in enumerate(scopes)
         if test["scope"] in shown
     ]
+    people = tell_of_people(result)
     lines = [
         *wrap_lines(head),
         *format_table(frame),
         "",
         *wrap_lines(unequal),
         *[""][: len(unequal)],
+        *wrap_lines(people),
+        *[""][: len(people)],
         *wrap_lines(_describe_numbers(result, frame)),
         "",
         *wrap_lines(_describe_ways(result)),
@@ -235,6 +239,14 @@ def format_summary(result):
     if result.recommendation is not None:
         lines += ["", *wrap_lines(str(result.recommendation).split("\n"))]
     return "\n".join(lines)
+
+
+def tell_of_people(result):
+    """Tell how well people are found and who is exposed most, if records name their people."""
+    found = result.person_level
+    if found is None:
+        return []
+    return [describe_people(found, result.results), *name_exposed(found, result.evidence)]
 
 
 def _describe_numbers(result, frame):

@@ -76,8 +76,8 @@ KINDS = {
 def is_free(place, kind):
     """Whether a value of this kind is as good as what was there."""
     if kind == "gone":
-        # Earlier audits lack the parts on the file, the growth of the pool and the policy.
-        is_free = place in [("file",), ("growth",), ("recommendation",)] or (
+        # Earlier audits lack the parts on the file, people, the growth of the pool and the policy.
+        is_free = place in [("file",), ("growth",), ("recommendation",), ("person_level",)] or (
             len(place) == 2 and place[0] in FREE
         )
         return is_free or isinstance(place[-1], int)

@@ -28,6 +28,8 @@ from skmia.attacks import (
     StackedAttack,
     ThresholdAttack,
     TransferredQueryAttack,
+    attack_people,
+    shadow_nonmember_scores,
 )
 from skmia.base import Needs, connect, needs_of
 from skmia.datasets import load_iris, make_membership_problem
@@ -105,6 +107,9 @@ def attack_with_shadow_models() -> None:
     pool = ShadowPool(model, n_estimators=8, signals=("auto", Loss()), random_state=0).fit(records)
     attack = LiRA(FrozenEstimator(model), shadows=FrozenEstimator(pool), variance="pooled")
     scores: np.ndarray = attack.fit(records).score_samples(records)
+    known: np.ndarray = shadow_nonmember_scores(attack, records)
+    people = attack_people(attack, records, groups=records.fingerprint, combine="max")
+    print(people.pvalues.min(), list_members(scores, known, from_shadows=True).positions)
     guesses: np.ndarray = attack.predict(records)
     advantage: float = attack.score(records, membership)
     print(f"{scores.max():.2f} {guesses.mean():.2f} {round(advantage, 2)}")

@@ -1,0 +1,135 @@
+"""What an audit says about people with several records."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from skmia import Records, audit
+from skmia.attacks import LiRA, ThresholdAttack
+from skmia.report._people import measure_people
+from skmia.report.schema import check_document
+
+
+def make_people(rng, counts, n_mixed=0):
+    person, inside = (
+        np.repeat(np.arange(len(counts)), counts),
+        rng.permutation(len(counts)) % 2 == 1,
+    )
+    X = rng.normal(size=(len(person), 6)) + rng.normal(size=(len(counts), 6))[person]
+    y = (X[:, 0] + 2 * rng.normal(size=len(counts))[person] > 0).astype(int)
+    membership = inside[person]
+    for mixed in range(n_mixed):
+        membership[np.flatnonzero(person == mixed)[0]] ^= True
+    return Records(X, y, group_by=np.char.add("p", person.astype(str))), membership
+
+
+@pytest.fixture(scope="module")
+def report():
+    rng = np.random.default_rng(0)
+    records, membership = make_people(rng, [10] * 60, n_mixed=2)
+    model = RandomForestClassifier(10, min_samples_leaf=4, random_state=0)
+    model.fit(records.X[membership], records.y[membership])
+    attacks = {"LiRA": LiRA(), "loss": ThresholdAttack()}
+    return audit(model, records, membership, attacks=attacks, shadows=8, file=False, random_state=0)
+
+
+def test_people_with_ten_records_are_found_more_surely_than_records(report):
+    found = report.person_level
+    assert (found["n_members"] + found["n_nonmembers"], found["n_mixed"]) == (58, 2)
+    assert (found["attack"], found["combine"], found["pvalue"]) == ("LiRA", "sum", 0.001)
+    records = report.results.query("attack == 'LiRA' and metric == 'auc' and scope == 'overall'")
+    assert records["high"].item() < found["auc"] and records["estimate"].item() < found["low"]
+
+
+def test_the_most_exposed_people_by_hand(report):
+    found, people = report.person_level, report.people
+    names = np.unique(people)
+    sums = np.array([report.scores["LiRA"][people == name].sum() for name in names])
+    sides = np.array([set(report.membership[people == name]) for name in names])
+    members, others = sums[sides == {True}], sums[sides == {False}]
+    scores = [row["score"] for row in found["exposed"]]
+    np.testing.assert_allclose(scores, np.sort(members)[::-1][:20])
+    for row in found["exposed"]:
+        assert row["n_records"] == 10
+        assert row["score"] == pytest.approx(sums[names == row["person"]].item())
+        assert row["n_above"] == (others >= row["score"]).sum()
+        assert row["pvalue"] == pytest.approx((1 + row["n_above"]) / (1 + len(others)))
+
+
+def test_all_views_name_the_same_people(report):
+    first = report.person_level["exposed"][0]["person"]
+    assert f"Most exposed people: {first} (10 records, p = 0.03" in report.summary()
+    assert f"| {first} | 10 |" in report.to_markdown()
+    document = json.loads(report.to_json())
+    assert document["person_level"]["exposed"][0]["person"] == first
+    assert check_document(document)["person_level"] == document["person_level"]
+    page = report.to_html()
+    assert "<h3>Most exposed people</h3>" in page and f'data-key="{first}"' in page
+    assert "2 with records on both sides who are left out" in page
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"n_members": 10**6}, "more people than there are records"),
+        ({"auc": None}, "some but not all"),
+        ({"low": 1.0, "high": 0.5}, "a lower limit above"),
+        ({"n_nonmembers": 0}, "more non-members above a person"),
+        ({"attack": "another"}, "names an attack that settings or results lack"),
+        ({"combine": "max"}, "combine"),
+    ],
+)
+def test_contradictions_are_refused(report, change, message):
+    document = json.loads(report.to_json())
+    document["person_level"]["exposed"][-1]["n_above"] = 1
+    document["person_level"] |= change
+    with pytest.raises(ValueError, match=message):
+        check_document(document)
+
+
+def test_documents_of_earlier_versions_have_no_people(report):
+    document = json.loads(report.to_json())
+    del document["person_level"]
+    assert check_document(document)["person_level"] is None
+
+
+def test_without_people_or_with_one_record_each_nothing_is_said():
+    rng = np.random.default_rng(0)
+    records, membership = make_people(rng, [1] * 60)
+    model = DecisionTreeClassifier(random_state=0)
+    model.fit(records.X[membership], records.y[membership])
+    for some in (records, Records(records.X, records.y)):
+        found = audit(model, some, membership, attacks={"loss": ThresholdAttack()}, file=False)
+        assert found.person_level is None and "People:" not in found.summary()
+        assert "<h2>People</h2>" not in found.to_html()
+
+
+def play(rng, n_people, correlation):
+    """Scores of two attacks without leakage."""
+    person = np.repeat(np.arange(n_people), rng.integers(1, 10, size=n_people))
+    membership = (rng.permutation(n_people) % 2 == 1)[person]
+    scores = {
+        name: correlation * rng.normal(size=n_people)[person] + rng.normal(size=len(person))
+        for name in "ab"
+    }
+    judged = dict.fromkeys(scores, np.ones(len(person), dtype=bool))
+    run = SimpleNamespace(scores=scores, judged=judged, fitted=dict.fromkeys(scores))
+    seeds = {"checks": int(rng.integers(2**31))}
+    return SimpleNamespace(people=person, membership=membership, level=0.95, seeds=seeds), run
+
+
+def test_pvalues_of_people_keep_their_level_for_the_best_of_two_attacks():
+    rng, n_audits = np.random.default_rng(0), 40
+    pvalues = [measure_people(*play(rng, 30, 1.0))["pvalue"] for _ in range(n_audits)]
+    assert sum(p <= 0.1 for p in pvalues) <= binom.ppf(0.999, n_audits, 0.1)
+
+
+def test_too_few_people_have_no_number():
+    case, run = play(np.random.default_rng(0), 3, 1.0)
+    found = measure_people(case, run)
+    assert found["auc"] is None and found["exposed"] == []
