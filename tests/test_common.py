@@ -421,6 +421,8 @@ EXCLUDED = {
     "ShadowPool": "takes Records, see the tests of transformers below",
     "AttributeInferenceAttack": "takes Records, see tests/attacks/test_attribute.py",
     "DPWassersteinGAN": "needs torch, see tests/synthetic/test_dp_wgan.py",
+    "SDVGenerator": "needs sdv, see tests/synthetic/test_generators.py",
+    "SmoteGenerator": "needs imbalanced-learn, see tests/synthetic/test_generators.py",
     "DPSGDClassifier": "needs torch and opacus, see tests/defenses/test_dp_sgd.py",
     "DisparityTest": "takes Records or a table of rounds, see tests/disparity",
     "Exposure": "takes sequences of tokens, see tests/memorization/test_exposure.py",

@@ -8,6 +8,7 @@ from ._audit_table import TableReport, audit_table
 from ._copy_test import CopyTest
 from ._gan import DPWassersteinGAN, RareClassRate, rare_class_rate
 from ._generator_attack import GeneratorAttack
+from ._generators import BootstrapGenerator, SDVGenerator, SmoteGenerator
 from ._gower import GowerEncoder
 from ._privacy_loss import PrivacyLoss
 from ._risks import (
@@ -21,6 +22,7 @@ from ._synthetic_distance import SyntheticDistance
 
 __all__ = [
     "AdversarialAccuracy",
+    "BootstrapGenerator",
     "CopyTest",
     "DPWassersteinGAN",
     "ExcessRisk",
@@ -31,7 +33,9 @@ __all__ = [
     "NearestNeighborAdversarialAccuracy",
     "PrivacyLoss",
     "RareClassRate",
+    "SDVGenerator",
     "SinglingOutRisk",
+    "SmoteGenerator",
     "SyntheticDistance",
     "TableReport",
     "audit_table",

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.utils import check_random_state
@@ -13,7 +14,8 @@ from .._core.matrix import validate_matrix
 from .._core.sampling import draw_samples
 from .._core.sklearn import HasMethods, at_least, validate_params_of
 from .._core.types import Seed
-from ._neighbors import find_nearest
+from ._gower import GowerEncoder
+from ._neighbors import as_frame, find_nearest
 
 
 class SyntheticDistance(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
@@ -30,7 +32,8 @@ class SyntheticDistance(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     n_samples : int, default=None
         Number of rows to draw. If None, the number of training rows.
     metric : str or callable, default="euclidean"
-        Any metric of :class:`~sklearn.neighbors.NearestNeighbors`.
+        Any metric of :class:`~sklearn.neighbors.NearestNeighbors`, or ``"gower"`` for tables with
+        categories, see :class:`GowerEncoder`; ranges and categories come from the synthetic rows.
     random_state : int, RandomState instance or None, default=None
         Controls the generator, if it has such a parameter, and the draw of rows.
 
@@ -39,7 +42,9 @@ class SyntheticDistance(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     generator_ : estimator
         The fitted generator.
     synthetic_ : ndarray of shape (n_samples, n_features)
-        The rows that were drawn.
+        The rows that were drawn; with ``metric="gower"`` as points of the encoder.
+    encoder_ : GowerEncoder or None
+        The encoder, with ``metric="gower"``.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -102,19 +107,34 @@ class SyntheticDistance(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             Fitted estimator.
         """
         validate_params_of(self)
+        table = X
         # y is checked as far as it is there, since nothing else would notice a mistake.
+        checks = self._checks(X)
         if y is None:
-            X = validate_matrix(self, X)
+            X = validate_matrix(self, X, **checks)
         else:
-            X, _ = validate_matrix(self, X, y, y_numeric=True)
+            X, _ = validate_matrix(self, X, y, y_numeric=True, **checks)
+        if isinstance(table, pd.DataFrame):
+            X = table  # a generator may need names and types of columns
         random_state = check_random_state(self.random_state)
         self.generator_ = clone(self.generator)
         if "random_state" in self.generator_.get_params():
             self.generator_.set_params(random_state=random_state.randint(np.iinfo(np.int32).max))
         self.generator_.fit(X)
         drawn = draw_samples(self.generator_, self.n_samples or len(X), random_state)
+        self.encoder_ = None
+        if self.metric == "gower":
+            drawn = as_frame(drawn, "The table of synthetic rows")
+            self.encoder_ = GowerEncoder().fit(drawn)
+            drawn = self.encoder_.transform(drawn)
         self.synthetic_ = np.asarray(drawn, dtype=float)
         return self
+
+    def _checks(self, X, **checks):
+        """Settings of the validation: with Gower's distance cells need not be numbers."""
+        if self.metric == "gower" and isinstance(X, pd.DataFrame):
+            return {**checks, "skip_check_array": True}
+        return checks
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Distance to the nearest row that the generator returned.
@@ -129,8 +149,11 @@ class SyntheticDistance(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         distance : ndarray of shape (n_rows,)
         """
         check_is_fitted(self)
-        X = validate_matrix(self, X, reset=False)
-        return find_nearest(X, self.synthetic_, 1, self.metric)[0][:, 0]
+        X = validate_matrix(self, X, **self._checks(X, reset=False))
+        metric = self.metric
+        if self.encoder_ is not None:
+            X, metric = self.encoder_.transform(as_frame(X, "X")), "manhattan"
+        return find_nearest(X, self.synthetic_, 1, metric)[0][:, 0]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

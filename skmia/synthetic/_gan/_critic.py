@@ -15,14 +15,14 @@ def make_critic(n_features, widths, negative_slope):
     return nn.Sequential(*layers, nn.Linear(n_in, 1, bias=False)).double()
 
 
-def make_generator(n_latent, widths, n_features):
-    """A generator of rows in [0, 1]^d."""
+def make_generator(n_latent, widths, n_outputs):
+    """A generator; what its outputs mean is up to a layout of columns."""
     nn = import_optional(*_torch).nn
     layers, n_in = [], n_latent
     for width in widths:
         layers += [nn.Linear(n_in, width), nn.ReLU()]
         n_in = width
-    return nn.Sequential(*layers, nn.Linear(n_in, n_features), nn.Sigmoid()).double()
+    return nn.Sequential(*layers, nn.Linear(n_in, n_outputs)).double()
 
 
 def layers_of(critic):

@@ -1,6 +1,6 @@
 """A Wasserstein generator for tables, trained with differential privacy."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -11,14 +11,17 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..._core.accountant import choose_noise_multiplier, spent_epsilon
+from ..._core.containers import is_tensor, to_numpy
+from ..._core.matrix import check_container
 from ..._core.numbers import check_count, show
 from ..._core.optional import import_optional
 from ..._core.randomness import check_random_state
 from ..._core.seeding import isolated_randomness
 from ..._core.sklearn import Interval, StrOptions, at_least, validate_params_of
 from ..._core.types import Seed
-from ...defenses.private_input import DELTA, FINITE_POSITIVE, column_values, validate_rows
+from ...defenses.private_input import DELTA, FINITE_POSITIVE
 from ...defenses.private_randomness import PrivateRandomness
+from ._columns import Columns
 from ._training import Plan, Training
 
 
@@ -31,8 +34,15 @@ class DPWassersteinGAN(BaseEstimator):
 
     Parameters
     ----------
-    lower, upper : float or array-like of shape (n_features,), default=0.0 and 1.0
-        Ends of the range of each column. They must be public, not computed from the data.
+    lower, upper : float, array-like of shape (n_features,) or dict, default=0.0 and 1.0
+        Ends of the range of each column of numbers, or a dictionary from names of columns to ends.
+        They must be public, not computed from the data.
+    columns : {"auto", "number"} or dict, default="auto"
+        Which columns have a list of values, with a place in a block of inputs for each. ``"auto"``:
+        truth values, and columns of an integer type with at most 128 whole numbers in their range;
+        with ``privacy=None`` also columns of a DataFrame that are not numeric. ``"number"``: none.
+        A dictionary has for names or places of columns the values, which must be public, with None
+        if cells can be empty, or ``"number"``; other columns follow ``"auto"``.
     target_epsilon : float, default=None
         Total privacy budget epsilon of all steps, in nats. Set either this or ``noise_multiplier``.
     target_delta : float, default=None
@@ -53,6 +63,9 @@ class DPWassersteinGAN(BaseEstimator):
     max_weight : float, default=None
         Cut the critic's weights to this absolute value after each step. Bounds are products of
         weights, so this limits them and the noise, and what the critic can learn.
+    max_spectral_norm : float, default=None
+        Divide weights of a layer of the critic after each step so that their largest singular value
+        is at most this. A limit of 1 with ``penalty=0`` takes the place of the penalty.
     critic_layers, generator_layers : tuple of int, default=(32,) and (32, 32)
         Widths of the hidden layers.
     negative_slope : float, default=0.2
@@ -83,7 +96,8 @@ class DPWassersteinGAN(BaseEstimator):
     Attributes
     ----------
     generator_, critic_ : torch.nn.Sequential
-        The trained nets, for rows scaled to [0, 1]; epsilon covers both.
+        The trained nets; epsilon covers both. The critic gets numbers scaled to [0, 1] and blocks
+        of values with one 1. Outputs of the generator are log odds of either.
     epsilon_ : float
         Epsilon of all steps at ``delta_``, in nats; infinite without noise.
     delta_ : float
@@ -109,7 +123,8 @@ class DPWassersteinGAN(BaseEstimator):
     ImportError
         If torch is not installed, or opacus, which accounts for the noise.
     ValueError
-        If a row lies outside the ranges, or settings contradict each other.
+        If a row lies outside the ranges or has a value that is not known, or settings contradict
+        each other.
 
     See Also
     --------
@@ -138,26 +153,33 @@ class DPWassersteinGAN(BaseEstimator):
     ``1 / z**2 = 1 / z1**2 + 1 / z2**2`` so that the variances have the smallest sum.
 
     Bounds of the answers' gradient come from intervals that are sent through the critic and back,
-    for all of [0, 1]^d. With one hidden layer each is attained; with more they hold, but are not
-    tight, because intervals ignore that units depend on each other. Pedersen (2022) calls them
-    provably tight and mixes the two sets that the sums run over: for the lower end of a sum,
-    positive weights take the lower ends of its terms and negative weights the upper ends. The
-    gradient of a weight matrix is the product of the layer's input and the gradient of its biases,
-    where the slides print the gradient of the input. The first matrix gets more than the slides
-    have: that a value and the slope behind it depend on each other.
+    for all rows. With one hidden layer each is attained; with more they hold, but are not tight,
+    because intervals ignore that units depend on each other. Pedersen (2022) calls them provably
+    tight and mixes the two sets that the sums run over: for the lower end, positive weights take
+    the lower ends and negative weights the upper ends. The gradient of a weight matrix is the
+    product of the layer's input and the gradient of its biases, where the slides print the gradient
+    of the input. In the first layer, a value and the slope behind it depend on each other.
+
+    A column with a list of values is a block of inputs, of which one is 1 and all others are 0, for
+    made-up rows as well (straight-through Gumbel softmax). A row moves the weights of a single
+    place of each block, with the slope that a unit can have together with it, and a block adds to a
+    sum of the first layer one of its weights, whatever their number. The condition above then has,
+    for each block, the place with the largest sum; :ref:`the guide <bounds_of_blocks>` derives the
+    noise. The gradient of the penalty depends on all weights of a block, so that its noise grows
+    with the number of values.
 
     The penalty's gradient is bounded by ``2 * max(top - 1, 1)`` times the norms of all other
     layers, where top is the product over all layers. The slides print Frobenius norms.
 
     That every component is bounded by its worst row makes the norm of the bounds large, and it
     grows with the number of weights: few columns and a small critic keep it down. Clipping often
-    needs less noise for the same epsilon. There, the gradients of a real row, of a made-up one and
-    of the penalty between them are clipped as one vector.
+    needs less noise; gradients of a row, of a made-up one and of the penalty are one vector then.
 
     References
     ----------
-    Pedersen, J. (2022). Privacy preservation and evaluation in machine learning. PhD defense,
-    Rensselaer Polytechnic Institute.
+    Pedersen, J. (2022). Privacy preservation and evaluation in machine learning. PhD defense, RPI.
+
+    Jang, E., Gu, S. and Poole, B. (2017). Categorical reparameterization with Gumbel-softmax. ICLR.
 
     Gulrajani, I., Ahmed, F., Arjovsky, M., Dumoulin, V. and Courville, A. (2017). Improved training
     of Wasserstein GANs. NeurIPS.
@@ -175,11 +197,22 @@ class DPWassersteinGAN(BaseEstimator):
     True
     >>> gan.sample(3, random_state=0).shape
     (3, 2)
+
+    Whole numbers and categories come back as such; values of categories have to be named.
+
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"age": [23, 35, 61] * 50, "sex": ["f", "m", "f"] * 50})
+    >>> gan = DPWassersteinGAN({"age": 18}, {"age": 90}, columns={"sex": ["f", "m"]},
+    ...                        noise_multiplier=1.0, max_iter=20, random_state=0)
+    >>> made = gan.fit(table).sample(100, random_state=0)
+    >>> made.dtypes.equals(table.dtypes), sorted(made["sex"].unique())
+    (True, ['f', 'm'])
     """
 
     _parameter_constraints = {
-        "lower": [Interval(Real, None, None, closed="neither"), "array-like"],
-        "upper": [Interval(Real, None, None, closed="neither"), "array-like"],
+        "lower": [Interval(Real, None, None, closed="neither"), "array-like", Mapping],
+        "upper": [Interval(Real, None, None, closed="neither"), "array-like", Mapping],
+        "columns": [StrOptions({"auto", "number"}), Mapping],
         "target_epsilon": [FINITE_POSITIVE, None],
         "target_delta": [DELTA, None],
         "noise_multiplier": [Interval(Real, 0, np.inf, closed="left"), None],
@@ -188,6 +221,7 @@ class DPWassersteinGAN(BaseEstimator):
         "penalty_bound": [StrOptions({"spectral", "frobenius"})],
         "max_grad_norm": [FINITE_POSITIVE],
         "max_weight": [FINITE_POSITIVE, None],
+        "max_spectral_norm": [FINITE_POSITIVE, None],
         "critic_layers": [Iterable],
         "generator_layers": [Iterable],
         "negative_slope": [Interval(Real, 0, 1, closed="both")],
@@ -204,9 +238,10 @@ class DPWassersteinGAN(BaseEstimator):
 
     def __init__(
         self,
-        lower: float | ArrayLike = 0.0,
-        upper: float | ArrayLike = 1.0,
+        lower: float | ArrayLike | Mapping[Any, float] = 0.0,
+        upper: float | ArrayLike | Mapping[Any, float] = 1.0,
         *,
+        columns: str | Mapping[Any, Any] = "auto",
         target_epsilon: float | None = None,
         target_delta: float | None = None,
         noise_multiplier: float | None = None,
@@ -215,6 +250,7 @@ class DPWassersteinGAN(BaseEstimator):
         penalty_bound: Literal["spectral", "frobenius"] = "spectral",
         max_grad_norm: float = 1.0,
         max_weight: float | None = None,
+        max_spectral_norm: float | None = None,
         critic_layers: Sequence[int] = (32,),
         generator_layers: Sequence[int] = (32, 32),
         negative_slope: float = 0.2,
@@ -230,6 +266,7 @@ class DPWassersteinGAN(BaseEstimator):
     ) -> None:
         self.lower = lower
         self.upper = upper
+        self.columns = columns
         self.target_epsilon = target_epsilon
         self.target_delta = target_delta
         self.noise_multiplier = noise_multiplier
@@ -238,6 +275,7 @@ class DPWassersteinGAN(BaseEstimator):
         self.penalty_bound = penalty_bound
         self.max_grad_norm = max_grad_norm
         self.max_weight = max_weight
+        self.max_spectral_norm = max_spectral_norm
         self.critic_layers = critic_layers
         self.generator_layers = generator_layers
         self.negative_slope = negative_slope
@@ -256,7 +294,7 @@ class DPWassersteinGAN(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : DataFrame or array-like of shape (n_rows, n_features)
             Real rows within the ranges; a class is a column like others.
         y : Ignored
             Not used, present for API consistency by convention.
@@ -269,8 +307,11 @@ class DPWassersteinGAN(BaseEstimator):
         validate_params_of(self)
         self._check_settings()
         import_optional("torch", "torch")
-        X = validate_rows(self, X, dtype=np.float64)
-        rows = self._scale(X)
+        check_container(X, "X")
+        X = to_numpy(X) if is_tensor(X) else X
+        # With noise all that the nets are made for has to be public.
+        self._columns = Columns(X, self, may_look=self.privacy is None)
+        rows = self._columns.take_rows()
         seed = None
         if self.random_state is not None:
             seed = check_random_state(self.random_state).randint(2**31 - 1)
@@ -302,29 +343,6 @@ class DPWassersteinGAN(BaseEstimator):
             for width in widths:
                 check_count(width, f"A width of {name}")
 
-    def _scale(self, X):
-        """Rows in [0, 1]^d."""
-        lower = column_values("lower", self.lower, X.shape[1])
-        upper = column_values("upper", self.upper, X.shape[1])
-        if (crossed := lower > upper).any():
-            raise ValueError(
-                f"lower must not be above upper; got {lower[crossed][0]} and {upper[crossed][0]} "
-                f"in column {crossed.argmax()}."
-            )
-        with np.errstate(over="ignore"):
-            self._lower, self._span = lower, upper - lower
-        if not np.isfinite(self._span).all():
-            raise ValueError("upper - lower must be finite in double precision.")
-        # Neither a value nor the number of a row: an error is about the data.
-        if (outside := ((lower > X) | (upper < X)).any(axis=0)).any():
-            column = outside.argmax()
-            raise ValueError(
-                f"Column {column} has values outside its range [{lower[column]}, {upper[column]}]; "
-                "give public ranges as lower and upper, and cut values to them."
-            )
-        scaled = np.divide(X - lower, self._span, out=np.zeros_like(X), where=self._span > 0)
-        return np.clip(scaled, 0, 1)  # rounding
-
     def _choose_noise(self):
         if self.privacy is None:
             return 0.0
@@ -343,7 +361,8 @@ class DPWassersteinGAN(BaseEstimator):
             noise_multiplier=self.noise_multiplier_,
             **{name: getattr(self, name) for name in names},
         )
-        training = Training(rows, plan, PrivateRandomness(noise_seed))
+        randomness = PrivateRandomness(noise_seed)
+        training = Training(rows, plan, randomness, self._columns.layout)
         training.run()
         self.generator_, self.critic_ = training.generator, training.critic
         columns = ["gradient_bound", "penalty_bound", "noise"]
@@ -352,7 +371,7 @@ class DPWassersteinGAN(BaseEstimator):
         is_covered = self.privacy is not None and self.noise_seed is None
         self.epsilon_ = spent_epsilon(steps, self.delta_, self.accountant) if is_covered else np.inf
 
-    def sample(self, n_samples: int = 1, *, random_state: Seed = None) -> np.ndarray:
+    def sample(self, n_samples: int = 1, *, random_state: Seed = None) -> pd.DataFrame | np.ndarray:
         """Draw rows from the generator.
 
         Parameters
@@ -364,8 +383,9 @@ class DPWassersteinGAN(BaseEstimator):
 
         Returns
         -------
-        X : ndarray of shape (n_samples, n_features)
-            Within the ranges. Columns of whole numbers are not rounded.
+        X : DataFrame or ndarray of shape (n_samples, n_features)
+            Within the ranges, with the columns and types of the training table; whole numbers are
+            rounded if their type is. Categories are the values named in ``columns``.
         """
         check_is_fitted(self)
         n_samples = check_count(n_samples, "n_samples")
@@ -373,7 +393,7 @@ class DPWassersteinGAN(BaseEstimator):
         rng = np.random.default_rng() if random_state is None else check_random_state(random_state)
         latent = torch.tensor(rng.normal(size=(n_samples, self.n_latent)))
         with torch.no_grad():
-            rows = self.generator_(latent).numpy()
-        if not np.isfinite(rows).all():
+            outputs = self.generator_(latent).numpy()
+        if not np.isfinite(outputs).all():
             raise ValueError("The generator draws no finite numbers; train it in smaller steps.")
-        return self._lower + self._span * rows
+        return self._columns.restore(self._columns.layout.draw_rows(outputs, rng))

@@ -16,7 +16,8 @@ from ._critic import (
     make_generator,
     penalize,
 )
-from ._noise import share_noise, unit_scales
+from ._layout import Layout
+from ._noise import Alternatives, share_noise, unit_scales
 from ._penalty import penalty_bounds
 
 
@@ -38,28 +39,36 @@ class Plan(NamedTuple):
     penalty_bound: str
     noise_multiplier: float
     max_grad_norm: float
+    max_spectral_norm: float | None = None
 
 
 class Training:
-    """A generator and its critic in training on rows of [0, 1]^d.
+    """A generator and its critic in training.
 
     Parameters
     ----------
     rows : ndarray of shape (n_rows, n_features)
-        Real rows, the only thing here that is private.
+        Real rows as their layout has them, the only thing here that is private.
     plan : Plan
         Settings of the training.
     randomness : PrivateRandomness
         Source of the coins, of the noise and of the made-up rows that go with real ones; all else
         comes from torch's generator.
+    layout : Layout, default=None
+        Of the columns. If None, all are numbers in [0, 1].
     """
 
-    def __init__(self, rows, plan, randomness):
+    def __init__(self, rows, plan, randomness, layout=None):
         torch = import_optional("torch", "torch")
         self.rows, self.plan, self.randomness = torch.tensor(rows), plan, randomness
-        n_features = rows.shape[1]
-        self.critic = make_critic(n_features, plan.critic_layers, plan.negative_slope)
-        self.generator = make_generator(plan.n_latent, plan.generator_layers, n_features)
+        self.layout = layout or Layout([1] * rows.shape[1])
+        n_places = self.layout.n_places
+        self.critic = make_critic(n_places, plan.critic_layers, plan.negative_slope)
+        self.generator = make_generator(plan.n_latent, plan.generator_layers, n_places)
+        n_components = sum(parameter.numel() for parameter in self.critic.parameters())
+        self._alternatives = Alternatives.of_first_layer(
+            self.layout.sizes, plan.critic_layers[0], n_components
+        )
         self._optimizers = [
             torch.optim.Adam(module.parameters(), lr=plan.learning_rate, betas=(0.5, 0.9))
             for module in (self.critic, self.generator)
@@ -80,7 +89,7 @@ class Training:
         """One step of the critic on a Poisson sample of the real rows."""
         lot = min(self.plan.batch_size, len(self.rows))
         coins = self.randomness.coins(len(self.rows), lot / len(self.rows))
-        real = self.rows[coins.nonzero()[0]]
+        real = self.layout.expand(self.rows[coins.nonzero()[0]])
         gradient = self._release(real)
         if self.plan.privacy != "clipping":  # where each real row brings a made-up one with it
             gradient += flat_gradient(self.critic(self._draw(lot)).sum(), self.critic)
@@ -95,7 +104,8 @@ class Training:
         """One step of the generator, which sees no real row."""
         optimizer = self._optimizers[1]
         optimizer.zero_grad()
-        made = self.generator(self._draw_latent(min(self.plan.batch_size, len(self.rows))))
+        latent = self._draw_latent(min(self.plan.batch_size, len(self.rows)))
+        made = self.layout.draw(self.generator(latent))
         (-self.critic(made).mean()).backward()
         optimizer.step()
 
@@ -106,7 +116,7 @@ class Training:
     def _draw(self, n):
         torch = import_optional("torch", "torch")
         with torch.no_grad():
-            return self.generator(self._draw_latent(n))
+            return self.layout.draw(self.generator(self._draw_latent(n)))
 
     def _release(self, real):
         """Sum of the gradients of real rows and of their penalties, with noise."""
@@ -147,9 +157,12 @@ class Training:
             moves = np.ones(n, dtype=bool)
         else:
             answer, penalty = self._bound()
-            scales = share_noise(*(unit_scales(part, plan.noise) for part in (answer, penalty)))
+            # The penalty of a row depends on all weights of a block.
+            parts = (answer, self._alternatives), (penalty, None)
+            scales = share_noise(*(unit_scales(part, plan.noise, one) for part, one in parts))
             n, moves = len(scales), answer + penalty > 0
-            bounds = np.linalg.norm(answer), np.linalg.norm(penalty)
+            longest = np.sqrt(self._alternatives.largest_sum(answer**2))
+            bounds = longest, np.linalg.norm(penalty)
         with np.errstate(over="ignore"):
             scales = plan.noise_multiplier * self._rounding_factor(n) * scales
         if plan.noise_multiplier:  # noise that ends at 0 is refused like noise that nearly does
@@ -168,7 +181,7 @@ class Training:
     def _bound(self):
         """The most that a row changes each component of the two sums, from the weights alone."""
         weights, biases = layers_of(self.critic)
-        ends = gradient_bounds(weights, biases, self.plan.negative_slope)
+        ends = gradient_bounds(weights, biases, self.plan.negative_slope, self.layout.sizes)
         answer = [np.maximum(abs(low), abs(high)).ravel() for low, high in ends]
         penalty = [np.zeros_like(part) for part in answer]
         # A bound on the norm of a layer is the norm of a vector of equal components: what counts
@@ -179,7 +192,11 @@ class Training:
 
     def _limit_weights(self):
         torch = import_optional("torch", "torch")
-        if self.plan.max_weight is not None:
-            with torch.no_grad():
-                for parameter in self.critic.parameters():
-                    parameter.clamp_(-self.plan.max_weight, self.plan.max_weight)
+        most, longest = self.plan.max_weight, self.plan.max_spectral_norm
+        with torch.no_grad():
+            for parameter in self.critic.parameters():
+                if most is not None:
+                    parameter.clamp_(-most, most)
+                if longest is not None and parameter.ndim == 2:
+                    norm = torch.linalg.matrix_norm(parameter, 2)
+                    parameter.mul_(longest / norm.clamp(min=longest))
