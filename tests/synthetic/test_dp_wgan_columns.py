@@ -110,7 +110,7 @@ def test_categories_that_were_read_off_the_rows_do_not_come_back():
 def test_categories_that_were_read_off_the_rows_are_not_kept():
     table = pd.DataFrame({"ward": [0.25, 0.5, 0.123456] * 5}).astype("category")
     gan = DPWassersteinGAN(noise_multiplier=1.0, **QUICK).fit(table)  # a column of numbers
-    assert gan.sample(5).dtypes.iloc[0] == float
+    assert gan.sample(5).dtypes.iloc[0].kind == "f"
     assert not any(isinstance(dtype, pd.CategoricalDtype) for dtype in gan._columns._dtypes)
 
 

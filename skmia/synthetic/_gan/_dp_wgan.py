@@ -241,7 +241,7 @@ class DPWassersteinGAN(BaseEstimator):
         lower: float | ArrayLike | Mapping[Any, float] = 0.0,
         upper: float | ArrayLike | Mapping[Any, float] = 1.0,
         *,
-        columns: str | Mapping[Any, Any] = "auto",
+        columns: Literal["auto", "number"] | Mapping[Any, Any] = "auto",
         target_epsilon: float | None = None,
         target_delta: float | None = None,
         noise_multiplier: float | None = None,
