@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neural_network import MLPClassifier
 
 from skmia import Records
-from skmia.signals import AdversarialDistance
+from skmia.signals import AdversarialDistance, _adversarial
 from skmia.signals._apgd import _choose_checkpoints, _project, _project_l1, compute_norm
 
 RNG = np.random.default_rng(0)
@@ -136,3 +137,21 @@ def test_it_needs_gradients_and_classes():
 def test_settings_are_checked(settings):
     with pytest.raises(ValueError, match=next(iter(settings))):
         AdversarialDistance(**settings)
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
+def test_within_the_published_radii_a_point_is_found_for_every_record(norm, monkeypatch):
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:300] / 16, y[:300]
+    net = MLPClassifier((32,), max_iter=500, random_state=0).fit(X, y)
+    found, search = [], _adversarial.ascend
+
+    def ascend(*arguments):
+        points, hits = search(*arguments)
+        found.append(hits)
+        return points, hits
+
+    monkeypatch.setattr(_adversarial, "ascend", ascend)
+    AdversarialDistance(norm, mode="fixed_eps", bounds=(0, 1)).of(net, Records(X, y))
+    hits = np.concatenate(found)
+    assert len(hits) == 300 and hits.all()
