@@ -1,7 +1,7 @@
 """The schema of what an audit says about people."""
 
+from .._core.kinds import count, either, fields, many, maybe, number, text, word
 from ._curves import MOST_EXPOSED
-from ._kinds import count, either, fields, many, maybe, number, text, word
 from .person_level import MEAN, SUM
 
 _RATE = number(0, 1)
