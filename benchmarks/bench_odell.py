@@ -4,8 +4,9 @@ Writes the numbers of every round and group, and prints the tests, the correlati
 
     python benchmarks/bench_odell.py --data FOLDER [--tables law_school adult] [--rounds 200]
 
-The folder holds adult.csv.gz and law_school.csv.gz (the table with five races, as in the R package
-fairml), one row a person.
+It also writes the tests of the thesis beside their printed values, odell_tests.csv and
+odell_pairs.csv; ``--show`` writes these two from the kept rounds. The folder holds adult.csv.gz
+and law_school.csv.gz (the table with five races, as in the R package fairml), one row a person.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import numpy as np
 import pandas as pd
 from joblib.externals.loky import get_reusable_executor
 from literature_nets import make_small_net
+from published import annotate
 from xgboost import XGBClassifier
 
 from skmia import Records, ShadowPool
@@ -31,6 +33,8 @@ TABLES = {
     "adult": ("income", ">50K", "race", ["split", "fnlwgt"]),
     "law_school": ("bar", True, "race1", []),
 }
+
+PRINTED = {"law_school": ("7.3", "7.4"), "adult": ("7.5", "7.6")}  # tables of the thesis
 
 
 def load(folder, name):
@@ -107,9 +111,30 @@ def compare(records, game, seed):
     print(test.pairwise_.round(5).to_string())
 
 
+def save_tests(results):
+    """The tests of the thesis on the kept rounds, beside what it prints."""
+    tests, pairs = [], []
+    for name, (overall, by_pair) in PRINTED.items():
+        path = results / f"odell_{name}.csv"
+        if not path.exists():
+            continue
+        rounds = pd.read_csv(path).query("group != 'all'")
+        wide = rounds.pivot(index="round", columns="group", values="vulnerability")
+        test = DisparityTest(correction="fdr_bh").fit(wide)
+        line = {"table": overall, "data": name, "F": test.anova_statistic_}
+        tests.append({**line, "p": test.anova_pvalue_, "rounds": test.n_rounds_})
+        for row in test.pairwise_.itertuples():
+            pair = {"table": by_pair, "pair": f"{row.group} - {row.other}", "t": row.t_statistic}
+            pair |= {"p": row.t_pvalue, "p_corr": row.t_pvalue_adjusted}
+            pairs.append({**pair, "reject_null": row.t_pvalue_adjusted <= 0.01})
+    for name, rows in (("odell_tests.csv", tests), ("odell_pairs.csv", pairs)):
+        annotate(name, pd.DataFrame(rows)).to_csv(results / name, index=False, float_format="%.6g")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", required=True)
+    parser.add_argument("--data")
+    parser.add_argument("--show", action="store_true")
     parser.add_argument("--tables", nargs="+", default=["law_school", "adult"], choices=TABLES)
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--epochs", type=int, default=200)
@@ -118,7 +143,7 @@ def main():
     parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
     options.results.mkdir(exist_ok=True)
-    for name in options.tables:
+    for name in () if options.show else options.tables:
         records = load(options.data, name)
         before, start = processor_seconds(), perf_counter()
         game = play(records, options)
@@ -130,6 +155,7 @@ def main():
         print(f"{wall:.0f} s, {used:.0f} s of processor time; load {os.getloadavg()[0]:.1f}")
         describe(table)
         compare(records, game, options.seed)
+    save_tests(options.results)
 
 
 if __name__ == "__main__":

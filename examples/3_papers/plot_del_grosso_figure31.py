@@ -31,8 +31,8 @@ N_GAMES, N_DRAWS = (50, 1_000) if FAST else (1_000, 20_000)
 # --------
 # A design of n rows and 20 features is fixed and public. Each game draws new responses, and the
 # victim publishes their least squares coefficients. A coin decides whether the attacker receives
-# the response of a random row or a fresh one. The published experiment uses one generator for all
-# designs, which each game seeds again; this example repeats it draw by draw.
+# the response of a random row or a fresh one. The authors' files come from one generator for
+# all designs, which each game seeds again; this example repeats them draw by draw.
 
 N_FEATURES, NOISE = 20, 2.0
 rng = np.random.RandomState(9)
@@ -45,7 +45,7 @@ def play(rng, design, seed):
     is_member, row = rng.randint(2), rng.randint(len(design))
     y = design @ coef + rng.normal(0, NOISE, len(design))
     response = y[row] if is_member else design[row] @ coef + rng.normal(0, NOISE)
-    rng.normal(0, NOISE, len(design))  # a test set of the published experiment
+    rng.normal(0, NOISE, len(design))  # a test set of the authors' code
     victim = LinearRegression(fit_intercept=False).fit(design, y)
     return FrozenEstimator(victim), Records(design[[row]], [response]), is_member
 
@@ -53,7 +53,7 @@ def play(rng, design, seed):
 # %%
 # The attackers
 # -------------
-# The published attacker sees the response but does not know its row. For an attacker who knows the
+# The authors' attacker sees the response but does not know its row. For an attacker who knows the
 # row, the success is exact and depends only on the leverages of the rows. Each game is also played
 # by a threshold on the squared residual, at the variance of the noise.
 
@@ -76,9 +76,9 @@ for n in SIZES:
     n_won = np.sum(won, axis=0)
     low, high = clopper_pearson(n_won[0], N_GAMES)
     rows[n] = {
-        "published": n_won[0] / N_GAMES,
-        "published_low": low,
-        "published_high": high,
+        "repeated": n_won[0] / N_GAMES,
+        "repeated_low": low,
+        "repeated_high": high,
         "row_unknown": blind.success_rate_,
         "row_unknown_error": blind.success_rate_error_,
         "row_known": knowing.success_rate_,
@@ -101,17 +101,17 @@ ax.fill_between(table.index, table["lower_bound"], table["upper_bound"], color="
 ax.plot(table["upper_bound"], "k-", lw=1, label="upper bound (information)")
 ax.plot(table["row_known"], "o-", color="#0072B2", label="Bayes, row known: exact")
 ax.plot(table["row_unknown"], "s-", color="#D55E00", label="Bayes, row unknown: simulated")
-published = table["published"]
-reach = [published - table["published_low"], table["published_high"] - published]
+repeated = table["repeated"]
+reach = [repeated - table["repeated_low"], table["repeated_high"] - repeated]
 ax.errorbar(
     table.index,
-    published,
+    repeated,
     reach,
     fmt="x",
     color="#D55E00",
     capsize=3,
     alpha=0.6,
-    label="row unknown: published games",
+    label="row unknown: the authors' games",
 )
 ax.plot(table["printed_lower_bound"], "k:", lw=1, label="lower bound as printed")
 ax.plot(table["lower_bound"], "k-", lw=1, label="lower bound (gap)")
@@ -123,7 +123,8 @@ plt.show()
 # %%
 # With 21 rows for 20 features the model passes close to nearly every response, and an attacker who
 # knows the row is right in 88 of 100 cases. From 40 rows on, not knowing the row costs most of the
-# margin. The published rates are from 1,000 games each: at 140 rows they fall below 1/2 by chance.
+# margin. The rates of the authors' files are from 1,000 games each: at 140 rows they fall below 1/2
+# by chance.
 #
 # The lower bound needs a variance that bounds the tails of the residual. The printed bound uses the
 # variance of the noise, which residuals of fresh responses exceed; the right variance lowers the

@@ -301,18 +301,24 @@ class Outputs:
         self._check_probabilistic()
         rows, label = np.arange(len(self)), self.label_index(y)
         values = self.values.astype(np.float64)
+        n_others = max(1, values.shape[1] - 1)
         if self.kind == "proba":
             if resolution:
-                values += resolution / 2 / max(1, values.shape[1] - 1)
+                values += resolution / 2 / n_others
                 values[rows, label] = self.values[rows, label] + resolution / 2
             with np.errstate(divide="ignore"):
                 values = np.log(values)
         values /= temperature
         own = values[rows, label]
         if values.shape[1] == 2:  # the same number in a third of the time
-            return own - values[rows, 1 - label]
-        values[rows, label] = -np.inf
-        return own - log_sum_exp(values)
+            others = values[rows, 1 - label]
+        else:
+            values[rows, label] = -np.inf
+            others = log_sum_exp(values)
+        # Rounding can leave zeros alone, which tell as little as equal probabilities.
+        with np.errstate(invalid="ignore"):
+            odds = own - others
+        return np.where(np.isneginf(own) & np.isneginf(others), -np.log(n_others), odds)
 
     def _get_log_odds(self, temperature):
         if temperature != 1:

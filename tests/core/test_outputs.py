@@ -64,6 +64,15 @@ def test_scaled_logit_agrees_with_many_digits(row, temperature):
     )
 
 
+@pytest.mark.parametrize("n_classes", [2, 3, 100])
+def test_zeros_alone_are_as_equal_probabilities(n_classes):
+    """Rounding to one decimal leaves them, where no class has a probability of .05."""
+    rows = np.stack([np.zeros(n_classes), np.full(n_classes, 1 / n_classes)])
+    zeros, equal = Outputs(rows, range(n_classes), "proba").scaled_logit([1, 1], 2.0)
+    assert zeros == pytest.approx(-np.log(n_classes - 1))
+    assert n_classes > 2 or equal == zeros
+
+
 def test_binary_scaled_logit_is_the_difference_of_the_logits():
     outputs = Outputs([[0.0, 3.5], [7.0, 2.0]], ["out", "in"], "logits")
     assert outputs.scaled_logit(["in", "in"]).tolist() == [3.5, -5.0]

@@ -1,0 +1,75 @@
+"""Tables 7.3 to 7.6 of O'Dell (2023)."""
+
+import numpy as np
+import pandas as pd
+
+from .page import Section, to_number, to_table
+
+DATA = {"7.3": "Law School", "7.5": "Adult", "7.4": "Law School", "7.6": "Adult"}
+
+
+def _overall(row):
+    times = row["published_F"] / row["F"]
+    body = to_table(
+        [
+            ["F(4, 796)", f"{row['F']:.2f}", f"{row['published_F']:g}"],
+            ["p", f"{row['p']:.1e}", f"{row['published_p']:.6g}"],
+        ],
+        ["", "here", "printed"],
+    )
+    agreement = f"both reject equal groups at .01; the printed F is {times:.1f} times ours"
+    if row["table"] == "7.3":
+        body += (
+            "\n\nThe printed F and p contradict each other: p = 4.44e-15 belongs to F = 19.185115, "
+            "whose leading 1 is lost."
+        )
+        agreement = (
+            "both reject equal groups at .01; the F that fits the printed p, 19.19, is "
+            f"{19.185115 / row['F']:.1f} times ours"
+        )
+    return agreement, body
+
+
+def _pairs(pairs):
+    printed = pairs["published_reject_null"].astype(str) == "True"
+    same = (printed == pairs["reject_null"]).sum()
+    signs = (np.sign(pairs["t"]) == np.sign(pairs["published_t"])).sum()
+    rank = pairs["t"].corr(pairs["published_t"], method="spearman")
+    rows = [
+        [
+            row.pair,
+            f"{row.t:.2f}",
+            f"{row.published_t:g}",
+            f"{row.p_corr:.4f}",
+            f"{row.published_p_corr:.4f}",
+            "yes" if row.reject_null else "no",
+            "yes" if str(row.published_reject_null) == "True" else "no",
+        ]
+        for row in pairs.itertuples()
+    ]
+    head = ["pair", "t", "printed", "p, adjusted", "printed", "differ at .01", "printed"]
+    agreement = (
+        f"{same} of {len(pairs)} decisions and {signs} of {len(pairs)} signs agree; rank "
+        f"correlation of t {to_number(rank, 2)}"
+    )
+    remark = (
+        "\n\nDependent t-tests over rounds, adjusted by Benjamini and Hochberg: from the printed "
+        "t, this correction gives all printed p-values, though the thesis calls them "
+        "Bonferroni-corrected."
+    )
+    return agreement, to_table(rows, head) + remark
+
+
+def make_sections(results):
+    tests = pd.read_csv(results / "odell_tests.csv", dtype={"table": str})
+    pairs = pd.read_csv(results / "odell_pairs.csv", dtype={"table": str})
+    for table, data in DATA.items():
+        if table in set(tests["table"]):
+            row = tests[tests["table"] == table].iloc[0]
+            agreement, body = _overall(row)
+        else:
+            agreement, body = _pairs(pairs[pairs["table"] == table])
+        source = (
+            f"[200 rounds](odell.md) on the {'same table' if data == 'Adult' else 'same people'}"
+        )
+        yield Section(f"O'Dell, table {table} ({data})", source, agreement, body)
