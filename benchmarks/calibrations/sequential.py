@@ -57,6 +57,58 @@ def sequential_refutations(rng, n_trials, draw, epsilon, delta):
     return refuted, n_trials
 
 
+# Claim, distance of the scores in standard deviations (infinite without noise), and trainings of
+# the best fixed design that succeeds half of the time.
+ROWS = [
+    (1, np.inf, 24),
+    (2, np.inf, 60),
+    (4, np.inf, 426),
+    (1, 1, 618),
+    (1, 2, 76),
+    (1, 4, 24),
+    (2, 2, 312),
+    (2, 4, 64),
+    (4, 4, 528),
+]
+
+
+def refutes_within(rng, claim, mu, n_trainings):
+    """Whether bets refute a claim within a number of trainings."""
+    coins = rng.random(n_trainings) < 0.5
+    noise = 0.0 if mu == np.inf else rng.normal(size=n_trainings) / mu
+    wealth = log_wealth(claim, DELTA, coins, predict_coins(coins, coins + noise))
+    return bool(wealth.max() >= np.log(20))
+
+
+@promise(
+    "`EpsilonAudit(sequential=True)` refutes a false claim within 0.75 of the trainings with which "
+    "the best fixed design refutes it half of the time",
+    nominal=0.5,
+    designs={
+        f"claim {claim}, distance {mu}, {fixed} trainings": {
+            "claim": claim,
+            "mu": mu,
+            "n_trainings": int(0.75 * fixed),
+        }
+        for claim, mu, fixed in ROWS
+    },
+    n_trials=300,
+)
+def sequential_power(rng, n_trials, **design):
+    return sum(refutes_within(rng, **design) for _ in range(n_trials)), n_trials
+
+
+@promise(
+    "`EpsilonAudit(sequential=True)` finds missing noise within a twentieth of the trainings of a "
+    "fixed audit that is planned for a distance of one standard deviation",
+    nominal=0.9,
+    designs={"claim 1, 64 of 1286 trainings": {"claim": 1, "mu": np.inf, "n_trainings": 64}},
+    n_trials=300,
+)
+def sequential_power_without_noise(rng, n_trials, **design):
+    return sum(refutes_within(rng, **design) for _ in range(n_trials)), n_trials
+
+
 @promise(
     "A bound of `EpsilonAudit(sequential=True)` is too high after any of 1000 trainings",
     nominal=0.05,

@@ -1,32 +1,29 @@
 """Audit by many trainings, with a canary and without it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 
 from .._core.numbers import show
 from .._core.records import Records
 from .._core.sklearn import N_JOBS, StrOptions, at_least, validate_params_of
 from .._core.types import Seed
-from .._training.job import Data, Job, Kept
-from .._training.notes import warn_once
-from .._training.plan import plan_training
-from .._training.progress import run_visibly
-from ._base import CANARY_CONSTRAINT, EpsilonAuditBase, join, read_claim, score_canaries
+from .._training.job import Data, Job
+from ._base import CANARY_CONSTRAINT, EpsilonAuditBase, join
 from ._bayesian import bayesian_epsilon_interval
 from ._canaries import Canaries
 from ._checks import COINS
 from ._clopper_pearson import epsilon_lower_bound
 from ._result import EpsilonBound
 from ._sequential import bound_path, group_privacy, log_wealth, predict_coins
+from ._trainings import CanaryKeeper, SidesOfCoins, Trainings, start
 
 _METHODS = {
     "bayesian": bayesian_epsilon_interval,
@@ -82,13 +79,19 @@ class EpsilonAudit(EpsilonAuditBase):
     claimed_epsilon : float, default=None
         The epsilon that is claimed; the audit warns if it cannot refute it. If None, the largest
         ``epsilon_`` of the trained models, where they have it beside a ``delta_``.
+    checkpoint : str or Path, default=None
+        Folder that keeps the score of each finished training: an audit that was interrupted
+        continues from there and gives the same numbers. A sequential audit may be continued with a
+        larger `n_trials`. The folder is refused if it belongs to other data, another estimator,
+        attack or design, or edited code, as in :class:`~skmia.ShadowPool`; no pickle is read.
     n_jobs : int, default=None
         Number of trainings in parallel. Results do not depend on it.
     verbose : int, default=0
         Verbosity level. If positive, a progress bar is shown.
     random_state : int, RandomState instance or None, default=None
-        Controls the canary and the randomness of each training. An estimator that draws its noise
-        from the operating system draws it afresh in each.
+        Controls the canary and the randomness of each training; if None, a folder of `checkpoint`
+        keeps the seed. An estimator that draws its noise from the operating system draws it afresh
+        in each training.
 
     Attributes
     ----------
@@ -173,6 +176,7 @@ class EpsilonAudit(EpsilonAuditBase):
             "array-like",
         ],
         "sequential": ["boolean"],
+        "checkpoint": [str, Path, None],
         "n_jobs": N_JOBS,
         "verbose": ["verbose"],
     }
@@ -196,6 +200,7 @@ class EpsilonAudit(EpsilonAuditBase):
         confidence_level: float = 0.95,
         attack: BaseEstimator | None = None,
         claimed_epsilon: float | None = None,
+        checkpoint: str | Path | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: Seed = None,
@@ -212,6 +217,7 @@ class EpsilonAudit(EpsilonAuditBase):
         self.confidence_level = confidence_level
         self.attack = attack
         self.claimed_epsilon = claimed_epsilon
+        self.checkpoint = checkpoint
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
@@ -235,27 +241,41 @@ class EpsilonAudit(EpsilonAuditBase):
         X, y = self._read(X, y)
         # Contradictory settings are refused before anything is trained.
         self._bound([True, True, False, False], [1.0, 1.0, 0.0, 0.0], self._own_delta(), 0)
-        rng = check_random_state(self.random_state)
+        checkpoint, rng, entropy = start(self.checkpoint, self.random_state)
         self.canary_ = self._choose_canary(X, y, rng)
-        entropy = rng.randint(np.iinfo(np.int32).max, size=4).tolist()
+        drawn = rng.randint(np.iinfo(np.int32).max, size=4).tolist()
         records, sides = self._design(X, y)
         larger = sides.sum(axis=1).argmax()
         delta, estimator = self._settle_delta(
             self._make_estimator(), records.X[sides[larger]].copy(), records.y[sides[larger]]
         )
-        seeds = np.random.SeedSequence(entropy).spawn(2 * self.n_trials)
+        seeds = np.random.SeedSequence(drawn).spawn(2 * self.n_trials)
+        coins = np.tile([True, False], self.n_trials)
         if self.sequential:
             coins = rng.randint(2, size=2 * self.n_trials).astype(bool)
-            return self._play_on(
-                partial(self._play, estimator, records, sides), coins, seeds, delta
-            )
-        self.membership_ = np.tile([True, False], self.n_trials)
-        self.scores_, claims = self._play(estimator, records, sides, self.membership_, seeds)
-        seed = rng.randint(np.iinfo(np.int32).max)
-        self.result_ = self._bound(self.membership_, self.scores_, delta, seed)
-        self.epsilon_ = self.result_.epsilon
-        self._check_claim(self.result_, claims)
+        keep = CanaryKeeper(self._make_attack(), Records(self.canary_.X, self.canary_.y))
+        data = Data([records.X], records.y)
+        job = Job(estimator, data, SidesOfCoins(sides, coins), seeds, keep, self.n_jobs)
+        trainings = Trainings(
+            job, records, checkpoint, [*entropy, *drawn], self._describe_design(), self.verbose
+        )
+        if self.sequential:
+            self._play_on(trainings, coins, delta)
+        else:
+            self.membership_ = coins
+            self.scores_, claims = trainings.run(range(len(coins)))
+            seed = rng.randint(np.iinfo(np.int32).max)
+            self.result_ = self._bound(coins, self.scores_, delta, seed)
+            self.epsilon_ = self.result_.epsilon
+            self._check_claim(self.result_, claims)
+        trainings.close()
         return self
+
+    def _describe_design(self):
+        """What trainings depend on beside the data; more of them may follow if sequential."""
+        names = ("sequential", "neighbors", "n_copies")
+        names += () if self.sequential else ("n_trials",)
+        return {name: getattr(self, name) for name in names}
 
     def _bound(self, membership, scores, delta, random_state):
         threshold = self.threshold
@@ -302,16 +322,15 @@ class EpsilonAudit(EpsilonAuditBase):
             inside[kept[len(kept) - self.n_copies :]] = False
         return records, np.array([others, inside])
 
-    def _play_on(self, play, coins, seeds, delta):
+    def _play_on(self, trainings, coins, delta):
         """Train until the claim is refuted or the budget is spent."""
         alpha, step = 1 - self.confidence_level, effective_n_jobs(self.n_jobs)
         claim, scores, last = self.claimed_epsilon, np.empty(0), len(coins)
         wealth, self.stopped_ = np.empty(0), "budget"
-        for start in range(0, len(coins), step):
-            trained = slice(start, start + step)
-            found, claims = play(coins[trained], seeds[trained])
+        for first in range(0, len(coins), step):
+            found, claims = trainings.run(range(first, min(first + step, len(coins))))
             scores = np.append(scores, found)
-            claim = claims[0] if claim is None and start == 0 else claim
+            claim = claims[0] if claim is None and first == 0 else claim
             if claim is None:
                 continue
             wealth = self._bet(coins[: len(scores)], scores, claim, delta)
@@ -336,28 +355,3 @@ class EpsilonAudit(EpsilonAuditBase):
         claim = group_privacy(claim, delta, self.n_copies)
         with np.errstate(over="ignore"):
             return np.exp(log_wealth(*claim, coins, predict_coins(coins, scores)))
-
-    def _play(self, estimator, records, sides, coins, children):
-        """Scores of the canary in trainings, and what the models claim as their epsilon."""
-        subsets = sides[coins.astype(int)]
-        canary = Records(self.canary_.X, self.canary_.y)
-        keep = _CanaryKeeper(self._make_attack(), canary)
-        job = Job(estimator, Data([records.X], records.y), subsets, children, keep, self.n_jobs)
-        plan = plan_training(job, exact=True)
-        kept = dict(run_visibly(plan, job, self.verbose, "trainings"))
-        kept = [kept[k] for k in range(job.n_models)]
-        warn_once([said for result in kept for said in result.warnings], job.n_models, "models")
-        scores = np.concatenate([result.arrays["score"] for result in kept])
-        return scores, [result.facts["claim"] for result in kept]
-
-
-@dataclass(frozen=True)
-class _CanaryKeeper:
-    """Keeps the score of the canary and the epsilon that the model claims."""
-
-    attack: object
-    canary: Records
-
-    def __call__(self, trained):
-        scores = score_canaries(self.attack, trained.model, self.canary)[:1]
-        return Kept({"claim": read_claim(trained.model)}, {"score": scores})
